@@ -1,0 +1,1 @@
+"""The KSQL grammar: text to statement trees and back."""

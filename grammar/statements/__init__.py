@@ -1,0 +1,1 @@
+"""Statement families: node, parse rule, render rule."""

@@ -1,0 +1,1 @@
+"""Binding: names, types and rules."""

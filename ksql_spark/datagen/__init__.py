@@ -1,0 +1,1 @@
+"""Realistic events, deterministic by seed."""

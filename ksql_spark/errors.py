@@ -1,0 +1,114 @@
+"""Every error a user can meet: one root, many named conditions in one sorted table.
+
+A condition has a code (HTTP status x 100 + n, reference §7.4) and a message with named
+parameters. Layers raise KsqlError by condition; server/errors.py turns it into JSON.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Position:
+    """A place in a statement's text: line and column from 1, length in characters."""
+
+    line: int
+    column: int
+    length: int = 1
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One kind of error; ``message`` has {parameters}."""
+
+    code: int
+    message: str
+
+
+#: name -> condition, sorted by name
+CONDITIONS: dict[str, Condition] = {
+    "BROKER_UNREACHABLE": Condition(50000, "Kafka at {servers} does not answer: {reason}. Is the broker running?"),
+    "INTERNAL": Condition(50000, "Something went wrong inside ksql-spark: {reason}. The server's log has the details."),
+    "INVALID_STATEMENT": Condition(40001, "{reason}"),
+    "BAD_REQUEST": Condition(40000, "{reason}"),
+    "NOT_DONE_YET": Condition(40001, "{what} is not done yet in ksql-spark {version}."),
+    "QUERY_IN_KSQL": Condition(
+        40002,
+        "The following statement types should be issued to the websocket endpoint '/query':\n"
+        "\t* PRINT\n\t* SELECT",
+    ),
+    "SOURCE_UNKNOWN": Condition(40001, "{kind} does not exist: {name}."),
+    "SYNTAX": Condition(40001, "line {line}:{column}: Syntax Error\n{reason}"),
+}
+
+
+class KsqlError(Exception):
+    """An error to show to the user.
+
+    Args:
+        condition: a name in CONDITIONS.
+        position: where in the statement, if known.
+        hint: what to do about it, one sentence.
+        statement: the statement's text, if known.
+        parameters: the values of the message's {names}.
+    """
+
+    def __init__(
+        self,
+        condition: str,
+        *,
+        position: Position | None = None,
+        hint: str | None = None,
+        statement: str | None = None,
+        **parameters: Any,
+    ) -> None:
+        self.condition = condition
+        self.code = CONDITIONS[condition].code
+        self.position = position
+        self.hint = hint
+        self.statement = statement
+        self.parameters = parameters
+        super().__init__(self.message)
+
+    @property
+    def message(self) -> str:
+        """The whole text for the user: what, where (with a caret), what to do."""
+        text = CONDITIONS[self.condition].message.format(**self.parameters)
+        if self.hint:
+            text += f" {self.hint}"
+        if self.position and self.statement is not None:
+            text += "\n" + caret(self.statement, self.position)
+        return text
+
+    @property
+    def http_status(self) -> int:
+        """The HTTP status that belongs to the code."""
+        return self.code // 100
+
+
+def caret(statement: str, position: Position) -> str:
+    """The line of ``statement`` at ``position`` with a caret line below it.
+
+    >>> print(caret("SELECT x FROM s", Position(1, 8, 1)))
+    line 1:8
+      SELECT x FROM s
+             ^
+    """
+    lines = statement.splitlines() or [""]
+    line = lines[min(position.line, len(lines)) - 1]
+    marks = "^" * max(1, min(position.length, len(line) - position.column + 1))
+    return f"line {position.line}:{position.column}\n  {line}\n  {' ' * (position.column - 1)}{marks}"
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate most like ``name`` (case aside), or None where none is near."""
+    by_folded = {c.upper(): c for c in candidates}
+    found = difflib.get_close_matches(name.upper(), by_folded, n=1, cutoff=0.6)
+    return by_folded[found[0]] if found else None
+
+
+__all__ = ["CONDITIONS", "Condition", "KsqlError", "Position", "caret", "nearest"]

@@ -1,0 +1,1 @@
+"""Serialisation formats of keys and values."""

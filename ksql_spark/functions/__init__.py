@@ -1,0 +1,1 @@
+"""Functions and operators, one spec each."""

@@ -1,0 +1,1 @@
+"""Streams, tables and types: what a name means."""

@@ -1,0 +1,1 @@
+"""Running queries and what they leave behind."""

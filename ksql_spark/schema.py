@@ -1,0 +1,80 @@
+"""Columns and schemas: key columns first, then value columns (reference §2.1, §3.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from ksql_spark.types import BIGINT, INTEGER, SqlType, quote_identifier
+
+
+class Role(Enum):
+    """Where a column of a record comes from."""
+
+    KEY = "KEY"
+    VALUE = "VALUE"
+    HEADERS = "HEADERS"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column; ``header_key`` names the header of a HEADER('k') column."""
+
+    name: str
+    type: SqlType
+    role: Role = Role.VALUE
+    header_key: str | None = None
+
+    def __str__(self) -> str:
+        suffix = {Role.KEY: " KEY", Role.VALUE: "", Role.HEADERS: " HEADERS"}[self.role]
+        if self.header_key is not None:
+            suffix = f" HEADER('{self.header_key}')"
+        return f"{quote_identifier(self.name)} {self.type}{suffix}"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a source, in stored order: keys, then values (headers among them)."""
+
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def of(cls, columns: Iterable[Column]) -> Schema:
+        """Order ``columns``: key columns first, each group in declaration order."""
+        columns = list(columns)
+        keys = [c for c in columns if c.role is Role.KEY]
+        return cls((*keys, *(c for c in columns if c.role is not Role.KEY)))
+
+    @property
+    def key(self) -> tuple[Column, ...]:
+        """The key columns."""
+        return tuple(c for c in self.columns if c.role is Role.KEY)
+
+    @property
+    def value(self) -> tuple[Column, ...]:
+        """The columns stored in the record's value."""
+        return tuple(c for c in self.columns if c.role is Role.VALUE)
+
+    @property
+    def headers(self) -> tuple[Column, ...]:
+        """Read-only columns filled from record headers."""
+        return tuple(c for c in self.columns if c.role is Role.HEADERS)
+
+    def find(self, name: str) -> Column | None:
+        """The column called exactly ``name``, or None."""
+        return next((c for c in self.columns if c.name == name), None)
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.columns))
+
+
+ROWTIME, ROWPARTITION, ROWOFFSET = "ROWTIME", "ROWPARTITION", "ROWOFFSET"
+WINDOWSTART, WINDOWEND = "WINDOWSTART", "WINDOWEND"
+
+#: columns every record has without being declared (§3.6)
+PSEUDO_COLUMNS: dict[str, SqlType] = {ROWTIME: BIGINT, ROWPARTITION: INTEGER, ROWOFFSET: BIGINT}
+#: bounds of a record's window, on windowed sources and in windowed aggregates
+WINDOW_BOUNDS: dict[str, SqlType] = {WINDOWSTART: BIGINT, WINDOWEND: BIGINT}
+#: names that may not be declared as columns (§2.1)
+RESERVED_COLUMNS = frozenset(PSEUDO_COLUMNS) | frozenset(WINDOW_BOUNDS)

@@ -1,0 +1,168 @@
+"""SQL types (reference §3.1): immutable values, their text form, and the widening order.
+
+Nothing here knows Spark, Kafka or any format. Used by every layer above.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Union
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """A type without parameters; ``name`` is the base name that the REST API shows."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Decimal:
+    """DECIMAL(precision, scale): 1 <= precision, 0 <= scale <= precision."""
+
+    precision: int
+    scale: int
+
+    def __str__(self) -> str:
+        return f"DECIMAL({self.precision}, {self.scale})"
+
+
+@dataclass(frozen=True)
+class Array:
+    """ARRAY<element>; elements may be NULL."""
+
+    element: SqlType
+
+    def __str__(self) -> str:
+        return f"ARRAY<{self.element}>"
+
+
+@dataclass(frozen=True)
+class Map:
+    """MAP<key, value>."""
+
+    key: SqlType
+    value: SqlType
+
+    def __str__(self) -> str:
+        return f"MAP<{self.key}, {self.value}>"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One named field of a STRUCT."""
+
+    name: str
+    type: SqlType
+
+
+@dataclass(frozen=True)
+class Struct:
+    """STRUCT<name type, ...> with ordered fields."""
+
+    fields: tuple[Field, ...]
+
+    def __str__(self) -> str:
+        inner = ", ".join(f"{quote_identifier(f.name)} {f.type}" for f in self.fields)
+        return f"STRUCT<{inner}>" if inner else "STRUCT< >"
+
+    def field(self, name: str) -> Field | None:
+        """The field called exactly ``name``, or None."""
+        return next((f for f in self.fields if f.name == name), None)
+
+
+@dataclass(frozen=True)
+class Function:
+    """The type of a lambda argument: what it takes and what it returns."""
+
+    parameters: tuple[SqlType, ...]
+    result: SqlType
+
+    def __str__(self) -> str:
+        inner = ", ".join(map(str, self.parameters))
+        return f"LAMBDA ({inner}) => {self.result}"
+
+
+@dataclass(frozen=True)
+class Null:
+    """The type of the bare literal NULL, before something gives it a type."""
+
+    def __str__(self) -> str:
+        return "NULL"
+
+
+SqlType = Union[Primitive, Decimal, Array, Map, Struct, Function, Null]
+
+BOOLEAN = Primitive("BOOLEAN")
+INTEGER = Primitive("INTEGER")
+BIGINT = Primitive("BIGINT")
+DOUBLE = Primitive("DOUBLE")
+STRING = Primitive("STRING")
+BYTES = Primitive("BYTES")
+DATE = Primitive("DATE")
+TIME = Primitive("TIME")
+TIMESTAMP = Primitive("TIMESTAMP")
+NULL = Null()
+
+PRIMITIVES: dict[str, Primitive] = {
+    t.name: t for t in (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING, BYTES, DATE, TIME, TIMESTAMP)
+}
+ALIASES: dict[str, Primitive] = PRIMITIVES | {"INT": INTEGER, "VARCHAR": STRING}
+
+#: the type of the pseudo column behind HEADERS columns (reference §2.1)
+HEADERS = Array(Struct((Field("KEY", STRING), Field("VALUE", BYTES))))
+
+
+def is_numeric(type_: SqlType) -> bool:
+    """True for INTEGER, BIGINT, DECIMAL and DOUBLE."""
+    return isinstance(type_, Decimal) or type_ in (INTEGER, BIGINT, DOUBLE)
+
+
+def is_temporal(type_: SqlType) -> bool:
+    """True for DATE, TIME and TIMESTAMP."""
+    return type_ in (DATE, TIME, TIMESTAMP)
+
+
+def contains_map(type_: SqlType) -> bool:
+    """True where ``type_`` is a MAP or has one inside; such types cannot be keys (§2.1)."""
+    match type_:
+        case Map():
+            return True
+        case Array(element):
+            return contains_map(element)
+        case Struct(fields):
+            return any(contains_map(f.type) for f in fields)
+    return False
+
+
+def to_decimal(type_: SqlType) -> Decimal:
+    """The DECIMAL that an exact number counts as: INTEGER (10,0), BIGINT (19,0) (§3.5)."""
+    match type_:
+        case Decimal():
+            return type_
+        case Primitive("INTEGER"):
+            return Decimal(10, 0)
+        case Primitive("BIGINT"):
+            return Decimal(19, 0)
+    raise ValueError(f"{type_} is not an exact number")
+
+
+def widen_numeric(left: SqlType, right: SqlType) -> SqlType:
+    """The narrowest numeric type that holds both: INT -> BIGINT -> DECIMAL -> DOUBLE (§3.4)."""
+    if left == right:
+        return left
+    if DOUBLE in (left, right):
+        return DOUBLE
+    if isinstance(left, Decimal) or isinstance(right, Decimal):
+        a, b = to_decimal(left), to_decimal(right)
+        scale = max(a.scale, b.scale)
+        return Decimal(max(a.precision - a.scale, b.precision - b.scale) + scale, scale)
+    return BIGINT
+
+
+def quote_identifier(name: str) -> str:
+    """``name`` between back-quotes, with embedded ones doubled."""
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,1 @@
+"""The REST server: HTTP in and out."""

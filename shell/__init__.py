@@ -1,0 +1,1 @@
+"""The command line and interactive shell: a REST client."""
