@@ -1,0 +1,538 @@
+"""The syntax tree of KSQL: every node class that `grammar.parse` can return, and how to read it.
+
+Expressions are sqlglot's own classes where those fit, relations, queries and statements are
+classes of ours; all are immutable by convention. `grammar/README.md` lists the whole tree.
+Statement classes live in `grammar/statements/<family>.py`; they all derive from `Statement` below.
+
+Nothing here knows sources, types of columns or functions: a name is a name.
+"""
+
+from __future__ import annotations
+
+import decimal
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast, overload
+
+from sqlglot import exp
+
+T = TypeVar("T")
+ArgT = TypeVar("ArgT")
+
+
+class Position(NamedTuple):
+    """A place in a text: line and column count from 1, length in characters (may span lines)."""
+
+    line: int
+    column: int
+    length: int = 1
+
+
+class Arg(Generic[T]):
+    """Declares one argument of a `Node` and reads it: ``left = Arg[Relation](required=True)``.
+
+    The declaration order is the order of `arg_types`. A missing argument reads as `default`;
+    ``default=list`` as a fresh empty list.
+    """
+
+    def __init__(self, *, required: bool = False, default: Any = None) -> None:
+        self.required = required
+        self.default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self: Arg[ArgT], node: None, owner: type) -> Arg[ArgT]: ...
+    @overload
+    def __get__(self: Arg[ArgT], node: exp.Expression, owner: type) -> ArgT: ...
+    def __get__(self, node: exp.Expression | None, owner: type) -> Any:
+        if node is None:
+            return self
+        value = node.args.get(self.name)
+        if value is not None:
+            return value
+        return [] if self.default is list else self.default
+
+
+class Node(exp.Expression):
+    """A node class of ours; its `Arg` declarations (and those of its bases) are its `arg_types`."""
+
+    arg_types: ClassVar[dict[str, bool]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        bases = reversed(cls.__mro__)
+        declared = {k: v for base in bases for k, v in vars(base).items() if isinstance(v, Arg)}
+        cls.arg_types = {name: arg.required for name, arg in declared.items()}
+        super().__init_subclass__(**kwargs)
+
+
+def position(node: exp.Expr | TypeNode | TimeSpan | Window | Within) -> Position | None:
+    """Where ``node`` stands in its statement's text (`Statement.source_text`), or None if it was
+    built by hand. `Statement.absolute` turns it into a place in the whole text."""
+    if isinstance(node, exp.Expr):
+        meta = node._meta
+        return None if meta is None else cast("Position | None", meta.get("position"))
+    return node.position
+
+
+# ------------------------------------------------------------------------------------- types
+
+
+@dataclass(frozen=True)
+class TypeField:
+    """One field of a STRUCT type."""
+
+    name: str
+    type: TypeNode
+    quoted: bool = field(default=False, compare=False)
+    position: Position | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class TypeNode:
+    """A type as written (reference §3.1). Nothing is resolved: a custom type is just its name.
+
+    Attributes:
+        name: upper case (INT stays INT, VARCHAR stays VARCHAR), as typed where it was quoted.
+            ARRAY, MAP, STRUCT and DECIMAL are the words with a structure of their own.
+        parameters: what stood in parentheses: DECIMAL(p, s) -> (p, s), VARCHAR(10) -> (10,),
+            VARCHAR(STRING) -> ("STRING",).
+        arguments: ARRAY<T> -> (T,), MAP<K, V> -> (K, V), else ().
+        fields: of a STRUCT, else ().
+        quoted: the name was quoted, so it is a custom type even when it spells a built-in one.
+    """
+
+    name: str
+    parameters: tuple[int | str, ...] = ()
+    arguments: tuple[TypeNode, ...] = ()
+    fields: tuple[TypeField, ...] = ()
+    quoted: bool = False
+    position: Position | None = field(default=None, compare=False)
+
+    @property
+    def element(self) -> TypeNode:
+        """The element type of an ARRAY."""
+        return self.arguments[0]
+
+    @property
+    def key(self) -> TypeNode:
+        """The key type of a MAP."""
+        return self.arguments[0]
+
+    @property
+    def value(self) -> TypeNode:
+        """The value type of a MAP."""
+        return self.arguments[1]
+
+
+# ------------------------------------------------------------------------- times and windows
+
+_UNIT_MS = {"MILLISECONDS": 1, "SECONDS": 1_000, "MINUTES": 60_000, "HOURS": 3_600_000, "DAYS": 86_400_000}
+
+
+@dataclass(frozen=True)
+class TimeSpan:
+    """``10 SECONDS``: an amount (>= 0) and a unit, always in the plural (reference §2.6)."""
+
+    amount: int
+    unit: str
+    position: Position | None = field(default=None, compare=False)
+
+    @property
+    def milliseconds(self) -> int:
+        """The length in milliseconds."""
+        return self.amount * _UNIT_MS[self.unit]
+
+
+@dataclass(frozen=True)
+class Window:
+    """The WINDOW clause (reference §2.6); ``kind`` is TUMBLING, HOPPING or SESSION.
+
+    ``size`` is a session's inactivity gap; ``advance`` is set for HOPPING only.
+    """
+
+    kind: str
+    size: TimeSpan
+    advance: TimeSpan | None = None
+    retention: TimeSpan | None = None
+    grace: TimeSpan | None = None
+    position: Position | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Within:
+    """WITHIN of a join: ``WITHIN n u`` has ``before == after``; ``grace`` from GRACE PERIOD."""
+
+    before: TimeSpan
+    after: TimeSpan
+    grace: TimeSpan | None = None
+    position: Position | None = field(default=None, compare=False)
+
+
+# ------------------------------------------------------------------------------- expressions
+# sqlglot's: Identifier, Column, Literal (string), Boolean, Null, Star, Paren, Neg, Add, Sub, Mul,
+# Div, Mod, DPipe, EQ, NEQ, LT, LTE, GT, GTE, NullSafeNEQ (IS DISTINCT FROM), NullSafeEQ (IS NOT
+# DISTINCT FROM), Is (with Null), In, Between, Not, And, Or, Case (ifs of If), Cast (to: TypeNode).
+
+
+class IntegerLiteral(exp.Literal):
+    """``42``: at most 2**63 (that one only below a Neg); whether INT or BIGINT is for the binder."""
+
+    @property
+    def value(self) -> int:
+        """The number."""
+        return int(self.args["this"])
+
+
+class DecimalLiteral(exp.Literal):
+    """``1.5``, ``1.``, ``.5``; with ``typed``: ``DECIMAL '1.5'``. The text is kept as written."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "is_string": True, "typed": False}
+
+    @property
+    def value(self) -> decimal.Decimal:
+        """The number, digits kept."""
+        return decimal.Decimal(self.args["this"])
+
+
+class FloatLiteral(exp.Literal):
+    """``1.5E0``: a DOUBLE, finite."""
+
+    @property
+    def value(self) -> float:
+        """The number."""
+        return float(self.args["this"])
+
+
+class Pos(exp.Unary):
+    """``+x``."""
+
+
+class Like(exp.Like):
+    """``this LIKE expression [ESCAPE 'c']``; ``escape`` is a string literal or None."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True, "escape": False}
+
+    @property
+    def escape(self) -> exp.Literal | None:
+        """The ESCAPE literal."""
+        return cast("exp.Literal | None", self.args.get("escape"))
+
+
+class FunctionCall(Node, exp.Condition):
+    """Any call: ``name(arguments…)``. COUNT(*) has one argument, exp.Star.
+
+    Lambdas are arguments like any other. Interval units as bare arguments (DAYS) are columns.
+    """
+
+    this = Arg[exp.Identifier](required=True)
+    arguments = Arg[list[exp.Expr]](default=list)
+    distinct = Arg[bool](default=False)
+
+    @property
+    def name(self) -> str:
+        """The function's name in upper case."""
+        return str(self.args["this"].this).upper()
+
+
+class Dereference(Node, exp.Condition):
+    """``this->field``."""
+
+    this = Arg[exp.Expr](required=True)
+    field = Arg[exp.Identifier](required=True)
+
+    @property
+    def field_name(self) -> str:
+        """The field's name (folded unless quoted)."""
+        return str(self.field.this)
+
+
+class Subscript(Node, exp.Condition):
+    """``this[index]``."""
+
+    this = Arg[exp.Expr](required=True)
+    index_expression = Arg[exp.Expr](required=True)
+
+
+class ArrayConstructor(Node, exp.Condition):
+    """``ARRAY[e, …]``."""
+
+    elements = Arg[list[exp.Expr]](default=list)
+
+
+class MapEntry(Node):
+    """``key := value`` in MAP(…)."""
+
+    map_key = Arg[exp.Expr](required=True)
+    value = Arg[exp.Expr](required=True)
+
+
+class MapConstructor(Node, exp.Condition):
+    """``MAP(k := v, …)``."""
+
+    entries = Arg[list[MapEntry]](default=list)
+
+
+class StructField(Node):
+    """``name := value`` in STRUCT(…)."""
+
+    this = Arg[exp.Identifier](required=True)
+    value = Arg[exp.Expr](required=True)
+
+
+class StructConstructor(Node, exp.Condition):
+    """``STRUCT(f := e, …)``."""
+
+    fields = Arg[list[StructField]](default=list)
+
+
+class Lambda(Node, exp.Condition):
+    """``(x, y) => body``; the parameters appear in ``body`` as unqualified columns."""
+
+    parameters = Arg[list[exp.Identifier]](required=True)
+    body = Arg[exp.Expr](required=True)
+
+
+# --------------------------------------------------------------------------------- relations
+
+
+class Relation(Node):
+    """What may stand in FROM: AliasedSource, Join or SubQuery."""
+
+
+class AliasedSource(Relation):
+    """``name [[AS] alias]``."""
+
+    this = Arg[exp.Identifier](required=True)
+    alias_identifier = Arg[exp.Identifier | None]()
+
+    @property
+    def source_name(self) -> str:
+        """The stream's or table's (or CTE's) name."""
+        return str(self.args["this"].this)
+
+    @property
+    def alias_name(self) -> str:
+        """The alias, or the source's name where there is none."""
+        return str((self.alias_identifier or self.args["this"]).this)
+
+
+class SubQuery(Relation):
+    """``(query) [[AS] alias]`` (beyond ksqlDB)."""
+
+    query = Arg["QueryNode"](required=True)
+    alias_identifier = Arg[exp.Identifier | None]()
+
+    @property
+    def alias_name(self) -> str | None:
+        """The alias, if there is one."""
+        return None if self.alias_identifier is None else str(self.alias_identifier.this)
+
+
+class Join(Relation):
+    """``left kind JOIN right [WITHIN …] ON condition``; n-way joins nest on the left.
+
+    ``kind`` is INNER, LEFT, RIGHT or FULL.
+    """
+
+    left = Arg[Relation](required=True)
+    right = Arg[Relation](required=True)
+    kind = Arg[str](required=True)
+    within = Arg[Within | None]()
+    on = Arg[exp.Expr](required=True)
+
+
+# ----------------------------------------------------------------------------------- queries
+
+
+class SelectItem(Node):
+    """``expression [[AS] alias]``."""
+
+    this = Arg[exp.Expr](required=True)
+    alias_identifier = Arg[exp.Identifier | None]()
+
+    @property
+    def alias_name(self) -> str | None:
+        """The alias as typed (folded unless quoted), or None."""
+        return None if self.alias_identifier is None else str(self.alias_identifier.this)
+
+
+class AllColumns(Node):
+    """``*`` or ``source.*``."""
+
+    source = Arg[exp.Identifier | None]()
+
+    @property
+    def source_name(self) -> str | None:
+        """The qualifier, or None for a bare ``*``."""
+        return None if self.source is None else str(self.source.this)
+
+
+class AllFields(Node):
+    """``struct->*``."""
+
+    this = Arg[exp.Expr](required=True)
+
+
+class CommonTable(Node):
+    """``name AS (query)`` in WITH (beyond ksqlDB)."""
+
+    this = Arg[exp.Identifier](required=True)
+    query = Arg["QueryNode"](required=True)
+
+    @property
+    def table_name(self) -> str:
+        """The name the query goes by."""
+        return str(self.args["this"].this)
+
+
+class OrderItem(Node):
+    """``expression [ASC | DESC] [NULLS FIRST | LAST]``; ``nulls`` is FIRST, LAST or None."""
+
+    this = Arg[exp.Expr](required=True)
+    descending = Arg[bool](default=False)
+    nulls = Arg[str | None]()
+
+
+class QueryNode(Node):
+    """A Select or a Union, with what may surround and follow it.
+
+    ``emit`` is None, "CHANGES" or "FINAL".
+    """
+
+    ctes = Arg[list[CommonTable]](default=list)
+    order_by = Arg[list[OrderItem]](default=list)
+    emit = Arg[str | None]()
+    limit = Arg[int | None]()
+    offset = Arg[int | None]()
+
+
+class Select(QueryNode):
+    """One SELECT (reference §2.5); clauses that are absent read as None or empty."""
+
+    distinct = Arg[bool](default=False)
+    items = Arg["list[SelectItem | AllColumns | AllFields]"](required=True)
+    relation = Arg[Relation](required=True)
+    window = Arg[Window | None]()
+    where = Arg[exp.Expr | None]()
+    group_by = Arg[list[exp.Expr]](default=list)
+    partition_by = Arg[list[exp.Expr]](default=list)
+    having = Arg[exp.Expr | None]()
+
+
+class Union(QueryNode):
+    """``left UNION ALL right`` (beyond ksqlDB); its emit, order, limit hold for the whole."""
+
+    left = Arg[QueryNode](required=True)
+    right = Arg[QueryNode](required=True)
+
+
+# -------------------------------------------------------------------------------- statements
+
+
+class Statement(Node):
+    """One whole statement. Concrete classes live in `grammar.statements`."""
+
+    @property
+    def source_text(self) -> str:
+        """The statement's own text after variable substitution, without the ``;``; "" if built by hand."""
+        return str(self.meta_get("text", ""))
+
+    @property
+    def origin(self) -> Position:
+        """Where `source_text` starts in the whole text that was parsed."""
+        return cast(Position, self.meta_get("origin", Position(1, 1, 0)))
+
+    def absolute(self, place: Position) -> Position:
+        """A place in `source_text` as a place in the whole text."""
+        return shifted(place, self.origin)
+
+
+def shifted(place: Position, origin: Position) -> Position:
+    """``place``, relative to a text that starts at ``origin``, as a place in the text around it."""
+    column = place.column + origin.column - 1 if place.line == 1 else place.column
+    return Position(place.line + origin.line - 1, column, place.length)
+
+
+class NamedStatement(Statement):
+    """A statement about one named thing; ``name`` is that name, folded unless quoted."""
+
+    this = Arg[exp.Identifier](required=True)
+
+    @property
+    def name(self) -> str:
+        """The name (source, type, connector …)."""
+        return str(self.args["this"].this)
+
+
+class ColumnDefinition(Node):
+    """``name type [KEY | PRIMARY KEY | HEADERS | HEADER('k')]``.
+
+    ``constraint`` is None or one of KEY, PRIMARY KEY, HEADERS, HEADER; ``header`` is the
+    string literal of HEADER('k').
+    """
+
+    this = Arg[exp.Identifier](required=True)
+    data_type = Arg[TypeNode](required=True)
+    constraint = Arg[str | None]()
+    header = Arg[exp.Literal | None]()
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return str(self.args["this"].this)
+
+    @property
+    def header_key(self) -> str | None:
+        """The k of HEADER('k')."""
+        return None if self.header is None else str(self.header.this)
+
+
+PropertyValue = str | int | float | decimal.Decimal | bool | None
+
+
+class Property(Node):
+    """``name = literal`` in WITH (…)."""
+
+    this = Arg[exp.Identifier | exp.Literal](required=True)
+    literal = Arg[exp.Expr](required=True)
+
+    @property
+    def name(self) -> str:
+        """The name: a bare one in upper case, a quoted or string one as typed."""
+        return str(self.args["this"].this)
+
+    @property
+    def value(self) -> PropertyValue:
+        """The literal as a Python value."""
+        return literal_value(self.literal)
+
+
+def literal_value(node: exp.Expr) -> PropertyValue:
+    """The Python value of a literal node: str, int, Decimal, float, bool or None.
+
+    Raises:
+        ValueError: ``node`` is no literal.
+    """
+    match node:
+        case IntegerLiteral() | DecimalLiteral() | FloatLiteral():
+            return node.value
+        case exp.Literal():
+            return str(node.this)
+        case exp.Boolean():
+            return bool(node.this)
+        case exp.Null():
+            return None
+        case exp.Neg():
+            value = literal_value(node.this)
+            if isinstance(value, int | float | decimal.Decimal):
+                return -value
+    raise ValueError(f"{node.key} is not a literal")
+
+
+def property_values(properties: list[Property]) -> dict[str, PropertyValue]:
+    """Properties as a dict, names in upper case (they are case-insensitive, reference §2.1).
+
+    Duplicates are refused by the parser, except in connectors, whose names keep their case.
+    """
+    return {p.name.upper(): p.value for p in properties}
