@@ -31,11 +31,51 @@ class Condition:
 
 #: name -> condition, sorted by name
 CONDITIONS: dict[str, Condition] = {
-    "BROKER_UNREACHABLE": Condition(50000, "Kafka at {servers} does not answer: {reason}. Is the broker running?"),
-    "INTERNAL": Condition(50000, "Something went wrong inside ksql-spark: {reason}. The server's log has the details."),
-    "INVALID_STATEMENT": Condition(40001, "{reason}"),
+    "ARTIFACTS_UNAVAILABLE": Condition(
+        50000,
+        "Could not fetch {missing} from {repository}: {reason}. Run it once with network access, "
+        "or set KSQL_SPARK_MAVEN_REPOSITORY to a Maven repository that can be reached.",
+    ),
     "BAD_REQUEST": Condition(40000, "{reason}"),
+    "BROKER_FAILED": Condition(50000, "The embedded Kafka broker did not start: {reason}. Its log: {log}."),
+    "BROKER_UNREACHABLE": Condition(
+        50000, "Kafka at {servers} does not answer: {reason}. Is the broker running?"
+    ),
+    "DATA_DIR_IN_USE": Condition(
+        50000,
+        "The data directory {path} is in use by another ksql-spark (process {pid}). "
+        "Stop that one, or choose another directory with --data-dir.",
+    ),
+    "DATA_DIR_UNUSABLE": Condition(50000, "The data directory {path} cannot be used: {reason}."),
+    "DISK_FULL": Condition(
+        50000, "No space is left on the disk that holds {path}. Free some, or use another --data-dir."
+    ),
+    "FORMAT_COLUMNS": Condition(40001, "The {format} format cannot carry {what}: {reason}."),
+    "FORMAT_UNKNOWN": Condition(40001, "Unknown format: {name}."),
+    "FUNCTION_ARGUMENTS": Condition(
+        40001, "Function '{name}' does not accept parameters ({given}). Accepted: {accepted}."
+    ),
+    "FUNCTION_UNKNOWN": Condition(40001, "Can't find any functions with the name '{name}'."),
+    "INTERNAL": Condition(
+        50000, "Something went wrong inside ksql-spark: {reason}. The server's log has the details."
+    ),
+    "INVALID_STATEMENT": Condition(40001, "{reason}"),
+    "JAVA_COMPILE_FAILED": Condition(50000, "The JVM classes below {sources} do not compile:\n{reason}"),
+    "JAVA_MISSING": Condition(
+        50000,
+        "No Java 17 or newer was found{found}. Install one (for instance: pip install 'ksql-spark[java]'), "
+        "or set JAVA_HOME to it.",
+    ),
+    "KAFKA_REFUSED": Condition(50000, "Kafka refused to {action}: {reason}."),
     "NOT_DONE_YET": Condition(40001, "{what} is not done yet in ksql-spark {version}."),
+    "PROPERTY_FIXED": Condition(
+        40000,
+        "Cannot override property '{name}': it is set for the whole server, not per statement or session.",
+    ),
+    "PROPERTY_INVALID": Condition(40000, "Invalid value {value} for property '{name}': {reason}."),
+    "PROPERTY_UNKNOWN": Condition(
+        40000, "Not recognizable as ksql, streams, consumer, or producer property: '{name}'."
+    ),
     "QUERY_IN_KSQL": Condition(
         40002,
         "The following statement types should be issued to the websocket endpoint '/query':\n"
@@ -43,6 +83,8 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "SOURCE_UNKNOWN": Condition(40001, "{kind} does not exist: {name}."),
     "SYNTAX": Condition(40001, "line {line}:{column}: Syntax Error\n{reason}"),
+    "TOPIC_EXISTS": Condition(40001, "A Kafka topic with the name '{topic}' already exists."),
+    "TOPIC_UNKNOWN": Condition(40001, "Could not find topic '{topic}'."),
 }
 
 

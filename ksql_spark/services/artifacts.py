@@ -1,0 +1,298 @@
+"""JVM artifacts: the jars named in ``ivy.xml``, fetched once into the user cache, and our own classes.
+
+The Ivy inside PySpark's jars resolves them. What is complete is recorded with names and sizes in a stamp
+file beside the jars, so looking again takes milliseconds and a cut download never counts.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import urllib.request
+import zipfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.services.cache import Report, cache_dir, digest, locked
+from ksql_spark.services.java import java_binary
+from ksql_spark.services.trust import trust_store
+
+MANIFEST = Path(__file__).with_name("ivy.xml")
+SETTINGS = Path(__file__).with_name("ivysettings.xml")
+CONFS = ("spark", "broker", "build")
+CENTRAL = "https://repo1.maven.org/maven2/"
+
+
+def repository() -> str:
+    """The Maven repository that artifacts come from; $KSQL_SPARK_MAVEN_REPOSITORY names another one."""
+    root = os.environ.get("KSQL_SPARK_MAVEN_REPOSITORY") or CENTRAL
+    return root if root.endswith("/") else root + "/"
+
+
+def pyspark_jars() -> Path:
+    """The folder of the jars that PySpark brings (found without importing it)."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or not spec.submodule_search_locations:
+        raise KsqlError("INTERNAL", reason="the Python package pyspark is not installed")
+    return Path(next(iter(spec.submodule_search_locations))) / "jars"
+
+
+def ensure(confs: Iterable[str] = CONFS, report: Report = lambda text: None) -> None:
+    """Have the jars of the given configurations of the manifest in the cache.
+
+    Args:
+        confs: names of configurations in ``ivy.xml``.
+        report: told what is being looked up and fetched, and how much of it is done.
+
+    Raises:
+        KsqlError: ARTIFACTS_UNAVAILABLE, JAVA_MISSING, DISK_FULL.
+    """
+    wanted = list(confs)
+    if not _missing(wanted):
+        return
+    with locked(cache_dir() / "artifacts.lock", report, waiting_for="fetching the JVM artifacts"):
+        if missing := _missing(wanted):
+            _retrieve(missing, report)
+
+
+def jars(conf: str) -> list[Path]:
+    """The jars of one configuration, sorted by name; ensure() has run before."""
+    return sorted(_folder(conf).glob("*.jar"))
+
+
+def _folder(conf: str) -> Path:
+    """Where the jars of a configuration of this very manifest are."""
+    return cache_dir() / "jars" / digest(MANIFEST.read_bytes()) / conf
+
+
+def _missing(confs: Iterable[str]) -> list[str]:
+    return [conf for conf in confs if not _is_complete(_folder(conf))]
+
+
+def _is_complete(folder: Path) -> bool:
+    """True where the stamp is there and every file has the size it had."""
+    try:
+        sizes = json.loads((folder / "stamp.json").read_text())
+        return all((folder / name).stat().st_size == size for name, size in sizes.items())
+    except (OSError, ValueError):
+        return False
+
+
+def _retrieve(confs: Sequence[str], report: Report) -> None:
+    """Let Ivy fetch the configurations, then put each in its place with a stamp."""
+    cache = cache_dir()
+    with tempfile.TemporaryDirectory(prefix="retrieve-", dir=cache) as scratch:
+        properties = {"ksql.repository": repository(), "ksql.ivy.cache": str(cache / "ivy")}
+        command = [
+            str(java_binary()),
+            "-Xmx256m",
+            "-XX:TieredStopAtLevel=1",
+            *(f"-D{name}={value}" for name, value in {**properties, **_network_properties(cache)}.items()),
+            *("-cp", str(pyspark_jars() / "ivy-2.5.3.jar")),
+            "org.apache.ivy.Main",
+            *("-settings", str(SETTINGS), "-ivy", str(MANIFEST), "-confs", *confs),
+            *("-retrieve", f"{scratch}/[conf]/[artifact]-[revision].[ext]"),
+        ]
+        progress = _IvyProgress(cache / "ivy", report)
+        report("JVM artifacts: looking up what is needed")
+        returncode = _run(command, progress.read)
+        if returncode or progress.failed:
+            raise progress.error()
+        for conf in confs:
+            _put_in_place(Path(scratch) / conf, _folder(conf))
+    report("JVM artifacts: complete")
+
+
+def _put_in_place(fetched: Path, folder: Path) -> None:
+    """Stamp the fetched jars and move them to ``folder`` in one step."""
+    sizes = {path.name: path.stat().st_size for path in sorted(fetched.iterdir())}
+    (fetched / "stamp.json").write_text(json.dumps(sizes, indent=1))
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if folder.exists():
+        shutil.rmtree(folder)
+    fetched.rename(folder)
+
+
+def _run(command: Sequence[str], read: Report) -> int:
+    """Run a command, hand each line it prints to ``read``, and end it if we are interrupted."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            read(line.rstrip())
+        return process.wait()
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        if process.stdout:
+            process.stdout.close()
+
+
+class _IvyProgress:
+    """Reads what Ivy prints: counts for the report, and what went wrong."""
+
+    def __init__(self, ivy_cache: Path, report: Report) -> None:
+        self._ivy_cache = ivy_cache
+        self._report = report
+        self._found: dict[tuple[str, str, str], None] = {}
+        self._total: int | None = None
+        self._loading = 0
+        self.failed: list[str] = []
+        self._reasons: list[str] = []
+
+    def read(self, line: str) -> None:
+        """Take one line of Ivy's output."""
+        text = line.strip()
+        if found := re.match(r"found (\S+)#(\S+);(\S+) in ", text):
+            self._found[(found[1], found[2], found[3])] = None
+            self._report(f"JVM artifacts: {len(self._found)} found, last {found[2]} {found[3]}")
+        elif found := re.match(r"downloading (\S+) \.\.\.", text):
+            if self._total is None:
+                self._total = sum(not self._is_cached(*module) for module in self._found)
+            self._loading += 1
+            name = found[1].rsplit("/", 1)[-1]
+            self._report(
+                f"JVM artifacts: loading {self._loading} of {max(self._total, self._loading)}, {name}"
+            )
+        elif found := _NOT_FETCHED.match(text):
+            label = f"{found[1]} {found[2]}"
+            if label not in self.failed:
+                self.failed.append(label)
+        elif _NETWORK_TROUBLE.search(text):
+            self._reasons.append(text)
+
+    def error(self) -> KsqlError:
+        """What to tell the user when Ivy did not get everything."""
+        text = " ".join(self._reasons)
+        if "No space left" in text:
+            return KsqlError("DISK_FULL", path=str(cache_dir()))
+        missing = ", ".join(self.failed[:3]) + (
+            f" and {len(self.failed) - 3} more" if len(self.failed) > 3 else ""
+        )
+        return KsqlError(
+            "ARTIFACTS_UNAVAILABLE",
+            missing=missing or "the JVM artifacts",
+            repository=repository(),
+            reason=_plain_reason(text),
+        )
+
+    def _is_cached(self, organisation: str, name: str, revision: str) -> bool:
+        return any((self._ivy_cache / organisation / name).glob(f"*/{name}-{revision}.jar"))
+
+
+#: ":: org#name;revision: not found" and "[FAILED     ] org#name;revision!file"
+_NOT_FETCHED = re.compile(
+    r"(?:::|\[FAILED\s*\]|\[NOT FOUND\s*\]) [^\s#]+#([^;\s]+);([^!:\s]+)(?:: not found|!)"
+)
+
+_NETWORK_TROUBLE = re.compile(
+    r"Host \S+ not found|UnknownHost|Server access error|timed out|SSLHandshake|PKIX|HTTP response code"
+    r"|No space left|Permission denied|checksum",
+    re.IGNORECASE,
+)
+
+
+def _plain_reason(text: str) -> str:
+    """The cause in words, from the lines that Ivy printed."""
+    for pattern, reason in (
+        (
+            r"PKIX|SSLHandshake|CertificateException",
+            "its certificate is not trusted (SSL_CERT_FILE may name more)",
+        ),
+        (r"UnknownHost|Host \S+ not found", "its name cannot be resolved, so there seems to be no network"),
+        (r"checksum", "what came does not have the right checksum"),
+        (r"timed out", "it does not answer in time"),
+        (r"refused|ConnectException|No route", "it cannot be connected to"),
+        (r"Permission denied", "the cache cannot be written"),
+    ):
+        if re.search(pattern, text, re.IGNORECASE):
+            return reason
+    return "they are not there, or it cannot be reached"
+
+
+def _network_properties(cache: Path) -> dict[str, str]:
+    """The environment's proxy and certificates, which Java does not look at by itself."""
+    properties = trust_store(cache)
+    proxies = urllib.request.getproxies_environment()
+    for scheme in ("http", "https"):
+        address = urlsplit(proxies.get(scheme, ""))
+        if address.hostname:
+            properties[f"{scheme}.proxyHost"] = address.hostname
+            properties[f"{scheme}.proxyPort"] = str(
+                address.port or (443 if address.scheme == "https" else 80)
+            )
+    if direct := proxies.get("no"):
+        hosts = (host.strip() for host in direct.split(","))
+        properties["http.nonProxyHosts"] = "|".join(f"*{h}" if h.startswith(".") else h for h in hosts if h)
+    return properties
+
+
+def compile_java(
+    sources: Path, classpath: Iterable[Path] | None = None, report: Report = lambda text: None
+) -> Path:
+    """A jar of all ``.java`` files below ``sources``, compiled once per content.
+
+    Args:
+        sources: the root folder of the packages.
+        classpath: jars to compile against; by default PySpark's and those of the configuration ``spark``.
+        report: told when the compiler runs.
+
+    Returns:
+        the jar, in the cache.
+
+    Raises:
+        KsqlError: JAVA_COMPILE_FAILED with the compiler's words; those of ensure().
+    """
+    ensure(("spark", "build"), report)
+    against = (
+        list(classpath) if classpath is not None else [*sorted(pyspark_jars().glob("*.jar")), *jars("spark")]
+    )
+    files = sorted(sources.rglob("*.java"))
+    parts: list[bytes | str] = [path.name for path in against]
+    for file in files:
+        parts += [file.relative_to(sources).as_posix(), file.read_bytes()]
+    jar = cache_dir() / "classes" / digest(*parts) / "ksql-spark-jvm.jar"
+    if jar.is_file():
+        return jar
+    with locked(cache_dir() / "classes.lock", report, waiting_for="compiling the JVM classes"):
+        if not jar.is_file():
+            report(f"compiling {len(files)} JVM classes")
+            _compile(sources, files, against, jar)
+    return jar
+
+
+def _compile(sources: Path, files: Sequence[Path], against: Sequence[Path], jar: Path) -> None:
+    """Run the compiler and put its classes into ``jar`` in one step."""
+    jar.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="compile-", dir=cache_dir()) as scratch:
+        classes = Path(scratch) / "classes"
+        # A file of arguments, for a class path longer than a command line may be.
+        lines = ["-17", "-proc:none", "-nowarn", "-encoding", "UTF-8", "-d", str(classes), "-cp"]
+        lines += [os.pathsep.join(map(str, against)), *map(str, files)]
+        arguments = Path(scratch) / "arguments"
+        arguments.write_text("\n".join(f'"{line}"' for line in lines))
+        (compiler,) = jars("build")
+        output: list[str] = []
+        command = [str(java_binary()), "-XX:TieredStopAtLevel=1", "-jar", str(compiler), f"@{arguments}"]
+        if _run(command, output.append):
+            raise KsqlError("JAVA_COMPILE_FAILED", sources=str(sources), reason="\n".join(output))
+        packed = Path(scratch) / jar.name
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(classes.rglob("*.class")):
+                archive.write(path, path.relative_to(classes).as_posix())
+        packed.replace(jar)
