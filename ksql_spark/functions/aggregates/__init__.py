@@ -1,0 +1,1 @@
+"""Aggregate functions, one module per family."""

@@ -1,0 +1,62 @@
+"""Functions that choose among values, and NULL handling (reference §4.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ksql_spark.functions.operators import equal
+from ksql_spark.functions.signatures import signature
+from ksql_spark.functions.spark_text import let, spark_type
+from ksql_spark.functions.spec import Category, Example, Spec, Typed, scalar
+from ksql_spark.types import INTEGER, STRING, SqlType
+
+Types = Sequence[SqlType]
+
+
+def _null_if(args: Sequence[str], types: Types) -> str:
+    a, b = args
+    same = equal("{a}", b, types[0])
+    return let(a, lambda t: f"if({same.replace('{a}', t)}, cast(NULL as {spark_type(types[0])}), {t})")
+
+
+SPECS: tuple[Spec, ...] = (
+    scalar(
+        "COALESCE",
+        Category.CONDITIONAL,
+        "The first argument that is not NULL.",
+        (signature("value T... -> T"),),
+        lambda args, _: f"coalesce({', '.join(args)})",
+        Example((Typed(None, INTEGER), 2, 3), 2),
+        parameters={"value": "the candidates, in order"},
+    ),
+    scalar(
+        "IFNULL",
+        Category.CONDITIONAL,
+        "The first argument, or the second where the first is NULL.",
+        (signature("value T, alternative T -> T"),),
+        lambda args, _: f"coalesce({args[0]}, {args[1]})",
+        Example((Typed(None, STRING), "x"), "x"),
+        Example(("a", "x"), "a"),
+        parameters={"value": "what to give when it is there", "alternative": "what to give otherwise"},
+    ),
+    scalar(
+        "NULLIF",
+        Category.CONDITIONAL,
+        "NULL where both arguments are equal, else the first one.",
+        (signature("value T, unwanted T -> T"),),
+        _null_if,
+        Example((1, 1), None),
+        Example((1, 2), 1),
+        Example((1, Typed(None, INTEGER)), 1),
+        parameters={"value": "the value", "unwanted": "what to turn into NULL"},
+    ),
+    scalar(
+        "AS_VALUE",
+        Category.OTHER,
+        "A copy of a key column for the value of a record.",
+        (signature("key T -> T"),),
+        lambda args, _: args[0],
+        Example((1,), 1),
+        parameters={"key": "a key column of the projection"},
+    ),
+)

@@ -1,0 +1,623 @@
+"""Operators: arithmetic, comparison, logic, subscripts and constructors (reference §2.8, §3.2-3.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal as PythonDecimal
+from decimal import InvalidOperation
+from typing import Any
+
+from ksql_spark.functions.signatures import common_type, signature
+from ksql_spark.functions.spark_text import let, spark_type, string, variable
+from ksql_spark.functions.spec import Example, Lowering, OnNull, Resolved, Spec, Typed, operator
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    NULL,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Function,
+    Map,
+    Null,
+    Primitive,
+    SqlType,
+    is_numeric,
+    to_decimal,
+    widen_numeric,
+)
+
+Types = Sequence[SqlType]
+Literals = Sequence[Any]
+
+# ---- arithmetic ---------------------------------------------------------------------------------------
+
+
+def _added(a: Decimal, b: Decimal) -> Decimal:
+    scale = max(a.scale, b.scale)
+    return Decimal(scale + max(a.precision - a.scale, b.precision - b.scale) + 1, scale)
+
+
+def _multiplied(a: Decimal, b: Decimal) -> Decimal:
+    return Decimal(a.precision + b.precision + 1, a.scale + b.scale)
+
+
+def _divided(a: Decimal, b: Decimal) -> Decimal:
+    scale = max(6, a.scale + b.precision + 1)
+    return Decimal(a.precision - a.scale + b.scale + scale, scale)
+
+
+def _remainder(a: Decimal, b: Decimal) -> Decimal:
+    scale = max(a.scale, b.scale)
+    return Decimal(max(1, min(a.precision - a.scale, b.precision - b.scale) + scale), scale)
+
+
+_DECIMAL_RESULT = {"+": _added, "-": _added, "*": _multiplied, "/": _divided, "%": _remainder}
+
+
+def _arithmetic(symbol: str) -> Any:
+    """The typing rule of a binary arithmetic operator (reference §3.5)."""
+
+    def typing(types: Types, _: Literals) -> Resolved | None:
+        if len(types) != 2:
+            return None
+        left, right = types
+        if isinstance(left, Null):
+            left = right
+        if isinstance(right, Null):
+            right = left
+        if symbol == "+" and left == right == STRING:
+            return Resolved((STRING, STRING), STRING)
+        if not (is_numeric(left) and is_numeric(right)):
+            return None
+        if DOUBLE in (left, right):
+            return Resolved((DOUBLE, DOUBLE), DOUBLE)
+        if isinstance(left, Decimal) or isinstance(right, Decimal):
+            a, b = to_decimal(left), to_decimal(right)
+            return Resolved((a, b), _DECIMAL_RESULT[symbol](a, b))
+        both = widen_numeric(left, right)
+        return Resolved((both, both), both)
+
+    return typing
+
+
+def _lower_arithmetic(symbol: str) -> Lowering:
+    def lower(args: Sequence[str], types: Types) -> str:
+        a, b = args
+        kind = types[0]
+        if kind == STRING:
+            return f"concat({a}, {b})"
+        if isinstance(kind, Decimal):
+            result = _DECIMAL_RESULT[symbol](to_decimal(types[0]), to_decimal(types[1]))
+            return f"cast(({a} {symbol} {b}) as {spark_type(result)})"
+        if symbol == "/" and kind == DOUBLE:
+            # Spark gives NULL where IEEE has an infinity or NaN
+            return let(b, lambda d: f"if({d} = 0D, {a} * double('Infinity'), {a} / {d})")
+        if symbol == "%" and kind == DOUBLE:
+            return let(b, lambda d: f"if({d} = 0D, {a} * double('NaN'), {a} % {d})")
+        if symbol == "/":
+            return f"cast(({a} div {b}) as {spark_type(kind)})"
+        return f"({a} {symbol} {b})"
+
+    return lower
+
+
+_NUMBERS = tuple(signature(f"left {t}, right {t} -> {t}") for t in ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE"))
+
+
+def _negated(types: Types, _: Literals) -> Resolved | None:
+    if len(types) == 1 and is_numeric(types[0]):
+        return Resolved((types[0],), types[0])
+    return None
+
+
+# ---- comparisons --------------------------------------------------------------------------------------
+
+_TEMPORAL_SIDES = {
+    frozenset((TIMESTAMP, DATE)): TIMESTAMP,
+    frozenset((TIMESTAMP, STRING)): TIMESTAMP,
+    frozenset((DATE, STRING)): DATE,
+    frozenset((TIME, STRING)): TIME,
+}
+
+
+def comparable(left: SqlType, right: SqlType, *, ordered: bool) -> SqlType | None:
+    """The type in which ``left`` and ``right`` are compared, or None (reference §3.3).
+
+    ``ordered``: for < <= > >= BETWEEN, which BOOLEAN, ARRAY, MAP and STRUCT do not have.
+    """
+    if is_numeric(left) and is_numeric(right):
+        return widen_numeric(left, right)
+    if left == right:
+        if isinstance(left, (Null, Function)):
+            return None
+        has_order = isinstance(left, Primitive) and left != BOOLEAN
+        return left if has_order or not ordered else None
+    return _TEMPORAL_SIDES.get(frozenset((left, right)))
+
+
+def _comparison(*, ordered: bool) -> Any:
+    def typing(types: Types, _: Literals) -> Resolved | None:
+        if len(types) != 2:
+            return None
+        both = comparable(types[0], types[1], ordered=ordered)
+        return Resolved((both, both), BOOLEAN) if both else None
+
+    return typing
+
+
+def _between(types: Types, _: Literals) -> Resolved | None:
+    if len(types) != 3:
+        return None
+    low = comparable(types[0], types[1], ordered=True)
+    both = low and comparable(low, types[2], ordered=True)
+    return Resolved((both, both, both), BOOLEAN) if both else None
+
+
+def equal(a: str, b: str, type_: SqlType) -> str:
+    """Spark SQL text for a = b: NULL where a or b is, whatever is inside them compared NULL-safely."""
+    match type_:
+        case Map():
+            # Spark has no = for maps: order does not count, so compare them as sorted entries
+            return f"({_map_entries(a)} = {_map_entries(b)})"
+    return f"({a} = {b})"
+
+
+def _map_entries(text: str) -> str:
+    return f"array_sort(map_entries({text}))"
+
+
+def distinct(a: str, b: str, type_: SqlType) -> str:
+    """Spark SQL text for a IS DISTINCT FROM b."""
+    if isinstance(type_, Map):
+        return f"(not ({_map_entries(a)} <=> {_map_entries(b)}))"
+    return f"(not ({a} <=> {b}))"
+
+
+def _lower_comparison(symbol: str) -> Lowering:
+    def lower(args: Sequence[str], types: Types) -> str:
+        if symbol in ("=", "<>"):
+            text = equal(args[0], args[1], types[0])
+            return text if symbol == "=" else f"(not {text})"
+        return f"({args[0]} {symbol} {args[1]})"
+
+    return lower
+
+
+def _is_distinct(types: Types, _: Literals) -> Resolved | None:
+    if len(types) != 2:
+        return None
+    left, right = types
+    both = common_type(left, right) if NULL in types else comparable(left, right, ordered=False)
+    if both is None or isinstance(both, Function):
+        return None
+    return Resolved((both, both), BOOLEAN)
+
+
+# ---- IN, lists of values ------------------------------------------------------------------------------
+
+_BOOLEAN_WORDS = ("true", "yes", "false", "no")
+
+
+def list_type(types: Types, literals: Literals = ()) -> SqlType | None:
+    """The common type of the members of an ARRAY, MAP, IN or CASE list, or None (reference §3.4).
+
+    The first non-NULL member leads; numbers widen; a literal may become STRING, and a STRING literal a number
+    or a BOOLEAN where it parses exactly.
+    """
+    padded = [*literals, *[None] * (len(types) - len(literals))]
+    merged: SqlType = NULL
+    for type_, value in zip(types, padded, strict=True):
+        wider = common_type(merged, type_)
+        if wider is None or (merged == STRING and wider != STRING and value is not None):
+            wider = _literal_type(merged, type_, value)
+        if wider is None:
+            return None
+        merged = wider
+    return merged
+
+
+def _literal_type(wanted: SqlType, type_: SqlType, value: Any) -> SqlType | None:
+    """``wanted``, or what it widens to, where the literal ``value`` can take that type."""
+    if value is None:
+        return None
+    if wanted == STRING:
+        return STRING if isinstance(type_, (Primitive, Decimal)) else None
+    if type_ != STRING or not isinstance(value, str):
+        return None
+    if wanted == BOOLEAN:
+        folded = value.strip().lower()
+        return BOOLEAN if folded and any(w.startswith(folded) for w in _BOOLEAN_WORDS) else None
+    if is_numeric(wanted):
+        try:
+            number = PythonDecimal(value.strip())
+        except InvalidOperation:
+            return None
+        if wanted in (INTEGER, BIGINT) and number != number.to_integral_value():
+            return None
+        return wanted if number.is_finite() else None
+    return None
+
+
+def _in(types: Types, literals: Literals) -> Resolved | None:
+    if len(types) < 2 or isinstance(types[0], Null):
+        return None
+    both = list_type(types, literals)
+    if both is None or isinstance(both, (Map, Function)):
+        return None
+    return Resolved((both,) * len(types), BOOLEAN)
+
+
+def _array(types: Types, literals: Literals) -> Resolved | None:
+    element = list_type(types, literals)
+    if element is None or isinstance(element, (Null, Function)):
+        return None
+    return Resolved((element,) * len(types), Array(element))
+
+
+def _map(types: Types, literals: Literals) -> Resolved | None:
+    if not types or len(types) % 2:
+        return None
+    key = list_type(types[::2], literals[::2])
+    value = list_type(types[1::2], literals[1::2])
+    for side in (key, value):
+        if side is None or isinstance(side, (Null, Function)):
+            return None
+    assert key is not None and value is not None
+    return Resolved((key, value) * (len(types) // 2), Map(key, value))
+
+
+def _lower_map(args: Sequence[str], types: Types) -> str:
+    keys, values = args[::2], args[1::2]
+    if all(k.startswith("'") for k in keys):
+        return f"map({', '.join(args)})"
+    return from_entries(
+        f"array({', '.join(f'struct({k} as key, {v} as value)' for k, v in zip(keys, values, strict=True))})"
+    )
+
+
+def from_entries(entries: str) -> str:
+    """A MAP from an ARRAY of STRUCT<key, value>: the last of equal keys wins, NULL keys are left out.
+
+    Spark refuses NULL keys; SESSION_SETTINGS make the last of equal keys win.
+    """
+    e = variable(entries, "e")
+    return f"map_from_entries(filter({entries}, {e} -> {e}.key is not null))"
+
+
+def _subscript(types: Types, _: Literals) -> Resolved | None:
+    if len(types) != 2:
+        return None
+    match types[0]:
+        case Array(element) if types[1] in (INTEGER, BIGINT):
+            return Resolved((types[0], types[1]), element)
+        case Map(key, value) if common_type(key, types[1]) == key and types[1] != NULL:
+            return Resolved((types[0], key), value)
+    return None
+
+
+def _lower_subscript(args: Sequence[str], types: Types) -> str:
+    collection, index = args
+    if isinstance(types[0], Map):
+        return f"try_element_at({collection}, {index})"
+    if types[1] == BIGINT:
+        index = f"cast({index} as int)"
+    if not index.isdigit() or index == "0":
+        index = f"nullif({index}, 0)"
+    return f"try_element_at({collection}, {index})"
+
+
+# ---- logic --------------------------------------------------------------------------------------------
+
+
+def _lower_and(args: Sequence[str], _: Types) -> str:
+    # an operand that is NULL is an error, but only when it is reached: left to right
+    return f"(case {args[0]} when true then {args[1]} when false then false end)"
+
+
+def _lower_or(args: Sequence[str], _: Types) -> str:
+    return f"(case {args[0]} when true then true when false then {args[1]} end)"
+
+
+_LIKE_QUOTE = string(r"([\\.\^$|?*+()\[\]{}-])")
+
+
+def like_pattern(pattern: str, escape: str | None = None) -> str:
+    """Spark SQL text for the Java regular expression of a LIKE pattern; folded where that is a literal."""
+    # escaped characters hide in a private area while the others are turned into regex
+    hidden = ((escape, "\ue000"), ("%", "\ue001"), ("_", "\ue002"))
+    text = pattern
+    if escape is not None:
+        for char, stand_in in hidden:
+            plain = escape if char == escape else string(char)
+            text = f"replace({text}, concat({escape}, {plain}), '{stand_in}')"
+    text = f"regexp_replace({text}, {_LIKE_QUOTE}, {string(chr(92) * 2 + '$1')})"
+    text = f"replace(replace({text}, '%', '.*'), '_', '.')"
+    if escape is not None:
+        quoted = f"concat({string(chr(92) + 'Q')}, {escape}, {string(chr(92) + 'E')})"
+        text = f"replace(replace(replace({text}, '\ue001', '%'), '\ue002', '_'), '\ue000', {quoted})"
+    return f"concat('^(?:', {text}, {string(')' + chr(92) + 'z')})"
+
+
+def _lower_like(args: Sequence[str], _: Types) -> str:
+    return f"({args[0]} rlike {like_pattern(args[1], args[2] if len(args) > 2 else None)})"
+
+
+def _infix(symbol: str) -> Lowering:
+    return lambda args, _: f"({args[0]} {symbol} {args[1]})"
+
+
+_ANY_TWO = (signature("left T, right T -> BOOLEAN"),)
+_ORDERED = tuple(
+    signature(f"left {t}, right {t} -> BOOLEAN")
+    for t in (
+        "INTEGER", "BIGINT", "DECIMAL", "DOUBLE", "STRING", "BYTES", "DATE", "TIME", "TIMESTAMP",
+    )
+)  # fmt: skip
+_COMPARE_DESCRIPTION = {
+    "=": "Equal. FALSE where an operand is NULL.",
+    "<>": "Not equal. FALSE where an operand is NULL.",
+    "<": "Less than. FALSE where an operand is NULL.",
+    "<=": "Less than or equal. FALSE where an operand is NULL.",
+    ">": "Greater than. FALSE where an operand is NULL.",
+    ">=": "Greater than or equal. FALSE where an operand is NULL.",
+}
+_COMPARE_EXAMPLES = {
+    "=": (
+        Example((1, 1.0), True),
+        Example(("a", Typed(None, STRING)), False),
+        Example(([1, 2], [1, 2]), True),
+        Example(({"a": 1, "b": 2}, {"b": 2, "a": 1}), True),
+    ),
+    "<>": (Example((1, 2), True), Example((Typed(None, INTEGER), 2), False)),
+    "<": (
+        Example(("a", "b"), True),
+        Example((Typed("2024-01-01", DATE), Typed("2024-01-01T01:00:00.000", TIMESTAMP)), True),
+    ),
+    "<=": (Example((2, 2), True),),
+    ">": (Example((2, 1), True), Example((Typed("10:05", TIME), "10:04"), True)),
+    ">=": (Example((1, 2), False),),
+}
+
+
+SPECS: tuple[Spec, ...] = (
+    operator(
+        "+",
+        "Adds numbers; concatenates strings.",
+        (*_NUMBERS, signature("left STRING, right STRING -> STRING")),
+        _lower_arithmetic("+"),
+        Example((1, 2), 3),
+        Example((2147483647, 1), -2147483648),
+        Example((PythonDecimal("1.5"), 1), PythonDecimal("2.5")),
+        Example(("a", "b"), "ab"),
+        Example((Typed(None, INTEGER), 2), None),
+        typing=_arithmetic("+"),
+        on_null=OnNull.ERROR,
+    ),
+    operator(
+        "-",
+        "Subtracts numbers.",
+        _NUMBERS,
+        _lower_arithmetic("-"),
+        Example((1, 2), -1),
+        Example((1, 0.5), 0.5),
+        typing=_arithmetic("-"),
+        on_null=OnNull.ERROR,
+    ),
+    operator(
+        "*",
+        "Multiplies numbers.",
+        _NUMBERS,
+        _lower_arithmetic("*"),
+        Example((3, 4), 12),
+        Example((PythonDecimal("1.5"), PythonDecimal("2.0")), PythonDecimal("3.00")),
+        typing=_arithmetic("*"),
+        on_null=OnNull.ERROR,
+    ),
+    operator(
+        "/",
+        "Divides numbers; integers are cut towards zero. Zero divides a DOUBLE to infinity, others to NULL.",
+        _NUMBERS,
+        _lower_arithmetic("/"),
+        Example((-7, 2), -3),
+        Example((1, 0), None),
+        Example((1.0, 0.0), float("inf")),
+        Example((7.0, 2), 3.5),
+        Example((PythonDecimal("1.0"), PythonDecimal("4.0")), PythonDecimal("0.250000")),
+        typing=_arithmetic("/"),
+        on_null=OnNull.ERROR,
+    ),
+    operator(
+        "%",
+        "The remainder of a division, with the sign of the dividend.",
+        _NUMBERS,
+        _lower_arithmetic("%"),
+        Example((-7, 3), -1),
+        Example((7, 0), None),
+        Example((7.5, 2), 1.5),
+        typing=_arithmetic("%"),
+        on_null=OnNull.ERROR,
+    ),
+    operator(
+        "NEG",
+        "The negative of a number (unary minus).",
+        tuple(signature(f"value {t} -> {t}") for t in ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE")),
+        lambda args, _: f"(- {args[0]})",
+        Example((5,), -5),
+        Example((-1.5,), 1.5),
+        typing=_negated,
+        on_null=OnNull.ERROR,
+    ),
+    operator(
+        "||",
+        "Concatenates strings or byte strings; NULLs count as empty.",
+        (
+            signature("left STRING, right STRING -> STRING"),
+            signature("left BYTES, right BYTES -> BYTES"),
+        ),
+        lambda args, types: (
+            f"concat_ws('', {args[0]}, {args[1]})"
+            if types[0] == STRING
+            else f"concat(coalesce({args[0]}, X''), coalesce({args[1]}, X''))"
+        ),
+        Example(("a", "b"), "ab"),
+        Example(("a", Typed(None, STRING)), "a"),
+    ),
+    *(
+        operator(
+            symbol,
+            _COMPARE_DESCRIPTION[symbol],
+            _ANY_TWO if symbol in ("=", "<>") else _ORDERED,
+            _lower_comparison(symbol),
+            *_COMPARE_EXAMPLES[symbol],
+            typing=_comparison(ordered=symbol not in ("=", "<>")),
+            on_null=OnNull.FALSE,
+        )
+        for symbol in ("=", "<>", "<", "<=", ">", ">=")
+    ),
+    operator(
+        "BETWEEN",
+        "True where the value is at least low and at most high. FALSE where an operand is NULL.",
+        tuple(
+            signature(f"value {t}, low {t}, high {t} -> BOOLEAN")
+            for t in ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE", "STRING", "DATE", "TIME", "TIMESTAMP")
+        ),
+        lambda args, _: f"({args[0]} between {args[1]} and {args[2]})",
+        Example((2, 1, 3), True),
+        Example((3, 1, 3), True),
+        Example((Typed(None, INTEGER), 1, 3), False),
+        typing=_between,
+        on_null=OnNull.FALSE,
+    ),
+    operator(
+        "IN",
+        "True where the value equals a member of the list; NULLs in the list are ignored.",
+        (signature("value T, member T... -> BOOLEAN"),),
+        lambda args, _: f"({args[0]} in ({', '.join(args[1:])}))",
+        Example((2, 1, 2), True),
+        Example((3, 1, None), False),
+        Example((Typed(None, INTEGER), 1), False),
+        typing=_in,
+        on_null=OnNull.FALSE,
+    ),
+    operator(
+        "IS DISTINCT FROM",
+        "True where the operands differ, NULL counting as a value of its own.",
+        _ANY_TWO,
+        lambda args, types: distinct(args[0], args[1], types[0]),
+        Example((1, Typed(None, INTEGER)), True),
+        Example((Typed(None, INTEGER), Typed(None, INTEGER)), False),
+        typing=_is_distinct,
+        on_null=OnNull.NEVER,
+    ),
+    operator(
+        "IS NOT DISTINCT FROM",
+        "True where the operands are equal, NULL counting as a value of its own.",
+        _ANY_TWO,
+        lambda args, types: f"(not {distinct(args[0], args[1], types[0])})",
+        Example((Typed(None, INTEGER), Typed(None, INTEGER)), True),
+        typing=_is_distinct,
+        on_null=OnNull.NEVER,
+    ),
+    operator(
+        "IS NULL",
+        "True where the operand is NULL.",
+        (signature("value T -> BOOLEAN"),),
+        lambda args, _: f"({args[0]} is null)",
+        Example((Typed(None, STRING),), True),
+        Example(("",), False),
+        on_null=OnNull.NEVER,
+    ),
+    operator(
+        "IS NOT NULL",
+        "True where the operand is not NULL.",
+        (signature("value T -> BOOLEAN"),),
+        lambda args, _: f"({args[0]} is not null)",
+        Example((1,), True),
+        on_null=OnNull.NEVER,
+    ),
+    operator(
+        "AND",
+        "True where both operands are; the right one is looked at only where the left one is true.",
+        (signature("left BOOLEAN, right BOOLEAN -> BOOLEAN"),),
+        _lower_and,
+        Example((True, False), False),
+        Example((False, Typed(None, BOOLEAN)), False),
+        Example((Typed(None, BOOLEAN), False), None),
+        on_null=OnNull.ERROR,
+    ),
+    operator(
+        "OR",
+        "True where an operand is; the right one is looked at only where the left one is false.",
+        (signature("left BOOLEAN, right BOOLEAN -> BOOLEAN"),),
+        _lower_or,
+        Example((True, Typed(None, BOOLEAN)), True),
+        Example((Typed(None, BOOLEAN), True), None),
+        on_null=OnNull.ERROR,
+    ),
+    operator(
+        "NOT",
+        "The opposite of a BOOLEAN.",
+        (signature("value BOOLEAN -> BOOLEAN"),),
+        lambda args, _: f"(not {args[0]})",
+        Example((True,), False),
+        Example((Typed(None, BOOLEAN),), None),
+        on_null=OnNull.ERROR,
+    ),
+    operator(
+        "LIKE",
+        "Matches a whole string: % stands for any run of characters, _ for one; neither matches a newline.",
+        (
+            signature("value STRING, pattern STRING -> BOOLEAN"),
+            signature("value STRING, pattern STRING, escape STRING! -> BOOLEAN"),
+        ),
+        _lower_like,
+        Example(("abc", "a%"), True),
+        Example(("a.c", "a_c"), True),
+        Example(("abc", "a.c"), False),
+        Example(("a%c", "a!%c", "!"), True),
+        Example(("abc", "a!%c", "!"), False),
+        Example(("a!c", "a!!c", "!"), True),
+        Example((Typed(None, STRING), "a%"), None),
+        on_null=OnNull.ERROR,
+    ),
+    operator(
+        "[]",
+        "The element of an array (from 1, or -1 from the end) or the value of a map's key; NULL where absent.",
+        (
+            signature("array ARRAY<T>, position INTEGER -> T"),
+            signature("map MAP<K, V>, key K -> V"),
+        ),
+        _lower_subscript,
+        Example(([10, 20], 1), 10),
+        Example(([10, 20], -1), 20),
+        Example(([10, 20], 0), None),
+        Example(([10, 20], 3), None),
+        Example(({"a": 1}, "a"), 1),
+        Example(({"a": 1}, "b"), None),
+        typing=_subscript,
+    ),
+    operator(
+        "ARRAY",
+        "An array of its arguments.",
+        (signature("member T... -> ARRAY<T>"),),
+        lambda args, _: f"array({', '.join(args)})",
+        Example((1, 2), [1, 2]),
+        typing=_array,
+    ),
+    operator(
+        "MAP",
+        "A map of its arguments: keys and values take turns.",
+        (signature("key K, value V... -> MAP<K, V>"),),
+        _lower_map,
+        Example(("a", 1, "b", 2), {"a": 1, "b": 2}),
+        typing=_map,
+    ),
+)
+
+__all__ = ["SPECS", "comparable", "distinct", "equal", "from_entries", "like_pattern", "list_type"]

@@ -1,0 +1,211 @@
+"""The registry: every function and operator by name, and overload resolution (reference §2.8, §4).
+
+The analyzer asks ``resolve`` for types, ``lowering.lower`` asks for Spark SQL text, statements list the
+specs. Families are an explicit table: a new family is one line in ``FAMILIES``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ksql_spark import errors
+from ksql_spark.errors import KsqlError
+from ksql_spark.functions import conditional, numeric, operators, strings
+from ksql_spark.functions.aggregates import statistics, totals
+from ksql_spark.functions.signatures import Match, Signature, common_type, match_signature
+from ksql_spark.functions.spec import Kind, Spec
+from ksql_spark.types import NULL, Function, Null, SqlType
+
+#: every family's specs, in the order of the reference
+FAMILIES: tuple[tuple[Spec, ...], ...] = (
+    operators.SPECS,
+    numeric.SPECS,
+    strings.SPECS,
+    conditional.SPECS,
+    totals.SPECS,
+    statistics.SPECS,
+)
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """A call's overload: what each argument must be coerced to, and what the call gives."""
+
+    spec: Spec
+    signature: Signature | None
+    parameter_types: tuple[SqlType, ...]
+    result_type: SqlType
+
+
+def _index(families: Iterable[Iterable[Spec]]) -> dict[str, Spec]:
+    found: dict[str, Spec] = {}
+    for family in families:
+        for item in family:
+            if item.name in found:
+                raise ValueError(f"function {item.name} is defined twice")
+            found[item.name] = item
+    return found
+
+
+_SPECS = _index(FAMILIES)
+
+
+def find(name: str) -> Spec | None:
+    """The spec called ``name``, letter case aside, of any kind; None where there is none."""
+    return _SPECS.get(name.upper())
+
+
+def _of_kind(name: str, *kinds: Kind) -> Spec | None:
+    spec = find(name)
+    return spec if spec is not None and spec.kind in kinds else None
+
+
+def scalar(name: str) -> Spec | None:
+    """The scalar function or operator called ``name``, or None."""
+    return _of_kind(name, Kind.SCALAR, Kind.OPERATOR)
+
+
+def aggregate(name: str) -> Spec | None:
+    """The aggregate function called ``name``, or None."""
+    return _of_kind(name, Kind.AGGREGATE)
+
+
+def table_function(name: str) -> Spec | None:
+    """The table function called ``name``, or None."""
+    return _of_kind(name, Kind.TABLE)
+
+
+def all_specs() -> tuple[Spec, ...]:
+    """Every spec, operators included, by name."""
+    return tuple(_SPECS[name] for name in sorted(_SPECS))
+
+
+def names() -> tuple[str, ...]:
+    """The names of all functions (operators left out), sorted."""
+    return tuple(sorted(s.name for s in _SPECS.values() if s.kind is not Kind.OPERATOR))
+
+
+def nearest(name: str) -> str | None:
+    """The function name most like ``name``, or None."""
+    return errors.nearest(name, names())
+
+
+def require(name: str) -> Spec:
+    """The spec called ``name``.
+
+    Raises:
+        KsqlError: FUNCTION_UNKNOWN, with the nearest name and a hint at SHOW FUNCTIONS.
+    """
+    spec = find(name)
+    if spec is not None:
+        return spec
+    near = nearest(name)
+    did_you_mean = f"Did you mean {near}? " if near else ""
+    raise KsqlError(
+        "FUNCTION_UNKNOWN",
+        name=name.upper(),
+        hint=f"{did_you_mean}See SHOW FUNCTIONS for all of them.",
+    )
+
+
+def unbound_lambda(parameters: int) -> Function:
+    """The type to give ``lambda_parameters`` for a lambda whose body is not bound yet."""
+    return Function((NULL,) * parameters, NULL)
+
+
+def lambda_parameters(
+    name: str, argument_types: Sequence[SqlType], literals: Sequence[Any] = ()
+) -> tuple[tuple[SqlType, ...] | None, ...]:
+    """First phase of a call with lambdas: the types of each lambda's parameters.
+
+    Args:
+        name: the function.
+        argument_types: types of all arguments; a lambda stands as ``unbound_lambda(n)``.
+        literals: values of literal arguments, None elsewhere.
+
+    Returns:
+        For each argument: the parameter types for its lambda's body, None where it is no lambda. Bind the
+        bodies with them, then call ``resolve`` with the real ``types.Function``.
+
+    Raises:
+        KsqlError: FUNCTION_UNKNOWN or FUNCTION_ARGUMENTS.
+    """
+    types = _choose(require(name), argument_types, literals).parameter_types
+    return tuple(t.parameters if isinstance(t, Function) else None for t in types)
+
+
+def resolve(name: str, argument_types: Sequence[SqlType], literals: Sequence[Any] = ()) -> Resolution:
+    """Choose the overload of ``name`` for these arguments (reference §4, §3.4).
+
+    Exact types first, then implicit widening; among equals the non-variadic and the less generic one.
+
+    Args:
+        name: a function or operator, any letter case.
+        argument_types: the arguments' types; the literal NULL has type ``types.NULL``.
+        literals: for each argument the value where it is a literal, else None; may be shorter.
+
+    Raises:
+        KsqlError: FUNCTION_UNKNOWN or FUNCTION_ARGUMENTS (lists the accepted signatures).
+    """
+    return _choose(require(name), argument_types, literals)
+
+
+def _choose(spec: Spec, arguments: Sequence[SqlType], literals: Sequence[Any]) -> Resolution:
+    padded = [*literals, *[None] * (len(arguments) - len(literals))]
+    if spec.typing is not None:
+        typed = spec.typing(arguments, padded)
+        if typed is None:
+            raise _refused(spec, arguments, None)
+        return Resolution(spec, None, typed.parameter_types, typed.result_type)
+    fits: list[tuple[tuple[int, bool, int], Signature, Match]] = []
+    for candidate in spec.signatures:
+        match = match_signature(candidate, arguments)
+        if match is not None:
+            fits.append(((match.cost, candidate.is_variadic, match.generics), candidate, match))
+    if not fits:
+        raise _refused(spec, arguments, None)
+    fits.sort(key=lambda fit: fit[0])
+    best_rank, best, match = fits[0]
+    if match.untyped and len(fits) > 1 and fits[1][0] == best_rank:
+        raise _refused(
+            spec, arguments, "A bare NULL fits several of them; give it a type: CAST(NULL AS ...)."
+        )
+    for i, parameter in enumerate(match.parameters):
+        if parameter.is_constant and padded[i] is None and not isinstance(arguments[i], Null):
+            raise _refused(spec, arguments, f"{parameter.name} must be a literal.")
+    coerced = tuple(
+        match.type_of(p.pattern, given) for p, given in zip(match.parameters, arguments, strict=True)
+    )
+    result = best.result(coerced) if callable(best.result) else match.type_of(best.result)
+    return Resolution(spec, best, coerced, result)
+
+
+def _refused(spec: Spec, arguments: Sequence[SqlType], hint: str | None) -> KsqlError:
+    accepted = "; ".join(f"{spec.name}{s}" for s in spec.signatures)
+    return KsqlError(
+        "FUNCTION_ARGUMENTS",
+        name=spec.name,
+        given=", ".join(map(str, arguments)),
+        accepted=accepted,
+        hint=hint,
+    )
+
+
+__all__ = [
+    "FAMILIES",
+    "Resolution",
+    "aggregate",
+    "all_specs",
+    "common_type",
+    "find",
+    "lambda_parameters",
+    "names",
+    "nearest",
+    "require",
+    "resolve",
+    "scalar",
+    "table_function",
+    "unbound_lambda",
+]

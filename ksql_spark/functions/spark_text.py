@@ -1,0 +1,339 @@
+"""Spark SQL text of types, constants, casts: the words that every family's lowering is written with.
+
+Spark runs with SESSION_SETTINGS: integers wrap, bad casts give NULL. Lowering whole expressions is in
+lowering.py.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable
+from decimal import Decimal as PythonDecimal
+from typing import Any
+
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Function,
+    Map,
+    Null,
+    Primitive,
+    SqlType,
+    Struct,
+    is_numeric,
+    quote_identifier,
+)
+
+#: what the texts of this package count on
+SESSION_SETTINGS: dict[str, str] = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+#: Spark's limit; reference §3.5 has none
+MAX_PRECISION = 38
+
+_PRIMITIVE_TYPES: dict[SqlType, str] = {
+    BOOLEAN: "boolean",
+    INTEGER: "int",
+    BIGINT: "bigint",
+    DOUBLE: "double",
+    STRING: "string",
+    BYTES: "binary",
+    DATE: "date",
+    # milliseconds of the day: Spark's own TIME type is young, and no source or sink knows it
+    TIME: "int",
+    TIMESTAMP: "timestamp",
+}
+
+
+def spark_type(type_: SqlType) -> str:
+    """The Spark SQL type that holds ``type_``; the bare NULL is ``void``.
+
+    Precisions above Spark's 38 are cut as Spark does: whole digits first, at least 6 (or all) decimals.
+    """
+    match type_:
+        case Primitive():
+            return _PRIMITIVE_TYPES[type_]
+        case Decimal(precision, scale):
+            if precision > MAX_PRECISION:
+                whole = precision - scale
+                scale = max(MAX_PRECISION - whole, min(scale, 6))
+                precision = MAX_PRECISION
+            return f"decimal({precision},{scale})"
+        case Array(element):
+            return f"array<{spark_type(element)}>"
+        case Map(key, value):
+            return f"map<{spark_type(key)},{spark_type(value)}>"
+        case Struct(fields):
+            inner = ",".join(f"{quote_identifier(f.name)}:{spark_type(f.type)}" for f in fields)
+            return f"struct<{inner}>"
+        case Null():
+            return "void"
+        case Function():
+            raise ValueError("a lambda has no Spark type")
+    raise ValueError(f"no Spark type for {type_}")
+
+
+def string(value: str) -> str:
+    """A Spark SQL string literal."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def constant(value: Any, type_: SqlType) -> str:
+    """The Spark SQL text of a Python value of ``type_``.
+
+    DATE as days, TIME and TIMESTAMP as milliseconds (int); BYTES as bytes; lists for ARRAY, dicts for MAP
+    and STRUCT (by field name).
+
+    Raises:
+        ValueError: the value does not belong to the type.
+    """
+    if value is None:
+        return "NULL" if isinstance(type_, Null) else f"cast(NULL as {spark_type(type_)})"
+    match type_:
+        case Primitive("BOOLEAN"):
+            return "true" if value else "false"
+        case Primitive("INTEGER") | Primitive("TIME"):
+            return str(value) if value >= 0 else f"({value})"
+        case Primitive("BIGINT"):
+            # the smallest one has no literal of its own
+            return f"{value}L" if value >= 0 else f"({value}L)"
+        case Primitive("DOUBLE"):
+            number = float(value)
+            if number != number or number in (float("inf"), float("-inf")):
+                return f"double({string(repr(number))})"
+            text = repr(number).upper()
+            text = text if "E" in text else f"{text}E0"
+            return f"{text}D" if number >= 0 and not text.startswith("-") else f"({text}D)"
+        case Primitive("STRING"):
+            return string(value)
+        case Primitive("BYTES"):
+            return f"X'{bytes(value).hex()}'"
+        case Primitive("DATE"):
+            return f"date_from_unix_date({value})"
+        case Primitive("TIMESTAMP"):
+            return f"timestamp_millis({value}L)"
+        case Decimal():
+            return f"cast('{PythonDecimal(value):f}' as {spark_type(type_)})"
+        case Array(element):
+            return f"cast(array({', '.join(constant(v, element) for v in value)}) as {spark_type(type_)})"
+        case Map(key, item):
+            inner = ", ".join(f"{constant(k, key)}, {constant(v, item)}" for k, v in value.items())
+            return f"cast(map({inner}) as {spark_type(type_)})"
+        case Struct(fields):
+            inner = ", ".join(f"{string(f.name)}, {constant(value[f.name], f.type)}" for f in fields)
+            return f"named_struct({inner})"
+    raise ValueError(f"no constant of type {type_}")
+
+
+# ---- naming a value -----------------------------------------------------------------------------------
+
+#: a column, a lambda variable, a literal: nothing is lost by writing it twice
+_ATOMIC = re.compile(r"`(?:[^`]|``)*`|[A-Za-z_][A-Za-z0-9_]*|\(?-?[0-9.]+(?:E[+-]?[0-9]+)?[LD]?\)?|'[^'\\]*'")
+_NOT_REPEATABLE = re.compile(r"\b(?:rand|uuid)\(")
+#: longest text that is written out at each use
+_SHORT = 120
+
+
+def let(value: str, body: Callable[[str], str]) -> str:
+    """``body`` over ``value``, evaluated once where that matters.
+
+    Short texts are repeated (Catalyst shares equal subexpressions); long or random ones are bound to a lambda
+    variable, so that nested calls do not grow exponentially.
+    """
+    if _ATOMIC.fullmatch(value) or (len(value) <= _SHORT and not _NOT_REPEATABLE.search(value)):
+        return body(value)
+    name = variable(value)
+    return f"transform(array({value}), {name} -> {body(name)})[0]"
+
+
+def variable(*seeds: str) -> str:
+    """A lambda variable that no enclosing one hides: named after what it stands for."""
+    return f"_v{zlib.crc32('|'.join(seeds).encode()):08x}"
+
+
+# ---- casts (reference §3.4) ---------------------------------------------------------------------------
+
+_DATE_PATTERN = string(r"^\d{4}(-\d{1,2}(-\d{1,2})?)?$")
+_TIME_PATTERN = string(r"^\d{1,2}(:\d{1,2}(:\d{1,2}([.]\d{1,9})?)?)?$")
+_TIMESTAMP_PATTERN = string(r"^\d{4}(-\d{1,2}(-\d{1,2})?)?(T.*)?$")
+TIMESTAMP_TEXT = "yyyy-MM-dd\\'T\\'HH:mm:ss.SSS"
+
+
+def is_castable(source: SqlType, target: SqlType) -> bool:
+    """True where CAST(source AS target) is allowed (reference §3.4)."""
+    if source == target or isinstance(source, Null):
+        return True
+    if is_numeric(source) and is_numeric(target):
+        return True
+    match source, target:
+        case Array(a), Array(b):
+            return is_castable(a, b)
+        case Map(k, v), Map(k2, v2):
+            return is_castable(k, k2) and is_castable(v, v2)
+        case Struct(fields), Struct(wanted):
+            have = {f.name: f.type for f in fields}
+            return all(f.name not in have or is_castable(have[f.name], f.type) for f in wanted)
+        case Function(), _:
+            return False
+    if target == STRING:
+        return source != BYTES
+    if source == STRING:
+        return isinstance(target, (Primitive, Decimal))
+    return (source, target) in ((TIMESTAMP, DATE), (TIMESTAMP, TIME), (DATE, TIMESTAMP))
+
+
+def cast(text: str, source: SqlType, target: SqlType) -> str:
+    """Spark SQL text that casts ``text`` from ``source`` to ``target`` as KSQL does; bad values give NULL.
+
+    Raises:
+        ValueError: KSQL has no such cast; ask ``is_castable`` first.
+    """
+    if source == target:
+        return text
+    wanted = spark_type(target)
+    if isinstance(source, Null):
+        return f"cast({text} as {wanted})"
+    if not is_castable(source, target):
+        raise ValueError(f"no cast from {source} to {target}")
+    if target == STRING:
+        return to_text(text, source)
+    match source, target:
+        case Array(a), Array(b):
+            v = variable(text)
+            return f"transform({text}, {v} -> {cast(v, a, b)})"
+        case Map(k, item), Map(k2, item2):
+            a, b = variable(text, "k"), variable(text, "v")
+            return (
+                f"map_from_entries(transform(map_entries({text}), {a} -> "
+                f"struct({cast(f'{a}.key', k, k2)} as key, {cast(f'{a}.value', item, item2)} as value)))"
+            )
+        case Struct(), Struct(fields):
+            return let(text, lambda s: _cast_struct(s, source, fields, wanted))
+    if source == STRING:
+        return _from_text(text, target)
+    match source, target:
+        case Primitive("TIMESTAMP"), Primitive("TIME"):
+            return f"cast(pmod(unix_millis({text}), 86400000L) as int)"
+    return f"cast({text} as {wanted})"
+
+
+def _cast_struct(text: str, source: Struct, fields: tuple[Any, ...], wanted: str) -> str:
+    parts = []
+    for field in fields:
+        have = source.field(field.name)
+        value = f"{text}.{quote_identifier(field.name)}"
+        inner = cast(value, have.type, field.type) if have else f"cast(NULL as {spark_type(field.type)})"
+        parts.append(f"{string(field.name)}, {inner}")
+    return f"if({text} is null, cast(NULL as {wanted}), named_struct({', '.join(parts)}))"
+
+
+def _from_text(text: str, target: SqlType) -> str:
+    """STRING -> ``target``: text must parse as a whole."""
+    wanted = spark_type(target)
+    match target:
+        case Primitive("INTEGER") | Primitive("BIGINT"):
+            # Spark would cut a fraction off
+            return let(text, lambda t: f"if(instr({t}, '.') = 0, cast({t} as {wanted}), NULL)")
+        case Primitive("DOUBLE"):
+            return let(
+                f"cast({text} as double)",
+                lambda t: f"if(abs({t}) <= 1.7976931348623157E308D, {t}, NULL)",
+            )
+        case Primitive("BOOLEAN"):
+            return f"(lower(trim({text})) in ('t', 'tr', 'tru', 'true', 'y', 'ye', 'yes'))"
+        case Primitive("BYTES"):
+            return f"try_to_binary({text}, 'base64')"
+        case Primitive("DATE"):
+            return let(text, lambda t: f"if({t} rlike {_DATE_PATTERN}, cast({t} as date), NULL)")
+        case Primitive("TIME"):
+            return let(text, _parse_time)
+        case Primitive("TIMESTAMP"):
+            return let(text, lambda t: f"if({t} rlike {_TIMESTAMP_PATTERN}, {_parse_timestamp(t)}, NULL)")
+    return f"cast(trim({text}) as {wanted})"
+
+
+def _parse_time(text: str) -> str:
+    moment = f"cast(concat('1970-01-01T', {text}) as timestamp)"
+    return f"if({text} rlike {_TIME_PATTERN}, cast(unix_millis({moment}) as int), NULL)"
+
+
+def _parse_timestamp(text: str) -> str:
+    # Spark wants minutes and seconds before a zone
+    hours = f"regexp_replace({text}, {string(r'(T[0-9]{1,2})([Z+-].*)$')}, '$1:00$2')"
+    minutes = f"regexp_replace({hours}, {string(r'(T[0-9]{1,2}:[0-9]{1,2})([Z+-].*)$')}, '$1:00$2')"
+    return f"timestamp_millis(unix_millis(cast({minutes} as timestamp)))"
+
+
+# ---- text forms (reference §3.1) ----------------------------------------------------------------------
+
+
+def to_text(text: str, type_: SqlType) -> str:
+    """Spark SQL text for the STRING form of a value of ``type_`` (reference §3.1)."""
+    match type_:
+        case Primitive("STRING"):
+            return text
+        case Primitive("TIME"):
+            return let(text, _time_text)
+        case Primitive("TIMESTAMP"):
+            return f"date_format({text}, '{TIMESTAMP_TEXT}')"
+        case Primitive("BYTES"):
+            return f"base64({text})"
+        case Decimal():
+            return plain_decimal(text, type_)
+        case Array(element):
+            v = variable(text)
+            return f"concat('[', array_join(transform({text}, {v} -> {_inner_text(v, element)}), ', '), ']')"
+        case Map(key, value):
+            v = variable(text)
+            entry = f"concat({_inner_text(f'{v}.key', key)}, '=', {_inner_text(f'{v}.value', value)})"
+            # a NULL map must not become {}
+            return f"concat('{{', array_join(transform(map_entries({text}), {v} -> {entry}), ', '), '}}')"
+        case Struct(fields):
+            return let(text, lambda t: _struct_text(t, fields))
+    return f"cast({text} as string)"
+
+
+def _inner_text(text: str, type_: SqlType) -> str:
+    return f"coalesce({to_text(text, type_)}, 'null')"
+
+
+def _struct_text(text: str, fields: tuple[Any, ...]) -> str:
+    parts = []
+    for field in fields:
+        value = to_text(f"{text}.{quote_identifier(field.name)}", field.type)
+        parts.append(f"concat({string(field.name + '=')}, {value})")
+    # fields that are NULL are left out
+    return f"if({text} is null, NULL, concat('Struct{{', concat_ws(',', {', '.join(parts)}), '}}'))"
+
+
+def _time_text(text: str) -> str:
+    minutes = f"lpad(({text} div 3600000), 2, '0'), ':', lpad(({text} div 60000) % 60, 2, '0')"
+    seconds = f"({text} div 1000) % 60"
+    return f"concat({minutes}, if({seconds} = 0, '', concat(':', lpad({seconds}, 2, '0'))))"
+
+
+def plain_decimal(text: str, type_: Decimal) -> str:
+    """The digits of a DECIMAL without an exponent, scale kept."""
+    if type_.scale <= 6:
+        return f"cast({text} as string)"
+
+    # from the 7th decimal on Java writes small numbers with an exponent; one added keeps it away
+    def digits(t: str) -> str:
+        fraction = f"substring_index(cast((abs({t}) % 1 + 1) as string), '.', -1)"
+        return f"concat(if({t} < 0, '-', ''), cast(floor(abs({t})) as string), '.', {fraction})"
+
+    return let(text, digits)

@@ -1,0 +1,275 @@
+"""The spec of a function or operator: everything that is known about it, in one value.
+
+The registry, the analyzer, DESCRIBE FUNCTION, the reference page, the tests and the Spark lowering all read
+the same spec. Family modules (numeric.py, strings.py, ...) hold the specs; nothing here knows any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal as PythonDecimal
+from enum import Enum
+from typing import Any
+
+from ksql_spark import expressions
+from ksql_spark.expressions import Call, Cast, Expression, Lambda, LambdaRef, Literal, MakeStruct
+from ksql_spark.functions.signatures import Signature, common_type
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DOUBLE,
+    INTEGER,
+    NULL,
+    STRING,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+)
+
+
+class Kind(Enum):
+    """What a spec describes."""
+
+    OPERATOR = "OPERATOR"
+    SCALAR = "SCALAR"
+    AGGREGATE = "AGGREGATE"
+    TABLE = "TABLE"
+
+
+class OnNull(Enum):
+    """What a NULL argument does to the call, and so what a NULL result of it means (reference §3.2)."""
+
+    #: the function decides; its NULL is a value
+    VALUE = "VALUE"
+    #: evaluating it is an error, and NULL stands for that error (arithmetic, LIKE)
+    ERROR = "ERROR"
+    #: the result is FALSE (comparisons)
+    FALSE = "FALSE"
+    #: the result is never NULL (IS NULL, IS DISTINCT FROM)
+    NEVER = "NEVER"
+
+
+class Category:
+    """Categories that SHOW FUNCTIONS prints (reference §4.10)."""
+
+    AGGREGATE = "AGGREGATE"
+    ARRAY = "ARRAY"
+    CONDITIONAL = "CONDITIONAL"
+    CONVERSIONS = "CONVERSIONS"
+    DATE_TIME = "DATE / TIME"
+    JSON = "JSON"
+    LAMBDA = "LAMBDA"
+    MAP = "MAP"
+    MATHEMATICAL = "MATHEMATICAL"
+    OPERATOR = "OPERATOR"
+    OTHER = "OTHER"
+    REGULAR_EXPRESSION = "REGULAR EXPRESSION"
+    STRING = "STRING"
+    TABLE = "TABLE"
+    URL = "URL"
+
+
+#: texts of the arguments (atomic or in parentheses) and their types -> Spark SQL text
+Lowering = Callable[[Sequence[str], Sequence[SqlType]], str]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A call and what it gives; each is a test and a line of the reference page.
+
+    Args:
+        args: Python values (see ``expression``) or bound expressions.
+        result: the value in the canonical form of tests: numbers, text, bool, bytes, Decimal, list, dict,
+            None; DATE, TIME and TIMESTAMP in the text form of reference §3.1.
+    """
+
+    args: tuple[Any, ...]
+    result: Any
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """What a custom typing rule found: types the arguments must be coerced to, and the result's type."""
+
+    parameter_types: tuple[SqlType, ...]
+    result_type: SqlType
+
+
+#: typing rule of an operator whose signatures cannot say it: argument types, literal values -> types or None
+TypingRule = Callable[[Sequence[SqlType], Sequence[Any]], "Resolved | None"]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One function or operator.
+
+    ``spark`` is None where Spark's built-ins cannot do it; ``gap`` then says what is missing. ``undo`` and
+    ``merge`` are for aggregates: usable over tables, usable in session windows (reference §4.8).
+    """
+
+    name: str
+    kind: Kind
+    category: str
+    description: str
+    signatures: tuple[Signature, ...]
+    spark: Lowering | None
+    examples: tuple[Example, ...] = ()
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    on_null: OnNull = OnNull.VALUE
+    typing: TypingRule | None = None
+    is_deterministic: bool = True
+    undo: bool = False
+    merge: bool = False
+    gap: str | None = None
+
+
+def scalar(
+    name: str,
+    category: str,
+    description: str,
+    signatures: Sequence[Signature],
+    spark: Lowering | None,
+    *examples: Example,
+    **more: Any,
+) -> Spec:
+    """A scalar function's spec; ``more`` are further fields of ``Spec``."""
+    return Spec(name, Kind.SCALAR, category, description, tuple(signatures), spark, examples, **more)
+
+
+def operator(
+    name: str,
+    description: str,
+    signatures: Sequence[Signature],
+    spark: Lowering | None,
+    *examples: Example,
+    **more: Any,
+) -> Spec:
+    """An operator's spec; ``more`` are further fields of ``Spec``."""
+    return Spec(
+        name, Kind.OPERATOR, Category.OPERATOR, description, tuple(signatures), spark, examples, **more
+    )
+
+
+def aggregate(
+    name: str,
+    description: str,
+    signatures: Sequence[Signature],
+    spark: Lowering | None,
+    *examples: Example,
+    **more: Any,
+) -> Spec:
+    """An aggregate function's spec; ``more`` are further fields of ``Spec``."""
+    return Spec(
+        name, Kind.AGGREGATE, Category.AGGREGATE, description, tuple(signatures), spark, examples, **more
+    )
+
+
+def table_function(
+    name: str,
+    description: str,
+    signatures: Sequence[Signature],
+    spark: Lowering | None,
+    *examples: Example,
+    **more: Any,
+) -> Spec:
+    """A table function's spec: ``spark`` gives an ARRAY, one element for each row."""
+    return Spec(name, Kind.TABLE, Category.TABLE, description, tuple(signatures), spark, examples, **more)
+
+
+# ---- Python values as expressions, for examples -------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A Python value with its SQL type named; temporal values in the text form of reference §3.1."""
+
+    value: Any
+    type: SqlType
+
+
+def expression(value: Any) -> Expression:
+    """The bound expression for an example's argument.
+
+    int -> INTEGER or BIGINT, float -> DOUBLE, Decimal -> DECIMAL by its digits, list -> ARRAY, dict -> MAP
+    (STRUCT where wrapped by ``struct``), None -> NULL, ``Typed`` -> a literal cast to its type.
+    """
+    match value:
+        case (
+            Call()
+            | Cast()
+            | Literal()
+            | Lambda()
+            | LambdaRef()
+            | MakeStruct()
+            | expressions.ColumnRef()
+            | expressions.Case()
+            | expressions.FieldRef()
+        ):
+            return value
+        case Typed(inner, type_):
+            bound = expression(inner)
+            return bound if bound.type == type_ else Cast(bound, type_)
+        case None:
+            return Literal(None, NULL)
+        case bool():
+            return Literal(value, BOOLEAN)
+        case int():
+            return Literal(value, INTEGER if -(2**31) <= value < 2**31 else BIGINT)
+        case float():
+            return Literal(value, DOUBLE)
+        case str():
+            return Literal(value, STRING)
+        case bytes():
+            import base64
+
+            return Cast(Literal(base64.b64encode(value).decode(), STRING), BYTES)
+        case PythonDecimal():
+            return Literal(value, decimal_type(value))
+        case list():
+            items = [expression(v) for v in value]
+            element = _common(items)
+            return Call("ARRAY", tuple(_as(i, element) for i in items), Array(element))
+        case dict():
+            keys = [expression(k) for k in value]
+            values = [expression(v) for v in value.values()]
+            key_type, value_type = _common(keys), _common(values)
+            flat = [
+                _as(e, t)
+                for k, v in zip(keys, values, strict=True)
+                for e, t in ((k, key_type), (v, value_type))
+            ]
+            return Call("MAP", tuple(flat), Map(key_type, value_type))
+    raise TypeError(f"no expression for {value!r}")
+
+
+def struct(**fields: Any) -> MakeStruct:
+    """A STRUCT constructor for examples."""
+    items = tuple((name, expression(value)) for name, value in fields.items())
+    return MakeStruct(items, Struct(tuple(Field(name, e.type) for name, e in items)))
+
+
+def decimal_type(value: PythonDecimal) -> Decimal:
+    """The DECIMAL type of a literal, by its digits: 0.05 is DECIMAL(3, 2) (reference §3.5)."""
+    _, digits, exponent = value.as_tuple()
+    scale = max(0, -int(exponent))
+    whole = max(1, len(digits) + int(exponent))
+    return Decimal(whole + scale, scale)
+
+
+def _common(items: Sequence[Expression]) -> SqlType:
+    merged: SqlType = NULL
+    for item in items:
+        found = common_type(merged, item.type)
+        if found is None:
+            raise TypeError(f"mixed types in {items}")
+        merged = found
+    return merged
+
+
+def _as(item: Expression, type_: SqlType) -> Expression:
+    return item if item.type == type_ else Cast(item, type_)
