@@ -1,0 +1,410 @@
+"""Logical plan nodes: what a query means, nothing of how it runs. Immutable; every node has a schema.
+
+A node's relation has the columns of ``schema``, each under its unique name, and beside them hidden ones
+that expressions may name: ROWTIME always; WINDOWSTART and WINDOWEND where ``window`` is set; ROWPARTITION
+and ROWOFFSET while rows are still those of one source. In a join every column of a source is called
+``<ALIAS>_<COLUMN>`` (reference §2.2), its pseudo columns too: those that the query names are exposed as
+value columns.
+
+A record whose value is NULL stays one until something drops it: a stream's WHERE, joins and aggregates
+drop it, a projection passes it on; in a table it is a tombstone (reference §6.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ksql_spark.expressions import Expression
+from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
+from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Column, Role, Schema
+from ksql_spark.types import SqlType
+
+
+@dataclass(frozen=True)
+class Named:
+    """An expression with the name of the column it becomes."""
+
+    name: str
+    expression: Expression
+
+    def __str__(self) -> str:
+        return f"{self.expression} AS {self.name}"
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """One aggregate of an Aggregate node, under the name of its result column.
+
+    ``arguments``: expressions over the child, constants (k, flags) among them as Literal; empty: COUNT(*).
+    """
+
+    name: str
+    function: str
+    arguments: tuple[Expression, ...]
+    type: SqlType
+    distinct: bool = False
+
+    def __str__(self) -> str:
+        inner = ", ".join(map(str, self.arguments)) or "*"
+        return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner}) AS {self.name}"
+
+
+@dataclass(frozen=True)
+class WindowSpec:
+    """WINDOW clause (reference §2.6), all in ms: ``size_ms`` is the inactivity gap for SESSION.
+
+    ``retention_ms`` and ``grace_ms`` are what holds: the defaults are filled in.
+    """
+
+    kind: str
+    size_ms: int
+    advance_ms: int | None
+    retention_ms: int
+    grace_ms: int
+
+    @property
+    def windowing(self) -> Windowing:
+        """What the result's keys are windowed by."""
+        return Windowing(self.kind, None if self.kind == "SESSION" else self.size_ms)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Records of a stream or table.
+
+    Args:
+        source: what is read.
+        alias: the name it goes by in the query.
+        prefixed: columns are called ``<ALIAS>_<COLUMN>`` (in joins).
+        exposed: pseudo columns (and window bounds) to be value columns, by unprefixed name; joins only.
+    """
+
+    source: DataSource
+    alias: str
+    prefixed: bool = False
+    exposed: tuple[str, ...] = ()
+
+    def column_name(self, name: str) -> str:
+        """The name of the source's column ``name`` in this relation."""
+        return f"{self.alias}_{name}" if self.prefixed else name
+
+    @property
+    def schema(self) -> Schema:
+        """The source's columns, prefixed in joins, then the exposed pseudo columns."""
+        hidden = PSEUDO_COLUMNS | WINDOW_BOUNDS
+        columns = [
+            Column(self.column_name(c.name), c.type, Role.KEY if c.role is Role.KEY else Role.VALUE)
+            for c in self.source.schema.columns
+        ]
+        return Schema((*columns, *(Column(self.column_name(n), hidden[n]) for n in self.exposed)))
+
+    @property
+    def kind(self) -> str:
+        """STREAM or TABLE."""
+        return self.source.kind
+
+    @property
+    def window(self) -> Windowing | None:
+        """The window in the source's keys."""
+        return self.source.window
+
+
+@dataclass(frozen=True)
+class Filter:
+    """WHERE, or HAVING above an Aggregate: rows for which ``predicate`` is TRUE (reference §6.2)."""
+
+    child: Node
+    predicate: Expression
+
+    @property
+    def schema(self) -> Schema:
+        """The child's."""
+        return self.child.schema
+
+    @property
+    def kind(self) -> str:
+        """The child's."""
+        return self.child.kind
+
+    @property
+    def window(self) -> Windowing | None:
+        """The child's."""
+        return self.child.window
+
+
+@dataclass(frozen=True)
+class SelectKey:
+    """PARTITION BY (reference §6.3): new key columns; empty: keyless (PARTITION BY NULL).
+
+    Old key columns move to the end of the value. A key that is just a column takes that column out of
+    the value; an expression leaves the columns as they are.
+    """
+
+    child: Node
+    keys: tuple[Named, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """New keys, the values that are left, then the old keys."""
+        new = {k.name for k in self.keys}
+        keys = [Column(k.name, k.expression.type, Role.KEY) for k in self.keys]
+        values = [c for c in self.child.schema.columns if c.role is not Role.KEY and c.name not in new]
+        old = [Column(c.name, c.type) for c in self.child.schema.key if c.name not in new]
+        return Schema((*keys, *values, *old))
+
+    @property
+    def kind(self) -> str:
+        """STREAM."""
+        return STREAM
+
+    @property
+    def window(self) -> Windowing | None:
+        """None: windowed sources cannot be re-keyed."""
+        return None
+
+
+@dataclass(frozen=True)
+class WithinSpec:
+    """WITHIN (before, after) GRACE PERIOD grace, in ms; ``grace_ms`` None: not given (reference §6.5)."""
+
+    before_ms: int
+    after_ms: int
+    grace_ms: int | None
+
+
+#: Join.type
+STREAM_STREAM, STREAM_TABLE = "STREAM_STREAM", "STREAM_TABLE"
+TABLE_TABLE, FOREIGN_KEY = "TABLE_TABLE", "FOREIGN_KEY"
+
+
+@dataclass(frozen=True)
+class Join:
+    """A join of two relations whose columns have different names already (reference §2.7, §6.4-6.7).
+
+    Args:
+        type: STREAM_STREAM, STREAM_TABLE, TABLE_TABLE or FOREIGN_KEY.
+        join: INNER, LEFT, RIGHT or FULL.
+        left_key, right_key: the two operands of ON, over the left and the right relation.
+        key_name: the result's key column, not FOREIGN_KEY: the name of a column that carries the join value,
+            or ROWKEY (ROWKEY_1 …) where neither side's column always does. For FOREIGN_KEY the left keys stay.
+        within: STREAM_STREAM only.
+    """
+
+    left: Node
+    right: Node
+    type: str
+    join: str
+    left_key: Expression
+    right_key: Expression
+    key_name: str
+    within: WithinSpec | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """The key, then all other columns of left and right."""
+        both = (*self.left.schema.columns, *self.right.schema.columns)
+        if self.type == FOREIGN_KEY:
+            keys = self.left.schema.key
+        else:
+            keys = (Column(self.key_name, self.left_key.type, Role.KEY),)
+        names = {k.name for k in keys}
+        return Schema((*keys, *(Column(c.name, c.type) for c in both if c.name not in names)))
+
+    @property
+    def kind(self) -> str:
+        """TABLE where both sides are tables."""
+        return TABLE if self.type in (TABLE_TABLE, FOREIGN_KEY) else STREAM
+
+    @property
+    def window(self) -> Windowing | None:
+        """The left side's."""
+        return self.left.window
+
+
+@dataclass(frozen=True)
+class FlatMap:
+    """Table functions (reference §4.9): each row becomes as many as the longest of them gives.
+
+    ``functions``: calls of table functions; their results are added as value columns.
+    """
+
+    child: Node
+    functions: tuple[Named, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """The child's columns and the results."""
+        added = (Column(f.name, f.expression.type) for f in self.functions)
+        return Schema((*self.child.schema.columns, *added))
+
+    @property
+    def kind(self) -> str:
+        """STREAM."""
+        return STREAM
+
+    @property
+    def window(self) -> Windowing | None:
+        """The child's."""
+        return self.child.window
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """GROUP BY with aggregates (reference §6.8, §6.9); the result is a table keyed by ``group_by``.
+
+    Args:
+        group_by: grouping expressions with the names of the key columns; empty: one global group.
+        aggregates: the aggregates, each once.
+        window: WINDOW clause.
+        emit_final: EMIT FINAL.
+    """
+
+    child: Node
+    group_by: tuple[Named, ...]
+    aggregates: tuple[AggregateCall, ...]
+    window_spec: WindowSpec | None = None
+    emit_final: bool = False
+
+    @property
+    def schema(self) -> Schema:
+        """Grouping columns as key, aggregates as value."""
+        keys = (Column(g.name, g.expression.type, Role.KEY) for g in self.group_by)
+        return Schema((*keys, *(Column(a.name, a.type) for a in self.aggregates)))
+
+    @property
+    def kind(self) -> str:
+        """TABLE."""
+        return TABLE
+
+    @property
+    def window(self) -> Windowing | None:
+        """From the WINDOW clause."""
+        return self.window_spec.windowing if self.window_spec else None
+
+
+@dataclass(frozen=True)
+class Project:
+    """SELECT: the output columns, key columns first.
+
+    ``keys`` may be empty only in transient queries (push) and for keyless streams.
+    """
+
+    child: Node
+    keys: tuple[Named, ...]
+    values: tuple[Named, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """Keys, then values."""
+        keys = (Column(k.name, k.expression.type, Role.KEY) for k in self.keys)
+        return Schema((*keys, *(Column(v.name, v.expression.type) for v in self.values)))
+
+    @property
+    def kind(self) -> str:
+        """The child's."""
+        return self.child.kind
+
+    @property
+    def window(self) -> Windowing | None:
+        """The child's."""
+        return self.child.window
+
+
+@dataclass(frozen=True)
+class UnionAll:
+    """UNION ALL of streams with equal schemas (beyond ksqlDB)."""
+
+    children: tuple[Node, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """The first child's."""
+        return self.children[0].schema
+
+    @property
+    def kind(self) -> str:
+        """STREAM."""
+        return STREAM
+
+    @property
+    def window(self) -> Windowing | None:
+        """The first child's."""
+        return self.children[0].window
+
+
+Node: TypeAlias = Source | Filter | SelectKey | Join | FlatMap | Aggregate | Project | UnionAll
+
+
+@dataclass(frozen=True)
+class PersistentQuery:
+    """CREATE … AS SELECT or INSERT INTO … SELECT: ``root`` written to ``sink``'s topic.
+
+    Args:
+        root: a Project or UnionAll; its columns fit the sink's by position.
+        sink: what is written; for CREATE … AS not in the metastore yet.
+        creates_sink: False for INSERT INTO.
+        query_id: the QUERY_ID property, else None.
+    """
+
+    root: Node
+    sink: DataSource
+    creates_sink: bool
+    query_id: str | None = None
+
+
+@dataclass(frozen=True)
+class PushQuery:
+    """SELECT … EMIT: ``output`` gives the result columns in SELECT order, by name in ``root``'s relation.
+
+    ``output`` may name hidden columns too (ROWTIME, WINDOWSTART …).
+    """
+
+    root: Node
+    output: tuple[Column, ...]
+    limit: int | None
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One limit of a range: ``inclusive`` and the expression (constant, no columns)."""
+
+    value: Expression
+    inclusive: bool
+
+
+@dataclass(frozen=True)
+class KeyLookup:
+    """One key to look up: an expression (constant) per key column, in schema order."""
+
+    values: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class PullQuery:
+    """SELECT without EMIT on a materialised table, or on a stream (reference §2.5).
+
+    Args:
+        source: what is read.
+        lookups: the keys to look up; None: a scan.
+        predicate: the whole WHERE over the source's columns and pseudo columns; None: all rows. (Lookups only
+            narrow what is read.)
+        items: result columns in SELECT order over the source's columns, ROWTIME, WINDOWSTART, WINDOWEND.
+        key_names: which of the result columns are flagged KEY.
+        limit: LIMIT, None: all.
+        offset: OFFSET (beyond ksqlDB).
+        order_by: (expression, descending) pairs (beyond ksqlDB).
+        distinct: SELECT DISTINCT (beyond ksqlDB).
+        statement: the bound text where it needs more than this (GROUP BY, joins: beyond ksqlDB), else None.
+    """
+
+    source: DataSource
+    lookups: tuple[KeyLookup, ...] | None
+    predicate: Expression | None
+    items: tuple[Named, ...]
+    key_names: frozenset[str]
+    limit: int | None = None
+    offset: int | None = None
+    order_by: tuple[tuple[Expression, bool], ...] = ()
+    distinct: bool = False
+    statement: str | None = None

@@ -1,0 +1,81 @@
+"""The index of names: which streams, tables and custom types there are.
+
+A copy serves as the sandbox in which a whole request is validated before any of it runs.
+"""
+
+from __future__ import annotations
+
+from ksql_spark.errors import KsqlError, Position, nearest
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.types import SqlType
+
+
+class MetaStore:
+    """Streams, tables and custom types by name. Not thread-safe: the engine serialises changes."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, DataSource] = {}
+        self._types: dict[str, SqlType] = {}
+        #: sink name -> names of the sources it was made from (a drop constraint, reference §2.9)
+        self._made_from: dict[str, frozenset[str]] = {}
+
+    def copy(self) -> MetaStore:
+        """An independent copy, cheap: what it holds is immutable."""
+        other = MetaStore()
+        other._sources = dict(self._sources)
+        other._types = dict(self._types)
+        other._made_from = dict(self._made_from)
+        return other
+
+    def sources(self) -> list[DataSource]:
+        """All streams and tables by name."""
+        return [self._sources[n] for n in sorted(self._sources)]
+
+    def find(self, name: str) -> DataSource | None:
+        """The stream or table called exactly ``name``, or None."""
+        return self._sources.get(name)
+
+    def require(self, name: str, position: Position | None = None) -> DataSource:
+        """The stream or table called ``name``.
+
+        Raises:
+            KsqlError: SOURCE_UNKNOWN with the nearest name.
+        """
+        source = self._sources.get(name)
+        if source is None:
+            near = nearest(name, self._sources)
+            raise KsqlError(
+                "SOURCE_UNKNOWN",
+                position=position,
+                name=name,
+                kind="Stream or table",
+                hint=f"Did you mean {near}?" if near else "SHOW STREAMS and SHOW TABLES list what there is.",
+            )
+        return source
+
+    def add(self, source: DataSource, made_from: frozenset[str] = frozenset()) -> None:
+        """Add or replace ``source``; ``made_from`` names what its query reads."""
+        self._sources[source.name] = source
+        if made_from:
+            self._made_from[source.name] = made_from
+
+    def drop(self, name: str) -> None:
+        """Forget a source (no check: see dependents)."""
+        self._sources.pop(name, None)
+        self._made_from.pop(name, None)
+
+    def dependents(self, name: str) -> list[str]:
+        """Names of the sinks that were made from ``name``: it cannot be dropped before them."""
+        return sorted(sink for sink, origins in self._made_from.items() if name in origins)
+
+    def types(self) -> dict[str, SqlType]:
+        """Custom types by name."""
+        return dict(self._types)
+
+    def add_type(self, name: str, type_: SqlType) -> None:
+        """Register a custom type."""
+        self._types[name] = type_
+
+    def drop_type(self, name: str) -> bool:
+        """Forget a custom type; False where there was none."""
+        return self._types.pop(name, None) is not None
