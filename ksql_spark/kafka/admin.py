@@ -1,0 +1,246 @@
+"""Topics and what is known of them: list, create, delete, offsets, configuration, consumer groups."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection
+
+Partition = tuple[str, int]
+"""A topic's name and a partition number."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic as the cluster knows it; ``replicas`` has the number of replicas of each partition."""
+
+    name: str
+    replicas: tuple[int, ...]
+
+    @property
+    def partitions(self) -> int:
+        """The number of partitions."""
+        return len(self.replicas)
+
+
+@dataclass(frozen=True)
+class Consumers:
+    """Who reads a topic: consumers that have a partition of it, and groups that have any or committed one."""
+
+    consumers: int = 0
+    groups: int = 0
+
+
+class KafkaAdmin:
+    """The administrator of one Kafka cluster; may be used from any thread.
+
+    Args:
+        servers: ``host:port`` pairs, separated by commas.
+        settings: more settings, under librdkafka's names (security, SASL).
+
+    All methods raise KsqlError BROKER_UNREACHABLE when the cluster does not answer within ``timeout_s``
+    seconds, and KAFKA_REFUSED with its reason when it answers no.
+    """
+
+    def __init__(
+        self, servers: str, settings: Mapping[str, Any] | None = None, timeout_s: float = REQUEST_TIMEOUT_S
+    ) -> None:
+        self._connection = Connection(servers, settings)
+        self._timeout_s = timeout_s
+        self._client = AdminClient(self._connection.config())
+
+    @property
+    def servers(self) -> str:
+        """The bootstrap servers."""
+        return self._connection.servers
+
+    def cluster_id(self) -> str:
+        """The id of the cluster."""
+        described = self._wait(self._client.describe_cluster(request_timeout=self._timeout_s), "be described")
+        return str(described.cluster_id)
+
+    def topics(self) -> dict[str, Topic]:
+        """All topics by name, internal ones too, sorted by name."""
+        try:
+            found = self._client.list_topics(timeout=self._timeout_s).topics
+        except KafkaException as error:
+            raise self._failure(error, "list topics") from None
+        return {name: _topic(name, found[name]) for name in sorted(found)}
+
+    def topic(self, name: str) -> Topic | None:
+        """The topic called exactly ``name``, or None."""
+        future = self._client.describe_topics(TopicCollection([name]), request_timeout=self._timeout_s)[name]
+        try:
+            return _topic(name, self._wait(future, f"describe topic '{name}'", name))
+        except KsqlError as error:
+            if error.condition == "TOPIC_UNKNOWN":
+                return None
+            raise
+
+    def require_topic(self, name: str) -> Topic:
+        """The topic called exactly ``name``.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN.
+        """
+        topic = self.topic(name)
+        if topic is None:
+            raise KsqlError("TOPIC_UNKNOWN", topic=name)
+        return topic
+
+    def create_topic(
+        self, name: str, partitions: int = 1, replicas: int = -1, config: Mapping[str, str] | None = None
+    ) -> None:
+        """Make a topic and return when it can be written to.
+
+        Args:
+            name: the topic's name.
+            partitions: how many.
+            replicas: of each partition; -1 for the broker's default.
+            config: the topic's configuration, for example ``{"cleanup.policy": "compact"}``.
+
+        Raises:
+            KsqlError: TOPIC_EXISTS.
+        """
+        new = NewTopic(name, partitions, replicas, config={k: str(v) for k, v in (config or {}).items()})
+        future = self._client.create_topics([new], request_timeout=self._timeout_s)[name]
+        self._wait(future, f"create topic '{name}'", name)
+        self._until(lambda: self._is_led(name, partitions), f"create topic '{name}'")
+
+    def delete_topics(self, names: Iterable[str]) -> None:
+        """Delete the topics and return when they are gone; those that do not exist are passed over."""
+        wanted = list(names)
+        if not wanted:
+            return
+        futures = self._client.delete_topics(wanted, request_timeout=self._timeout_s)
+        for name, future in futures.items():
+            try:
+                self._wait(future, f"delete topic '{name}'", name)
+            except KsqlError as error:
+                if error.condition != "TOPIC_UNKNOWN":
+                    raise
+        self._until(lambda: not any(self.topic(name) for name in wanted), "delete topics")
+
+    def config(self, topic: str) -> dict[str, str]:
+        """A topic's configuration with its defaults, for example ``{"retention.ms": "604800000", …}``."""
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        future = self._client.describe_configs([resource], request_timeout=self._timeout_s)[resource]
+        entries = self._wait(future, f"describe topic '{topic}'", topic)
+        return {name: entry.value for name, entry in sorted(entries.items())}
+
+    def beginning_offsets(self, *topics: str) -> dict[Partition, int]:
+        """The first offset of each partition of the topics."""
+        return self.offsets(topics, "earliest")
+
+    def end_offsets(self, *topics: str) -> dict[Partition, int]:
+        """The offset after the last record of each partition of the topics."""
+        return self.offsets(topics, "latest")
+
+    def offsets(self, topics: Iterable[str], at: Literal["earliest", "latest"] | int) -> dict[Partition, int]:
+        """Offsets of all partitions of the topics.
+
+        Args:
+            topics: names of topics.
+            at: one of the ends, or a time (epoch milliseconds): then the offset of the first record
+                with that timestamp or a later one, and the end where there is none.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN.
+        """
+        match at:
+            case "earliest":
+                spec = OffsetSpec.earliest()
+            case "latest":
+                spec = OffsetSpec.latest()
+            case _:
+                spec = OffsetSpec.for_timestamp(at)
+        found = self._list_offsets({key: spec for name in topics for key in self._partitions(name)})
+        if missing := [key for key, offset in found.items() if offset < 0]:
+            found |= self._list_offsets({key: OffsetSpec.latest() for key in missing})
+        return found
+
+    def consumers(self) -> dict[str, Consumers]:
+        """Who reads which topic: counts by topic's name; topics that nobody reads are absent."""
+        listed = self._wait(
+            self._client.list_consumer_groups(request_timeout=self._timeout_s), "list consumer groups"
+        )
+        ids = [group.group_id for group in listed.valid]
+        if not ids:
+            return {}
+        consumers: defaultdict[str, int] = defaultdict(int)
+        groups: defaultdict[str, set[str]] = defaultdict(set)
+        described = self._client.describe_consumer_groups(ids, request_timeout=self._timeout_s)
+        for group, future in described.items():
+            for member in self._wait(future, f"describe consumer group '{group}'").members:
+                topics = (
+                    {tp.topic for tp in member.assignment.topic_partitions} if member.assignment else set()
+                )
+                for topic in topics:
+                    consumers[topic] += 1
+                    groups[topic].add(group)
+        for group in ids:
+            request = [ConsumerGroupTopicPartitions(group)]
+            future = self._client.list_consumer_group_offsets(request, request_timeout=self._timeout_s)[group]
+            committed = self._wait(future, f"list offsets of consumer group '{group}'").topic_partitions
+            for partition in committed:
+                groups[partition.topic].add(group)
+        return {topic: Consumers(consumers[topic], len(groups[topic])) for topic in sorted(groups)}
+
+    def _partitions(self, name: str) -> list[Partition]:
+        return [(name, number) for number in range(self.require_topic(name).partitions)]
+
+    def _list_offsets(self, specs: Mapping[Partition, OffsetSpec]) -> dict[Partition, int]:
+        if not specs:
+            return {}
+        request = {TopicPartition(*key): spec for key, spec in specs.items()}
+        futures = self._client.list_offsets(request, request_timeout=self._timeout_s)
+        return {
+            (partition.topic, partition.partition): int(
+                self._wait(future, f"list offsets of '{partition.topic}'", partition.topic).offset
+            )
+            for partition, future in futures.items()
+        }
+
+    def _is_led(self, name: str, partitions: int) -> bool:
+        """True when the cluster shows the topic with a leader for each partition."""
+        try:
+            found = self._client.list_topics(name, timeout=self._timeout_s).topics[name]
+        except KafkaException as error:
+            raise self._failure(error, f"describe topic '{name}'") from None
+        leaders = [partition.leader for partition in found.partitions.values()]
+        return not found.error and len(leaders) == partitions and all(leader >= 0 for leader in leaders)
+
+    def _wait(self, future: Future[Any], action: str, topic: str = "") -> Any:
+        try:
+            return future.result(timeout=self._timeout_s + 1)
+        except (KafkaException, FutureTimeout) as error:
+            raise self._failure(error, action, topic) from None
+
+    def _failure(self, error: BaseException, action: str, topic: str = "") -> KsqlError:
+        self._client.poll(0)  # have the reasons of failed connections told
+        return self._connection.failure(error, action, topic)
+
+    def _until(self, condition: Callable[[], bool], action: str) -> None:
+        """Ask until ``condition()`` holds; what the controller did reaches the brokers a moment later."""
+        deadline = time.monotonic() + self._timeout_s
+        while not condition():
+            if time.monotonic() > deadline:
+                raise KsqlError("KAFKA_REFUSED", action=action, reason="it takes too long")
+            time.sleep(0.01)
+
+
+def _topic(name: str, described: Any) -> Topic:
+    """A Topic from either of the client's two descriptions of one."""
+    partitions = described.partitions
+    listed = partitions.values() if isinstance(partitions, dict) else partitions
+    return Topic(name, tuple(len(partition.replicas) for partition in listed))

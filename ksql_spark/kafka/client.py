@@ -1,0 +1,92 @@
+"""What all our Kafka clients share: their settings, and what their failures are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+
+from ksql_spark.errors import KsqlError
+
+#: how long a request may take before the broker counts as unreachable, in seconds
+REQUEST_TIMEOUT_S = 10.0
+
+_UNREACHABLE = frozenset(
+    {
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._TRANSPORT,
+        KafkaError._RESOLVE,
+        KafkaError._TIMED_OUT,
+        KafkaError._TIMED_OUT_QUEUE,
+        KafkaError._MSG_TIMED_OUT,
+        KafkaError._AUTHENTICATION,
+        KafkaError._SSL,
+        KafkaError.BROKER_NOT_AVAILABLE,
+        KafkaError.REQUEST_TIMED_OUT,
+    }
+)
+_UNKNOWN_TOPIC = frozenset(
+    {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}
+)
+
+
+class Connection:
+    """Settings of one client, and why its last connection failed.
+
+    Args:
+        servers: ``host:port`` pairs, separated by commas.
+        settings: more settings, under librdkafka's names (security, SASL).
+    """
+
+    def __init__(self, servers: str, settings: Mapping[str, Any] | None = None) -> None:
+        self.servers = servers
+        self.last_failure = "no connection"
+        self._settings = dict(settings or {})
+
+    def config(self, **own: Any) -> dict[str, Any]:
+        """The whole configuration of a client; ``own`` settings have ``_`` for the dots."""
+        return {
+            "bootstrap.servers": self.servers,
+            # librdkafka writes its log to the screen; what matters of it comes as errors
+            "log_level": 0,
+            "error_cb": self._on_error,
+            "socket.connection.setup.timeout.ms": 5000,
+            "reconnect.backoff.max.ms": 1000,
+            **{name.replace("_", "."): value for name, value in own.items()},
+            **self._settings,
+        }
+
+    def _on_error(self, error: KafkaError) -> None:
+        # "all brokers down" says less than the failures that came before it
+        if error.code() != KafkaError._ALL_BROKERS_DOWN:
+            self.last_failure = _plain(error)
+
+    def failure(self, error: BaseException | KafkaError, action: str, topic: str = "") -> KsqlError:
+        """The error to raise for what a client raised or reported.
+
+        Args:
+            error: a KafkaException, or the KafkaError itself.
+            action: what was tried, to stand behind "Kafka refused to".
+            topic: the topic that it was about, if any.
+        """
+        cause = error.args[0] if isinstance(error, KafkaException) and error.args else error
+        if not isinstance(cause, KafkaError):
+            return KsqlError("KAFKA_REFUSED", action=action, reason=str(cause).rstrip("."))
+        if cause.code() in _UNREACHABLE:
+            return KsqlError("BROKER_UNREACHABLE", servers=self.servers, reason=self.last_failure)
+        if cause.code() in _UNKNOWN_TOPIC:
+            return KsqlError("TOPIC_UNKNOWN", topic=topic)
+        if cause.code() == KafkaError.TOPIC_ALREADY_EXISTS:
+            return KsqlError("TOPIC_EXISTS", topic=topic)
+        return KsqlError("KAFKA_REFUSED", action=action, reason=_plain(cause))
+
+
+def _plain(error: KafkaError) -> str:
+    """The error's text without the name of librdkafka's thread and without the full stop.
+
+    >>> _plain(KafkaError(KafkaError._TRANSPORT, "h:9/bootstrap: Connect to h:9 failed: no (after 1 s)"))
+    'Connect to h:9 failed: no'
+    """
+    text: str = error.str()
+    return text.split("/bootstrap: ", 1)[-1].split(" (after ", 1)[0].rstrip(".")

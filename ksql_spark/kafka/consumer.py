@@ -1,0 +1,190 @@
+"""Reading records: a reader of one topic that keeps its own offsets and belongs to no group."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection
+
+#: how much a reader may hold in memory ahead of its user, per reader
+_QUEUE_KIB = 32 * 1024
+
+
+class Record(NamedTuple):
+    """One record: key and value as bytes or None, time in epoch milliseconds, headers in their order."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+class TopicReader:
+    """Reads all partitions of one topic, from given offsets on; for one thread at a time.
+
+    Args:
+        servers: ``host:port`` pairs, separated by commas.
+        topic: an existing topic.
+        offsets: where to start: ``earliest``, ``latest`` (as of now), or the next offset of each partition,
+            where partitions that are not named start at the earliest.
+        read_committed: leave out records of transactions that are open or aborted.
+        settings: more settings, under librdkafka's names.
+
+    Raises:
+        KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
+    """
+
+    def __init__(
+        self,
+        servers: str,
+        topic: str,
+        offsets: Mapping[int, int] | Literal["earliest", "latest"] = "earliest",
+        read_committed: bool = True,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.topic = topic
+        self._connection = Connection(servers, settings)
+        self._admin = partial(KafkaAdmin, servers, settings)
+        self._consumer = Consumer(
+            self._connection.config(
+                # the client insists on a name; with assign() and no commits it never joins a group
+                group_id="ksql-spark-reader",
+                enable_auto_commit=False,
+                enable_auto_offset_store=False,
+                auto_offset_reset="earliest",
+                allow_auto_create_topics=False,
+                enable_partition_eof=True,
+                isolation_level="read_committed" if read_committed else "read_uncommitted",
+                # by default the client pauses for a second whenever its queue is full
+                fetch_queue_backoff_ms=2,
+                queued_min_messages=1_000_000,
+                queued_max_messages_kbytes=_QUEUE_KIB,
+                # an empty fetch that waits at the broker is answered when a record comes, so this is no delay
+                fetch_wait_max_ms=500,
+            )
+        )
+        try:
+            self._positions = self._start(offsets)
+            self._consumer.assign([TopicPartition(topic, *pair) for pair in self._positions.items()])
+        except BaseException as error:
+            self._consumer.close()
+            if isinstance(error, KafkaException):
+                raise self._connection.failure(error, f"read topic '{topic}'", topic) from None
+            raise
+        self._at_end: set[int] = set()
+
+    def __enter__(self) -> TopicReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def positions(self) -> dict[int, int]:
+        """The offset of the next record of each partition."""
+        return dict(self._positions)
+
+    @property
+    def at_end(self) -> bool:
+        """True when all that was there at the last look has been read."""
+        return len(self._at_end) == len(self._positions)
+
+    def poll_batch(self, timeout_s: float, limit: int = 10_000) -> list[Record]:
+        """The records that are there, at most ``limit``; waits for the first one up to the time.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN when the topic was deleted, BROKER_UNREACHABLE, KAFKA_REFUSED.
+        """
+        deadline = time.monotonic() + timeout_s
+        while True:
+            first = self._consumer.poll(max(0.0, deadline - time.monotonic()))
+            if first is None:
+                return []
+            rest = self._consumer.consume(limit - 1, 0) if limit > 1 else []
+            if records := self._records([first, *rest]):
+                return records
+
+    def read_to_end(self) -> Iterator[list[Record]]:
+        """Batches of all records that are in the topic now, then stop.
+
+        Raises:
+            KsqlError: as poll_batch(); BROKER_UNREACHABLE when nothing comes for a while.
+        """
+        # Not asked through the reader's own connection: there an answer waits behind the open fetch.
+        ends = {partition: end for (_, partition), end in self._admin().end_offsets(self.topic).items()}
+        progress = time.monotonic()
+        while any(self._positions.get(p, end) < end and p not in self._at_end for p, end in ends.items()):
+            if batch := self.poll_batch(0.1):
+                progress = time.monotonic()
+                yield batch
+            elif time.monotonic() - progress > REQUEST_TIMEOUT_S:
+                raise KsqlError(
+                    "BROKER_UNREACHABLE",
+                    servers=self._connection.servers,
+                    reason=self._connection.last_failure,
+                )
+
+    def close(self) -> None:
+        """Free the connections; may be called more than once."""
+        self._consumer.close()
+
+    def _start(self, offsets: Mapping[int, int] | str) -> dict[int, int]:
+        """The first offset to read of each partition."""
+        found = self._consumer.list_topics(self.topic, timeout=REQUEST_TIMEOUT_S).topics[self.topic]
+        if found.error:
+            raise KafkaException(found.error)
+        partitions = sorted(found.partitions)
+        if isinstance(offsets, Mapping):
+            given = offsets
+            return {p: given[p] if p in given else self._watermarks(p)[0] for p in partitions}
+        side = 0 if offsets == "earliest" else 1
+        return {p: self._watermarks(p)[side] for p in partitions}
+
+    def _watermarks(self, partition: int) -> tuple[int, int]:
+        """The first offset of a partition and the one after its last."""
+        try:
+            low, high = self._consumer.get_watermark_offsets(
+                TopicPartition(self.topic, partition), timeout=REQUEST_TIMEOUT_S
+            )
+        except KafkaException as error:
+            raise self._connection.failure(error, f"read topic '{self.topic}'", self.topic) from None
+        return low, high
+
+    def _records(self, messages: list[Any]) -> list[Record]:
+        """Records from messages, with the positions and the ends noted."""
+        records = []
+        for message in messages:
+            error = message.error()
+            partition = message.partition()
+            if error is None:
+                offset = message.offset()
+                self._positions[partition] = offset + 1
+                self._at_end.discard(partition)
+                records.append(
+                    Record(
+                        self.topic,
+                        partition,
+                        offset,
+                        message.timestamp()[1],
+                        message.key(),
+                        message.value(),
+                        tuple(message.headers() or ()),
+                    )
+                )
+            elif error.code() == KafkaError._PARTITION_EOF:
+                # transaction markers take offsets too, so the end may be beyond the last record
+                self._positions[partition] = max(self._positions[partition], message.offset())
+                self._at_end.add(partition)
+            elif error.code() not in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT):
+                raise self._connection.failure(error, f"read topic '{self.topic}'", self.topic)
+        return records

@@ -1,0 +1,133 @@
+"""Writing records: one shared, idempotent producer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection
+
+Headers = Sequence[tuple[str, "bytes | None"]]
+"""A record's headers in their order; a key may come more than once."""
+
+
+class RecordProducer:
+    """Writes records to any topic; may be used from any thread.
+
+    Keys go to the partition that Kafka's own Java clients would choose (murmur2), records without one to any.
+
+    Args:
+        servers: ``host:port`` pairs, separated by commas.
+        settings: more settings, under librdkafka's names.
+        linger_ms: how long a record may wait for others to be sent with; 0 for the lowest latency.
+    """
+
+    def __init__(self, servers: str, settings: Mapping[str, Any] | None = None, linger_ms: float = 0) -> None:
+        self._connection = Connection(servers, settings)
+        self._producer = Producer(
+            self._connection.config(
+                enable_idempotence=True,
+                linger_ms=linger_ms,
+                partitioner="murmur2_random",
+                message_timeout_ms=int(REQUEST_TIMEOUT_S * 1000),
+                topic_metadata_propagation_max_ms=2000,
+            )
+        )
+        self._closing = threading.Event()
+        self._served = threading.Thread(target=self._serve, name="kafka-deliveries", daemon=True)
+        self._served.start()
+
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int | None = None,
+        headers: Headers = (),
+        partition: int | None = None,
+    ) -> tuple[int, int]:
+        """Write one record and wait until the cluster has it.
+
+        Args:
+            topic: an existing topic.
+            key: the key's bytes, or None.
+            value: the value's bytes; None is a tombstone.
+            timestamp_ms: the record's time, epoch milliseconds; None for now.
+            headers: the record's headers.
+            partition: where to; None lets the key decide.
+
+        Returns:
+            the partition and the offset it got.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED.
+        """
+        delivered = threading.Event()
+        outcome: list[tuple[KafkaError | None, Message]] = []
+
+        def on_delivery(error: KafkaError | None, message: Message) -> None:
+            outcome.append((error, message))
+            delivered.set()
+
+        self.send_async(topic, key, value, timestamp_ms, headers, partition, on_delivery)
+        delivered.wait()
+        error, message = outcome[0]
+        if error:
+            raise self._connection.failure(error, f"write to topic '{topic}'", topic)
+        written_to, offset = message.partition(), message.offset()
+        assert written_to is not None and offset is not None  # known once delivered
+        return written_to, offset
+
+    def send_async(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int | None = None,
+        headers: Headers = (),
+        partition: int | None = None,
+        on_delivery: Callable[[KafkaError | None, Message], None] | None = None,
+    ) -> None:
+        """Hand one record over for writing; flush() waits for it. Arguments as in send()."""
+        optional: dict[str, Any] = {}
+        if timestamp_ms is not None:
+            optional["timestamp"] = timestamp_ms
+        if partition is not None:
+            optional["partition"] = partition
+        if headers:
+            optional["headers"] = list(headers)
+        if on_delivery is not None:
+            optional["on_delivery"] = on_delivery
+        while True:
+            try:
+                self._producer.produce(topic, value, key, **optional)
+                return
+            except BufferError:
+                # the queue is full: wait until some of it is delivered
+                self._producer.poll(0.01)
+            except (KafkaException, ValueError, TypeError) as error:
+                raise self._connection.failure(error, f"write to topic '{topic}'", topic) from None
+
+    def failure(self, error: KafkaError, topic: str) -> KsqlError:
+        """The error to raise for one that a delivery callback was given."""
+        return self._connection.failure(error, f"write to topic '{topic}'", topic)
+
+    def flush(self, timeout_s: float = REQUEST_TIMEOUT_S) -> int:
+        """Wait until all records handed over are written; gives how many are not yet."""
+        return int(self._producer.flush(timeout_s))
+
+    def close(self) -> None:
+        """Flush and stop; may be called more than once."""
+        if not self._closing.is_set():
+            self.flush()
+            self._closing.set()
+            self._served.join()
+
+    def _serve(self) -> None:
+        """Have delivery callbacks called as soon as there is something to tell."""
+        while not self._closing.is_set():
+            self._producer.poll(0.2)

@@ -1,0 +1,350 @@
+"""The embedded Kafka broker: one KRaft process for controller and broker, its data below one folder.
+
+Nothing here serves other machines: it listens on the loopback address only.
+"""
+
+from __future__ import annotations
+
+import base64
+import errno
+import fcntl
+import os
+import shutil
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Iterable
+from contextlib import closing, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.services import artifacts
+from ksql_spark.services.cache import Report, cache_dir, digest
+from ksql_spark.services.child import ChildProcess, is_alive
+from ksql_spark.services.java import java_binary
+
+HOST = "127.0.0.1"
+PREFERRED_PORT = 9092
+#: below this the broker is not started: its log segments and indexes need some room
+_LEAST_FREE_BYTES = 64 * 1024 * 1024
+_START_TIMEOUT_S = 60.0
+_STOP_TIMEOUT_S = 20.0
+
+_PROPERTIES = {
+    "process.roles": "broker,controller",
+    "node.id": 1,
+    "controller.listener.names": "CONTROLLER",
+    "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+    # one node: nothing to replicate, no members to wait for
+    "offsets.topic.replication.factor": 1,
+    "offsets.topic.num.partitions": 4,
+    "transaction.state.log.replication.factor": 1,
+    "transaction.state.log.min.isr": 1,
+    "transaction.state.log.num.partitions": 4,
+    "share.coordinator.state.topic.replication.factor": 1,
+    "share.coordinator.state.topic.min.isr": 1,
+    "group.initial.rebalance.delay.ms": 0,
+    "auto.create.topics.enable": "false",
+    # Kafka deletes by record timestamp: replayed history would vanish as it arrives
+    "log.retention.ms": -1,
+    # event times may lie in the future too; Kafka refuses those by default
+    "log.message.timestamp.after.max.ms": 2**63 - 1,
+    # small files and small threads, for many topics on one desk
+    "log.segment.bytes": 256 * 1024 * 1024,
+    "log.index.size.max.bytes": 1024 * 1024,
+    "log.segment.delete.delay.ms": 1000,
+    "log.cleaner.dedupe.buffer.size": 16 * 1024 * 1024,
+    "num.network.threads": 2,
+    "num.io.threads": 4,
+    "background.threads": 2,
+}
+
+
+class EmbeddedBroker:
+    """A Kafka broker of our own.
+
+    Args:
+        data_dir: where its data, its log and its port are kept; made where missing.
+        port: the port to listen on at first; another one where it is taken. A restart takes the one it had.
+        report: told what is going on.
+    """
+
+    def __init__(
+        self, data_dir: Path, port: int = PREFERRED_PORT, report: Report = lambda text: None
+    ) -> None:
+        self.data_dir = data_dir.absolute()
+        self.port = port
+        self._report = report
+        self._lock: IO[str] | None = None
+        self._child: ChildProcess | None = None
+        self._archive: Path | None = None
+
+    def __enter__(self) -> EmbeddedBroker:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What clients connect to."""
+        return f"{HOST}:{self.port}"
+
+    @property
+    def log_file(self) -> Path:
+        """The broker's log."""
+        return self.data_dir / "logs" / "broker.log"
+
+    @property
+    def pid(self) -> int | None:
+        """The process id while it runs."""
+        return self._child.pid if self._child else None
+
+    def is_running(self) -> bool:
+        """True from start() until it ends, by stop() or by itself."""
+        return self._child is not None and self._child.is_running()
+
+    def start(self) -> None:
+        """Start the broker and return when it answers; nothing stays behind when that fails.
+
+        Raises:
+            KsqlError: DATA_DIR_IN_USE, DATA_DIR_UNUSABLE, DISK_FULL, BROKER_FAILED; those of
+                artifacts.ensure().
+        """
+        if self.is_running():
+            return
+        artifacts.ensure(("broker",), self._report)
+        try:
+            self._prepare_folder()
+            self._format()
+            for attempt in range(3):
+                self._report("starting Kafka")
+                self._choose_port()
+                if self._launch(last_attempt=attempt == 2):
+                    break
+        except OSError as error:
+            self.stop()
+            raise self._folder_error(error) from None
+        except BaseException:
+            self.stop()
+            raise
+        self._report(f"Kafka is ready at {self.bootstrap_servers}")
+
+    def stop(self) -> None:
+        """Stop the broker and wait until it is gone; may be called at any time and more than once."""
+        if self._child:
+            self._child.stop(_STOP_TIMEOUT_S)
+            self._child = None
+            self._keep_archive()
+        if self._lock:
+            self._lock.close()
+            self._lock = None
+
+    # ---- the folder
+
+    def _prepare_folder(self) -> None:
+        """Make the folders, take the lock, see that there is room."""
+        self.log_file.parent.mkdir(parents=True, exist_ok=True)
+        self._take_lock()
+        if shutil.disk_usage(self.data_dir).free < _LEAST_FREE_BYTES:
+            raise KsqlError("DISK_FULL", path=str(self.data_dir))
+
+    def _take_lock(self) -> None:
+        """Lock the folder. The broker inherits the lock, so it is free only when that is gone too."""
+        lock = (self.data_dir / "broker.lock").open("a+")
+        try:
+            deadline = time.monotonic() + _STOP_TIMEOUT_S
+            told = False
+            while True:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    lock.seek(0)
+                    owner = int(lock.read().strip() or 0)
+                    # an owner that was killed leaves a broker that is just stopping
+                    if not owner or is_alive(owner) or time.monotonic() > deadline:
+                        raise KsqlError("DATA_DIR_IN_USE", path=str(self.data_dir), pid=owner) from None
+                    if not told:
+                        self._report("waiting: the Kafka broker of an earlier run is stopping")
+                        told = True
+                    time.sleep(0.05)
+            lock.truncate(0)
+            lock.write(str(os.getpid()))
+            lock.flush()
+        except BaseException:
+            lock.close()
+            raise
+        self._lock = lock
+
+    def _folder_error(self, error: OSError) -> KsqlError:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return KsqlError("DISK_FULL", path=str(self.data_dir))
+        return KsqlError("DATA_DIR_UNUSABLE", path=str(self.data_dir), reason=error.strerror or str(error))
+
+    @property
+    def _topics_dir(self) -> Path:
+        return self.data_dir / "topics"
+
+    @property
+    def _properties_file(self) -> Path:
+        return self.data_dir / "server.properties"
+
+    def _write_properties(self, controller_port: int) -> None:
+        controller = f"{HOST}:{controller_port}"
+        properties = {
+            **_PROPERTIES,
+            "log.dirs": self._topics_dir,
+            "controller.quorum.voters": f"1@{controller}",
+            "listeners": f"PLAINTEXT://{self.bootstrap_servers},CONTROLLER://{controller}",
+            "advertised.listeners": f"PLAINTEXT://{self.bootstrap_servers}",
+        }
+        escaped = (
+            f"{name}={str(value).replace(chr(92), chr(92) * 2)}\n" for name, value in properties.items()
+        )
+        self._properties_file.write_text("".join(escaped))
+
+    def _format(self) -> None:
+        """Give a new folder its cluster id, with Kafka's own tool."""
+        if (self._topics_dir / "meta.properties").is_file():
+            return
+        self._report("preparing Kafka's data folder")
+        # what a cut first start may have left; without meta.properties Kafka has never used it
+        shutil.rmtree(self._topics_dir, ignore_errors=True)
+        self._write_properties(controller_port=1)
+        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "0")
+        command = [
+            *self._java("-XX:TieredStopAtLevel=1", "-Xmx128m"),
+            "kafka.tools.StorageTool",
+            *("format", "--cluster-id", cluster_id, "--config", str(self._properties_file)),
+        ]
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
+        )
+        if done.returncode:
+            raise self._failure((done.stdout + done.stderr).splitlines())
+
+    # ---- the process
+
+    def _java(self, *options: str) -> list[str]:
+        """The command line of Kafka's Java up to the main class."""
+        jars = os.pathsep.join(map(str, artifacts.jars("broker")))
+        settings = Path(__file__).with_name("log4j2.properties")
+        logging = [f"-Dlog4j2.configurationFile={settings}", f"-Dksql.log.file={self.log_file}"]
+        return [str(java_binary()), "-Djava.awt.headless=true", *options, *logging, "-cp", jars]
+
+    def _launch(self, last_attempt: bool) -> bool:
+        """Start the process and wait for its answer; False where its port was taken meanwhile."""
+        assert self._lock is not None
+        options = ["-Xmx512m", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", *self._class_archive()]
+        printed = self.log_file.with_name("broker.out")
+        printed.write_bytes(b"")
+        log_start = self.log_file.stat().st_size if self.log_file.exists() else 0
+        command = [*self._java(*options), "kafka.Kafka", str(self._properties_file)]
+        self._child = ChildProcess(command, printed, pass_fds=(self._lock.fileno(),))
+        if self._answers():
+            return True
+        self._child.stop(_STOP_TIMEOUT_S)
+        self._child = None
+        lines = [*_lines_from(self.log_file, log_start), *_lines_from(printed, 0)]
+        if any("Address already in use" in line for line in lines) and not last_attempt:
+            return False
+        raise self._failure(lines)
+
+    def _answers(self) -> bool:
+        """True once the broker answers; False when it has ended or takes too long."""
+        assert self._child is not None
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while self._child.is_running() and time.monotonic() < deadline:
+            try:
+                socket.create_connection((HOST, self.port), timeout=1).close()
+            except OSError:
+                time.sleep(0.02)
+                continue
+            with suppress(KsqlError):
+                KafkaAdmin(self.bootstrap_servers, timeout_s=5).cluster_id()
+                return self._child.is_running()
+        return False
+
+    def _failure(self, lines: list[str]) -> KsqlError:
+        """Why Kafka did not start, from what it wrote."""
+        if any("No space left on device" in line for line in lines):
+            return KsqlError("DISK_FULL", path=str(self.data_dir))
+        log = str(self.log_file)
+        if any("Address already in use" in line for line in lines):
+            return KsqlError("BROKER_FAILED", reason=f"port {self.port} is taken", log=log)
+        telling = [line for line in lines if "Exception:" in line or "Error:" in line or " ERROR " in line]
+        reason = telling[-1].strip() if telling else "it did not answer in time"
+        return KsqlError("BROKER_FAILED", reason=reason.removeprefix("Caused by: ").rstrip("."), log=log)
+
+    # ---- the port
+
+    def _choose_port(self) -> None:
+        """The port of the last run, else the preferred one, else a free one; and one for the controller."""
+        kept = self.data_dir / "broker.port"
+        with suppress(OSError, ValueError):
+            self.port = int(kept.read_text())
+        if not _is_free(self.port):
+            self.port = _free_port()
+        kept.write_text(str(self.port))
+        controller_port = _free_port()
+        self._write_properties(controller_port)
+
+    # ---- the class archive: halves the time to start
+
+    def _class_archive(self) -> list[str]:
+        """Options that use the archive of loaded classes, or that write one when the broker stops."""
+        jars = (f"{path}:{path.stat().st_mtime_ns}" for path in artifacts.jars("broker"))
+        java = java_binary().resolve()
+        archive = (
+            cache_dir() / "classes" / f"broker-{digest(*jars, str(java), str(java.stat().st_mtime_ns))}.jsa"
+        )
+        if archive.is_file():
+            return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        self._archive = archive
+        return [f"-XX:ArchiveClassesAtExit={self._fresh_archive()}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+
+    def _fresh_archive(self) -> Path:
+        assert self._archive is not None
+        return self._archive.with_name(f"{self._archive.name}.{os.getpid()}")
+
+    def _keep_archive(self) -> None:
+        """Put an archive that was written at exit in its place."""
+        if self._archive:
+            with suppress(OSError):
+                self._fresh_archive().replace(self._archive)
+            self._archive = None
+
+
+def _is_free(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def _lines_from(file: Path, start: int) -> Iterable[str]:
+    """The lines of a log file after the first ``start`` bytes."""
+    try:
+        with file.open("rb") as log:
+            log.seek(start if file.stat().st_size >= start else 0)
+            return log.read().decode(errors="replace").splitlines()
+    except OSError:
+        return []

@@ -1,0 +1,89 @@
+"""A child process that does not outlive us, and that the terminal's Ctrl-C does not reach."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+# The shell becomes the command (exec), after leaving a watcher behind that reads our end of a pipe. We write
+# a line before we close it; when we are killed the pipe just ends, and the watcher ends the command. That
+# needs no signal tied to a thread (as PR_SET_PDEATHSIG is) and no code between fork and exec.
+_WATCHED = """
+exec 3<&0 </dev/null
+{
+  read -r line <&3 && exit
+  kill -TERM $$
+  for tenth in 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0; do
+    sleep 0.3
+    kill -0 $$ || exit
+  done
+  kill -KILL $$
+} >/dev/null 2>&1 &
+exec 3<&-
+exec "$@"
+"""
+
+
+class ChildProcess:
+    """A running command in a session of its own.
+
+    Args:
+        command: the program and its arguments.
+        output: the file that takes what it prints.
+        pass_fds: file descriptors that it keeps open for as long as it lives.
+    """
+
+    def __init__(self, command: Sequence[str], output: Path, pass_fds: Sequence[int] = ()) -> None:
+        with output.open("ab") as printed:
+            self._process = subprocess.Popen(
+                ["/bin/sh", "-c", _WATCHED, "sh", *command],
+                stdin=subprocess.PIPE,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=pass_fds,
+            )
+        assert self._process.stdin is not None
+        self._lifeline: IO[bytes] = self._process.stdin
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def is_running(self) -> bool:
+        """False once it has ended."""
+        return self._process.poll() is None
+
+    def stop(self, timeout_s: float) -> None:
+        """Ask it to end and wait; kill it after the time. May be called more than once."""
+        if self.is_running():
+            self._process.terminate()
+            try:
+                self._process.wait(timeout_s)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        if not self._lifeline.closed:
+            with contextlib.suppress(BrokenPipeError):
+                self._lifeline.write(b"ended\n")
+                self._lifeline.flush()
+            with contextlib.suppress(BrokenPipeError):
+                self._lifeline.close()
+
+
+def is_alive(pid: int) -> bool:
+    """True where a process with this id runs (zombies aside)."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return True
