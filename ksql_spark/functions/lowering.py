@@ -1,7 +1,7 @@
 """Lowering of bound expressions to Spark SQL text: what the Spark layer puts into selectExpr and expr.
 
-NULL logic lives here (reference §3.2): a comparison with a NULL value is FALSE, while a failed evaluation, which
-Spark shows as NULL too, fails the expression around it. The texts of single functions are in the families.
+NULL logic lives here (reference §3.2): a comparison with a NULL value is FALSE, while a failed evaluation,
+which Spark shows as NULL too, fails the expression around it. Texts of single functions are in the families.
 """
 
 from __future__ import annotations

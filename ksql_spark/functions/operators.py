@@ -118,7 +118,7 @@ def _negated(types: Types, _: Literals) -> Resolved | None:
 
 # ---- comparisons --------------------------------------------------------------------------------------
 
-_TEMPORAL_SIDES = {
+_TEMPORAL_SIDES: dict[frozenset[SqlType], SqlType] = {
     frozenset((TIMESTAMP, DATE)): TIMESTAMP,
     frozenset((TIMESTAMP, STRING)): TIMESTAMP,
     frozenset((DATE, STRING)): DATE,
@@ -329,12 +329,10 @@ _LIKE_QUOTE = string(r"([\\.\^$|?*+()\[\]{}-])")
 
 def like_pattern(pattern: str, escape: str | None = None) -> str:
     """Spark SQL text for the Java regular expression of a LIKE pattern; folded where that is a literal."""
-    # escaped characters hide in a private area while the others are turned into regex
-    hidden = ((escape, "\ue000"), ("%", "\ue001"), ("_", "\ue002"))
     text = pattern
     if escape is not None:
-        for char, stand_in in hidden:
-            plain = escape if char == escape else string(char)
+        # escaped characters hide in a private area while the others are turned into regex
+        for plain, stand_in in ((escape, "\ue000"), ("'%'", "\ue001"), ("'_'", "\ue002")):
             text = f"replace({text}, concat({escape}, {plain}), '{stand_in}')"
     text = f"regexp_replace({text}, {_LIKE_QUOTE}, {string(chr(92) * 2 + '$1')})"
     text = f"replace(replace({text}, '%', '.*'), '_', '.')"
@@ -588,7 +586,7 @@ SPECS: tuple[Spec, ...] = (
     ),
     operator(
         "[]",
-        "The element of an array (from 1, or -1 from the end) or the value of a map's key; NULL where absent.",
+        "The element of an array (from 1, or -1 from the end) or the value of a map's key; NULL if absent.",
         (
             signature("array ARRAY<T>, position INTEGER -> T"),
             signature("map MAP<K, V>, key K -> V"),

@@ -216,11 +216,10 @@ def cast(text: str, source: SqlType, target: SqlType) -> str:
             v = variable(text)
             return f"transform({text}, {v} -> {cast(v, a, b)})"
         case Map(k, item), Map(k2, item2):
-            a, b = variable(text, "k"), variable(text, "v")
-            return (
-                f"map_from_entries(transform(map_entries({text}), {a} -> "
-                f"struct({cast(f'{a}.key', k, k2)} as key, {cast(f'{a}.value', item, item2)} as value)))"
-            )
+            v = variable(text)
+            key, value = cast(f"{v}.key", k, k2), cast(f"{v}.value", item, item2)
+            entries = f"transform(map_entries({text}), {v} -> struct({key} as key, {value} as value))"
+            return f"map_from_entries({entries})"
         case Struct(), Struct(fields):
             return let(text, lambda s: _cast_struct(s, source, fields, wanted))
     if source == STRING:

@@ -1,0 +1,192 @@
+"""DELIMITED: one line of fields, quoted as CSV where needed (reference §5.2)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.formats.base import BadRecord, Format
+from ksql_spark.formats.number_text import double_text, parse_decimal, parse_double, parse_integer
+from ksql_spark.formats.temporal import NUMBER_OF, from_number, to_number
+from ksql_spark.functions.spark_text import cast, plain_decimal, string
+from ksql_spark.schema import Column
+from ksql_spark.types import (
+    BOOLEAN,
+    BYTES,
+    DOUBLE,
+    STRING,
+    Array,
+    Decimal,
+    Map,
+    SqlType,
+    Struct,
+    quote_identifier,
+)
+
+#: names that KEY_DELIMITER and VALUE_DELIMITER may use instead of the character
+NAMED_DELIMITERS = {"SPACE": " ", "TAB": "\t"}
+
+
+@dataclass(frozen=True)
+class DelimitedFormat(Format):
+    """Fields in column order, separated by ``delimiter``; an empty field is NULL."""
+
+    name: ClassVar[str] = "DELIMITED"
+    delimiter: str = ","
+
+    def with_delimiter(self, text: str) -> DelimitedFormat:
+        """The format with the delimiter of a KEY_DELIMITER or VALUE_DELIMITER property.
+
+        Raises:
+            KsqlError: INVALID_STATEMENT where ``text`` is neither one character nor SPACE or TAB.
+        """
+        delimiter = NAMED_DELIMITERS.get(text.upper(), text)
+        if len(delimiter) != 1 or delimiter in '"\r\n':
+            reason = f"Invalid delimiter value: '{text}'. Use one character, or SPACE or TAB."
+            raise KsqlError("INVALID_STATEMENT", reason=reason)
+        return DelimitedFormat(delimiter)
+
+    def refusal(self, type_: SqlType) -> str | None:
+        """A line has no room for nested values."""
+        return "it supports no ARRAY, MAP or STRUCT" if isinstance(type_, (Array, Map, Struct)) else None
+
+    # ---- in Python -----------------------------------------------------------------------------------
+
+    def encode(self, values: Sequence[Any], columns: Sequence[Column], wrapped: bool) -> bytes | None:
+        """One line without a line end; a single NULL is a null record."""
+        if not columns or (len(columns) == 1 and values[0] is None):
+            return None
+        fields = []
+        for i, (value, column) in enumerate(zip(values, columns, strict=True)):
+            text = None if value is None else _write(value, column.type)
+            fields.append("" if text is None else self._quoted(text, is_first=i == 0))
+        return self.delimiter.join(fields).encode()
+
+    def _quoted(self, text: str, is_first: bool) -> str:
+        if not text:
+            # an empty line would hold no field at all
+            return '""' if is_first else ""
+        needs = re.search(self._quote_pattern(is_first), text)
+        return '"' + text.replace('"', '""') + '"' if needs else text
+
+    def _quote_pattern(self, is_first: bool) -> str:
+        """What makes a field be quoted: the rules of Commons CSV's minimal mode."""
+        start = r"^[\x00-#,]|^[^\x00-~]" if is_first else r"^[\x00-#]"
+        return rf'{start}|[\r\n"]|[{re.escape(self.delimiter)}]|[\x00- ]$'
+
+    def decode(self, data: bytes, columns: Sequence[Column], wrapped: bool) -> list[Any] | None:
+        """One value for each field; as many fields as columns."""
+        text = data.decode(errors="replace")
+        try:
+            fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter), [])
+        except csv.Error as error:
+            raise BadRecord(str(error)) from None
+        if len(fields) != len(columns):
+            raise BadRecord(f"Unexpected field count, csv line has {len(fields)}, schema has {len(columns)}")
+        return [_read(f, c) for f, c in zip(fields, columns, strict=True)]
+
+    # ---- in Spark SQL --------------------------------------------------------------------------------
+
+    def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
+        """All fields as text first, then each with the strict cast; one bad field spoils the record."""
+        raw_fields = ", ".join(f"f{i} string" for i in range(len(columns)))
+        options = {
+            "sep": self.delimiter,
+            "quote": '"',
+            "escape": '"',
+            "nullValue": "",
+            "emptyValue": "",
+            "columnNameOfCorruptRecord": "bad",
+        }
+        listed = ", ".join(f"{string(k)}, {string(v)}" for k, v in options.items())
+        parsed = f"from_csv(cast({data} as string), {string(f'{raw_fields}, bad string')}, map({listed}))"
+        value = "_csv"
+        spoiled = [f"{value}.bad is not null"]
+        made = []
+        for i, column in enumerate(columns):
+            raw = f"{value}.f{i}"
+            field = _field_sql(raw, column.type)
+            if field != raw:
+                spoiled.append(f"({raw} is not null and {field} is null)")
+            made.append(f"{string(column.name)}, {field}")
+        body = f"if({' or '.join(spoiled)}, NULL, named_struct({', '.join(made)}))"
+        return f"if({data} is null, NULL, transform(array({parsed}), {value} -> {body})[0])"
+
+    def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:
+        """The fields' texts, quoted where needed, joined; a single NULL is a null record."""
+        if not columns:
+            return "cast(NULL as binary)"
+        fields = []
+        for i, (text, column) in enumerate(zip(texts, columns, strict=True)):
+            field = _text_sql(text, column.type)
+            if column.type == STRING:
+                pattern = string(self._quote_pattern(i == 0))
+                quoted = f"concat('\"', replace({field}, '\"', '\"\"'), '\"')"
+                field = f"if({field} rlike {pattern}, {quoted}, {field})"
+                if i == 0:
+                    field = f"if({text} = '', '\"\"', {field})"
+            fields.append(field if len(columns) == 1 else f"coalesce({field}, '')")
+        if len(fields) == 1:
+            return f"cast({fields[0]} as binary)"
+        separator = f", {string(self.delimiter)}, "
+        return f"cast(concat({separator.join(fields)}) as binary)"
+
+
+def _write(value: Any, type_: SqlType) -> str:
+    if type_ == BOOLEAN:
+        return "true" if value else "false"
+    if type_ == DOUBLE:
+        return double_text(float(value))
+    if type_ == BYTES:
+        return base64.b64encode(value).decode()
+    if isinstance(type_, Decimal):
+        return f"{value:f}"
+    return str(value)
+
+
+def _read(text: str, column: Column) -> Any:
+    type_ = column.type
+    if not text:
+        return None
+    if type_ == STRING:
+        return text
+    if type_ == BOOLEAN:
+        return text.lower() == "true"
+    try:
+        if type_ == DOUBLE:
+            return parse_double(text)
+        if isinstance(type_, Decimal):
+            return parse_decimal(text, type_)
+        if type_ == BYTES:
+            return base64.b64decode(text, validate=True)
+        return parse_integer(text, NUMBER_OF.get(type_, type_))
+    except (BadRecord, binascii.Error) as error:
+        raise BadRecord(f"column {quote_identifier(column.name)}: {error}") from None
+
+
+def _field_sql(raw: str, type_: SqlType) -> str:
+    if type_ == BOOLEAN:
+        return f"(lower({raw}) = 'true')"
+    if isinstance(type_, Decimal):
+        # cast rounds; what would be rounded away is an error here
+        wide = f"cast({raw} as decimal(38, {min(38, type_.scale + 6)}))"
+        narrow = cast(raw, STRING, type_)
+        return f"if({wide} = {narrow}, {narrow}, NULL)"
+    number = NUMBER_OF.get(type_)
+    value = cast(raw, STRING, number or type_)
+    return from_number(value, type_)
+
+
+def _text_sql(text: str, type_: SqlType) -> str:
+    if type_ == BYTES:
+        return f"base64({text})"
+    if isinstance(type_, Decimal):
+        return plain_decimal(text, type_)
+    return text if type_ == STRING else f"cast({to_number(text, type_)} as string)"

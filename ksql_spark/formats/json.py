@@ -1,0 +1,325 @@
+"""JSON: an object of the columns, or a bare value (reference §5.2)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal as PythonDecimal
+from typing import Any, ClassVar
+
+from ksql_spark.formats.base import BadRecord, Format, Wrapping
+from ksql_spark.formats.number_text import (
+    double_text,
+    fit_decimal,
+    parse_decimal,
+    parse_double,
+    parse_integer,
+    wrap,
+)
+from ksql_spark.formats.temporal import NUMBER_OF, from_number, to_number
+from ksql_spark.functions.spark_text import spark_type, string, variable
+from ksql_spark.schema import Column
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    Array,
+    Decimal,
+    Map,
+    SqlType,
+    Struct,
+    quote_identifier,
+)
+
+
+@dataclass(frozen=True)
+class JsonFormat(Format):
+    """Objects with one member for each column; names match exactly or by their upper-case form."""
+
+    name: ClassVar[str] = "JSON"
+    wrapping: ClassVar[Wrapping] = Wrapping.BOTH
+
+    def refusal(self, type_: SqlType) -> str | None:
+        """Names of members are strings, so keys of maps must be."""
+        match type_:
+            case Map(key, value):
+                return "a MAP's key must be STRING" if key != STRING else self.refusal(value)
+            case Array(element):
+                return self.refusal(element)
+            case Struct(fields):
+                return next((r for f in fields if (r := self.refusal(f.type))), None)
+        return None
+
+    # ---- in Python -----------------------------------------------------------------------------------
+
+    def encode(self, values: Sequence[Any], columns: Sequence[Column], wrapped: bool) -> bytes | None:
+        """An object with all columns, NULL as ``null``; a bare NULL is a null record."""
+        if not columns:
+            return None
+        if not wrapped:
+            return None if values[0] is None else _write(values[0], columns[0].type).encode()
+        members = (f"{_text(c.name)}:{_write(v, c.type)}" for v, c in zip(values, columns, strict=True))
+        return f"{{{','.join(members)}}}".encode()
+
+    def decode(self, data: bytes, columns: Sequence[Column], wrapped: bool) -> list[Any] | None:
+        """The columns' values; unknown members are ignored, missing ones NULL."""
+        try:
+            value = json.loads(data, parse_float=PythonDecimal, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            raise BadRecord(f"not JSON: {error}") from None
+        if not wrapped:
+            return None if value is None else [_read(value, columns[0].type, "$")]
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            raise _mismatch(value, "object", "$")
+        folded = _folded(value)
+        return [_read(_member(value, folded, c.name), c.type, f"$.{c.name}") for c in columns]
+
+    # ---- in Spark SQL --------------------------------------------------------------------------------
+
+    def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
+        """See ``json_decode_sql``."""
+        return json_decode_sql(data, columns, wrapped)
+
+    def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:
+        """``to_json`` of the columns, temporal values as numbers."""
+        if not columns:
+            return "cast(NULL as binary)"
+        wire = [_to_wire(t, c.type) for t, c in zip(texts, columns, strict=True)]
+        if wrapped:
+            members = ", ".join(f"{string(c.name)}, {w}" for c, w in zip(columns, wire, strict=True))
+            return f"cast({_to_json(members)} as binary)"
+        text = _to_json(f"'V', {wire[0]}")
+        # {"V":x} without {"V": and }
+        return f"if({texts[0]} is null, NULL, cast(substr({text}, 6, length({text}) - 6) as binary))"
+
+
+def json_decode_sql(data: str, columns: Sequence[Column], wrapped: bool) -> str:
+    """Spark SQL text: the STRUCT of ``columns`` in the JSON of the binary ``data``; NULL where that is bad.
+
+    ``from_json`` matches names exactly, so each member is asked for by its column's name and in lower case.
+    """
+    fields = [(c.name, c.type) for c in columns] if wrapped else [("V", columns[0].type)]
+    text = f"cast({data} as string)"
+    if not wrapped:
+        text = f"concat('{{\"V\":', {text}, '}}')"
+    schema = string(f"{_wire_fields(fields)}, `\u0001bad` string")
+    options = "map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '\u0001bad')"
+    value = "_json"
+    members = []
+    for (name, type_), column in zip(fields, columns, strict=True):
+        members.append(f"{string(column.name)}, {_from_wire(_wire_member(value, name, type_), type_)}")
+    body = f"if({value}.`\u0001bad` is not null, NULL, named_struct({', '.join(members)}))"
+    parsed = f"from_json({text}, {schema}, {options})"
+    return f"if({data} is null, NULL, transform(array({parsed}), {value} -> {body})[0])"
+
+
+# ---- wire types in Spark SQL -----------------------------------------------------------------------------
+
+
+def _wire_fields(fields: Sequence[tuple[str, SqlType]]) -> str:
+    listed = {}
+    for name, type_ in fields:
+        listed[name] = _wire_type(type_)
+    for name, type_ in fields:
+        listed.setdefault(name.lower(), _wire_type(type_))
+    return ", ".join(f"{quote_identifier(n)} {t}" for n, t in listed.items())
+
+
+def _wire_type(type_: SqlType) -> str:
+    match type_:
+        case Array(element):
+            return f"array<{_wire_type(element)}>"
+        case Map(_, value):
+            return f"map<string, {_wire_type(value)}>"
+        case Struct(fields):
+            inner = _wire_fields([(f.name, f.type) for f in fields])
+            return f"struct<{inner}>"
+    return spark_type(NUMBER_OF.get(type_, type_))
+
+
+def _wire_member(record: str, name: str, type_: SqlType) -> str:
+    exact = f"{record}.{quote_identifier(name)}"
+    lower = f"{record}.{quote_identifier(name.lower())}"
+    return exact if name == name.lower() else f"coalesce({exact}, {lower})"
+
+
+def _from_wire(text: str, type_: SqlType) -> str:
+    match type_:
+        case Array(element):
+            v = variable(text)
+            return f"transform({text}, {v} -> {_from_wire(v, element)})"
+        case Map(_, value):
+            k, v = variable(text, "k"), variable(text)
+            return f"transform_values({text}, ({k}, {v}) -> {_from_wire(v, value)})"
+        case Struct(fields):
+            members = ", ".join(
+                f"{string(f.name)}, {_from_wire(_wire_member(text, f.name, f.type), f.type)}" for f in fields
+            )
+            return f"if({text} is null, NULL, named_struct({members}))"
+    return from_number(text, type_)
+
+
+def _to_wire(text: str, type_: SqlType) -> str:
+    if not _has_temporal(type_):
+        return text
+    match type_:
+        case Array(element):
+            v = variable(text)
+            return f"transform({text}, {v} -> {_to_wire(v, element)})"
+        case Map(_, value):
+            k, v = variable(text, "k"), variable(text)
+            return f"transform_values({text}, ({k}, {v}) -> {_to_wire(v, value)})"
+        case Struct(fields):
+            members = ", ".join(
+                f"{string(f.name)}, {_to_wire(f'{text}.{quote_identifier(f.name)}', f.type)}" for f in fields
+            )
+            return f"if({text} is null, NULL, named_struct({members}))"
+    return to_number(text, type_)
+
+
+def _has_temporal(type_: SqlType) -> bool:
+    match type_:
+        case Array(element):
+            return _has_temporal(element)
+        case Map(_, value):
+            return _has_temporal(value)
+        case Struct(fields):
+            return any(_has_temporal(f.type) for f in fields)
+    return type_ in NUMBER_OF
+
+
+def _to_json(members: str) -> str:
+    return f"to_json(named_struct({members}), map('ignoreNullFields', 'false'))"
+
+
+# ---- values in Python ------------------------------------------------------------------------------------
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _write(value: Any, type_: SqlType) -> str:
+    if value is None:
+        return "null"
+    match type_:
+        case Array(element):
+            return f"[{','.join(_write(v, element) for v in value)}]"
+        case Map(_, item):
+            return "{" + ",".join(f"{_text(k)}:{_write(v, item)}" for k, v in value.items()) + "}"
+        case Struct(fields):
+            return (
+                "{" + ",".join(f"{_text(f.name)}:{_write(value.get(f.name), f.type)}" for f in fields) + "}"
+            )
+        case Decimal():
+            return f"{value:f}"
+    if type_ == STRING:
+        return _text(value)
+    if type_ == BOOLEAN:
+        return "true" if value else "false"
+    if type_ == BYTES:
+        return _text(base64.b64encode(value).decode())
+    if type_ == DOUBLE:
+        text = double_text(float(value))
+        return text if text[-1].isdigit() else _text(text)
+    return str(value)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _folded(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.upper(): value for name, value in record.items()}
+
+
+def _member(record: Mapping[str, Any], folded: Mapping[str, Any], name: str) -> Any:
+    return record[name] if name in record else folded.get(name)
+
+
+def _mismatch(value: Any, wanted: Any, path: str) -> BadRecord:
+    shown = json.dumps(value, default=str)
+    shown = shown if len(shown) <= 40 else shown[:37] + "..."
+    return BadRecord(f"Can't convert {shown} to {wanted}. Path: {path}")
+
+
+def _read(value: Any, type_: SqlType, path: str) -> Any:
+    """One JSON value as ``type_``; the path is for the error."""
+    if value is None:
+        return None
+    match type_:
+        case Array(element) if isinstance(value, list):
+            return [_read(v, element, f"{path}[{i}]") for i, v in enumerate(value)]
+        case Map(_, item) if isinstance(value, dict):
+            return {k: _read(v, item, f"{path}.{k}") for k, v in value.items()}
+        case Struct(fields) if isinstance(value, dict):
+            folded = _folded(value)
+            return {f.name: _read(_member(value, folded, f.name), f.type, f"{path}.{f.name}") for f in fields}
+    try:
+        return _read_scalar(value, type_, path)
+    except BadRecord:
+        raise _mismatch(value, type_, path) from None
+
+
+def _read_scalar(value: Any, type_: SqlType, path: str) -> Any:
+    is_number = isinstance(value, (int, PythonDecimal)) and not isinstance(value, bool)
+    is_text = isinstance(value, str)
+    if type_ == STRING:
+        return _any_text(value)
+    if type_ == BOOLEAN and isinstance(value, bool):
+        return value
+    if type_ in (INTEGER, BIGINT) and is_text:
+        return parse_integer(value, type_)
+    if (type_ in (INTEGER, BIGINT) or type_ in NUMBER_OF) and is_number:
+        return _cut(value, NUMBER_OF.get(type_, type_))
+    if type_ == DOUBLE and is_number:
+        return float(value)
+    if type_ == DOUBLE and is_text:
+        return parse_double(value)
+    if isinstance(type_, Decimal):
+        if is_number:
+            return fit_decimal(PythonDecimal(value), type_)
+        if is_text:
+            return parse_decimal(value, type_)
+    if type_ == BYTES and is_text:
+        try:
+            return base64.b64decode(value, validate=True)
+        except binascii.Error:
+            pass
+    raise _mismatch(value, type_, path)
+
+
+def _cut(value: int | PythonDecimal, type_: SqlType) -> int:
+    return wrap(int(value), type_)
+
+
+def _any_text(value: Any) -> str:
+    """Any JSON value as a STRING: objects as JSON, arrays as ``[a, b]``, the rest as it was written."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return f"[{', '.join('null' if v is None else _any_text(v) for v in value)}]"
+    return _json_text(value)
+
+
+def _json_text(value: Any) -> str:
+    match value:
+        case dict():
+            return "{" + ",".join(f"{_text(k)}:{_json_text(v)}" for k, v in value.items()) + "}"
+        case list():
+            return f"[{','.join(map(_json_text, value))}]"
+        case str():
+            return _text(value)
+        case bool():
+            return "true" if value else "false"
+        case None:
+            return "null"
+    return str(value)

@@ -1,0 +1,88 @@
+"""KAFKA: one column in the encoding of Kafka's own serializers (reference §5.2)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ksql_spark.formats.base import BadRecord, Format
+from ksql_spark.functions.spark_text import string
+from ksql_spark.schema import Column
+from ksql_spark.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
+
+#: fixed-size big-endian numbers
+_PACKED = {INTEGER: struct.Struct(">i"), BIGINT: struct.Struct(">q"), DOUBLE: struct.Struct(">d")}
+
+
+@dataclass(frozen=True)
+class KafkaFormat(Format):
+    """INTEGER, BIGINT, DOUBLE, STRING or BYTES, bare."""
+
+    name: ClassVar[str] = "KAFKA"
+    max_columns: ClassVar[int | None] = 1
+
+    def refusal(self, type_: SqlType) -> str | None:
+        """Anything but the types Kafka has serializers for."""
+        if type_ in (*_PACKED, STRING, BYTES):
+            return None
+        return "it supports INTEGER, BIGINT, DOUBLE, STRING and BYTES only"
+
+    def encode(self, values: Sequence[Any], columns: Sequence[Column], wrapped: bool) -> bytes | None:
+        """The bare value's bytes; None for NULL or no column."""
+        if not columns or values[0] is None:
+            return None
+        value, type_ = values[0], columns[0].type
+        if type_ == STRING:
+            return str(value).encode()
+        if type_ == BYTES:
+            return bytes(value)
+        try:
+            return _PACKED[type_].pack(value)  # type: ignore[index]
+        except struct.error as error:
+            raise ValueError(f"{value!r} is no {type_}: {error}") from None
+
+    def decode(self, data: bytes, columns: Sequence[Column], wrapped: bool) -> list[Any] | None:
+        """The value in ``data``; numbers need exactly their own number of bytes."""
+        if not columns:
+            return []
+        type_ = columns[0].type
+        if type_ == STRING:
+            return [data.decode(errors="replace")]
+        if type_ == BYTES:
+            return [data]
+        packed = _PACKED[type_]  # type: ignore[index]
+        if len(data) != packed.size:
+            raise BadRecord(f"{type_} needs {packed.size} bytes, and there are {len(data)}")
+        return list(packed.unpack(data))
+
+    def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
+        """A struct of one field, NULL where the size is wrong."""
+        if not columns:
+            return "named_struct()"
+        type_ = columns[0].type
+        made = f"named_struct({string(columns[0].name)}, {_decoded(data, type_)})"
+        if type_ in (STRING, BYTES):
+            return f"if({data} is null, NULL, {made})"
+        return f"if(octet_length({data}) = {_PACKED[type_].size}, {made}, NULL)"  # type: ignore[index]
+
+    def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:
+        """The bare value's bytes."""
+        if not columns:
+            return "cast(NULL as binary)"
+        if columns[0].type == DOUBLE:
+            return f"ksql.kafka_double_encode({texts[0]})"
+        return f"cast({texts[0]} as binary)"
+
+
+def _decoded(data: str, type_: SqlType) -> str:
+    if type_ == BYTES:
+        return data
+    if type_ == STRING:
+        return f"cast({data} as string)"
+    if type_ == DOUBLE:
+        return f"ksql.kafka_double_decode({data})"
+    number = f"cast(conv(hex({data}), 16, -10) as bigint)"
+    # from 64 bits to 32 the sign bit is where it should be
+    return f"cast({number} as int)" if type_ == INTEGER else number

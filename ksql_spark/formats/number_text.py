@@ -1,0 +1,96 @@
+"""Numbers in text as Java writes and reads them, for DELIMITED fields, JSON and casts in Python."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal as PythonDecimal
+from decimal import InvalidOperation
+
+from ksql_spark.formats.base import BadRecord
+from ksql_spark.types import INTEGER, Decimal, SqlType
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+
+def double_text(value: float) -> str:
+    """``value`` as Java's Double.toString writes it: ``1.0``, ``1.0E10``, ``NaN``.
+
+    >>> double_text(1e10), double_text(0.001), double_text(123456.0)
+    ('1.0E10', '0.001', '123456.0')
+    """
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    size = abs(value)
+    if value == 0 or 1e-3 <= size < 1e7:
+        plain = repr(value)
+        return plain if "e" not in plain else f"{PythonDecimal(plain):f}"
+    sign, digits, exponent = PythonDecimal(repr(value)).as_tuple()
+    text = "".join(map(str, digits)).rstrip("0") or "0"
+    power = len(digits) + int(exponent) - 1
+    return f"{'-' if sign else ''}{text[0]}.{text[1:] or '0'}E{power}"
+
+
+def wrap(value: int, type_: SqlType) -> int:
+    """``value`` cut to the 32 or 64 bits of INTEGER or BIGINT, as a Java cast does."""
+    bits = 32 if type_ == INTEGER else 64
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def parse_integer(text: str, type_: SqlType) -> int:
+    """The INTEGER or BIGINT in ``text``.
+
+    Raises:
+        BadRecord: it is none, or out of range.
+    """
+    if _INTEGER.fullmatch(text):
+        value = int(text)
+        if wrap(value, type_) == value:
+            return value
+    raise BadRecord(f"{text!r} is no {type_}")
+
+
+def parse_double(text: str) -> float:
+    """The DOUBLE in ``text``.
+
+    Raises:
+        BadRecord: it is none.
+    """
+    stripped = text.strip()
+    try:
+        # Java spells the odd ones in full only, and knows no underscores
+        if "_" in stripped or stripped.lower().lstrip("+-") in ("inf", "infinity", "nan"):
+            return {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}[stripped]
+        return float(stripped)
+    except (ValueError, KeyError):
+        raise BadRecord(f"{text!r} is no DOUBLE") from None
+
+
+def parse_decimal(text: str, type_: Decimal) -> PythonDecimal:
+    """The DECIMAL in ``text``, at the type's scale.
+
+    Raises:
+        BadRecord: it is none, or does not fit without rounding.
+    """
+    try:
+        return fit_decimal(PythonDecimal(text.strip()), type_)
+    except InvalidOperation:
+        raise BadRecord(f"{text!r} is no {type_}") from None
+
+
+def fit_decimal(value: PythonDecimal, type_: Decimal) -> PythonDecimal:
+    """``value`` at the type's scale.
+
+    Raises:
+        BadRecord: it does not fit without rounding.
+    """
+    if value.is_finite():
+        sign, digits, exponent = value.as_tuple()
+        unscaled = int("".join(map(str, digits)))
+        shift = int(exponent) + type_.scale
+        scaled, rest = (unscaled * 10**shift, 0) if shift >= 0 else divmod(unscaled, 10**-shift)
+        if rest == 0 and scaled < 10**type_.precision:
+            return PythonDecimal((sign, tuple(map(int, str(scaled))), -type_.scale))
+    raise BadRecord(f"{value} does not fit {type_}")

@@ -1,0 +1,57 @@
+"""Columns of every type with values that are awkward for some format, in the formats' Python values."""
+
+from __future__ import annotations
+
+from decimal import Decimal as PythonDecimal
+from typing import Any
+
+from ksql_spark.schema import Column
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+)
+
+SAMPLES: dict[SqlType, list[Any]] = {
+    BOOLEAN: [True, False, None],
+    INTEGER: [0, 1, -1, 2**31 - 1, -(2**31), None],
+    BIGINT: [0, -1, 2**63 - 1, -(2**63), None],
+    DOUBLE: [0.0, -1.5, 1e20, 1.0e-5, 123456789.25, None],
+    Decimal(10, 2): [PythonDecimal("0.00"), PythonDecimal("-12.30"), PythonDecimal("99999999.99"), None],
+    Decimal(20, 8): [PythonDecimal("0.00000001"), PythonDecimal("-12.30000000"), None],
+    STRING: ["plain", "a,b", 'say "hi"', "two\nlines", "äöü 😀", " edges ", "#x", "back\\slash", None],
+    BYTES: [b"\x00\xff\x10", b"abc", None],
+    DATE: [0, -1, 19000, None],
+    TIME: [0, 86_399_999, None],
+    TIMESTAMP: [0, -1, 1_700_000_000_123, None],
+}
+NESTED: dict[SqlType, list[Any]] = {
+    Array(INTEGER): [[1, None, 3], [], None],
+    Array(TIMESTAMP): [[0, None, 1_700_000_000_123], None],
+    Map(STRING, Decimal(10, 2)): [{"a": PythonDecimal("1.50"), "b": None}, {}, None],
+    Map(STRING, DATE): [{"a": 1, "b": None}, None],
+    Struct((Field("F", INTEGER), Field("g h", BYTES), Field("T", TIME))): [
+        {"F": 1, "g h": b"x", "T": 5},
+        {"F": None, "g h": None, "T": None},
+        None,
+    ],
+    Array(Struct((Field("D", DATE), Field("M", Map(STRING, Array(DOUBLE)))))): [
+        [{"D": 3, "M": {"k": [1.5, None]}}, None],
+    ],
+}
+
+
+def column(type_: SqlType, name: str = "A") -> Column:
+    return Column(name, type_)

@@ -1,0 +1,211 @@
+"""The contract of every format, in Python: what it carries, wrapping, round trips, bad records."""
+
+from __future__ import annotations
+
+from decimal import Decimal as PythonDecimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.formats import FORMATS, BadRecord, lookup
+from ksql_spark.formats.number_text import double_text
+from ksql_spark.schema import Column
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+)
+
+from .samples import NESTED, SAMPLES, column
+
+JSON, KAFKA, DELIMITED, NONE = (FORMATS[n] for n in ("JSON", "KAFKA", "DELIMITED", "NONE"))
+CARRIED = [
+    (format_, type_, value)
+    for format_ in (JSON, KAFKA, DELIMITED)
+    for type_, values in {**SAMPLES, **NESTED}.items()
+    if format_.refusal(type_) is None
+    for value in values
+]
+
+
+@pytest.mark.parametrize(("format_", "type_", "value"), CARRIED, ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_python_round_trip(format_: Any, type_: SqlType, value: Any, wrapped: bool) -> None:
+    data = format_.encode([value], [column(type_)], wrapped)
+    if data is None:
+        assert value is None
+    else:
+        assert format_.decode(data, [column(type_)], wrapped) == [value]
+
+
+@given(st.lists(st.one_of(st.none(), st.text(min_size=1)), min_size=2))
+def test_delimited_strings_survive(values: list[str | None]) -> None:
+    values = [v if v is None else v.encode(errors="ignore").decode() or None for v in values]
+    columns = [column(STRING, f"C{i}") for i in range(len(values))]
+    data = DELIMITED.encode(values, columns, True)
+    assert data is not None
+    if "\x00" not in data.decode():
+        assert DELIMITED.decode(data, columns, True) == values
+
+
+def test_json_writes_all_columns() -> None:
+    columns = [column(INTEGER, "A"), column(Decimal(10, 2), "b"), column(DATE, "C"), column(BYTES, "D")]
+    data = JSON.encode([None, PythonDecimal("1.50"), 3, b"\x01"], columns, True)
+    assert data == b'{"A":null,"b":1.50,"C":3,"D":"AQ=="}'
+    assert JSON.encode([7], [column(INTEGER)], False) == b"7"
+    assert JSON.encode([None], [column(INTEGER)], False) is None
+
+
+@pytest.mark.parametrize(
+    ("json", "type_", "value"),
+    [
+        ('{"a": 1}', INTEGER, 1),
+        ('{"a": 1, "A": 2}', INTEGER, 2),
+        ('{"x": 1}', INTEGER, None),
+        ('{"A": 1.9}', INTEGER, 1),
+        ('{"A": "12"}', INTEGER, 12),
+        ('{"A": 3000000000}', INTEGER, 3000000000 - 2**32),
+        ('{"A": "1.5"}', DOUBLE, 1.5),
+        ('{"A": 3}', DOUBLE, 3.0),
+        ('{"A": 1.50}', STRING, "1.50"),
+        ('{"A": true}', STRING, "true"),
+        ('{"A": {"x": [1, "a"]}}', STRING, '{"x":[1,"a"]}'),
+        ('{"A": [1, "a"]}', STRING, "[1, a]"),
+        ('{"A": "1.5"}', Decimal(4, 2), PythonDecimal("1.50")),
+        ('{"A": 5}', TIMESTAMP, 5),
+        ('{"A": {"f": 1}}', Struct((Field("F", INTEGER), Field("G", STRING))), {"F": 1, "G": None}),
+    ],
+)
+def test_json_is_lenient(json: str, type_: SqlType, value: Any) -> None:
+    assert JSON.decode(json.encode(), [column(type_)], True) == [value]
+
+
+@pytest.mark.parametrize(
+    ("json", "type_", "path"),
+    [
+        ('{"A": "x"}', INTEGER, "$.A"),
+        ('{"A": "1.5"}', INTEGER, "$.A"),
+        ('{"A": 1}', BOOLEAN, "$.A"),
+        ('{"A": 1.555}', Decimal(4, 2), "$.A"),
+        ('{"A": 123.5}', Decimal(4, 2), "$.A"),
+        ('{"A": "2020-01-01"}', DATE, "$.A"),
+        ('{"A": "*"}', BYTES, "$.A"),
+        ('{"A": {"B": [1, "x"]}}', Struct((Field("B", Array(BIGINT)),)), "$.A.B[1]"),
+        ('{"A": 1}', Array(BIGINT), "$.A"),
+        ("[1]", INTEGER, "$"),
+        ("{", INTEGER, "not JSON"),
+        ('{"A": NaN}', DOUBLE, "not JSON"),
+    ],
+)
+def test_json_says_where_it_is_bad(json: str, type_: SqlType, path: str) -> None:
+    with pytest.raises(BadRecord) as caught:
+        JSON.decode(json.encode(), [column(type_)], True)
+    assert path in str(caught.value)
+
+
+def test_json_null_is_no_row() -> None:
+    assert JSON.decode(b"null", [column(INTEGER)], True) is None
+    assert JSON.decode(b"null", [column(INTEGER)], False) is None
+
+
+@pytest.mark.parametrize(("data", "type_"), [(b"\0", INTEGER), (b"\0" * 4, BIGINT), (b"\0" * 7, DOUBLE)])
+def test_kafka_checks_sizes(data: bytes, type_: SqlType) -> None:
+    with pytest.raises(BadRecord, match="bytes"):
+        KAFKA.decode(data, [column(type_)], False)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [("1", "Unexpected field count"), ("x,a", "`A`"), ("1,a,b", "csv line has 3, schema has 2")],
+)
+def test_delimited_says_what_is_bad(line: str, reason: str) -> None:
+    with pytest.raises(BadRecord, match=reason):
+        DELIMITED.decode(line.encode(), [column(INTEGER), column(STRING, "B")], True)
+
+
+def test_delimited_writes_commons_csv() -> None:
+    columns = [column(STRING, n) for n in "ABCD"]
+    line = DELIMITED.encode(["", "x y", 'a"b', None], columns, True)
+    assert line == b'"",x y,"a""b",'
+    assert DELIMITED.encode([None, "", " a", "a "], columns, True) == b',," a","a "'
+
+
+def test_delimiters() -> None:
+    tab = lookup("delimited", "TAB")
+    columns = [column(INTEGER), column(STRING, "B")]
+    assert tab.encode([1, "a,b"], columns, True) == b"1\ta,b"
+    assert tab.decode(b"1\ta,b", columns, True) == [1, "a,b"]
+    for wrong in ("", "ab", '"'):
+        with pytest.raises(KsqlError, match="delimiter"):
+            lookup("DELIMITED", wrong)
+    with pytest.raises(KsqlError, match="delimiter"):
+        lookup("JSON", "x")
+
+
+def test_unknown_format_names_the_nearest() -> None:
+    with pytest.raises(KsqlError) as caught:
+        lookup("JSONN")
+    assert caught.value.condition == "FORMAT_UNKNOWN"
+    assert "JSON?" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "is_key", "what"),
+    [
+        ("KAFKA", [column(BOOLEAN)], False, "`A` BOOLEAN"),
+        ("KAFKA", [column(INTEGER), column(INTEGER, "B")], True, "2 key columns"),
+        ("DELIMITED", [column(Array(INTEGER))], False, "ARRAY"),
+        ("JSON", [column(Map(INTEGER, STRING))], False, "MAP's key"),
+        ("JSON", [column(Map(STRING, STRING))], True, "key cannot contain a MAP"),
+        ("NONE", [], False, "a value"),
+        ("NONE", [column(INTEGER)], True, "no columns"),
+    ],
+)
+def test_what_formats_refuse(name: str, columns: list[Column], is_key: bool, what: str) -> None:
+    with pytest.raises(KsqlError) as caught:
+        FORMATS[name].check(columns, is_key)
+    assert caught.value.condition == "FORMAT_COLUMNS"
+    assert what in caught.value.message
+
+
+def test_wrapping() -> None:
+    assert JSON.wraps(1, is_key=False)
+    assert not JSON.wraps(1, is_key=False, requested=False)
+    assert not JSON.wraps(1, is_key=True)
+    assert JSON.wraps(2, is_key=True)
+    assert not KAFKA.wraps(1, is_key=False, requested=False)
+    for format_, count, requested in ((KAFKA, 1, True), (JSON, 2, True), (JSON, 2, False)):
+        with pytest.raises(KsqlError, match="WRAP_SINGLE_VALUE"):
+            format_.wraps(count, is_key=False, requested=requested)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0.0"),
+        (-0.0, "-0.0"),
+        (1e7, "1.0E7"),
+        (9999999.5, "9999999.5"),
+        (0.001, "0.001"),
+        (0.00012, "1.2E-4"),
+        (1.5e300, "1.5E300"),
+        (float("nan"), "NaN"),
+        (float("-inf"), "-Infinity"),
+    ],
+)
+def test_doubles_are_written_as_java_does(value: float, text: str) -> None:
+    assert double_text(value) == text

@@ -1,0 +1,86 @@
+"""Every example of every spec, on Spark: scalars and operators in one projection, aggregates one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ksql_spark.expressions import ColumnRef, Expression
+from ksql_spark.functions import registry
+from ksql_spark.functions.lowering import lower
+from ksql_spark.functions.spec import Kind, Spec, expression
+from ksql_spark.types import Array
+
+from .binding import bind, call, canonical, same
+
+pytestmark = pytest.mark.spark
+
+PROJECTED = [
+    (spec, example)
+    for spec in registry.all_specs()
+    for example in spec.examples
+    if spec.spark is not None and spec.kind is not Kind.AGGREGATE
+]
+AGGREGATED = [
+    (spec, example)
+    for spec in registry.all_specs()
+    for example in spec.examples
+    if spec.spark is not None and spec.kind is Kind.AGGREGATE
+]
+
+
+def _title(spec: Spec, bound: Expression) -> str:
+    return f"{spec.name}: {bound}"
+
+
+def test_scalar_and_operator_examples(local_spark: Any) -> None:
+    bound = [call(spec.name, *example.args) for spec, example in PROJECTED]
+    texts = [lower(b) for b in bound]
+    # folding would run the interpreted form of every function; queries run the compiled one
+    local_spark.conf.set(
+        "spark.sql.optimizer.excludedRules", "org.apache.spark.sql.catalyst.optimizer.ConstantFolding"
+    )
+    columns = [f"{t} as c{i}" for i, t in enumerate(texts)]
+    wrong = []
+    try:
+        rows: list[Any] = list(local_spark.range(1).selectExpr(*columns).collect()[0])
+    except Exception:
+        rows = [_alone(local_spark, c) for c in columns]
+    finally:
+        local_spark.conf.unset("spark.sql.optimizer.excludedRules")
+    for (spec, example), node, text, raw in zip(PROJECTED, bound, texts, rows, strict=True):
+        type_ = Array(node.type) if spec.kind is Kind.TABLE else node.type
+        got = raw if isinstance(raw, Exception) else canonical(raw, type_)
+        if not same(got, example.result):
+            wrong.append(f"{_title(spec, node)}\n  gave {got!r}, not {example.result!r}\n  by {text}")
+    assert not wrong, "\n".join(wrong)
+
+
+def _alone(session: Any, column: str) -> Any:
+    try:
+        return session.range(1).selectExpr(column).collect()[0][0]
+    except Exception as error:
+        return AssertionError(str(error)[:300])
+
+
+@pytest.mark.parametrize(
+    ("spec", "example"), AGGREGATED, ids=[f"{s.name}-{i}" for i, (s, _) in enumerate(AGGREGATED)]
+)
+def test_aggregate_examples(local_spark: Any, spec: Spec, example: Any) -> None:
+    # a list is a column, anything else a constant argument
+    columns = [expression(a) if isinstance(a, list) else None for a in example.args]
+    arguments: list[Expression] = []
+    fields = []
+    for i, (given, column) in enumerate(zip(example.args, columns, strict=True)):
+        if column is None:
+            arguments.append(expression(given))
+            continue
+        assert isinstance(column.type, Array)
+        arguments.append(ColumnRef(f"A{i}", column.type.element))
+        fields.append(f"{lower(column)} as A{i}")
+    node = bind(spec.name, arguments)
+    zipped = f"inline(arrays_zip({', '.join(f'A{i}' for i, c in enumerate(columns) if c is not None)}))"
+    frame = local_spark.range(1).selectExpr(*fields).selectExpr(zipped)
+    got = canonical(frame.selectExpr(lower(node)).collect()[0][0], node.type)
+    assert same(got, example.result), f"gave {got!r}, not {example.result!r}, by {lower(node)}"
