@@ -1,0 +1,38 @@
+"""The web application: routes, errors, and the gate that is shut while starting and stopping."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from server import errors
+from server.host import Host
+from server.routes import information, queries, statements
+
+
+def create_app(host: Host) -> FastAPI:
+    """The application that serves ``host``'s engine."""
+    app = FastAPI(title="ksql-spark", docs_url=None, redoc_url=None)
+    app.state.host = host
+    errors.install(app)
+    for module in (statements, queries, information):
+        app.include_router(module.router)
+    app.add_middleware(Gate, host=host)
+    return app
+
+
+class Gate:
+    """Answers 503 to everything but /chc/* until the engine runs, and again once it stops."""
+
+    def __init__(self, app: ASGIApp, host: Host) -> None:
+        self._app = app
+        self._host = host
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass one request on, or turn it away (ASGI)."""
+        if scope["type"] == "http" and not scope["path"].startswith("/chc/"):
+            state = self._host.state
+            if state != "RUNNING":
+                await errors.unavailable(state)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)

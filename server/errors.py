@@ -1,0 +1,93 @@
+"""Errors as JSON (reference §7.4). The only place that turns an exception into a response."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from ksql_spark.errors import KsqlError
+
+LOG = logging.getLogger(__name__)
+
+BAD_REQUEST = 40000
+NOT_ACCEPTABLE = 40600
+NOT_FOUND = 40400
+SERVER_ERROR = 50000
+NOT_READY = 50302
+SHUTTING_DOWN = 50303
+
+#: codes whose body names the statement even where the error does not know its text
+STATEMENT_CODES = frozenset({40001, 40002})
+RETRY_AFTER_S = 10
+
+
+class RequestError(Exception):
+    """A request that is wrong before any statement is looked at."""
+
+    def __init__(self, message: str, code: int = BAD_REQUEST) -> None:
+        self.code = code
+        self.message = message
+        super().__init__(message)
+
+
+def body(error: Exception) -> dict[str, Any]:
+    """``error`` as a generic_error or statement_error object.
+
+    Anything but our own errors becomes a 50000 with a short text; its trace goes to the log.
+    """
+    if isinstance(error, KsqlError):
+        if error.statement is None and error.code not in STATEMENT_CODES:
+            return _generic(error.code, error.message)
+        return {
+            "@type": "statement_error",
+            "error_code": error.code,
+            "message": error.message,
+            "statementText": error.statement or "",
+            "entities": getattr(error, "entities", None) or [],
+        }
+    if isinstance(error, RequestError):
+        return _generic(error.code, error.message)
+    LOG.error("unexpected error", exc_info=error)
+    reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    return _generic(SERVER_ERROR, KsqlError("INTERNAL", reason=reason).message)
+
+
+def _generic(code: int, message: str) -> dict[str, Any]:
+    return {"@type": "generic_error", "error_code": code, "message": message}
+
+
+def response(error: Exception) -> Response:
+    """``error`` as a whole HTTP response: status = code / 100."""
+    content = body(error)
+    return JSONResponse(content, status_code=content["error_code"] // 100)
+
+
+def unavailable(state: str) -> Response:
+    """The 503 of a server that is STARTING or STOPPING."""
+    if state == "STOPPING":
+        return JSONResponse(_generic(SHUTTING_DOWN, "The server is shutting down."), status_code=503)
+    return JSONResponse(
+        _generic(NOT_READY, "The server is still starting. Try again in a few seconds."),
+        status_code=503,
+        headers={"Retry-After": str(RETRY_AFTER_S)},
+    )
+
+
+def install(app: FastAPI) -> None:
+    """Make ``app`` answer every exception by the functions above."""
+
+    async def on_error(_: Request, error: Exception) -> Response:
+        return response(error)
+
+    async def on_http_error(_: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return PlainTextResponse(error.detail, status_code=error.status_code)
+
+    app.add_exception_handler(KsqlError, on_error)
+    app.add_exception_handler(RequestError, on_error)
+    app.add_exception_handler(HTTPException, on_http_error)
+    app.add_exception_handler(Exception, on_error)

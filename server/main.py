@@ -1,0 +1,319 @@
+"""``ksql-spark server``: bind the port, start the engine behind it, serve until a signal, stop everything.
+
+The port is bound before anything slow happens, so a taken port is noticed at once and clients get a 503
+("still starting") instead of a refused connection.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import errno
+import logging
+import logging.handlers
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import uvicorn
+
+from ksql_spark.config import Config
+from ksql_spark.errors import KsqlError
+from server.app import create_app
+from server.host import Engine, Host
+
+LOG = logging.getLogger(__name__)
+
+#: requests under way get this long to finish once the server stops
+GRACE_S = 10
+BACKLOG = 512
+
+
+class StartableEngine(Engine, Protocol):
+    """An engine together with its life cycle, which only this module touches."""
+
+    def start(self, report: Callable[[str], None]) -> None:
+        """Block until ready; ``report`` gets progress lines."""
+        ...
+
+    def stop(self) -> None:
+        """Stop everything, also a start under way; may be called again."""
+        ...
+
+
+def main(argv: Sequence[str], make_engine: Callable[[Config], StartableEngine] | None = None) -> int:
+    """Run a server until it is told to stop.
+
+    Args:
+        argv: the options after ``ksql-spark server``.
+        make_engine: what to serve; the real Engine unless a test says otherwise.
+
+    Returns:
+        The exit code: 0 after a stop by signal, 1 where the server could not start, 2 for wrong options.
+    """
+    began = time.monotonic()
+    try:
+        options = _parser().parse_args(argv)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    try:
+        config = Config.load(options.properties, os.environ, _overrides(options))
+        listen = _listener(config)
+    except (KsqlError, OSError, ValueError) as error:
+        return _fail(str(error))
+    try:
+        sock = _bind(*listen)
+    except OSError as error:
+        return _fail(_bind_problem(error, *listen))
+    return Running(config, sock, began, make_engine or _real_engine).run(options.exit_with_stdin)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ksql-spark server",
+        description="Run the ksql-spark server: a REST API over streams and tables on Kafka.",
+        epilog="Every property can also be set in the environment: KSQL_ and its name in capitals, with _ "
+        "for the dots (KSQL_BOOTSTRAP_SERVERS, KSQL_KSQL_SERVICE_ID). The command line wins over the "
+        "environment, and that over the file.",
+    )
+    parser.add_argument(
+        "--bootstrap-servers",
+        metavar="HOST:PORT,…",
+        help="the Kafka brokers to use; without them, a broker is started here",
+    )
+    parser.add_argument(
+        "--listen", metavar="HOST:PORT", help="where to serve the REST API (default 127.0.0.1:8088)"
+    )
+    parser.add_argument("--data-dir", metavar="DIR", help="where to keep everything that outlives a run")
+    parser.add_argument("--properties", metavar="FILE", type=Path, help="a file of name=value lines")
+    parser.add_argument(
+        "--queries-file", metavar="FILE.sql", help="run these statements, and no others (headless)"
+    )
+    # For a program that starts the server as its child: the pipe closes even where that program is killed.
+    parser.add_argument("--exit-with-stdin", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+def _overrides(options: argparse.Namespace) -> Mapping[str, str]:
+    """The properties that the command line sets."""
+    given = {
+        "bootstrap.servers": options.bootstrap_servers,
+        "listeners": options.listen and f"http://{options.listen}",
+        "ksql.spark.data.dir": options.data_dir,
+        "ksql.queries.file": options.queries_file,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _listener(config: Config) -> tuple[str, int]:
+    """Host and port of the first of the property ``listeners``.
+
+    Raises:
+        ValueError: it is not http://HOST:PORT.
+    """
+    text = str(config["listeners"]).split(",")[0].strip()
+    try:
+        url = urlsplit(text)
+        host, port = url.hostname, url.port
+    except ValueError:
+        host, port = None, None
+    if url.scheme != "http" or host is None or port is None:
+        raise ValueError(
+            f"Cannot listen at '{text}': give a host and a port, for example --listen 127.0.0.1:8088."
+        )
+    return host, port
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    sock = socket.socket(family, kind, protocol)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(address)
+        # Already listening: a client that is early waits a moment instead of being refused.
+        sock.listen(BACKLOG)
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+def _bind_problem(error: OSError, host: str, port: int) -> str:
+    """One line that says why the port cannot be had, and what to do."""
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"Port {port} on {host} is already in use. Stop the program that uses it "
+            f"(perhaps another ksql-spark server), or choose another port with --listen {host}:{port + 1}."
+        )
+    if error.errno == errno.EACCES:
+        return f"Port {port} may not be used by this user. Choose one above 1023 with --listen {host}:8088."
+    return f"Cannot listen on {host}:{port}: {error.strerror or error}. Check --listen HOST:PORT."
+
+
+def _fail(message: str) -> int:
+    print(f"ksql-spark server: {message}", file=sys.stderr, flush=True)
+    return 1
+
+
+def _say(line: str) -> None:
+    # Who started us may have gone and taken the other end of the pipe along.
+    with contextlib.suppress(OSError):
+        print(line, flush=True)
+
+
+def _real_engine(config: Config) -> StartableEngine:
+    # Importing Spark takes a while: only once the port is open.
+    from ksql_spark.engine import Engine as RealEngine
+
+    return RealEngine(config)
+
+
+class _Web(uvicorn.Server):
+    """uvicorn without its signal handling, and ending query streams before it waits for them."""
+
+    def __init__(self, config: uvicorn.Config, host: Host) -> None:
+        super().__init__(config)
+        self._host = host
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals to Running."""
+        yield
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop serving."""
+        self._host.stopping = True
+        await self._host.close_streams()
+        await super().shutdown(sockets)
+
+
+class Running:
+    """One server from its start to its end."""
+
+    def __init__(
+        self,
+        config: Config,
+        sock: socket.socket,
+        began: float,
+        make_engine: Callable[[Config], StartableEngine],
+    ) -> None:
+        self._config = config
+        self._sock = sock
+        self._began = began
+        self._make_engine = make_engine
+        host, port = sock.getsockname()[:2]
+        self._url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        self._host = Host(int(config["ksql.max.push.queries"]))
+        self._engine: StartableEngine | None = None
+        self._failure: BaseException | None = None
+        self._signals = 0
+        self._web = _Web(
+            uvicorn.Config(
+                create_app(self._host),
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                server_header=False,
+                # Longer than clients keep an idle connection, so that it is they who close it.
+                timeout_keep_alive=75,
+                timeout_graceful_shutdown=GRACE_S,
+            ),
+            self._host,
+        )
+
+    def run(self, exit_with_stdin: bool) -> int:
+        """Start, serve, stop; the exit code."""
+        data_dir = Path(self._config["ksql.spark.data.dir"])
+        try:
+            log = _log_to(data_dir / "logs" / "server.log")
+        except OSError as error:
+            reason = error.strerror or str(error)
+            return _fail(f"Cannot write to the data folder {data_dir}: {reason}. Choose another: --data-dir.")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._on_signal)
+        _say(f"starting: {self._url}, data in {data_dir}, log in {log}")
+        starter = threading.Thread(target=self._start, name="start", daemon=True)
+        starter.start()
+        if exit_with_stdin:
+            threading.Thread(target=self._watch_stdin, name="stdin", daemon=True).start()
+        self._web.run(sockets=[self._sock])
+        self._stop(starter)
+        if self._failure is None:
+            _say("stopped")
+            return 0
+        if isinstance(self._failure, KsqlError):
+            return _fail(self._failure.message)
+        LOG.error("the server could not start", exc_info=self._failure)
+        lines = str(self._failure).splitlines() or [type(self._failure).__name__]
+        return _fail(f"The server could not start: {lines[0]}. The details are in {log}.")
+
+    def _start(self) -> None:
+        """Start the engine (in a thread of its own)."""
+        try:
+            self._engine = engine = self._make_engine(self._config)
+            if self._host.stopping:
+                return
+            engine.start(_say)
+            self._host.engine = engine
+            if not self._host.stopping:
+                _say(f"ready: {self._url} in {time.monotonic() - self._began:.1f} s")
+        except BaseException as error:
+            # A start that was interrupted fails in its own ways; that is no failure of ours.
+            if not self._host.stopping:
+                self._failure = error
+                self._request_stop()
+
+    def _stop(self, starter: threading.Thread) -> None:
+        if self._failure is None:
+            _say("stopping")
+        if self._engine is not None:
+            self._stop_engine(self._engine)
+        starter.join()
+        # The engine may have been made, or have got past its start, while we were asking it to stop.
+        if self._engine is not None and self._engine.state != "STOPPING":
+            self._stop_engine(self._engine)
+        self._host.release_threads()
+
+    def _stop_engine(self, engine: StartableEngine) -> None:
+        try:
+            engine.stop()
+        except Exception:
+            LOG.exception("stopping the engine failed")
+
+    def _request_stop(self) -> None:
+        self._host.stopping = True
+        self._web.should_exit = True
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._signals += 1
+        if self._signals > 1 and number == signal.SIGINT:
+            os.write(2, b"ksql-spark server: stopped at once, without finishing what was under way\n")
+            os._exit(130)
+        self._request_stop()
+
+    def _watch_stdin(self) -> None:
+        with contextlib.suppress(OSError):
+            while os.read(0, 1024):
+                pass
+        self._request_stop()
+
+
+def _log_to(file: Path) -> Path:
+    """Send the log to ``file``, of which a few old ones are kept; the terminal gets only our own lines."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.handlers.RotatingFileHandler(file, maxBytes=10_000_000, backupCount=3, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    return file

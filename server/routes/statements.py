@@ -1,0 +1,22 @@
+"""POST /ksql: run statements."""
+
+from __future__ import annotations
+
+import json
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from server.host import Host
+from server.models import StatementsBody, openapi, read_body
+
+router = APIRouter()
+
+
+@router.post("/ksql", openapi_extra=openapi(StatementsBody))
+async def run_statements(http: Request) -> Response:
+    """Run everything but queries and PRINT; an array of entities (reference §7.3)."""
+    host: Host = http.app.state.host
+    request = (await read_body(StatementsBody, http)).request()
+    entities = await host.call(lambda engine: engine.execute(request))
+    return Response(json.dumps(entities, ensure_ascii=False), media_type="application/json")

@@ -1,0 +1,260 @@
+"""Query results on the wire (reference §7.5): formats, and the response that streams them.
+
+A format turns rows into bytes; QueryResponse reads the engine's stream in a thread, sends what comes at
+once, and closes the stream as soon as the client is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any, Protocol
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from ksql_spark.engine import QueryStream, ResultColumn, Row
+from server import errors
+from server.host import Host
+
+FRAMES = "application/vnd.ksql.v1+json"
+DELIMITED = "application/vnd.ksqlapi.delimited.v1"
+JSON = "application/json"
+TEXT = "text/plain; charset=utf-8"
+
+#: how long one read waits; also the longest that a stream outlives a client whose close() is lost
+READ_TIMEOUT_S = 1.0
+#: rows encoded and sent as one piece
+CHUNK_ROWS = 2000
+
+# DECIMALs go out as JSON numbers with all their digits, which json cannot do: it gets a marked text
+# instead, and the mark and the quotes round it are taken off again. Nobody outside can guess the mark.
+_MARK = f"decimal-{secrets.token_hex(8)}:"
+
+
+def _mark_decimal(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return f"{_MARK}{value:f}{_MARK}"
+    raise TypeError(f"a result value of type {type(value).__name__} has no JSON form")
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_mark_decimal)
+
+
+def encode(value: Any) -> str:
+    """``value`` as compact JSON.
+
+    >>> encode(["a", None, Decimal("1.10")])
+    '["a",null,1.10]'
+    """
+    text = _ENCODER.encode(value)
+    if _MARK in text:
+        text = text.replace(f'"{_MARK}', "").replace(f'{_MARK}"', "")
+    return text
+
+
+class Format(Protocol):
+    """How one kind of response looks."""
+
+    media_type: str
+
+    def start(self) -> str:
+        """What comes before the first row."""
+        ...
+
+    def rows(self, rows: Sequence[Row]) -> str:
+        """Some rows."""
+        ...
+
+    def error(self, error: dict[str, Any]) -> str:
+        """An error object after the response has begun."""
+        ...
+
+    def end(self) -> str:
+        """What comes last, also after an error."""
+        ...
+
+
+class Frames:
+    """One JSON array of frame objects, one per line.
+
+    A line is complete when its row is there: the comma is sent with it, as more always follows a push
+    row. A pull query on a table has no final message, so there the comma waits for the next row.
+    """
+
+    media_type = FRAMES
+
+    def __init__(self, stream: QueryStream) -> None:
+        self._stream = stream
+        self._failed = False
+        self._pull = stream.kind == "PULL"
+        self._before, self._after = (",\n", "") if self._pull else ("", ",\n")
+
+    def start(self) -> str:
+        """The header frame."""
+        columns = ", ".join(schema_text(column, self._pull) for column in self._stream.columns)
+        header = {"header": {"queryId": self._stream.query_id, "schema": columns}}
+        return "[" + encode(header) + self._after
+
+    def rows(self, rows: Sequence[Row]) -> str:
+        """A row frame each."""
+        frames = []
+        for row in rows:
+            columns = encode(row.values)
+            tombstone = ',"tombstone":true' if row.tombstone else ""
+            frames.append(f'{self._before}{{"row":{{"columns":{columns}{tombstone}}}}}{self._after}')
+        return "".join(frames)
+
+    def error(self, error: dict[str, Any]) -> str:
+        """An errorMessage frame; the array ends with it."""
+        self._failed = True
+        return self._before + encode({"errorMessage": error})
+
+    def end(self) -> str:
+        """The final message, and the end of the array."""
+        if self._failed or self._pull:
+            return "]\n"
+        return encode({"finalMessage": self._stream.final_message or "Query Completed"}) + "]\n"
+
+
+class Delimited:
+    """A metadata object, then one array per row, each on a line; tombstones are left out."""
+
+    media_type = DELIMITED
+
+    def __init__(self, stream: QueryStream) -> None:
+        self._stream = stream
+
+    def start(self) -> str:
+        """The metadata line."""
+        return encode(metadata(self._stream)) + "\n"
+
+    def rows(self, rows: Sequence[Row]) -> str:
+        """A line each."""
+        return "".join(encode(row.values) + "\n" for row in rows if not row.tombstone)
+
+    def error(self, error: dict[str, Any]) -> str:
+        """An error line."""
+        return encode(error) + "\n"
+
+    def end(self) -> str:
+        """Nothing."""
+        return ""
+
+
+class JsonArray:
+    """The values of the delimited format as one array."""
+
+    media_type = JSON
+
+    def __init__(self, stream: QueryStream) -> None:
+        self._stream = stream
+
+    def start(self) -> str:
+        """The metadata object."""
+        return "[" + encode(metadata(self._stream))
+
+    def rows(self, rows: Sequence[Row]) -> str:
+        """An array each."""
+        return "".join(",\n" + encode(row.values) for row in rows if not row.tombstone)
+
+    def error(self, error: dict[str, Any]) -> str:
+        """An error object."""
+        return ",\n" + encode(error)
+
+    def end(self) -> str:
+        """The end of the array."""
+        return "]\n"
+
+
+class Lines:
+    """PRINT: its lines as they are."""
+
+    def __init__(self, media_type: str) -> None:
+        self.media_type = media_type
+
+    def start(self) -> str:
+        """Nothing."""
+        return ""
+
+    def rows(self, rows: Sequence[Row]) -> str:
+        """The first value of each row."""
+        return "".join(f"{row.values[0]}\n" for row in rows)
+
+    def error(self, error: dict[str, Any]) -> str:
+        """The message only."""
+        return f"{error['message']}\n"
+
+    def end(self) -> str:
+        """Nothing."""
+        return ""
+
+
+def schema_text(column: ResultColumn, flag_key: bool) -> str:
+    """A column as the frame header shows it: ```ID` STRING KEY``."""
+    name = column.name.replace("`", "``")
+    return f"`{name}` {column.type}" + (" KEY" if flag_key and column.is_key else "")
+
+
+def metadata(stream: QueryStream) -> dict[str, Any]:
+    """The first line of the delimited format."""
+    return {
+        "queryId": stream.query_id,
+        "columnNames": [column.name for column in stream.columns],
+        "columnTypes": [column.type for column in stream.columns],
+    }
+
+
+class QueryResponse(Response):
+    """Streams the rows of ``stream`` in ``format`` until it ends or the client leaves."""
+
+    def __init__(self, host: Host, stream: QueryStream, format: Format) -> None:
+        super().__init__(media_type=format.media_type)
+        del self.headers["content-length"]
+        self._host = host
+        self._stream = stream
+        self._format = format
+        self._client_left = False
+        self._pieces = self._encoded()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request (ASGI)."""
+        self._host.opened(self._stream)
+        watcher = asyncio.create_task(self._watch(receive))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            while (piece := await self._host.read(lambda: next(self._pieces, None))) is not None:
+                if self._client_left:
+                    return
+                if piece:
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            watcher.cancel()
+            await self._host.close(self._stream)
+
+    async def _watch(self, receive: Receive) -> None:
+        """Wait until the client has gone, then close the stream, which ends a waiting read."""
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self._client_left = True
+        await self._host.close(self._stream)
+
+    def _encoded(self) -> Iterator[bytes]:
+        """The response in pieces; each step may block for READ_TIMEOUT_S and give b""."""
+        yield self._format.start().encode()
+        try:
+            while (rows := self._stream.read(READ_TIMEOUT_S)) is not None:
+                for begin in range(0, len(rows), CHUNK_ROWS):
+                    text = self._format.rows(rows[begin : begin + CHUNK_ROWS])
+                    # A value may hold half of a surrogate pair, which UTF-8 cannot carry.
+                    yield text.encode(errors="replace")
+                if not rows:
+                    yield b""
+        except Exception as error:
+            if not self._client_left:
+                yield self._format.error(errors.body(error)).encode(errors="replace")
+        yield self._format.end().encode()

@@ -1,0 +1,14 @@
+"""exit: leave the shell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shell.commands.command import Command, Context, Leave
+
+
+def _run(context: Context, arguments: Sequence[str]) -> None:
+    raise Leave
+
+
+COMMAND = Command("exit", "exit", "leave the shell", _run, aliases=("quit",))

@@ -1,0 +1,45 @@
+"""help: list commands and shortcuts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shell.commands.command import Command, Context
+from shell.completion import SKELETONS
+from shell.output.text import pad
+
+_KEYS = (
+    ("Tab", "complete words, names, columns, functions"),
+    ("Up, Down, Ctrl-R", "walk through the history, search it"),
+    ("Right, End", "take the grey suggestion"),
+    ("Ctrl-C", "end a running query; drop what is typed"),
+    ("Ctrl-D", "leave"),
+)
+
+
+def _run(context: Context, arguments: Sequence[str]) -> None:
+    from shell.commands import COMMANDS
+
+    console = context.session.console
+    console.line(
+        "Statements end with ';' and may take several lines: CREATE STREAM, SELECT, SHOW STREAMS, DESCRIBE …"
+    )
+    _section(context, "Commands", [(command.usage, command.help) for command in COMMANDS])
+    _section(
+        context,
+        "Shortcuts (with Space or Tab)",
+        [(word, text.replace("\n", " ")) for word, text in SKELETONS.items()],
+    )
+    _section(context, "Keys", _KEYS)
+
+
+def _section(context: Context, title: str, entries: Sequence[tuple[str, str]]) -> None:
+    console = context.session.console
+    console.line()
+    console.line(console.bold(title))
+    columns = max(len(name) for name, _ in entries)
+    for name, text in entries:
+        console.line(f"  {console.cyan(pad(name, columns))}  {text}")
+
+
+COMMAND = Command("help", "help", "show this list", _run, aliases=("?",))

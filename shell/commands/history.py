@@ -1,0 +1,15 @@
+"""history: list what was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shell.commands.command import Command, Context
+
+
+def _run(context: Context, arguments: Sequence[str]) -> None:
+    for number, line in enumerate(context.history(), start=1):
+        context.session.console.line(f"{number:4d}: {line}")
+
+
+COMMAND = Command("history", "history", "list what was typed", _run)

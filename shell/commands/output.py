@@ -1,0 +1,23 @@
+"""output: show or set how results look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shell.commands.command import Command, CommandProblem, Context
+from shell.output.console import Form
+
+
+def _run(context: Context, arguments: Sequence[str]) -> None:
+    console = context.session.console
+    if not arguments:
+        console.line(f"Current output format: {console.form.value}")
+        return
+    try:
+        console.form = Form(arguments[0].upper())
+    except ValueError:
+        raise CommandProblem(f"There is no output format '{arguments[0]}'; choose JSON or TABULAR.") from None
+    console.line(f"Output format set to {console.form.value}")
+
+
+COMMAND = Command("output", "output [JSON|TABULAR]", "show or set how results look", _run, most_arguments=1)

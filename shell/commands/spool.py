@@ -1,0 +1,29 @@
+"""spool: copy what is typed and printed to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from shell.commands.command import Command, CommandProblem, Context
+
+
+def _run(context: Context, arguments: Sequence[str]) -> None:
+    console = context.session.console
+    path = " ".join(arguments).strip("'\"")
+    if not path:
+        raise CommandProblem("spool takes the name of a file, or OFF.")
+    try:
+        if path.upper() == "OFF":
+            console.line("Session is no longer spooled")
+            console.spool(None)
+        else:
+            console.spool(Path(path).expanduser())
+            console.line(f"Session will be spooled to {Path(path).expanduser().absolute()}")
+    except OSError as error:
+        raise CommandProblem(f"Cannot write to {path}: {error.strerror}.") from None
+
+
+COMMAND = Command(
+    "spool", "spool FILE|OFF", "copy what is typed and printed to a file", _run, most_arguments=99
+)

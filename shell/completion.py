@@ -1,0 +1,296 @@
+"""What Tab offers: a pure function of the text before the cursor and what is known of the server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from grammar import KEYWORDS
+
+#: words that expand to the beginning of a statement (reference §8.2)
+SKELETONS: dict[str, str] = {
+    "cs": "CREATE STREAM s (k STRING KEY, v STRING)\n"
+    "  WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=1);",
+    "ct": "CREATE TABLE t (k STRING PRIMARY KEY, v STRING)\n"
+    "  WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=1);",
+    "csas": "CREATE STREAM s2 AS SELECT * FROM s EMIT CHANGES;",
+    "ctas": "CREATE TABLE t2 AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;",
+    "ii": "INSERT INTO s (k, v) VALUES ('key', 'value');",
+}
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What is known of the server.
+
+    Attributes:
+        streams, tables: name -> names of its columns (empty while unknown).
+    """
+
+    streams: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    functions: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+
+    @property
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Streams and tables."""
+        return {**self.streams, **self.tables}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One thing to insert: ``text`` in place of the last ``length`` characters."""
+
+    text: str
+    length: int
+    kind: str
+
+
+#: words that may begin a statement
+STARTS = (
+    "SELECT", "CREATE STREAM", "CREATE TABLE", "CREATE OR REPLACE", "CREATE SOURCE", "CREATE TYPE",
+    "INSERT INTO", "SHOW", "LIST", "DESCRIBE", "EXPLAIN", "DROP STREAM", "DROP TABLE", "DROP TYPE",
+    "TERMINATE", "PAUSE", "RESUME", "PRINT", "SET", "UNSET", "DEFINE", "UNDEFINE", "ALTER STREAM", "ALTER TABLE",
+    "ASSERT", "RUN SCRIPT",
+)  # fmt: skip
+SHOWN = (
+    "STREAMS",
+    "TABLES",
+    "QUERIES",
+    "TOPICS",
+    "FUNCTIONS",
+    "PROPERTIES",
+    "TYPES",
+    "VARIABLES",
+    "CONNECTORS",
+)
+DATA_TYPES = (
+    "BOOLEAN", "INTEGER", "INT", "BIGINT", "DOUBLE", "DECIMAL", "STRING", "VARCHAR", "BYTES", "DATE", "TIME",
+    "TIMESTAMP", "ARRAY<", "MAP<", "STRUCT<",
+)  # fmt: skip
+WITH_PROPERTIES = (
+    "KAFKA_TOPIC", "VALUE_FORMAT", "KEY_FORMAT", "FORMAT", "PARTITIONS", "REPLICAS", "RETENTION_MS",
+    "TIMESTAMP", "TIMESTAMP_FORMAT", "WRAP_SINGLE_VALUE", "WINDOW_TYPE", "WINDOW_SIZE",
+    "VALUE_DELIMITER", "KEY_DELIMITER", "VALUE_SCHEMA_ID", "KEY_SCHEMA_ID",
+)  # fmt: skip
+#: clauses that may follow inside a query
+CLAUSES = (
+    "FROM", "WHERE", "GROUP BY", "PARTITION BY", "HAVING", "WINDOW TUMBLING (SIZE", "WINDOW HOPPING (SIZE",
+    "WINDOW SESSION (", "JOIN", "LEFT JOIN", "INNER JOIN", "FULL OUTER JOIN", "ON", "WITHIN", "GRACE PERIOD",
+    "EMIT CHANGES", "EMIT FINAL", "LIMIT", "AS", "AND", "OR", "NOT", "IN", "LIKE", "BETWEEN", "IS NULL",
+    "IS NOT NULL", "CASE", "WHEN", "THEN", "ELSE", "END",
+)  # fmt: skip
+
+_TOKEN = re.compile(
+    r"--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*(?:'|\Z)|`(?:[^`]|``)*(?:`|\Z)|[A-Za-z_0-9@]+|\S", re.S
+)
+_WORD = re.compile(r"[A-Za-z_0-9@]*\Z")
+_OPEN_TEXT = re.compile(r"'(?:[^']|'')*\Z")
+
+
+def complete(text: str, metadata: Metadata, commands: Iterable[str] = ()) -> list[Candidate]:
+    """What may stand at the end of ``text``, best first.
+
+    Args:
+        text: everything before the cursor.
+        metadata: what is known of the server.
+        commands: the shell's own commands, offered where a statement may begin.
+    """
+    statement = text[_statement_start(text) :]
+    tokens = [match[0] for match in _TOKEN.finditer(statement) if not match[0].startswith(("--", "/*"))]
+    if re.search(r"--[^\n]*\Z", statement):
+        return []
+    if tokens and tokens[-1].startswith("'") and not (len(tokens[-1]) > 1 and tokens[-1].endswith("'")):
+        return _in_quotes(tokens, metadata)
+    match = _WORD.search(statement)
+    word = match[0] if match else ""
+    before = tokens[:-1] if word else tokens
+    found: dict[str, Candidate] = {}
+    for name, kind in _offers(
+        [token.upper() for token in before], before, word, statement, metadata, commands
+    ):
+        if word.upper() != name.upper() and name.upper().startswith(word.upper()):
+            found.setdefault(name, Candidate(_in_case(name, word, kind), len(word), kind))
+    return list(found.values())
+
+
+def _offers(
+    upper: list[str],
+    before: list[str],
+    word: str,
+    statement: str,
+    metadata: Metadata,
+    commands: Iterable[str],
+) -> Iterator[tuple[str, str]]:
+    """(text, kind) of everything that may stand after the tokens ``upper``, whatever the word begins with."""
+    if not upper:
+        yield from ((name, "keyword") for name in STARTS)
+        yield from ((name, "command") for name in commands)
+        if word.lower() in SKELETONS:
+            return
+        return
+    last = upper[-1]
+    first = upper[0]
+    sources = metadata.sources
+    match upper:
+        case ["SHOW" | "LIST"]:
+            yield from ((name, "keyword") for name in SHOWN)
+        case ["SHOW" | "LIST", _]:
+            yield ("EXTENDED", "keyword")
+        case ["CREATE"]:
+            yield from ((name, "keyword") for name in ("STREAM", "TABLE", "OR REPLACE", "SOURCE", "TYPE"))
+        case ["CREATE", "STREAM" | "TABLE"]:
+            yield ("IF NOT EXISTS", "keyword")
+        case ["DESCRIBE"]:
+            yield from ((name, "source") for name in sources)
+            yield from ((name, "keyword") for name in ("FUNCTION", "STREAMS", "TABLES", "CONNECTOR"))
+        case ["DESCRIBE", "FUNCTION"]:
+            yield from ((name, "function") for name in metadata.functions)
+        case ["DESCRIBE", _]:
+            yield ("EXTENDED", "keyword")
+        case ["DROP"]:
+            yield from ((name, "keyword") for name in ("STREAM", "TABLE", "TYPE", "CONNECTOR"))
+        case ["DROP" | "ALTER", "STREAM", *rest] if rest in ([], ["IF", "EXISTS"]):
+            yield from ((name, "source") for name in metadata.streams)
+            yield ("IF EXISTS", "keyword")
+        case ["DROP" | "ALTER", "TABLE", *rest] if rest in ([], ["IF", "EXISTS"]):
+            yield from ((name, "source") for name in metadata.tables)
+            yield ("IF EXISTS", "keyword")
+        case ["DROP", "STREAM" | "TABLE", *_]:
+            yield ("DELETE TOPIC", "keyword")
+        case ["DROP", "TYPE"]:
+            yield from ((name, "type") for name in metadata.types)
+        case ["TERMINATE" | "PAUSE" | "RESUME"]:
+            yield from ((name, "query") for name in metadata.queries)
+            yield ("ALL", "keyword")
+        case ["EXPLAIN"]:
+            yield from ((name, "query") for name in metadata.queries)
+            yield from (
+                (name, "keyword") for name in ("SELECT", "CREATE STREAM", "CREATE TABLE", "INSERT INTO")
+            )
+        case ["PRINT"]:
+            yield from ((_topic(name), "topic") for name in metadata.topics)
+        case ["PRINT", *_]:
+            yield from ((name, "keyword") for name in ("FROM BEGINNING", "INTERVAL", "LIMIT"))
+        case ["SET" | "UNSET"]:
+            yield from ((f"'{name}'", "property") for name in metadata.properties)
+        case ["INSERT"]:
+            yield ("INTO", "keyword")
+        case _ if last in ("FROM", "JOIN", "INTO"):
+            yield from ((name, "source") for name in sources)
+        case ["INSERT", "INTO", _]:
+            yield from ((text, "keyword") for text in ("VALUES (", "SELECT", "("))
+        case ["INSERT", "INTO", _, "(", *rest] if ")" not in rest:
+            yield from ((column, "column") for column in sources.get(_source_name(before[2]), ()))
+        case _ if last == "WITH" or (upper[-2:-1] == ["WITH"]) or _inside_with(upper):
+            yield from ((name, "property") for name in WITH_PROPERTIES)
+        case _ if last == "EMIT":
+            yield from ((name, "keyword") for name in ("CHANGES", "FINAL"))
+        case _ if last in ("GROUP", "PARTITION"):
+            yield ("BY", "keyword")
+        case _ if last == "WINDOW":
+            yield from ((f"{name} (", "keyword") for name in ("TUMBLING", "HOPPING", "SESSION"))
+        case _ if first == "CREATE" and "AS" not in upper and "(" in upper:
+            yield from ((name, "type") for name in (*DATA_TYPES, *metadata.types))
+            yield from ((name, "keyword") for name in ("KEY", "PRIMARY KEY", "HEADERS"))
+        case _ if first == "CREATE" and "SELECT" not in upper:
+            yield from ((name, "keyword") for name in ("AS SELECT", "WITH (", "AS", "SELECT"))
+        case _:
+            yield from _in_query(upper, before, statement, metadata)
+
+
+def _in_query(
+    upper: list[str], before: list[str], statement: str, metadata: Metadata
+) -> Iterator[tuple[str, str]]:
+    """Inside a SELECT: columns of its sources, functions, clauses."""
+    columns = {name.upper(): names for name, names in metadata.sources.items()}
+    aliases = dict(_aliases(upper, before))
+    if upper[-1] == "." and len(before) > 1:
+        source = aliases.get(upper[-2], upper[-2])
+        yield from ((name, "column") for name in columns.get(source, ()))
+        return
+    # Before FROM is typed, any column may be meant.
+    named = [columns.get(source, ()) for source in dict.fromkeys(aliases.values())]
+    for names in named or columns.values():
+        yield from ((name, "column") for name in names)
+    yield from ((name, "keyword") for name in CLAUSES)
+    yield from ((f"{name}(", "function") for name in metadata.functions)
+    yield from ((name, "keyword") for name in sorted(KEYWORDS))
+
+
+def _aliases(upper: list[str], before: list[str]) -> Iterator[tuple[str, str]]:
+    """(alias, source) for every source named after FROM or JOIN; a source is its own alias too."""
+    for index, token in enumerate(upper[:-1]):
+        if token not in ("FROM", "JOIN"):
+            continue
+        source = _source_name(before[index + 1]).upper()
+        yield source, source
+        rest = upper[index + 2 : index + 4]
+        if rest[:1] == ["AS"] and len(rest) > 1:
+            yield rest[1], source
+        elif rest and rest[0].isidentifier() and rest[0] not in KEYWORDS:
+            yield rest[0], source
+
+
+def _inside_with(upper: list[str]) -> bool:
+    """Whether the last open bracket is that of a WITH, and a property's name is next."""
+    depth = 0
+    for index in range(len(upper) - 1, 0, -1):
+        if upper[index] == ")":
+            depth += 1
+        elif upper[index] == "(":
+            if depth == 0:
+                return upper[index - 1] == "WITH" and upper[-1] in ("(", ",")
+            depth -= 1
+    return False
+
+
+def _in_quotes(tokens: list[str], metadata: Metadata) -> list[Candidate]:
+    """Inside an open string: topics and properties."""
+    typed = tokens[-1][1:]
+    before = [token.upper() for token in tokens[:-1]]
+    match before:
+        case ["PRINT"]:
+            names, kind = metadata.topics, "topic"
+        case ["SET" | "UNSET"]:
+            names, kind = metadata.properties, "property"
+        case [*_, "KAFKA_TOPIC", "="]:
+            names, kind = metadata.topics, "topic"
+        case [*_, "VALUE_FORMAT" | "KEY_FORMAT" | "FORMAT", "="]:
+            names, kind = ("JSON", "AVRO", "PROTOBUF", "DELIMITED", "KAFKA", "JSON_SR", "NONE"), "format"
+        case _:
+            return []
+    return [
+        Candidate(f"{name}'", len(typed), kind) for name in names if name.upper().startswith(typed.upper())
+    ]
+
+
+def _statement_start(text: str) -> int:
+    """Where the statement that ``text`` ends in begins."""
+    start = 0
+    for match in _TOKEN.finditer(text):
+        if match[0] == ";":
+            start = match.end()
+    return start
+
+
+def _source_name(token: str) -> str:
+    if token.startswith("`"):
+        return token.strip("`")
+    return token.upper()
+
+
+def _topic(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else f"'{name}'"
+
+
+def _in_case(name: str, typed: str, kind: str) -> str:
+    """Keywords and functions follow the case that was begun in; names are what they are."""
+    if kind in ("keyword", "function", "type") and typed and typed.islower():
+        return name.lower()
+    return name

@@ -1,0 +1,190 @@
+"""The engine that the shell starts for itself: a server as a child process.
+
+The child stops when its standard input closes, so it goes with the shell however that ends; it has a
+process group of its own, so Ctrl-C at the prompt does not reach it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from shell.client import Client, ClientError, ServerError
+
+DEFAULT_URL = "http://127.0.0.1:8088"
+#: how long stopping may take before the child is killed
+STOP_S = 60.0
+#: -c instead of -m, since -m would look for "server" in the current directory first
+_SERVER = (
+    "import sys; sys.path[:] = [p for p in sys.path if p]; "
+    "from server.main import main; sys.exit(main(sys.argv[1:]))"
+)
+_READY = re.compile(r"ready: (http://\S+) in ([\d.]+) s")
+
+
+class StartFailed(ClientError):
+    """The child ended before it was ready; the message is its last words."""
+
+
+def default_data_dir() -> Path:
+    """Where the shell's own engine keeps its data."""
+    base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(base) / "ksql-spark"
+
+
+class EmbeddedServer:
+    """A server child process.
+
+    Args:
+        data_dir: where it keeps its data.
+        port: the port to use; 0 lets it choose a free one.
+        command: what to run; the real server unless a test says otherwise.
+    """
+
+    def __init__(self, data_dir: Path, port: int = 8088, command: list[str] | None = None) -> None:
+        self.data_dir = data_dir
+        arguments = ["--listen", f"127.0.0.1:{port}", "--data-dir", str(data_dir), "--exit-with-stdin"]
+        self._process = subprocess.Popen(
+            [*(command or [sys.executable, "-c", _SERVER]), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
+        self.began = time.monotonic()
+        #: its last progress line
+        self.progress = "starting the engine"
+        #: its address, once it is ready
+        self.url: str | None = None
+        self.ready_after_s = 0.0
+        self._complaints: list[str] = []
+        self._change = threading.Condition()
+        self._readers = [
+            threading.Thread(target=self._follow_output, daemon=True),
+            threading.Thread(target=self._follow_errors, daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    @property
+    def pid(self) -> int:
+        """The child's process id."""
+        return self._process.pid
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended without having been stopped."""
+        return self._process.poll() is not None
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since it was started."""
+        return time.monotonic() - self.began
+
+    def wait_ready(self, tick: Callable[[str], None]) -> str:
+        """Block until it serves; its address.
+
+        Args:
+            tick: called with the progress ten times a second.
+
+        Raises:
+            StartFailed: it ended instead.
+        """
+        while self.url is None:
+            if self.failed:
+                raise StartFailed(self.last_words())
+            tick(f"{self.progress} ({self.elapsed_s:.1f} s)")
+            with self._change:
+                self._change.wait(0.1)
+        return self.url
+
+    def last_words(self) -> str:
+        """What the child said before it ended."""
+        for reader in self._readers:
+            reader.join(timeout=2)
+        said = "\n".join(self._complaints).strip()
+        return said or f"The engine ended while it was starting (exit code {self._process.returncode})."
+
+    def stop(self, tick: Callable[[str], None] = lambda _: None) -> None:
+        """Stop it and wait until it is gone; ``tick`` is called while waiting."""
+        with contextlib.suppress(OSError):
+            if self._process.stdin:
+                self._process.stdin.close()
+        deadline = time.monotonic() + STOP_S
+        try:
+            while self._process.poll() is None and time.monotonic() < deadline:
+                tick("stopping the engine")
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(timeout=0.1)
+        finally:
+            if self._process.poll() is None:
+                self._process.kill()
+                self._process.wait()
+            for reader in self._readers:
+                reader.join(timeout=2)
+            for pipe in (self._process.stdout, self._process.stderr):
+                if pipe:
+                    pipe.close()
+
+    def __enter__(self) -> EmbeddedServer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _follow_output(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            with self._change:
+                match = _READY.match(line)
+                if match:
+                    self.ready_after_s = float(match[2])
+                    self.url = match[1]
+                self.progress = line.strip()
+                self._change.notify_all()
+
+    def _follow_errors(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self._complaints.append(line.rstrip())
+            del self._complaints[:-20]
+
+
+def is_running(url: str = DEFAULT_URL) -> bool:
+    """Whether a ksql-spark server answers at ``url``, be it only to say that it is starting."""
+    client = Client(url)
+    try:
+        client.info()
+    except ServerError:
+        return True
+    except ClientError:
+        return False
+    finally:
+        client.close()
+    return True
+
+
+def is_free(port: int) -> bool:
+    """Whether nothing listens on ``port`` of this machine."""
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def start(data_dir: Path | None = None) -> EmbeddedServer:
+    """Start the shell's own engine on port 8088, or on a free one where that is taken."""
+    return EmbeddedServer(data_dir or default_data_dir(), 8088 if is_free(8088) else 0)

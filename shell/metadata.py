@@ -1,0 +1,103 @@
+"""What the server has: asked for in the background, so that completion never waits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from shell.client import Client, ClientError
+from shell.completion import Metadata
+
+#: one request each, since a server may refuse one of them
+_QUESTIONS = ("SHOW STREAMS;", "SHOW TABLES;", "SHOW QUERIES;", "SHOW TOPICS;", "SHOW TYPES;")
+#: these do not change while a server runs
+_LASTING = ("SHOW FUNCTIONS;", "SHOW PROPERTIES;")
+
+
+class MetadataCache:
+    """Keeps a Metadata up to date.
+
+    ``refresh`` may be called as often as one likes: at most one round of questions is under way, and at
+    most one more waits.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.current = Metadata()
+        self._lasting: dict[str, Any] = {}
+        self._wanted = threading.Event()
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def refresh(self) -> None:
+        """Ask again soon."""
+        self._wanted.set()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="metadata", daemon=True)
+            self._thread.start()
+
+    def moved(self, client: Client) -> None:
+        """Ask another server from now on."""
+        self.client = client
+        self._lasting.clear()
+        self.refresh()
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._closed = True
+        self._wanted.set()
+
+    def _work(self) -> None:
+        while True:
+            self._wanted.wait()
+            self._wanted.clear()
+            if self._closed:
+                return
+            self.current = self.fetch()
+
+    def fetch(self) -> Metadata:
+        """Ask everything now; what the server does not answer stays empty."""
+        answers: dict[str, Any] = {}
+        for question in _LASTING:
+            if question not in self._lasting:
+                answer = self._ask(question)
+                if answer is not None:
+                    self._lasting[question] = answer
+        for question in _QUESTIONS:
+            answers |= self._ask(question) or {}
+        for answer in self._lasting.values():
+            answers |= answer
+        streams = [str(s["name"]) for s in answers.get("streams") or []]
+        tables = [str(s["name"]) for s in answers.get("tables") or []]
+        columns = self._columns([*streams, *tables])
+        return Metadata(
+            streams={name: columns.get(name, ()) for name in streams},
+            tables={name: columns.get(name, ()) for name in tables},
+            functions=tuple(str(f["name"]) for f in answers.get("functions") or []),
+            queries=tuple(str(q["id"]) for q in answers.get("queries") or []),
+            topics=tuple(str(t["name"]) for t in answers.get("topics") or []),
+            properties=tuple(str(p["name"]) for p in answers.get("properties") or []),
+            types=tuple(str(name) for name in answers.get("types") or {}),
+        )
+
+    def _ask(self, question: str) -> Mapping[str, Any] | None:
+        """The members of the answer, or None where there is none."""
+        try:
+            return {name: value for entity in self.client.run(question) for name, value in entity.items()}
+        except (ClientError, RuntimeError):
+            # RuntimeError: the client was closed meanwhile.
+            return None
+
+    def _columns(self, names: list[str]) -> dict[str, tuple[str, ...]]:
+        if not names:
+            return {}
+        try:
+            answer = self.client.run("".join(f"DESCRIBE `{name}`;" for name in names))
+        except (ClientError, RuntimeError):
+            return {}
+        described = [entity.get("sourceDescription") or {} for entity in answer]
+        return {
+            str(source.get("name")): tuple(str(column["name"]) for column in source.get("fields") or [])
+            for source in described
+        }

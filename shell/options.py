@@ -1,0 +1,201 @@
+"""The options of ``ksql-spark`` (reference §8.1), shared by the shell and by ``run``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import getpass
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from shell import embedded
+from shell.client import Client, ClientError, ServerError, until_ready
+from shell.output.console import Console, Form
+from shell.session import Session
+
+#: how long a server that says it is starting is waited for
+READY_S = 120.0
+#: properties of --config-file that are for the connection and not for statements
+_CLIENT_PROPERTIES = re.compile(r"(ssl|sasl)\.|security\.protocol$")
+
+
+class OptionProblem(Exception):
+    """Options that do not go together or name something that is not there."""
+
+
+def add_connection_options(parser: argparse.ArgumentParser) -> None:
+    """How to reach the server and who we are."""
+    group = parser.add_argument_group("connection")
+    group.add_argument("-u", "--user", metavar="NAME", help="user of basic authentication")
+    group.add_argument("-p", "--password", metavar="WORD", help="its password; asked for where it is missing")
+    group.add_argument("-t", "--token", metavar="TOKEN", help="bearer token, instead of user and password")
+    group.add_argument("--confluent-api-key", metavar="KEY", help=argparse.SUPPRESS)
+    group.add_argument("--confluent-api-secret", metavar="SECRET", help=argparse.SUPPRESS)
+    group.add_argument(
+        "--config-file",
+        metavar="FILE",
+        help="a file of name=value lines: ssl.* for the connection, the others are SET for the session",
+    )
+    group.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        default=str(embedded.default_data_dir()),
+        help="where an engine that is started here keeps its data (default: %(default)s)",
+    )
+
+
+def add_output_options(parser: argparse.ArgumentParser) -> None:
+    """What to run with, and how results look."""
+    group = parser.add_argument_group("results")
+    group.add_argument(
+        "--output",
+        choices=[form.value for form in Form],
+        default="TABULAR",
+        help="format (default: %(default)s)",
+    )
+    group.add_argument("--query-row-limit", metavar="N", type=_count, help="end each query after N rows")
+    group.add_argument(
+        "--query-timeout", metavar="MS", type=_count, help="end each query after MS milliseconds"
+    )
+    group.add_argument(
+        "-d",
+        "--define",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        type=_definition,
+        help="session variable, used as ${NAME}; may be given several times",
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number")
+    return int(text)
+
+
+def _definition(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"'{text}' is not written as NAME=VALUE")
+    return name, value
+
+
+def properties_of(path: str | None) -> dict[str, str]:
+    """The name=value lines of a file. Raises OptionProblem."""
+    if path is None:
+        return {}
+    try:
+        text = Path(path).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionProblem(
+            f"Cannot read {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}."
+        ) from None
+    properties = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith(("#", "!")):
+            continue
+        name, equals, value = stripped.partition("=")
+        if not equals:
+            raise OptionProblem(f"{path}:{number}: this line is not written as name=value: {stripped}")
+        properties[name.strip()] = value.strip()
+    return properties
+
+
+def make_client(url: str, options: argparse.Namespace, properties: dict[str, str]) -> Client:
+    """A client with the credentials of the options. Raises OptionProblem."""
+    user = options.user or options.confluent_api_key
+    password = options.password or options.confluent_api_secret
+    if options.token and (user or password):
+        raise OptionProblem("Give either a token or a user and password, not both.")
+    if password and not user:
+        raise OptionProblem("--password needs --user.")
+    if user and not password:
+        password = getpass.getpass(f"Password of {user}: ")
+    tls: dict[str, Any] = {}
+    if "ssl.truststore.location" in properties:
+        tls["verify"] = _trust(properties["ssl.truststore.location"])
+    return Client(url, (user, password) if user and password else None, options.token, tls)
+
+
+def _trust(path: str) -> Any:
+    import ssl
+
+    try:
+        return ssl.create_default_context(cafile=path)
+    except OSError as error:
+        raise OptionProblem(
+            f"Cannot use ssl.truststore.location={path}: {error}. It must be a PEM file."
+        ) from None
+
+
+class Connection:
+    """A session together with the engine behind it, where we started one."""
+
+    def __init__(self, session: Session, server: embedded.EmbeddedServer | None) -> None:
+        self.session = session
+        self.server = server
+
+    def wait_until_ready(self) -> None:
+        """Block until the server takes statements, with a passing line that says why. Raises ClientError."""
+        console = self.session.console
+        try:
+            if self.server is not None:
+                url = self.server.wait_ready(console.status)
+                if url != self.session.client.url:
+                    self.session.client = self.session.client.at(url)
+            for _ in until_ready(self.session.client, READY_S):
+                console.status(f"{self.session.client.url} is starting")
+        finally:
+            console.clear_status()
+        self.session.before_request = None
+
+
+@contextlib.contextmanager
+def connect(url: str | None, options: argparse.Namespace, console: Console) -> Iterator[Connection]:
+    """A connection to ``url``, or to the local server, or to one that is started here and stopped at the end.
+
+    Raises:
+        OptionProblem: the options are wrong.
+    """
+    properties = properties_of(options.config_file)
+    overrides = {name: value for name, value in properties.items() if not _CLIENT_PROPERTIES.match(name)}
+    server = None
+    if url is None and not embedded.is_running():
+        server = embedded.start(Path(options.data_dir))
+    client = make_client(url or embedded.DEFAULT_URL, options, properties)
+    console.form = Form(options.output)
+    session = Session(
+        client,
+        console,
+        variables=dict(options.define),
+        properties=overrides,
+        row_limit=options.query_row_limit,
+        timeout_ms=options.query_timeout,
+    )
+    connection = Connection(session, server)
+    session.before_request = connection.wait_until_ready
+    try:
+        yield connection
+    finally:
+        session.client.close()
+        if server is not None:
+            _stop(server, console)
+
+
+def _stop(server: embedded.EmbeddedServer, console: Console) -> None:
+    try:
+        server.stop(console.status)
+    except KeyboardInterrupt:
+        # EmbeddedServer.stop has killed it on the way out.
+        console.clear_status()
+        print("stopped at once", file=sys.stderr)
+    finally:
+        console.clear_status()
+
+
+__all__ = ["ClientError", "Connection", "OptionProblem", "ServerError", "connect"]

@@ -1,0 +1,1 @@
+"""How results look on the screen and in a pipe (reference §8.3)."""

@@ -1,0 +1,146 @@
+"""Where output goes: the screen or a pipe, and the spool file; and how it is to look.
+
+Knows colours and lines, not what they mean; entities.py and rows.py make the text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TextIO
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Form(Enum):
+    """The two output formats."""
+
+    TABULAR = "TABULAR"
+    JSON = "JSON"
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The characters that tables are drawn with."""
+
+    horizontal: str
+    vertical: str
+    top: str  # left, middle, right
+    cross: str
+    bottom: str
+
+
+ASCII = Lines("-", "|", "+++", "+++", "+++")
+BOX = Lines("─", "│", "┌┬┐", "├┼┤", "└┴┘")
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+class Console:
+    """Prints to ``out``.
+
+    Args:
+        out: standard output unless a test says otherwise.
+        tty: whether ``out`` is a terminal: then there are colours, drawn lines and a status line.
+        columns: the terminal's width; None asks the terminal each time.
+    """
+
+    def __init__(
+        self, out: TextIO | None = None, tty: bool | None = None, columns: int | None = None
+    ) -> None:
+        self._out = out or sys.stdout
+        self.tty = self._out.isatty() if tty is None else tty
+        unicode = (getattr(self._out, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
+        self.lines = BOX if self.tty and unicode else ASCII
+        self.colours = self.tty and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        self.form = Form.TABULAR
+        self.wrap = True
+        #: width of every cell; 0 = by content and terminal
+        self.column_width = 0
+        self._columns = columns
+        self._spool: TextIO | None = None
+        self._status_shown = False
+        self._spinner = SPINNER if unicode else "|/-\\"
+
+    @property
+    def columns(self) -> int | None:
+        """The width to keep to; None in a pipe, where lines are never broken."""
+        if not self.tty:
+            return None
+        return self._columns or shutil.get_terminal_size().columns
+
+    def line(self, text: str = "") -> None:
+        """Print a line (or several)."""
+        self.write(text + "\n")
+
+    def write(self, text: str) -> None:
+        """Print text that brings its own line ends; it is on the screen when this returns."""
+        self.clear_status()
+        self._out.write(text)
+        self._out.flush()
+        if self._spool is not None:
+            self._spool.write(_COLOUR.sub("", text))
+            self._spool.flush()
+
+    def error(self, message: str) -> None:
+        """Print what went wrong."""
+        self.line(self.red(message))
+
+    def status(self, text: str) -> None:
+        """Show a passing line with a spinner below the output; only on a terminal."""
+        if not self.tty:
+            return
+        wheel = self._spinner[int(time.monotonic() * 10) % len(self._spinner)]
+        room = (self.columns or 80) - 4
+        self._out.write(f"\r\x1b[2K{self.dim(wheel + ' ' + text[:room])}")
+        self._out.flush()
+        self._status_shown = True
+
+    def clear_status(self) -> None:
+        """Take the passing line away."""
+        if self._status_shown:
+            self._out.write("\r\x1b[2K")
+            self._out.flush()
+            self._status_shown = False
+
+    def spool(self, file: Path | None) -> None:
+        """Copy everything printed from now on to ``file``; None ends that. Raises OSError."""
+        if self._spool is not None:
+            self._spool.close()
+            self._spool = None
+        if file is not None:
+            self._spool = file.open("w", encoding="utf-8")
+
+    def spool_input(self, text: str) -> None:
+        """Copy what was typed to the spool file."""
+        if self._spool is not None:
+            self._spool.write(f"ksql> {text}\n")
+
+    def dim(self, text: str) -> str:
+        """``text`` in a colour that steps back."""
+        return self._colour(text, "2")
+
+    def bold(self, text: str) -> str:
+        """``text`` in bold."""
+        return self._colour(text, "1")
+
+    def red(self, text: str) -> str:
+        """``text`` in the colour of errors."""
+        return self._colour(text, "31")
+
+    def green(self, text: str) -> str:
+        """``text`` in the colour of success."""
+        return self._colour(text, "32")
+
+    def cyan(self, text: str) -> str:
+        """``text`` in the colour of names."""
+        return self._colour(text, "36")
+
+    def _colour(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colours else text

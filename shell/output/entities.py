@@ -1,0 +1,423 @@
+"""Answers of POST /ksql as text: one function per kind of entity (reference §7.3, §8.3).
+
+A new entity needs a row in ENTITIES; one that is not there is shown as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Union
+
+from shell.output.console import Console, Form
+from shell.output.table import Table, draw
+from shell.output.text import json_text
+
+Entity = Mapping[str, Any]
+#: what a function below gives: tables and lines
+Part = Union[Table, str]
+
+
+def show(entities: Sequence[Entity], console: Console) -> None:
+    """Print what a request returned."""
+    if console.form is Form.JSON:
+        if entities:
+            console.line(json_text(list(entities), indent=2))
+        return
+    for entity in entities:
+        if len(entities) > 1 and entity.get("statementText"):
+            console.line()
+            console.line(console.cyan(one_line(entity["statementText"])))
+        for part in ENTITIES.get(str(entity.get("@type")), _unknown)(entity):
+            console.line(draw(part, console) if isinstance(part, Table) else part)
+        for warning in entity.get("warnings") or []:
+            console.line(f"WARNING: {warning.get('message', '')}")
+
+
+def one_line(text: str) -> str:
+    """``text`` without line breaks and indentation."""
+    return " ".join(text.split())
+
+
+def text(value: Any) -> str:
+    """A member of an entity as text; nothing for null."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (dict, list)):
+        return json_text(value)
+    return str(value)
+
+
+def label(name: str, value: Any) -> str:
+    """``name                 : value``."""
+    return f"{name:<20} : {text(value)}"
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[Any]], right: Sequence[int] = ()) -> Table:
+    """A Table of whatever is in ``rows``."""
+    return Table(tuple(headers), [[text(cell) for cell in row] for row in rows], frozenset(right))
+
+
+def schema_text(schema: Mapping[str, Any] | None) -> str:
+    """A schema object (reference §7.3) as SQL would write it.
+
+    >>> schema_text({"type": "ARRAY", "memberSchema": {"type": "STRING"}})
+    'ARRAY<STRING>'
+    """
+    if not schema:
+        return ""
+    kind = str(schema.get("type", ""))
+    parameters = schema.get("parameters") or {}
+    match kind:
+        case "ARRAY":
+            return f"ARRAY<{schema_text(schema.get('memberSchema'))}>"
+        case "MAP":
+            return f"MAP<STRING, {schema_text(schema.get('memberSchema'))}>"
+        case "STRUCT":
+            inner = ", ".join(f"{f['name']} {schema_text(f['schema'])}" for f in schema.get("fields") or [])
+            return f"STRUCT<{inner}>"
+        case "DECIMAL" if parameters:
+            return f"DECIMAL({parameters.get('precision')}, {parameters.get('scale')})"
+    return kind
+
+
+def _message(entity: Entity) -> Iterator[Part]:
+    status = entity.get("commandStatus") or {}
+    message = status.get("message") or entity.get("message") or status.get("status") or ""
+    yield table(["Message"], [[str(message).split("\n")[0]]])
+
+
+def _terminated(entity: Entity) -> Iterator[Part]:
+    done = entity.get("wasTerminated", True)
+    yield table(
+        ["Message"], [[f"Query {entity.get('queryId')} {'terminated' if done else 'was not running'}."]]
+    )
+
+
+def _connector(entity: Entity) -> Iterator[Part]:
+    name = (entity.get("info") or {}).get("name") or entity.get("connectorName")
+    verb = "Created" if entity.get("@type") == "connector_info" else "Dropped"
+    yield table(["Message"], [[f"{verb} connector {name}"]])
+
+
+def _sources(member: str, header: str) -> Callable[[Entity], Iterator[Part]]:
+    def show_sources(entity: Entity) -> Iterator[Part]:
+        yield table(
+            [header, "Kafka Topic", "Key Format", "Value Format", "Windowed"],
+            [
+                [
+                    s.get("name"),
+                    s.get("topic"),
+                    s.get("keyFormat"),
+                    s.get("valueFormat"),
+                    s.get("isWindowed", False),
+                ]
+                for s in entity.get(member) or []
+            ],
+        )
+
+    return show_sources
+
+
+def _topics(entity: Entity) -> Iterator[Part]:
+    extended = entity.get("@type") == "kafka_topics_extended"
+    rows = []
+    for topic in entity.get("topics") or []:
+        replicas = list(topic.get("replicaInfo") or [])
+        shown = str(replicas[0]) if len(set(replicas)) == 1 else ", ".join(map(str, replicas))
+        row = [topic.get("name"), len(replicas), shown]
+        rows.append([*row, topic.get("consumerCount"), topic.get("consumerGroupCount")] if extended else row)
+    headers = ["Kafka Topic", "Partitions", "Partition Replicas"]
+    yield table([*headers, "Consumers", "ConsumerGroups"] if extended else headers, rows, (1, 2, 3, 4))
+
+
+def _queries(entity: Entity) -> Iterator[Part]:
+    queries = entity.get("queries") or []
+    yield table(
+        ["Query ID", "Query Type", "Status", "Sink Name", "Sink Kafka Topic", "Query String"],
+        [
+            [
+                q.get("id"),
+                q.get("queryType"),
+                _status_counts(q),
+                ",".join(q.get("sinks") or []),
+                ",".join(q.get("sinkKafkaTopics") or []),
+                one_line(q.get("queryString") or ""),
+            ]
+            for q in queries
+        ],
+    )
+    if queries:
+        yield "For detailed information on a query run: EXPLAIN <Query ID>;"
+
+
+def _status_counts(query: Entity) -> str:
+    counts = query.get("statusCount") or {}
+    return ",".join(f"{k}:{v}" for k, v in counts.items()) or text(query.get("state"))
+
+
+def _properties(entity: Entity) -> Iterator[Part]:
+    overwritten = set(entity.get("overwrittenProperties") or [])
+    defaults = set(entity.get("defaultProperties") or [])
+    rows = []
+    for p in sorted(entity.get("properties") or [], key=lambda p: str(p.get("name"))):
+        name = p.get("name")
+        override = "SESSION" if name in overwritten else ("" if name in defaults else "SERVER")
+        value = p.get("value")
+        rows.append([name, p.get("scope"), override, "NULL" if value in (None, "") else value])
+    yield table(["Property", "Scope", "Default override", "Effective Value"], rows)
+
+
+def _functions(entity: Entity) -> Iterator[Part]:
+    rows = [[f.get("name"), f.get("category") or f.get("type")] for f in entity.get("functions") or []]
+    yield table(["Function Name", "Category"], sorted(rows))
+    yield "For detailed information about a function run: DESCRIBE FUNCTION <Function Name>;"
+
+
+def _function(entity: Entity) -> Iterator[Part]:
+    names = ("Name", "Author", "Version", "Overview", "Type", "Jar")
+    members = ("name", "author", "version", "description", "type", "path")
+    for name, member in zip(names, members, strict=True):
+        if entity.get(member):
+            yield f"{name:<12}: {one_line(str(entity[member]))}"
+    yield "Variations  :"
+    for variation in entity.get("functions") or []:
+        arguments = variation.get("arguments") or []
+        signature = ", ".join(
+            f"{a.get('name', '')} {a.get('type', '')}{'[]' if a.get('isVariadic') else ''}".strip()
+            for a in arguments
+        )
+        yield f"\n  Variation   : {entity.get('name')}({signature})"
+        yield f"  Returns     : {text(variation.get('returnType'))}"
+        if variation.get("description"):
+            yield f"  Description : {one_line(variation['description'])}"
+        for argument in arguments:
+            if argument.get("description"):
+                yield f"  {argument.get('name', ''):<12}: {one_line(argument['description'])}"
+
+
+def _types(entity: Entity) -> Iterator[Part]:
+    types = entity.get("types") or {}
+    rows = [[name, t if isinstance(t, str) else schema_text(t)] for name, t in sorted(types.items())]
+    yield table(["Type Name", "Schema"], rows)
+
+
+def _variables(entity: Entity) -> Iterator[Part]:
+    yield table(
+        ["Variable Name", "Value"], [[v.get("name"), v.get("value")] for v in entity.get("variables") or []]
+    )
+
+
+def _connectors(entity: Entity) -> Iterator[Part]:
+    yield table(
+        ["Connector Name", "Type", "Class", "Status"],
+        [
+            [c.get("name"), c.get("type"), c.get("className"), c.get("state")]
+            for c in entity.get("connectors") or []
+        ],
+    )
+
+
+def _plugins(entity: Entity) -> Iterator[Part]:
+    plugins = entity.get("connectorsPlugins") or []
+    yield table(
+        ["Class", "Type", "Version"], [[p.get("className"), p.get("type"), p.get("version")] for p in plugins]
+    )
+
+
+def _source(entity: Entity) -> Iterator[Part]:
+    yield from _describe(entity.get("sourceDescription") or {})
+
+
+def _source_list(entity: Entity) -> Iterator[Part]:
+    for description in entity.get("sourceDescriptions") or []:
+        yield ""
+        yield from _describe(description)
+
+
+def _describe(source: Entity) -> Iterator[Part]:
+    yield label("Name", source.get("name"))
+    if not source.get("extended"):
+        yield _fields(source.get("fields") or [], source.get("type"), source.get("windowType"))
+        yield "For runtime statistics and query details run: DESCRIBE <Stream,Table> EXTENDED;"
+        return
+    yield label("Type", source.get("type"))
+    yield label("Timestamp field", source.get("timestamp") or "Not set - using <ROWTIME>")
+    yield label("Key format", source.get("keyFormat"))
+    yield label("Value format", source.get("valueFormat"))
+    replication = (
+        f"partitions: {text(source.get('partitions'))}, replication: {text(source.get('replication'))}"
+    )
+    yield label("Kafka topic", f"{text(source.get('topic'))} ({replication})")
+    yield label("Statement", source.get("statement"))
+    yield ""
+    yield _fields(source.get("fields") or [], source.get("type"), source.get("windowType"))
+    if source.get("sourceConstraints"):
+        yield "\nSources that have a DROP constraint on this source"
+        yield "\n".join(map(str, source["sourceConstraints"]))
+    yield from _query_list(
+        "Queries that read from this " + str(source.get("type")), source.get("readQueries")
+    )
+    yield from _query_list(
+        "Queries that write from this " + str(source.get("type")), source.get("writeQueries")
+    )
+    yield "\nLocal runtime statistics\n------------------------"
+    yield text(source.get("statistics"))
+    yield text(source.get("errorStats"))
+    for summary in source.get("queryOffsetSummaries") or []:
+        yield f"\nConsumer Groups summary:\n\nConsumer Group       : {summary.get('groupId')}"
+        for topic in summary.get("topicSummaries") or []:
+            yield f"\n{label('Kafka topic', topic.get('kafkaTopic'))}"
+            yield _offsets(topic.get("offsets") or [])
+
+
+def _query_list(title: str, queries: Sequence[Entity] | None) -> Iterator[Part]:
+    if queries:
+        yield f"\n{title}\n{'-' * len(title)}"
+        for query in queries:
+            yield f"{query.get('id')} ({_status_counts(query)}) : {one_line(query.get('queryString') or '')}"
+        yield "\nFor query topology and execution plan run: EXPLAIN <QueryId>;"
+
+
+def _offsets(offsets: Sequence[Entity]) -> Table:
+    rows = [
+        [
+            o.get("partition"),
+            o.get("logStartOffset"),
+            o.get("logEndOffset"),
+            o.get("consumerOffset"),
+            int(o.get("logEndOffset") or 0) - int(o.get("consumerOffset") or 0),
+        ]
+        for o in offsets
+    ]
+    return table(["Partition", "Start Offset", "End Offset", "Offset", "Lag"], rows, range(5))
+
+
+def _fields(fields: Sequence[Entity], source_type: Any = None, window: Any = None) -> Table:
+    rows = []
+    for field in fields:
+        kind = schema_text(field.get("schema"))
+        match field.get("type"):
+            case "KEY":
+                kind += " (primary key)" if source_type == "TABLE" else " (key)"
+                kind += f" (Window type: {window})" if window else ""
+            case "HEADER" if field.get("headerKey"):
+                kind += f" (header('{field['headerKey']}'))"
+            case "HEADER":
+                kind += " (headers)"
+        rows.append([field.get("name"), kind])
+    return table(["Field", "Type"], rows)
+
+
+def _query_description(entity: Entity) -> Iterator[Part]:
+    yield from _explain(entity.get("queryDescription") or {})
+
+
+def _query_descriptions(entity: Entity) -> Iterator[Part]:
+    for description in entity.get("queryDescriptions") or []:
+        yield ""
+        yield from _explain(description)
+
+
+def _explain(query: Entity) -> Iterator[Part]:
+    yield label("ID", query.get("id"))
+    if query.get("queryType"):
+        yield label("Query Type", query["queryType"])
+    yield label("SQL", query.get("statementText"))
+    if query.get("ksqlHostQueryStatus"):
+        yield label("Host Query Status", query["ksqlHostQueryStatus"])
+    if query.get("fields"):
+        yield ""
+        yield _fields(query["fields"], None, query.get("windowType"))
+    for title, names in (
+        ("Sources that this query reads from:", query.get("sources")),
+        ("For source description please run: DESCRIBE [EXTENDED] <SourceId>", None),
+        ("Sinks that this query writes to:", query.get("sinks")),
+    ):
+        if names:
+            yield f"\n{title}\n{'-' * len(title)}"
+            yield "\n".join(map(str, names))
+    for title, content in (
+        ("Execution plan", query.get("executionPlan")),
+        ("Processing topology", query.get("topology")),
+    ):
+        if content:
+            yield f"\n{title}\n{'-' * len(title)}"
+            yield text(content).rstrip("\n")
+    if query.get("overriddenProperties"):
+        yield "\nOverridden Properties\n---------------------"
+        yield table(["Property", "Value"], sorted(query["overriddenProperties"].items()))
+    for error in query.get("queryErrors") or []:
+        yield "\n" + label("Error Date", error.get("timestamp"))
+        yield label("Error Details", error.get("errorMessage"))
+        yield label("Error Type", error.get("type"))
+
+
+def _connector_description(entity: Entity) -> Iterator[Part]:
+    status = entity.get("status") or {}
+    connector = status.get("connector") or {}
+    yield label("Name", status.get("name"))
+    yield label("Class", entity.get("connectorClass"))
+    yield label("Type", status.get("type"))
+    yield label("State", connector.get("state"))
+    yield label("WorkerId", connector.get("worker_id"))
+    tasks = status.get("tasks") or []
+    if tasks:
+        yield ""
+        yield table(
+            ["Task ID", "State", "Error Trace"],
+            [[t.get("id"), t.get("state"), t.get("trace")] for t in tasks],
+        )
+    topics = entity.get("topics") or []
+    if topics:
+        yield ""
+        yield table(["Related Topics"], [[topic] for topic in topics])
+
+
+def _assert_topic(entity: Entity) -> Iterator[Part]:
+    verb = "exists" if entity.get("exists", True) else "does not exist"
+    yield table(["Message"], [[f"Topic {entity.get('topicName')} {verb}."]])
+
+
+def _assert_schema(entity: Entity) -> Iterator[Part]:
+    verb = "exists" if entity.get("exists", True) else "does not exist"
+    what = " ".join(
+        f"{name} {entity[member]}"
+        for name, member in (("subject", "subject"), ("id", "id"))
+        if entity.get(member)
+    )
+    yield table(["Message"], [[f"Schema with {what} {verb}."]])
+
+
+def _unknown(entity: Entity) -> Iterator[Part]:
+    yield json_text(dict(entity), indent=2)
+
+
+#: @type -> its text
+ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
+    "assert_schema": _assert_schema,
+    "assert_topic": _assert_topic,
+    "connector_description": _connector_description,
+    "connector_info": _connector,
+    "connector_list": _connectors,
+    "connector_plugins_list": _plugins,
+    "currentStatus": _message,
+    "describe_function": _function,
+    "drop_connector": _connector,
+    "function_names": _functions,
+    "kafka_topics": _topics,
+    "kafka_topics_extended": _topics,
+    "properties": _properties,
+    "queries": _queries,
+    "queryDescription": _query_description,
+    "query_descriptions": _query_descriptions,
+    "sourceDescription": _source,
+    "source_descriptions": _source_list,
+    "streams": _sources("streams", "Stream Name"),
+    "tables": _sources("tables", "Table Name"),
+    "terminate_query": _terminated,
+    "type_list": _types,
+    "variables": _variables,
+    "warning_entity": _message,
+}

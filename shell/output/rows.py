@@ -1,0 +1,206 @@
+"""Rows of a running query, drawn as they come (reference §8.3).
+
+The widths are fixed before the rows are all known: by what the columns can hold, by the first rows where
+they come at once, and by the terminal. A longer value takes more lines, or is cut (WRAP OFF).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shell.output.console import Console, Form
+from shell.output.table import fit
+from shell.output.text import TOMBSTONE, clip, fold, json_text, pad, value_text, width
+
+#: room that a type needs for most of its values
+TYPE_WIDTHS = {
+    "BOOLEAN": 5,
+    "INTEGER": 8,
+    "BIGINT": 13,
+    "DOUBLE": 12,
+    "DATE": 10,
+    "TIME": 12,
+    "TIMESTAMP": 23,
+    "STRING": 16,
+    "BYTES": 16,
+}
+NESTED_WIDTH = 30
+NUMBERS = ("INTEGER", "BIGINT", "DOUBLE", "DECIMAL")
+LEAST_WIDTH = 5
+
+_COLUMN = re.compile(r"`((?:[^`]|``)*)`\s+(.*)", re.S)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a result, as its header frame describes it."""
+
+    name: str
+    type: str
+    is_key: bool = False
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its cells stand to the right."""
+        return self.type.startswith(NUMBERS)
+
+
+def columns_of(schema: str) -> list[Column]:
+    """The columns of a header frame's ``schema``.
+
+    >>> [column.type for column in columns_of("`K` STRING KEY, `S` STRUCT<`A` INTEGER, `B` DECIMAL(4, 2)>")]
+    ['STRING', 'STRUCT<`A` INTEGER, `B` DECIMAL(4, 2)>']
+    """
+    columns = []
+    for part in _split(schema):
+        match = _COLUMN.fullmatch(part.strip())
+        name, kind = (match[1].replace("``", "`"), match[2]) if match else (part.strip(), "STRING")
+        is_key = kind.endswith(" KEY")
+        columns.append(Column(name, kind.removesuffix(" KEY"), is_key))
+    return columns
+
+
+def _split(schema: str) -> list[str]:
+    """``schema`` at its outermost commas."""
+    parts, depth, quoted, begin = [], 0, False, 0
+    for index, character in enumerate(schema):
+        if character == "`":
+            quoted = not quoted
+        elif quoted:
+            continue
+        elif character in "<(":
+            depth += 1
+        elif character in ">)":
+            depth -= 1
+        elif character == "," and depth == 0:
+            parts.append(schema[begin:index])
+            begin = index + 1
+    return [*parts, schema[begin:]] if schema.strip() else []
+
+
+class RowPrinter:
+    """Draws a query's header and rows.
+
+    Args:
+        columns: what the header frame says.
+        first: rows that are there already; they help to choose the widths.
+    """
+
+    def __init__(
+        self, console: Console, columns: Sequence[Column], first: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
+        self._console = console
+        self._columns = columns
+        self._widths = self._choose(first)
+        self.count = 0
+
+    def _choose(self, first: Sequence[Mapping[str, Any]]) -> list[int]:
+        console = self._console
+        if console.column_width:
+            return [console.column_width] * len(self._columns)
+        wanted = []
+        for index, column in enumerate(self._columns):
+            seen = [width(line) for row in first for line in self._cell(row, index).split("\n")]
+            # Rows in hand tell more than the type; a push query shows its header before any.
+            by_type = TYPE_WIDTHS.get(column.type, 14 if column.is_number else NESTED_WIDTH)
+            wanted.append(max(width(column.name), LEAST_WIDTH, *(seen or [by_type])))
+        room = console.columns
+        if room is None:
+            return wanted
+        room -= 3 * len(wanted) + 1
+        if sum(wanted) > room:
+            return fit(wanted, room, [LEAST_WIDTH] * len(wanted))
+        if not first:
+            return self._widen(wanted, room - sum(wanted))
+        return wanted
+
+    def _widen(self, widths: list[int], spare: int) -> list[int]:
+        """Give columns of no fixed length what is left of the line, up to as much again."""
+        flexible = [i for i, c in enumerate(self._columns) if c.type not in TYPE_WIDTHS or c.type == "STRING"]
+        for i in flexible:
+            extra = min(spare // len(flexible), widths[i])
+            widths[i] += extra
+        return widths
+
+    def header(self) -> None:
+        """The box with the columns' names."""
+        console, lines = self._console, self._console.lines
+        console.line(console.dim(self._rule(lines.top)))
+        names = [column.name for column in self._columns]
+        console.write(self._line(names, style=console.bold))
+        console.line(console.dim(self._rule(lines.cross)))
+
+    def rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """One line (or more) for each row frame."""
+        self.count += len(rows)
+        indices = range(len(self._columns))
+        self._console.write("".join(self._line([self._cell(row, i) for i in indices]) for row in rows))
+
+    def footer(self) -> None:
+        """The lower edge; only where the box is drawn with lines."""
+        if self._console.tty:
+            self._console.line(self._console.dim(self._rule(self._console.lines.bottom)))
+
+    def _cell(self, row: Mapping[str, Any], index: int) -> str:
+        values = row.get("columns") or []
+        value = values[index] if index < len(values) else None
+        # A deleted row has only its key left.
+        if row.get("tombstone") and value is None:
+            return TOMBSTONE
+        return value_text(value)
+
+    def _line(self, cells: Sequence[str], style: Any = None) -> str:
+        console = self._console
+        bar = console.dim(console.lines.vertical)
+        if console.columns is None and not console.column_width:
+            folded = [cell.split("\n") for cell in cells]
+        elif console.wrap:
+            folded = [fold(cell, columns) for cell, columns in zip(cells, self._widths, strict=True)]
+        else:
+            one = (cell.replace("\n", " ") for cell in cells)
+            folded = [[clip(cell, columns)] for cell, columns in zip(one, self._widths, strict=True)]
+        text = []
+        for number in range(max(map(len, folded), default=0)):
+            parts = []
+            for column, lines, columns in zip(self._columns, folded, self._widths, strict=True):
+                part = pad(lines[number] if number < len(lines) else "", columns, column.is_number)
+                parts.append(style(part) if style else part)
+            text.append(f"{bar} {f' {bar} '.join(parts)} {bar}\n")
+        return "".join(text)
+
+    def _rule(self, corners: str) -> str:
+        line = self._console.lines.horizontal
+        return corners[0] + corners[1].join(line * (columns + 2) for columns in self._widths) + corners[2]
+
+
+class JsonPrinter:
+    """The frames themselves."""
+
+    def __init__(self, console: Console, header: Mapping[str, Any]) -> None:
+        self._console = console
+        self._header = header
+        self.count = 0
+
+    def header(self) -> None:
+        """The header frame."""
+        self._console.line(json_text({"header": self._header}, indent=2))
+
+    def rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """One frame for each row."""
+        self.count += len(rows)
+        self._console.write("".join(json_text({"row": row}, indent=2) + "\n" for row in rows))
+
+    def footer(self) -> None:
+        """Nothing."""
+
+
+def printer(
+    console: Console, header: Mapping[str, Any], first: Sequence[Mapping[str, Any]] = ()
+) -> RowPrinter | JsonPrinter:
+    """What draws a query with this header frame in the console's current form."""
+    if console.form is Form.JSON:
+        return JsonPrinter(console, header)
+    return RowPrinter(console, columns_of(str(header.get("schema", ""))), first)

@@ -1,0 +1,78 @@
+"""Tables whose rows are all known: SHOW, DESCRIBE and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shell.output.console import Console
+from shell.output.text import fold, pad, width
+
+#: no column is folded to less than this
+MIN_WIDTH = 8
+
+
+@dataclass(frozen=True)
+class Table:
+    """Headers, rows of texts, and the columns whose cells stand to the right."""
+
+    headers: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
+    right: frozenset[int] = frozenset()
+
+
+def draw(table: Table, console: Console) -> str:
+    """The table as text: `` A | B `` under a header, between two lines of dashes."""
+    widths = [
+        max(width(header), *(width(line) for row in table.rows for line in row[index].split("\n")), 0)
+        if table.rows
+        else width(header)
+        for index, header in enumerate(table.headers)
+    ]
+    room = console.columns
+    if room is not None:
+        widths = fit(
+            widths, room - 1 - 3 * (len(widths) - 1) - 1, [width(header) for header in table.headers]
+        )
+    bar = console.dim(console.lines.vertical)
+    rule = console.dim(console.lines.horizontal * (sum(widths) + 3 * (len(widths) - 1) + 2))
+
+    def lines(cells: Sequence[str], header: bool = False) -> list[str]:
+        folded = [fold(cell, columns) for cell, columns in zip(cells, widths, strict=True)]
+        drawn = []
+        for index in range(max(len(cell) for cell in folded)):
+            parts = [
+                pad(cell[index] if index < len(cell) else "", columns, column in table.right)
+                for column, (cell, columns) in enumerate(zip(folded, widths, strict=True))
+            ]
+            shown = [console.bold(part) for part in parts] if header else parts
+            drawn.append(f" {f' {bar} '.join(shown)}".rstrip())
+        return drawn
+
+    text = [*lines(table.headers, header=True), rule]
+    for row in table.rows:
+        text += lines(row)
+    return "\n".join([*text, rule])
+
+
+def fit(widths: Sequence[int], room: int, headers: Sequence[int]) -> list[int]:
+    """``widths`` made smaller until they fit into ``room``: the widest columns give first.
+
+    No column becomes narrower than MIN_WIDTH (or its header, where that is shorter).
+
+    >>> fit([5, 100], 40, [4, 6])
+    [5, 35]
+    """
+    least = [min(MIN_WIDTH, columns, max(header, 1)) for columns, header in zip(widths, headers, strict=True)]
+
+    def capped(cap: int) -> list[int]:
+        return [max(low, min(columns, cap)) for low, columns in zip(least, widths, strict=True)]
+
+    if sum(widths) <= room:
+        return list(widths)
+    # The largest cap that fits, by bisection: capped() grows with it.
+    low, high = 0, max(widths, default=0)
+    while low + 1 < high:
+        middle = (low + high) // 2
+        low, high = (middle, high) if sum(capped(middle)) <= room else (low, middle)
+    return capped(low)

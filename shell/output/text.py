@@ -1,0 +1,100 @@
+"""Text in cells: how wide it is on the screen, and how values become text."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from decimal import Decimal
+from typing import Any
+
+from prompt_toolkit.utils import get_cwidth
+
+NULL = "null"
+TOMBSTONE = "<TOMBSTONE>"
+
+#: control characters would move the cursor; line feeds are dealt with by the tables
+_CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), 0x7F) if code != 0x0A} | {
+    0x09: "\\t",
+    0x0D: "\\r",
+}
+_MARK = f"decimal-{secrets.token_hex(8)}:"
+
+
+def width(text: str) -> int:
+    """How many columns of the terminal ``text`` takes."""
+    return len(text) if text.isascii() else get_cwidth(text)
+
+
+def value_text(value: Any) -> str:
+    """A result value as a cell shows it.
+
+    >>> value_text({"A": [1, None]})
+    '{"A": [1, null]}'
+    """
+    if isinstance(value, str):
+        return value if value.isprintable() else value.translate(_CONTROL)
+    if value is None:
+        return NULL
+    if isinstance(value, (dict, list)):
+        return json_text(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """``value`` as JSON, decimals with all their digits."""
+    text = json.dumps(
+        value, ensure_ascii=False, indent=indent, default=lambda v: f"{_MARK}{_plain(v)}{_MARK}"
+    )
+    return text.replace(f'"{_MARK}', "").replace(f'{_MARK}"', "") if _MARK in text else text
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return str(value)
+    raise TypeError(f"no JSON form for {type(value).__name__}")
+
+
+def clip(text: str, columns: int, ellipsis: str = "...") -> str:
+    """``text`` cut to ``columns``, its end replaced by dots where it was longer."""
+    if width(text) <= columns:
+        return text
+    if columns <= len(ellipsis):
+        return ellipsis[:columns]
+    return fold(text, columns - len(ellipsis))[0] + ellipsis
+
+
+def fold(text: str, columns: int) -> list[str]:
+    """``text`` in lines of at most ``columns``, broken at spaces where there are some near the end."""
+    lines = []
+    for line in text.split("\n"):
+        while width(line) > columns:
+            cut = _prefix(line, columns)
+            space = line.rfind(" ", cut // 2, cut + 1)
+            if space > 0:
+                lines.append(line[:space])
+                line = line[space + 1 :]
+            else:
+                lines.append(line[:cut])
+                line = line[cut:]
+        lines.append(line)
+    return lines
+
+
+def _prefix(text: str, columns: int) -> int:
+    """How many characters of ``text`` fit into ``columns`` (at least one, lest nothing moves on)."""
+    if text.isascii():
+        return max(1, columns)
+    used = 0
+    for index, character in enumerate(text):
+        used += get_cwidth(character)
+        if used > columns:
+            return max(1, index)
+    return len(text)
+
+
+def pad(text: str, columns: int, right: bool = False) -> str:
+    """``text`` filled up with spaces to ``columns``."""
+    fill = " " * (columns - width(text))
+    return fill + text if right else text + fill

@@ -1,0 +1,264 @@
+"""The prompt: reading statements and commands, and handing them on.
+
+Reading line by line from a pipe is here too, since both follow the same rules of when an input is whole.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition, has_completions
+from prompt_toolkit.formatted_text import HTML
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.input import Input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.lexers import PygmentsLexer
+from prompt_toolkit.output import Output
+from prompt_toolkit.patch_stdout import patch_stdout
+from prompt_toolkit.styles import Style
+
+from shell import commands, statements
+from shell.client import ClientError
+from shell.commands.command import CommandProblem, Context, Leave
+from shell.completion import SKELETONS, complete
+from shell.lexer import KsqlLexer
+from shell.metadata import MetadataCache
+from shell.session import Failure
+
+PROMPT = "ksql> "
+CONTINUATION = "> "
+
+_STYLE = Style.from_dict(
+    {
+        "prompt": "bold ansicyan",
+        "pygments.keyword": "bold ansiblue",
+        "pygments.keyword.type": "ansimagenta",
+        "pygments.literal.string": "ansigreen",
+        "pygments.literal.number": "ansiyellow",
+        "pygments.comment": "ansibrightblack italic",
+        "pygments.name.function": "ansicyan",
+        "pygments.name.variable": "ansimagenta",
+        "auto-suggestion": "ansibrightblack",
+        "bottom-toolbar": "noreverse ansibrightblack",
+        "completion-menu.completion": "bg:ansibrightblack fg:ansiwhite",
+        "completion-menu.completion.current": "bg:ansicyan fg:ansiblack",
+        "completion-menu.meta.completion": "bg:ansibrightblack fg:ansiwhite",
+        "completion-menu.meta.completion.current": "bg:ansicyan fg:ansiblack",
+    }
+)
+
+
+def history_file() -> Path:
+    """Where typed input is kept: $KSQL_HISTORY, or ~/.ksql-history."""
+    return Path(os.environ.get("KSQL_HISTORY") or Path.home() / ".ksql-history")
+
+
+def run_input(text: str, context: Context) -> None:
+    """Run one whole input: a command or statements; what goes wrong is printed.
+
+    Raises:
+        Leave: the shell is to end.
+    """
+    session = context.session
+    session.console.spool_input(text)
+    try:
+        found = commands.find(text)
+        if found is not None:
+            command, arguments = found
+            command.run(context, arguments)
+        else:
+            session.run(text)
+    except Failure as failure:
+        session.console.error(str(failure.error))
+    except (ClientError, CommandProblem) as error:
+        session.console.error(str(error))
+    except KeyboardInterrupt:
+        session.console.clear_status()
+        session.console.line("^C  The server may still carry out what was sent to it.")
+
+
+def is_whole(text: str) -> bool:
+    """Whether an input can be run: nothing, a command on one line, or statements with their ``;``."""
+    return commands.find(text) is not None or statements.is_complete(text)
+
+
+def run_lines(lines: Iterable[str], context: Context) -> None:
+    """Read inputs from a pipe, running each as soon as it is whole; the last one may lack its ``;``."""
+    typed: list[str] = []
+    context.history = lambda: typed
+    try:
+        for text in inputs(lines):
+            typed.append(text.strip())
+            run_input(text, context)
+    except Leave:
+        pass
+
+
+def inputs(lines: Iterable[str]) -> Iterator[str]:
+    """``lines`` put together to whole inputs."""
+    gathered = ""
+    for line in lines:
+        gathered += line
+        if is_whole(gathered):
+            if statements.body(gathered):
+                yield gathered
+            gathered = ""
+    if statements.body(gathered):
+        yield gathered
+
+
+class Repl:
+    """The interactive prompt.
+
+    Args:
+        context: the session, and what commands use.
+        metadata: what completion knows.
+        toolbar: text below the prompt, or None for none; asked four times a second.
+        history: where typed lines are kept.
+        input, output: the terminal unless a test says otherwise.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        metadata: MetadataCache,
+        *,
+        toolbar: Callable[[], str | None] | None = None,
+        history: History | None = None,
+        input: Input | None = None,
+        output: Output | None = None,
+    ) -> None:
+        self._context = context
+        self._metadata = metadata
+        self._toolbar = toolbar
+        self._history = history or InMemoryHistory()
+        context.history = lambda: list(self._history.get_strings())
+        context.on_server_change = lambda: metadata.moved(context.session.client)
+        self._prompt: PromptSession[str] = PromptSession(
+            [("class:prompt", PROMPT)],
+            multiline=True,
+            prompt_continuation=lambda width, line, wrapped: CONTINUATION.rjust(width),
+            history=self._history,
+            auto_suggest=AutoSuggestFromHistory(),
+            completer=_Completer(metadata),
+            complete_while_typing=False,
+            complete_in_thread=False,
+            lexer=PygmentsLexer(KsqlLexer),
+            key_bindings=_bindings(),
+            bottom_toolbar=self._bottom if toolbar else None,
+            refresh_interval=0.25,
+            style=_STYLE,
+            enable_open_in_editor=True,
+            input=input,
+            output=output,
+        )
+
+    def run(self) -> None:
+        """Read and run until the user leaves."""
+        console = self._context.session.console
+        while True:
+            try:
+                # Lines that other threads print go above the prompt.
+                with patch_stdout(raw=True):
+                    text = self._prompt.prompt()
+            except KeyboardInterrupt:
+                console.line("^C")
+                continue
+            except EOFError:
+                break
+            if not statements.body(text):
+                continue
+            try:
+                run_input(text, self._context)
+            except Leave:
+                break
+            self._metadata.refresh()
+        console.line("Exiting ksql-spark.")
+
+    def _bottom(self) -> Any:
+        text = self._toolbar() if self._toolbar else None
+        return HTML("<i>{}</i>").format(text) if text else None
+
+
+class _Completer(Completer):
+    """completion.complete for prompt_toolkit."""
+
+    def __init__(self, metadata: MetadataCache) -> None:
+        self._metadata = metadata
+        self._commands = [command.name for command in commands.COMMANDS]
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """What Tab offers here."""
+        text = document.text_before_cursor
+        skeleton = SKELETONS.get(text.strip().lower())
+        if skeleton:
+            yield Completion(skeleton, start_position=-len(text), display_meta="skeleton")
+        for candidate in complete(text, self._metadata.current, self._commands):
+            yield Completion(candidate.text, start_position=-candidate.length, display_meta=candidate.kind)
+
+
+def _bindings() -> KeyBindings:
+    bindings = KeyBindings()
+
+    @Condition
+    def on_abbreviation() -> bool:
+        from prompt_toolkit.application import get_app
+
+        document = get_app().current_buffer.document
+        return document.is_cursor_at_the_end and document.text.lower() in SKELETONS
+
+    @bindings.add("enter", filter=~has_completions)
+    def _(event: KeyPressEvent) -> None:
+        _enter(event.current_buffer)
+
+    @bindings.add("enter", filter=has_completions)
+    def _(event: KeyPressEvent) -> None:
+        # Enter takes the completion that is chosen; without one it ends the line as always.
+        buffer = event.current_buffer
+        state = buffer.complete_state
+        if state is not None and state.current_completion is not None:
+            buffer.complete_state = None
+        else:
+            _enter(buffer)
+
+    @bindings.add(" ", filter=on_abbreviation)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        skeleton = SKELETONS[buffer.text.lower()]
+        buffer.document = Document(skeleton, len(skeleton))
+
+    return bindings
+
+
+def _enter(buffer: Buffer) -> None:
+    """Run a whole input, or begin another line."""
+    if is_whole(buffer.text):
+        buffer.validate_and_handle()
+    else:
+        buffer.insert_text("\n")
+
+
+def open_history() -> History:
+    """The history file, or a history of this run alone where it cannot be written."""
+    file = history_file()
+    try:
+        file.touch(mode=0o600)
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(str(file))
+
+
+def read_pipe(stream: TextIO) -> Iterator[str]:
+    """The lines of standard input as they come."""
+    yield from iter(stream.readline, "")
+
+
+__all__ = ["Repl", "inputs", "is_whole", "open_history", "read_pipe", "run_input", "run_lines"]

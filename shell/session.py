@@ -1,0 +1,402 @@
+"""One conversation with a server: settings kept in the client, and the handling of statements (§8.2).
+
+Prompt, files and command line all end here; what comes back is printed on the console.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grammar
+from shell import statements
+from shell.client import Client, ClientError, FrameStream, ServerError, Settings
+from shell.output import entities, rows
+from shell.output.console import Console, Form
+from shell.output.table import Table, draw
+from shell.statements import Kind, StatementProblem
+
+TICK_S = 0.1
+#: a pull query's table waits this long for rows to choose its widths by
+FIRST_ROWS_S = 0.25
+_PLACE = re.compile(r"\bline (\d+):(\d+)")
+
+
+@dataclass(frozen=True)
+class Failure(Exception):
+    """A statement that failed: its error, and where the statement begins in the text."""
+
+    error: ClientError
+    line: int
+    column: int
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Line and column in the whole text, as exact as the message allows."""
+        match = _PLACE.search(str(self.error))
+        if match is None:
+            return self.line, self.column
+        return _absolute(int(match[1]), int(match[2]), self.line, self.column)
+
+    @property
+    def message(self) -> str:
+        """The error's text, with places counted in the whole text as well."""
+
+        def shifted(match: re.Match[str]) -> str:
+            line, column = _absolute(int(match[1]), int(match[2]), self.line, self.column)
+            return f"line {line}:{column}"
+
+        return _PLACE.sub(shifted, str(self.error))
+
+
+def _absolute(line: int, column: int, first_line: int, first_column: int) -> tuple[int, int]:
+    return first_line + line - 1, column + (first_column - 1 if line == 1 else 0)
+
+
+class Session:
+    """Runs statements.
+
+    Args:
+        client: the server to talk to.
+        console: where answers go.
+        variables: what --define set.
+        properties: overrides to begin with.
+        row_limit: end queries after so many rows, or None.
+        timeout_ms: end queries after so long, or None.
+        before_request: called once before each request; waits for a server that is still starting.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        console: Console,
+        *,
+        variables: Mapping[str, str] | None = None,
+        properties: Mapping[str, str] | None = None,
+        row_limit: int | None = None,
+        timeout_ms: int | None = None,
+        before_request: Callable[[], None] | None = None,
+    ) -> None:
+        self.client = client
+        self.console = console
+        self.variables = dict(variables or {})
+        self.properties: dict[str, str] = dict(properties or {})
+        self.row_limit = row_limit
+        self.timeout_ms = timeout_ms
+        self.before_request = before_request
+        #: do not wait on the server for commands sent before (request-pipelining ON)
+        self.pipelining = False
+        self.sequence_number: int | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """What goes with the next request."""
+        return Settings(self.properties, self.variables, None if self.pipelining else self.sequence_number)
+
+    def run(self, text: str) -> None:
+        """Run every statement of ``text`` in order; plain ones in a row make one request.
+
+        Raises:
+            Failure: the first thing that went wrong; nothing after it was run.
+        """
+        parts = grammar.split(text)
+        for part in parts:
+            _precheck(part)
+        waiting: list[grammar.StatementText] = []
+        for part in parts:
+            if statements.kind_of(part.text) is Kind.PLAIN:
+                waiting.append(part)
+            else:
+                self._send(waiting)
+                waiting = []
+                self._one(part)
+        self._send(waiting)
+
+    def run_each(self, text: str) -> None:
+        """As run, but each statement is a request of its own, so that a Failure's place is exact."""
+        parts = grammar.split(text)
+        for part in parts:
+            _precheck(part)
+        for part in parts:
+            self._one(part)
+
+    def send(self, text: str) -> None:
+        """Run ``text`` as one /ksql request and print the answer. Raises ClientError."""
+        self._ready()
+        with self._waiting():
+            answer = self.client.run(text, self.settings)
+        self._remember(answer)
+        entities.show(answer, self.console)
+
+    def _send(self, parts: Sequence[grammar.StatementText]) -> None:
+        if not parts:
+            return
+        first = parts[0]
+        try:
+            self.send("\n".join(_terminated(part.text) for part in parts))
+        except ServerError as error:
+            # The server knows which of them it was.
+            self._remember(error.entities)
+            entities.show(error.entities, self.console)
+            guilty = [part for part in parts if error.statement and error.statement in part.text]
+            part = guilty[0] if guilty else first
+            raise Failure(error, part.line, part.column) from None
+        except ClientError as error:
+            raise Failure(error, first.line, first.column) from None
+
+    def _one(self, part: grammar.StatementText) -> None:
+        try:
+            match statements.kind_of(part.text):
+                case Kind.PLAIN:
+                    self._send([part])
+                case Kind.QUERY:
+                    self.query(_terminated(part.text))
+                case Kind.PRINT:
+                    self.print_topic(_terminated(part.text))
+                case Kind.SET:
+                    self.set(*statements.set_parts(part.text))
+                case Kind.UNSET:
+                    self.unset(statements.unset_name(part.text))
+                case Kind.DEFINE:
+                    self.define(*statements.define_parts(part.text))
+                case Kind.UNDEFINE:
+                    self.undefine(statements.undefine_name(part.text))
+                case Kind.SHOW_VARIABLES:
+                    self.show_variables()
+                case Kind.RUN_SCRIPT:
+                    self.run_script(statements.script_path(part.text))
+        except StatementProblem as problem:
+            raise Failure(ClientError(str(problem)), part.line, part.column) from None
+        except ClientError as error:
+            raise Failure(error, part.line, part.column) from None
+
+    def query(self, text: str) -> None:
+        """Run a SELECT and print its rows as they come; Ctrl-C ends it. Raises ClientError."""
+        self._ready()
+        with self._waiting():
+            stream = self.client.query(text, self.settings)
+        self._show_stream(
+            stream, _QueryView(self.console, is_push="EMIT" in text.upper()), "Query terminated"
+        )
+
+    def print_topic(self, text: str) -> None:
+        """Run a PRINT; Ctrl-C ends it. Raises ClientError."""
+        self._ready()
+        with self._waiting():
+            stream = self.client.print_topic(text, self.settings)
+        self._show_stream(stream, _LinesView(self.console), "Topic printing ceased")
+
+    def _show_stream(self, stream: FrameStream, view: _View, farewell: str) -> None:
+        began = time.monotonic()
+        deadline = began + self.timeout_ms / 1000 if self.timeout_ms is not None else None
+        try:
+            while (frames := stream.read(TICK_S)) is not None:
+                if self.row_limit is not None:
+                    frames = _limited(frames, self.row_limit - view.count)
+                view.show(frames)
+                if self.row_limit is not None and view.count >= self.row_limit:
+                    break
+                if deadline is not None and time.monotonic() >= deadline:
+                    break
+                if not frames and view.is_quiet:
+                    self.console.status("Press CTRL-C to interrupt")
+        except KeyboardInterrupt:
+            self.console.clear_status()
+        finally:
+            self.console.clear_status()
+            stream.close()
+            view.end()
+        if view.error is not None:
+            raise view.error
+        if self.console.form is Form.TABULAR:
+            if view.final_message:
+                self.console.line(view.final_message)
+            self.console.line(farewell)
+
+    def set(self, name: str, value: str) -> None:
+        """SET: keep an override for the requests to come, if the server takes such a property."""
+        name, value = (statements.substitute(part, self.variables) for part in (name, value))
+        self._ready()
+        self.client.is_valid_property(name)
+        before = f" from '{self.properties[name]}'" if name in self.properties else ""
+        self.properties[name] = value
+        self.console.line(f"Successfully changed local property '{name}'{before} to '{value}'.")
+
+    def unset(self, name: str) -> None:
+        """UNSET: forget an override."""
+        if name not in self.properties:
+            raise StatementProblem(
+                f"Cannot unset local property '{name}', which was never set in this session."
+            )
+        self.console.line(
+            f"Successfully unset local property '{name}' (value was '{self.properties.pop(name)}')."
+        )
+
+    def define(self, name: str, value: str) -> None:
+        """DEFINE: keep a variable; names are case-insensitive here."""
+        self.undefine(name, quiet=True)
+        self.variables[name] = statements.substitute(value, self.variables)
+
+    def undefine(self, name: str, quiet: bool = False) -> None:
+        """UNDEFINE: forget a variable."""
+        known = next((known for known in self.variables if known.upper() == name.upper()), None)
+        if known is not None:
+            del self.variables[known]
+        elif not quiet:
+            self.console.line(f"Cannot undefine variable '{name}' which was never defined")
+
+    def show_variables(self) -> None:
+        """SHOW VARIABLES."""
+        listed = [{"name": name, "value": value} for name, value in sorted(self.variables.items())]
+        entities.show([{"@type": "variables", "variables": listed}], self.console)
+
+    def show_table(self, headers: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+        """Print a table that the client made itself."""
+        self.console.line(draw(Table(tuple(headers), cells), self.console))
+
+    def run_script(self, path: str) -> None:
+        """Send a file's text as one request, so with no SELECT or PRINT in it. Raises ClientError."""
+        self.send(read_script(path))
+
+    def _ready(self) -> None:
+        if self.before_request is not None:
+            self.before_request()
+
+    @contextlib.contextmanager
+    def _waiting(self) -> Iterator[None]:
+        self.console.clear_status()
+        yield
+
+    def _remember(self, answer: Sequence[Mapping[str, Any]]) -> None:
+        numbers = [entity.get("commandSequenceNumber") for entity in answer]
+        seen = [
+            number for number in (*numbers, self.sequence_number) if isinstance(number, int) and number >= 0
+        ]
+        self.sequence_number = max(seen, default=None)
+
+
+class _View:
+    """What is done with the frames of a stream."""
+
+    #: nothing has been printed for a while that a passing line would stand in the way of
+    is_quiet = True
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.count = 0
+        self.error: ServerError | None = None
+        self.final_message: str | None = None
+
+    def show(self, frames: Sequence[Mapping[str, Any]]) -> None:
+        """Print what arrived; called with [] when nothing did."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Print what is still missing."""
+
+
+class _LinesView(_View):
+    """PRINT."""
+
+    def show(self, frames: Sequence[Mapping[str, Any]]) -> None:
+        """Print the lines."""
+        self.count += len(frames)
+        if frames:
+            self.console.write("".join(f"{frame.get('line', frame)}\n" for frame in frames))
+
+
+class _QueryView(_View):
+    """SELECT: header, rows, end."""
+
+    def __init__(self, console: Console, is_push: bool) -> None:
+        super().__init__(console)
+        self._is_push = is_push
+        self._header: Mapping[str, Any] | None = None
+        self._printer: rows.RowPrinter | rows.JsonPrinter | None = None
+        self._first: list[Mapping[str, Any]] = []
+        self._began = 0.0
+
+    def show(self, frames: Sequence[Mapping[str, Any]]) -> None:
+        """Print the rows; those of a pull query wait a moment, for the table's widths."""
+        arrived = []
+        for frame in frames:
+            if "row" in frame:
+                arrived.append(frame["row"])
+            elif "header" in frame:
+                self._header = frame["header"]
+                self._began = time.monotonic()
+            elif "errorMessage" in frame:
+                self.error = ServerError(frame["errorMessage"])
+            elif "finalMessage" in frame:
+                self.final_message = str(frame["finalMessage"])
+        self.count += len(arrived)
+        if self._printer is not None:
+            if arrived:
+                self._printer.rows(arrived)
+            return
+        self._first += arrived
+        if self._header is not None and (self._is_push or time.monotonic() - self._began > FIRST_ROWS_S):
+            self._begin()
+
+    def end(self) -> None:
+        """Print what waited, and the table's lower edge."""
+        if self._printer is None and self._header is not None and (self._first or self.error is None):
+            self._begin()
+        if self._printer is not None:
+            self._printer.footer()
+
+    def _begin(self) -> None:
+        assert self._header is not None
+        self._printer = rows.printer(self.console, self._header, self._first)
+        self._printer.header()
+        if self._first:
+            self._printer.rows(self._first)
+        self._first = []
+
+
+def _limited(frames: list[dict[str, Any]], rows_left: int) -> list[dict[str, Any]]:
+    """``frames`` up to the row that reaches the limit."""
+    kept = []
+    for frame in frames:
+        if "row" in frame or "line" in frame:
+            if rows_left <= 0:
+                break
+            rows_left -= 1
+        kept.append(frame)
+    return kept
+
+
+def _precheck(part: grammar.StatementText) -> None:
+    """DEFINE and UNDEFINE are checked before anything of the input runs (reference §8.2)."""
+    try:
+        match statements.kind_of(part.text):
+            case Kind.DEFINE:
+                statements.define_parts(part.text)
+            case Kind.UNDEFINE:
+                statements.undefine_name(part.text)
+    except StatementProblem as problem:
+        raise Failure(ClientError(str(problem)), part.line, part.column) from None
+
+
+def _terminated(text: str) -> str:
+    """``text`` with its final ``;``."""
+    stripped = text.rstrip()
+    if stripped.endswith(";"):
+        return stripped
+    # A comment at the end would swallow the semicolon.
+    return f"{stripped}\n;" if "--" in stripped.rsplit("\n", 1)[-1] else f"{stripped};"
+
+
+def read_script(path: str) -> str:
+    """The text of a file of statements. Raises ClientError where there is none."""
+    try:
+        return Path(path).expanduser().read_text(encoding="utf-8")
+    except OSError as error:
+        raise ClientError(f"Cannot read {path}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise ClientError(f"Cannot read {path}: it is not UTF-8 text.") from None

@@ -1,0 +1,130 @@
+"""What the client has to know of a statement: where it ends, and who handles it (reference §8.2).
+
+Everything else about the language is the server's business.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import Enum
+
+import grammar
+
+#: white space and comments before a statement's first word
+_BLANK = re.compile(r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z))*", re.S)
+_QUOTED = r"'((?:[^']|'')*)'"
+_SET = re.compile(rf"SET\s+{_QUOTED}\s*=\s*{_QUOTED}\s*;?\s*", re.I | re.S)
+_UNSET = re.compile(rf"UNSET\s+{_QUOTED}\s*;?\s*", re.I | re.S)
+_DEFINE = re.compile(rf"DEFINE\s+([A-Za-z_][A-Za-z0-9_@]*)\s*=\s*{_QUOTED}\s*;?\s*", re.I | re.S)
+_UNDEFINE = re.compile(r"UNDEFINE\s+([A-Za-z_][A-Za-z0-9_@]*)\s*;?\s*", re.I | re.S)
+_RUN_SCRIPT = re.compile(rf"RUN\s+SCRIPT\s+{_QUOTED}\s*;?\s*", re.I | re.S)
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+
+
+class Kind(Enum):
+    """Who handles a statement, and how."""
+
+    PLAIN = "plain"
+    QUERY = "query"
+    PRINT = "print"
+    SET = "set"
+    UNSET = "unset"
+    DEFINE = "define"
+    UNDEFINE = "undefine"
+    SHOW_VARIABLES = "show variables"
+    RUN_SCRIPT = "run script"
+
+
+_KINDS = (
+    (re.compile(r"(?:SHOW|LIST)\s+VARIABLES\b", re.I), Kind.SHOW_VARIABLES),
+    (re.compile(r"(?:SELECT|WITH)\b", re.I), Kind.QUERY),
+    (re.compile(r"PRINT\b", re.I), Kind.PRINT),
+    (re.compile(r"SET\b", re.I), Kind.SET),
+    (re.compile(r"UNSET\b", re.I), Kind.UNSET),
+    (re.compile(r"DEFINE\b", re.I), Kind.DEFINE),
+    (re.compile(r"UNDEFINE\b", re.I), Kind.UNDEFINE),
+    (re.compile(r"RUN\s+SCRIPT\b", re.I), Kind.RUN_SCRIPT),
+)
+
+
+class StatementProblem(Exception):
+    """A statement that the client handles itself, and cannot."""
+
+
+def body(text: str) -> str:
+    """``text`` from its first word on."""
+    match = _BLANK.match(text)
+    return text[match.end() :].rstrip() if match else text.rstrip()
+
+
+def kind_of(text: str) -> Kind:
+    """Who handles the statement.
+
+    >>> kind_of("-- all of it\\nselect * from s;")
+    <Kind.QUERY: 'query'>
+    """
+    words = body(text)
+    return next((kind for pattern, kind in _KINDS if pattern.match(words)), Kind.PLAIN)
+
+
+def is_complete(text: str) -> bool:
+    """Whether ``text`` can be run: every statement in it has its ``;`` (or there is none at all)."""
+    if not body(text):
+        return True
+    return all(statement.complete for statement in grammar.split(text))
+
+
+def set_parts(text: str) -> tuple[str, str]:
+    """Name and value of a SET.
+
+    Raises:
+        StatementProblem: it is written in another way.
+    """
+    match = _SET.fullmatch(body(text))
+    if match is None:
+        raise StatementProblem("SET is written: SET 'property' = 'value';")
+    return unquote(match[1]), unquote(match[2])
+
+
+def unset_name(text: str) -> str:
+    """Name in an UNSET; raises StatementProblem."""
+    match = _UNSET.fullmatch(body(text))
+    if match is None:
+        raise StatementProblem("UNSET is written: UNSET 'property';")
+    return unquote(match[1])
+
+
+def define_parts(text: str) -> tuple[str, str]:
+    """Name and value of a DEFINE; raises StatementProblem."""
+    match = _DEFINE.fullmatch(body(text))
+    if match is None:
+        raise StatementProblem("DEFINE is written: DEFINE name = 'value'; (the value always between quotes)")
+    return match[1], unquote(match[2])
+
+
+def undefine_name(text: str) -> str:
+    """Name in an UNDEFINE; raises StatementProblem."""
+    match = _UNDEFINE.fullmatch(body(text))
+    if match is None:
+        raise StatementProblem("UNDEFINE is written: UNDEFINE name;")
+    return match[1]
+
+
+def script_path(text: str) -> str:
+    """File of a RUN SCRIPT; raises StatementProblem."""
+    match = _RUN_SCRIPT.fullmatch(body(text))
+    if match is None:
+        raise StatementProblem("RUN SCRIPT is written: RUN SCRIPT 'file.sql';")
+    return unquote(match[1])
+
+
+def unquote(text: str) -> str:
+    """The inside of a string literal, with doubled quotes made single."""
+    return text.replace("''", "'")
+
+
+def substitute(text: str, variables: Mapping[str, str]) -> str:
+    """``text`` with each ``${name}`` that is defined replaced; names are case-insensitive (§1.3)."""
+    folded = {name.upper(): value for name, value in variables.items()}
+    return _VARIABLE.sub(lambda match: folded.get(match[1].strip().upper(), match[0]), text)

@@ -1,0 +1,92 @@
+"""The interactive shell from greeting to good-bye, while an engine may still be starting behind it."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from shell.client import ClientError
+from shell.commands.command import Context
+from shell.commands.version import version
+from shell.metadata import MetadataCache
+from shell.options import Connection
+from shell.output.console import SPINNER
+from shell.repl import Repl, open_history
+
+
+class Interactive:
+    """One run of the interactive shell."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._session = connection.session
+        self._metadata = MetadataCache(connection.session.client)
+
+    def run(self) -> int:
+        """Greet, read and run until the user leaves; the exit code."""
+        console = self._session.console
+        console.line()
+        console.line(
+            f"  {console.bold('ksql-spark')} {version()} · streams and tables in SQL, on Spark and Kafka"
+        )
+        if self._connection.server is None:
+            try:
+                self._connection.wait_until_ready()
+                self._greet(self._session.client.info())
+            except ClientError as error:
+                # As with any statement: the user may start the server, or go to another with `server URL`.
+                console.error(f"  {error}")
+        else:
+            console.line(console.dim(f"  starting an engine, data in {self._connection.server.data_dir}"))
+        console.line("  Type help for help, Ctrl-D to leave.")
+        console.line()
+        follower = None
+        if self._connection.server is not None:
+            follower = threading.Thread(target=self._follow, daemon=True)
+            follower.start()
+        else:
+            self._metadata.refresh()
+        try:
+            Repl(
+                Context(self._session),
+                self._metadata,
+                toolbar=self._toolbar if self._connection.server is not None else None,
+                history=open_history(),
+            ).run()
+        finally:
+            self._metadata.close()
+        return 0
+
+    def _greet(self, info: dict[str, Any]) -> None:
+        console = self._session.console
+        theirs = info.get("version", "unknown")
+        console.line(
+            f"  CLI v{version()}, Server v{theirs} located at {console.cyan(self._session.client.url)}"
+        )
+        console.line(f"  Server Status: {info.get('serverStatus', 'unknown')}")
+        if theirs != version():
+            console.line(
+                "  WARNING: CLI and server versions differ; some things may not work as they should."
+            )
+
+    def _toolbar(self) -> str | None:
+        """What the engine is doing, until it is ready."""
+        server = self._connection.server
+        if server is None or server.url is not None or server.failed:
+            return None
+        wheel = SPINNER[int(server.elapsed_s * 4) % len(SPINNER)]
+        return f"{wheel} {server.progress} ({server.elapsed_s:.0f} s) · you can type already"
+
+    def _follow(self) -> None:
+        """Say above the prompt when the engine is ready, or why it never will be (in a thread)."""
+        server = self._connection.server
+        assert server is not None
+        console = self._session.console
+        try:
+            url = server.wait_ready(lambda _: None)
+        except ClientError as error:
+            # print, since sys.stdout is what puts text above an active prompt.
+            print(console.red(str(error)))
+            return
+        print(console.dim(f"  ready in {server.ready_after_s:.1f} s: {url}"))
+        self._metadata.moved(self._session.client.at(url))

@@ -1,0 +1,309 @@
+"""An engine without Spark and Kafka, for the tests of server/ and shell/.
+
+It knows a few statements by their looks, keeps what was sent to it, and has queries whose rows the test
+feeds. Words in a statement make it misbehave: see ``execute`` and ``query``.
+"""
+
+from __future__ import annotations
+
+import queue
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ksql_spark.engine import Request, ResultColumn, Row
+from ksql_spark.errors import KsqlError, Position
+
+FIELDS = [
+    {"name": "VENDORID", "schema": {"type": "INTEGER"}, "type": "KEY"},
+    {"name": "FARE_AMOUNT", "schema": {"type": "DECIMAL", "parameters": {"precision": 8, "scale": 2}}},
+    {"name": "ZONE", "schema": {"type": "STRING"}},
+]
+
+
+class FakeStream:
+    """A QueryStream whose rows are put into ``rows``."""
+
+    def __init__(
+        self,
+        kind: str,
+        columns: Iterable[ResultColumn],
+        rows: Iterable[Row] = (),
+        *,
+        query_id: str = "transient_RIDES_1",
+        ends: bool = True,
+        final_message: str | None = None,
+        error: Exception | None = None,
+    ) -> None:
+        self.kind = kind
+        self.columns = list(columns)
+        self.query_id = query_id
+        self.final_message = final_message
+        self.closed = threading.Event()
+        self.error = error
+        self._ends = ends
+        self.rows: queue.Queue[Row | None] = queue.Queue()
+        for row in rows:
+            self.rows.put(row)
+
+    def end(self, final_message: str | None = None) -> None:
+        """No more rows."""
+        self.final_message = final_message
+        self._ends = True
+        self.rows.put(None)
+
+    def read(self, timeout_s: float) -> list[Row] | None:
+        """As QueryStream.read."""
+        rows: list[Row] = []
+        while not self.closed.is_set():
+            empty = self.rows.empty()
+            if empty and (rows or self.error or self._ends):
+                break
+            try:
+                row = self.rows.get(timeout=timeout_s)
+            except queue.Empty:
+                return rows
+            if row is None:
+                break
+            rows.append(row)
+        if rows:
+            return rows
+        if self.error is not None:
+            raise self.error
+        return None
+
+    def close(self) -> None:
+        """As QueryStream.close."""
+        self.closed.set()
+        self.rows.put(None)
+
+
+class FakeEngine:
+    """See the module."""
+
+    def __init__(self, config: object = None) -> None:
+        self.state = "RUNNING"
+        self.requests: list[Request] = []
+        self.streams: list[FakeStream] = []
+        self.next_stream: FakeStream | None = None
+        self.sources: dict[str, str] = {"RIDES": "STREAM", "ZONES": "TABLE"}
+        self.stop_calls = 0
+        self._sequence = 0
+
+    def start(self, report: Callable[[str], None]) -> None:
+        """As Engine.start."""
+        report("broker: a fake one")
+
+    def stop(self) -> None:
+        """As Engine.stop."""
+        self.stop_calls += 1
+        self.state = "STOPPING"
+
+    def execute(self, request: Request) -> list[dict[str, Any]]:
+        """Answer statements; BOOM raises something unexpected, NOWHERE is an unknown source."""
+        self.requests.append(request)
+        entities: list[dict[str, Any]] = []
+        for text in filter(None, (part.strip() for part in request.text.split(";"))):
+            try:
+                entities += self._one(text)
+            except KsqlError as error:
+                error.entities = entities  # type: ignore[attr-defined]
+                raise
+        return entities
+
+    def _one(self, text: str) -> list[dict[str, Any]]:
+        if "BOOM" in text:
+            raise RuntimeError("boom\nsecond line")
+        if "NOWHERE" in text:
+            column = text.index("NOWHERE") - (text.rfind("\n", 0, text.index("NOWHERE")) + 1) + 1
+            line = text[: text.index("NOWHERE")].count("\n") + 1
+            raise KsqlError(
+                "SOURCE_UNKNOWN",
+                position=Position(line, column, 7),
+                statement=text,
+                kind="Source",
+                name="NOWHERE",
+            )
+        if text.upper().startswith(("SELECT", "PRINT")):
+            raise KsqlError("QUERY_IN_KSQL", statement=text)
+        entity: dict[str, Any] = {"statementText": text + ";", "warnings": []}
+        words = text.upper().split()
+        match words[:2]:
+            case ["SHOW", "STREAMS" | "TABLES" as which]:
+                kind = which[:-1]
+                listed = [
+                    {
+                        "type": kind,
+                        "name": name,
+                        "topic": name.lower(),
+                        "keyFormat": "KAFKA",
+                        "valueFormat": "JSON",
+                        "isWindowed": False,
+                    }
+                    for name, its_kind in self.sources.items()
+                    if its_kind == kind
+                ]
+                return [{"@type": which.lower(), which.lower(): listed} | entity]
+            case ["SHOW", "TOPICS"]:
+                return [
+                    {"@type": "kafka_topics", "topics": [{"name": "rides", "replicaInfo": [1, 1]}]} | entity
+                ]
+            case ["SHOW", "QUERIES"]:
+                query = {
+                    "id": "CSAS_BIG_1",
+                    "queryType": "PERSISTENT",
+                    "statusCount": {"RUNNING": 1},
+                    "sinks": ["BIG"],
+                    "sinkKafkaTopics": ["big"],
+                    "queryString": "CREATE STREAM BIG AS\n  SELECT *\n  FROM RIDES WHERE FARE_AMOUNT >= 40;",
+                    "state": "RUNNING",
+                }
+                return [{"@type": "queries", "queries": [query]} | entity]
+            case ["SHOW", "PROPERTIES"]:
+                found = {"name": "auto.offset.reset", "scope": "KSQL", "value": "latest", "editable": True}
+                servers = {"name": "bootstrap.servers", "scope": "KSQL", "value": "127.0.0.1:9092"}
+                return [
+                    {
+                        "@type": "properties",
+                        "properties": [found, servers],
+                        "overwrittenProperties": [],
+                        "defaultProperties": ["auto.offset.reset"],
+                    }
+                    | entity
+                ]
+            case ["SHOW", "FUNCTIONS"]:
+                listed = [{"name": "UCASE", "type": "SCALAR", "category": "STRING"}]
+                return [{"@type": "function_names", "functions": listed} | entity]
+            case ["DESCRIBE", name]:
+                name = name.strip("`")
+                if name not in self.sources:
+                    raise KsqlError("SOURCE_UNKNOWN", statement=text, kind="Source", name=name)
+                description = {"name": name, "type": self.sources[name], "fields": FIELDS, "extended": False}
+                return [{"@type": "sourceDescription", "sourceDescription": description} | entity]
+            case ["INSERT", _] if "VALUES" in text.upper():
+                return []
+        match = re.match(r"CREATE (STREAM|TABLE) (\w+)", text, re.I)
+        if match:
+            self.sources[match[2].upper()] = match[1].upper()
+        self._sequence += 1
+        what = match[1].capitalize() if match else "Statement"
+        return [
+            {
+                "@type": "currentStatus",
+                "commandId": "stream/`X`/create",
+                "commandStatus": {"status": "SUCCESS", "message": f"{what} created", "queryId": None},
+                "commandSequenceNumber": self._sequence,
+            }
+            | entity
+        ]
+
+    def query(self, request: Request) -> FakeStream:
+        """Start what ``next_stream`` holds, or something that fits the statement."""
+        self.requests.append(request)
+        if "NOWHERE" in request.text or "BOOM" in request.text:
+            self._one(request.text)
+        stream = self.next_stream or self._stream(request.text)
+        self.next_stream = None
+        self.streams.append(stream)
+        return stream
+
+    def _stream(self, text: str) -> FakeStream:
+        columns = [ResultColumn("VENDORID", "INTEGER", True), ResultColumn("ZONE", "STRING")]
+        rows = [Row([1, "Astoria"]), Row([2, "Jamaica Bay"])]
+        if text.upper().startswith("PRINT"):
+            lines = [
+                "Key format: KAFKA_INT",
+                "rowtime: 2026/01/01 00:00:00.000 Z, key: 1, value: {}, partition: 0",
+            ]
+            return FakeStream("PRINT", [ResultColumn("LINE", "STRING")], [Row([line]) for line in lines])
+        if "EMIT CHANGES" not in text.upper():
+            return FakeStream("PULL", columns, rows)
+        if "LIMIT" in text.upper():
+            return FakeStream("PUSH", columns, rows, final_message="Limit Reached")
+        return FakeStream("PUSH", columns, rows, ends=False)
+
+    def close_query(self, query_id: str) -> bool:
+        """As Engine.close_query."""
+        found = [s for s in self.streams if s.query_id == query_id and not s.closed.is_set()]
+        for stream in found:
+            stream.close()
+        return bool(found)
+
+    def info(self) -> dict[str, Any]:
+        """As Engine.info."""
+        return {
+            "version": "0.1.0",
+            "kafkaClusterId": "fake-cluster",
+            "ksqlServiceId": "default_",
+            "serverStatus": "RUNNING",
+        }
+
+    def health(self) -> dict[str, Any]:
+        """As Engine.health."""
+        details = {part: {"isHealthy": True} for part in ("metastore", "kafka", "commandRunner")}
+        return {"isHealthy": True, "details": details, "serverState": self.state}
+
+    def statuses(self) -> dict[str, str]:
+        """As Engine.statuses."""
+        return {"stream/`RIDES`/create": "SUCCESS"}
+
+    def status(self, type: str, entity: str, action: str) -> dict[str, Any] | None:
+        """As Engine.status."""
+        if (type, entity, action) != ("stream", "`RIDES`", "create"):
+            return None
+        return {"status": "SUCCESS", "message": "Stream created", "queryId": None}
+
+    def is_valid_property(self, name: str) -> bool:
+        """As Engine.is_valid_property."""
+        return name == "auto.offset.reset"
+
+
+class SlowEngine(FakeEngine):
+    """Takes until ``stop`` or for ``seconds`` to start."""
+
+    seconds = 600.0
+
+    def __init__(self, config: object = None) -> None:
+        super().__init__(config)
+        self.state = "STARTING"
+        self._stopped = threading.Event()
+
+    def start(self, report: Callable[[str], None]) -> None:
+        """As Engine.start; raises when stopped on the way, as the real one does."""
+        report("broker: not quite there")
+        if self._stopped.wait(self.seconds):
+            raise KsqlError("INTERNAL", reason="stopped while starting")
+        self.state = "RUNNING"
+
+    def stop(self) -> None:
+        """As Engine.stop."""
+        super().stop()
+        self._stopped.set()
+
+
+class FailingEngine(FakeEngine):
+    """Cannot start."""
+
+    def start(self, report: Callable[[str], None]) -> None:
+        """As Engine.start."""
+        raise KsqlError("BROKER_UNREACHABLE", servers="kafka:9092", reason="connection refused")
+
+
+class LiveEngine(FakeEngine):
+    """Feeds its push queries by itself: for trying the shell by hand."""
+
+    def query(self, request: Request) -> FakeStream:
+        """As FakeEngine.query, with a row ten times a second."""
+        stream = super().query(request)
+        if stream.kind == "PUSH" and not stream.final_message:
+            threading.Thread(target=self._feed, args=(stream,), daemon=True).start()
+        return stream
+
+    def _feed(self, stream: FakeStream) -> None:
+        number = 0
+        while not stream.closed.is_set():
+            number += 1
+            stream.rows.put(Row([number % 4, f"zone {number}"]))
+            time.sleep(0.1)
