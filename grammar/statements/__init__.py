@@ -1,1 +1,86 @@
-"""Statement families: node, parse rule, render rule."""
+"""Statement families: node, parse rule, render rule. `RULES` below is the table of them all."""
+
+from __future__ import annotations
+
+from sqlglot.tokenizer_core import TokenType
+
+from grammar.nodes import Position, Statement
+from grammar.parser import KsqlParser
+from grammar.rules import Scope, StatementRule
+from grammar.statements import (
+    asserts,
+    connectors,
+    describe,
+    inserts,
+    lifecycle,
+    print_topic,
+    queries,
+    scripts,
+    session,
+    show,
+    sources,
+    types,
+)
+from grammar.words import nearest
+
+RULES: tuple[StatementRule, ...] = (
+    *sources.RULES,
+    *inserts.RULES,
+    *queries.RULES,
+    *types.RULES,
+    *lifecycle.RULES,
+    *show.RULES,
+    *describe.RULES,
+    *print_topic.RULES,
+    *session.RULES,
+    *connectors.RULES,
+    *asserts.RULES,
+    *scripts.RULES,
+)
+
+#: the phrase a statement begins with -> its rule
+BY_START: dict[str, StatementRule] = {start: rule for rule in RULES for start in rule.starts}
+
+#: the first words of statements, for completion
+STATEMENT_STARTERS = frozenset(start.split()[0] for start in BY_START)
+
+_LONGEST = max(len(start.split()) for start in BY_START)
+
+
+def statement(parser: KsqlParser, scope: Scope = Scope.SERVER) -> Statement:
+    """The statement that begins at the parser's current token.
+
+    Its positions, and those of everything in it, are relative to its own text.
+    """
+    start = parser.at
+    rule = _rule(parser, scope)
+    return parser.in_own_text(start, lambda: rule.parse(parser))
+
+
+def _rule(parser: KsqlParser, scope: Scope) -> StatementRule:
+    """The rule with the longest phrase that stands here; fails where there is none."""
+    if parser.is_symbol(TokenType.L_PAREN):
+        return BY_START["SELECT"]
+    words: list[str] = []
+    while len(words) < _LONGEST and (word := parser.word_ahead(len(words))) is not None:
+        words.append(word)
+    for length in range(len(words), 0, -1):
+        rule = BY_START.get(" ".join(words[:length]))
+        if rule is not None and rule.scope.value <= scope.value:
+            return rule
+    known = [s.split() for s, rule in BY_START.items() if rule.scope.value <= scope.value]
+    first = words[0] if words else ""
+    if not any(k[0] == first for k in known):
+        suggestion = nearest(first, (k[0] for k in known)) if first else None
+        parser.unknown_statement(suggestion)
+    # the first words are right: say which could follow
+    right = 0
+    while right < len(words) and any(k[: right + 1] == words[: right + 1] for k in known):
+        right += 1
+    parser.skip(right)
+    for following in sorted({k[right] for k in known if k[:right] == words[:right] and len(k) > right}):
+        parser.word(following)
+    parser.fail()
+
+
+__all__ = ["BY_START", "RULES", "STATEMENT_STARTERS", "Position", "statement"]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from grammar.generator import KsqlGenerator
 from grammar.nodes import Arg, NamedStatement, Statement
+from grammar.parser import KsqlParser
+from grammar.rules import StatementRule
 
 
 class DescribeSource(NamedStatement):
@@ -39,3 +42,57 @@ class Explain(Statement):
         """The query's id, if one was given."""
         identifier = self.args.get("this")
         return None if identifier is None else str(identifier.this)
+
+
+def _describe(parser: KsqlParser) -> Statement:
+    start = parser.at
+    parser.expect_word("DESCRIBE")
+    what = parser.one_of("STREAMS", "TABLES")
+    if what:
+        return parser.build(DescribeSources, start, what=what, extended=parser.word("EXTENDED"))
+    if parser.is_word("FUNCTION") and parser.is_name(1):  # else a source of that name
+        parser.word("FUNCTION")
+        return parser.build(DescribeFunction, start, this=parser.name())
+    if parser.word("CONNECTOR"):
+        return parser.build(DescribeConnector, start, this=parser.name())
+    name = parser.name()
+    return parser.build(DescribeSource, start, this=name, extended=parser.word("EXTENDED"))
+
+
+def _explain(parser: KsqlParser) -> Explain:
+    from grammar.statements import statement
+
+    start = parser.at
+    parser.expect_word("EXPLAIN")
+    if parser.is_name() and parser.at_end(1):
+        return parser.build(Explain, start, this=parser.name())
+    return parser.build(Explain, start, statement=parser.nested(lambda: statement(parser)))
+
+
+def _render_source(self: KsqlGenerator, node: DescribeSource) -> str:
+    return f"DESCRIBE {self.sql(node.this)}{' EXTENDED' if node.extended else ''}"
+
+
+def _render_sources(_: KsqlGenerator, node: DescribeSources) -> str:
+    return f"DESCRIBE {node.what}{' EXTENDED' if node.extended else ''}"
+
+
+def _render_function(self: KsqlGenerator, node: DescribeFunction) -> str:
+    return f"DESCRIBE FUNCTION {self.sql(node.this)}"
+
+
+def _render_connector(self: KsqlGenerator, node: DescribeConnector) -> str:
+    return f"DESCRIBE CONNECTOR {self.sql(node.this)}"
+
+
+def _render_explain(self: KsqlGenerator, node: Explain) -> str:
+    return f"EXPLAIN {self.sql(node.statement or node.this)}"
+
+
+RULES = (
+    StatementRule(DescribeSource, ("DESCRIBE",), _describe, _render_source),
+    StatementRule(DescribeSources, (), _describe, _render_sources),
+    StatementRule(DescribeFunction, (), _describe, _render_function),
+    StatementRule(DescribeConnector, (), _describe, _render_connector),
+    StatementRule(Explain, ("EXPLAIN",), _explain, _render_explain),
+)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from grammar.generator import KsqlGenerator
 from grammar.nodes import Arg, NamedStatement, Property, QueryNode
+from grammar.parser import KsqlParser
+from grammar.rules import StatementRule
 
 
 class InsertValues(NamedStatement):
@@ -19,3 +22,32 @@ class InsertSelect(NamedStatement):
 
     properties = Arg[list[Property]](default=list)
     query = Arg[QueryNode](required=True)
+
+
+def _insert(parser: KsqlParser) -> InsertValues | InsertSelect:
+    start = parser.at
+    parser.expect_word("INSERT", "INTO")
+    name = parser.name()
+    properties = parser.properties()
+    if not properties:
+        columns = parser.column_names()
+        if parser.word("VALUES"):
+            return parser.build(InsertValues, start, this=name, columns=columns, values=parser.values())
+        if columns:
+            parser.fail()
+    return parser.build(InsertSelect, start, this=name, properties=properties, query=parser.query())
+
+
+def _render_values(self: KsqlGenerator, node: InsertValues) -> str:
+    columns = self.columns(node.columns)
+    return f"INSERT INTO {self.sql(node.this)}{columns} VALUES ({self.joined(node.values)})"
+
+
+def _render_select(self: KsqlGenerator, node: InsertSelect) -> str:
+    return f"INSERT INTO {self.sql(node.this)}{self.with_clause(node.properties)} {self.sql(node.query)}"
+
+
+RULES = (
+    StatementRule(InsertValues, ("INSERT INTO",), _insert, _render_values),
+    StatementRule(InsertSelect, (), _insert, _render_select),
+)

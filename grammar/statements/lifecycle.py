@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from grammar.generator import KsqlGenerator
 from grammar.nodes import Arg, Statement
+from grammar.parser import KsqlParser
+from grammar.rules import StatementRule
 
 
 class QueryControl(Statement):
@@ -29,3 +32,18 @@ class Pause(QueryControl):
 
 class Resume(QueryControl):
     """RESUME id | ALL."""
+
+
+def _rule(word: str, node: type[QueryControl]) -> StatementRule:
+    def parse(parser: KsqlParser) -> QueryControl:
+        start = parser.at
+        parser.expect_word(word)
+        return parser.build(node, start, this=None if parser.word("ALL") else parser.name())
+
+    def render(self: KsqlGenerator, node: QueryControl) -> str:
+        return f"{word} {self.sql(node.this) if node.this is not None else 'ALL'}"
+
+    return StatementRule(node, (word,), parse, render)
+
+
+RULES = (_rule("TERMINATE", Terminate), _rule("PAUSE", Pause), _rule("RESUME", Resume))

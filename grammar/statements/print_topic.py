@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from grammar.generator import KsqlGenerator, string
 from grammar.nodes import Arg, Statement
+from grammar.parser import KsqlParser
+from grammar.rules import StatementRule
 
 
 class PrintTopic(Statement):
@@ -19,3 +22,25 @@ class PrintTopic(Statement):
     def topic(self) -> str:
         """The topic's name."""
         return str(self.args["this"].this)
+
+
+def _print(parser: KsqlParser) -> PrintTopic:
+    start = parser.at
+    parser.expect_word("PRINT")
+    args = {
+        "this": parser.resource(),
+        "from_beginning": parser.word("FROM", "BEGINNING"),
+        "interval": parser.whole_number() if parser.one_of("INTERVAL", "SAMPLE") else None,
+        "limit": parser.whole_number() if parser.word("LIMIT") else None,
+    }
+    return parser.build(PrintTopic, start, **args)
+
+
+def _render(_: KsqlGenerator, node: PrintTopic) -> str:
+    beginning = " FROM BEGINNING" if node.from_beginning else ""
+    interval = f" INTERVAL {node.interval}" if node.interval is not None else ""
+    limit = f" LIMIT {node.limit}" if node.limit is not None else ""
+    return f"PRINT {string(node.topic)}{beginning}{interval}{limit}"
+
+
+RULES = (StatementRule(PrintTopic, ("PRINT",), _print, _render),)

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from grammar.generator import KsqlGenerator
 from grammar.nodes import Arg, QueryNode, Statement
+from grammar.parser import KsqlParser
+from grammar.rules import StatementRule
 
 
 class Query(Statement):
     """SELECT …;"""
 
     query = Arg[QueryNode](required=True)
+
+
+def _query(parser: KsqlParser) -> Query:
+    start = parser.at
+    return parser.build(Query, start, query=parser.query())
+
+
+def _render(self: KsqlGenerator, node: Query) -> str:
+    return self.sql(node.query)
+
+
+RULES = (StatementRule(Query, ("SELECT", "WITH"), _query, _render),)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from grammar.generator import KsqlGenerator
 from grammar.nodes import Arg, Statement
+from grammar.parser import KsqlParser
+from grammar.rules import Scope, StatementRule
 
 
 class RunScript(Statement):
@@ -16,3 +19,16 @@ class RunScript(Statement):
     def path(self) -> str:
         """The file's path as written."""
         return str(self.args["this"].this)
+
+
+def _run(parser: KsqlParser) -> RunScript:
+    start = parser.at
+    parser.expect_word("RUN", "SCRIPT")
+    return parser.build(RunScript, start, this=parser.string())
+
+
+def _render(self: KsqlGenerator, node: RunScript) -> str:
+    return f"RUN SCRIPT {self.sql(node.this)}"
+
+
+RULES = (StatementRule(RunScript, ("RUN SCRIPT",), _run, _render, Scope.SCRIPT),)

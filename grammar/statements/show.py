@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from grammar.generator import KsqlGenerator
 from grammar.nodes import Arg, Statement
+from grammar.parser import KsqlParser
+from grammar.rules import StatementRule
 
 
 class Show(Statement):
@@ -17,3 +20,44 @@ class Show(Statement):
     extended = Arg[bool](default=False)
     all = Arg[bool](default=False)
     scope = Arg[str | None]()
+
+
+_WHATS = (
+    "STREAMS",
+    "TABLES",
+    "TOPICS",
+    "QUERIES",
+    "PROPERTIES",
+    "FUNCTIONS",
+    "TYPES",
+    "VARIABLES",
+    "CONNECTORS",
+)
+
+_WITH_EXTENDED = ("STREAMS", "TABLES", "TOPICS", "QUERIES")
+
+
+def _show(parser: KsqlParser) -> Show:
+    start = parser.at
+    parser.expect_one_of("SHOW", "LIST")
+    if parser.word("ALL"):
+        parser.expect_word("TOPICS")
+        return parser.build(Show, start, what="TOPICS", all=True, extended=parser.word("EXTENDED"))
+    scope = parser.one_of("SOURCE", "SINK")
+    if scope:
+        parser.expect_word("CONNECTORS")
+        return parser.build(Show, start, what="CONNECTORS", scope=scope)
+    if parser.word("CONNECTOR"):
+        parser.expect_word("PLUGINS")
+        return parser.build(Show, start, what="CONNECTOR PLUGINS")
+    what = parser.expect_one_of(*_WHATS)
+    extended = what in _WITH_EXTENDED and parser.word("EXTENDED")
+    return parser.build(Show, start, what=what, extended=extended)
+
+
+def _render(_: KsqlGenerator, node: Show) -> str:
+    scope = f"{node.scope} " if node.scope else ""
+    return f"SHOW {'ALL ' if node.all else ''}{scope}{node.what}{' EXTENDED' if node.extended else ''}"
+
+
+RULES = (StatementRule(Show, ("SHOW", "LIST"), _show, _render),)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from grammar.generator import KsqlGenerator, type_text
 from grammar.nodes import Arg, ColumnDefinition, NamedStatement, Property, QueryNode
+from grammar.parser import KsqlParser
+from grammar.rules import StatementRule
 
 
 class CreateSource(NamedStatement):
@@ -42,3 +45,98 @@ class DropSource(NamedStatement):
     kind = Arg[str](required=True)
     if_exists = Arg[bool](default=False)
     delete_topic = Arg[bool](default=False)
+
+
+def _create(parser: KsqlParser) -> CreateSource | CreateAsSelect:
+    start = parser.at
+    parser.expect_word("CREATE")
+    or_replace = parser.word("OR", "REPLACE")
+    source = parser.word("SOURCE")
+    args = {
+        "or_replace": or_replace,
+        "kind": parser.expect_one_of("STREAM", "TABLE"),
+        "if_not_exists": parser.if_not_exists(),
+        "this": parser.name(),
+    }
+    columns = parser.column_definitions()
+    properties = parser.properties()
+    if not columns and not source and parser.word("AS"):
+        return parser.build(CreateAsSelect, start, **args, properties=properties, query=parser.query())
+    return parser.build(CreateSource, start, **args, source=source, columns=columns, properties=properties)
+
+
+def _alter(parser: KsqlParser) -> AlterSource:
+    start = parser.at
+    parser.expect_word("ALTER")
+    kind = parser.expect_one_of("STREAM", "TABLE")
+    name = parser.name()
+    parser.expect_word("ADD")
+    columns = [_added_column(parser)]
+    while parser.comma():
+        parser.word("ADD")
+        columns.append(_added_column(parser))
+    return parser.build(AlterSource, start, this=name, kind=kind, columns=columns)
+
+
+def _added_column(parser: KsqlParser) -> ColumnDefinition:
+    # COLUMN may itself be a column's name: `ADD COLUMN INT`
+    if parser.is_word("COLUMN") and parser.is_name(1) and not parser.at_item_end(2):
+        parser.word("COLUMN")
+    start = parser.at
+    return parser.build(ColumnDefinition, start, this=parser.name(), data_type=parser.type_())
+
+
+def _drop(parser: KsqlParser) -> DropSource:
+    start = parser.at
+    parser.expect_word("DROP")
+    args = {
+        "kind": parser.expect_one_of("STREAM", "TABLE"),
+        "if_exists": parser.if_exists(),
+        "this": parser.name(),
+        "delete_topic": parser.word("DELETE", "TOPIC"),
+    }
+    return parser.build(DropSource, start, **args)
+
+
+def _head(self: KsqlGenerator, node: CreateSource | CreateAsSelect, source: bool) -> str:
+    or_replace = "OR REPLACE " if node.or_replace else ""
+    if_not_exists = "IF NOT EXISTS " if node.if_not_exists else ""
+    return f"CREATE {or_replace}{'SOURCE ' if source else ''}{node.kind} {if_not_exists}{self.sql(node.this)}"
+
+
+def _render_create(self: KsqlGenerator, node: CreateSource) -> str:
+    return f"{_head(self, node, node.source)}{self.columns(node.columns)}{self.with_clause(node.properties)}"
+
+
+def _render_create_as(self: KsqlGenerator, node: CreateAsSelect) -> str:
+    return f"{_head(self, node, False)}{self.with_clause(node.properties)} AS {self.sql(node.query)}"
+
+
+def _render_alter(self: KsqlGenerator, node: AlterSource) -> str:
+    added = ", ".join(f"ADD COLUMN {self.sql(c.this)} {type_text(c.data_type)}" for c in node.columns)
+    return f"ALTER {node.kind} {self.sql(node.this)} {added}"
+
+
+def _render_drop(self: KsqlGenerator, node: DropSource) -> str:
+    if_exists = "IF EXISTS " if node.if_exists else ""
+    topic = " DELETE TOPIC" if node.delete_topic else ""
+    return f"DROP {node.kind} {if_exists}{self.sql(node.this)}{topic}"
+
+
+RULES = (
+    StatementRule(
+        CreateSource,
+        (
+            "CREATE STREAM",
+            "CREATE TABLE",
+            "CREATE SOURCE STREAM",
+            "CREATE SOURCE TABLE",
+            "CREATE OR REPLACE",
+        ),
+        _create,
+        _render_create,
+    ),
+    StatementRule(CreateAsSelect, (), _create, _render_create_as),
+    StatementRule(AlterSource, ("ALTER STREAM", "ALTER TABLE"), _alter, _render_alter),
+    StatementRule(DropSource, ("DROP STREAM", "DROP TABLE"), _drop, _render_drop),
+)

@@ -1,0 +1,326 @@
+"""Trees to text: what `grammar.render` does.
+
+One line, keywords in upper case, aliases with AS, names quoted only where they must be. The text parses
+back to the same tree. Statements' own rules are in `grammar.statements`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.generator import Generator
+
+from grammar import nodes
+from grammar.words import RESERVED
+
+_BARE = re.compile(r"[A-Z_][A-Z0-9_@]*")
+
+_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.Add: "+",
+    exp.And: "AND",
+    exp.Div: "/",
+    exp.DPipe: "||",
+    exp.EQ: "=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.Mod: "%",
+    exp.Mul: "*",
+    exp.NEQ: "<>",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
+    exp.NullSafeNEQ: "IS DISTINCT FROM",
+    exp.Or: "OR",
+    exp.Sub: "-",
+}
+
+
+class KsqlGenerator(Generator):
+    """Renders with TRANSFORMS only: sqlglot does not look for `<name>_sql` methods of our nodes."""
+
+    def joined(self, items: Iterable[exp.Expr]) -> str:
+        """``a, b, c``."""
+        return ", ".join(self.sql(item) for item in items)
+
+    def with_clause(self, items: list[nodes.Property]) -> str:
+        """`` WITH (…)``, or nothing."""
+        return f" WITH ({self.joined(items)})" if items else ""
+
+    def columns(self, items: Iterable[exp.Expr]) -> str:
+        """`` (…)``, or nothing."""
+        text = self.joined(items)
+        return f" ({text})" if text else ""
+
+
+def quoted_name(name: str) -> str:
+    """``name`` in back-quotes."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def string(value: str) -> str:
+    """``value`` as a string literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def type_text(node: nodes.TypeNode) -> str:
+    """A type as text."""
+    name = quoted_name(node.name) if node.quoted else node.name
+    if node.arguments:
+        return f"{name}<{', '.join(map(type_text, node.arguments))}>"
+    if node.name == "STRUCT" and not node.quoted:
+        fields = ", ".join(
+            f"{quoted_name(f.name) if f.quoted else f.name} {type_text(f.type)}" for f in node.fields
+        )
+        return f"STRUCT<{fields}>" if fields else "STRUCT< >"
+    if node.parameters:
+        return f"{name}({', '.join(map(str, node.parameters))})"
+    return name
+
+
+def time_text(span: nodes.TimeSpan) -> str:
+    """``10 SECONDS``."""
+    return f"{span.amount} {span.unit}"
+
+
+def window_text(window: nodes.Window) -> str:
+    """``TUMBLING (SIZE …)``."""
+    parts = [time_text(window.size) if window.kind == "SESSION" else f"SIZE {time_text(window.size)}"]
+    if window.advance:
+        parts.append(f"ADVANCE BY {time_text(window.advance)}")
+    if window.retention:
+        parts.append(f"RETENTION {time_text(window.retention)}")
+    if window.grace:
+        parts.append(f"GRACE PERIOD {time_text(window.grace)}")
+    return f"{window.kind} ({', '.join(parts)})"
+
+
+def within_text(within: nodes.Within) -> str:
+    """``WITHIN …``."""
+    if within.before == within.after:
+        text = f"WITHIN {time_text(within.before)}"
+    else:
+        text = f"WITHIN ({time_text(within.before)}, {time_text(within.after)})"
+    return f"{text} GRACE PERIOD {time_text(within.grace)}" if within.grace else text
+
+
+def _identifier(_: KsqlGenerator, node: exp.Identifier) -> str:
+    name = str(node.this)
+    if node.quoted:
+        return quoted_name(name)
+    # a hand-made name may need the quotes that it does not ask for; units stand bare as arguments
+    is_bare = name[:1].isdigit() or _BARE.fullmatch(name)
+    if not is_bare or (name in RESERVED and not isinstance(node.parent, exp.Column)):
+        return quoted_name(name)
+    return name
+
+
+def _column(self: KsqlGenerator, node: exp.Column) -> str:
+    name = self.sql(node, "this")
+    return f"{self.sql(node, 'table')}.{name}" if node.args.get("table") else name
+
+
+def _literal(_: KsqlGenerator, node: exp.Literal) -> str:
+    if node.is_string:
+        return string(node.this)
+    if isinstance(node, nodes.DecimalLiteral) and node.args.get("typed"):
+        return f"DECIMAL {string(node.this)}"
+    return str(node.this)
+
+
+def _binary(self: KsqlGenerator, node: exp.Expr) -> str:
+    # the left side is walked in a loop: a chain of a thousand ORs is legal
+    parts: list[str] = []
+    current: exp.Expr = node
+    while (operator := _OPERATORS.get(type(current))) is not None:
+        parts += (self.sql(current, "expression"), operator)
+        current = current.this
+    parts.append(self.sql(current))
+    return " ".join(reversed(parts))
+
+
+def _signed(sign: str) -> Callable[[KsqlGenerator, exp.Expr], str]:
+    def render(self: KsqlGenerator, node: exp.Expr) -> str:
+        operand = self.sql(node, "this")
+        return f"{sign} {operand}" if operand.startswith(sign) else sign + operand
+
+    return render
+
+
+def _not(self: KsqlGenerator, node: exp.Not) -> str:
+    inner = node.this
+    if type(inner) in _NEGATABLE:
+        return _NEGATABLE[type(inner)](self, inner, "NOT ")
+    return f"NOT {self.sql(inner)}"
+
+
+def _is(self: KsqlGenerator, node: exp.Expr, negation: str = "") -> str:
+    return f"{self.sql(node, 'this')} IS {negation}NULL"
+
+
+def _in(self: KsqlGenerator, node: exp.Expr, negation: str = "") -> str:
+    return f"{self.sql(node, 'this')} {negation}IN ({self.joined(node.expressions)})"
+
+
+def _between(self: KsqlGenerator, node: exp.Expr, negation: str = "") -> str:
+    low, high = self.sql(node, "low"), self.sql(node, "high")
+    return f"{self.sql(node, 'this')} {negation}BETWEEN {low} AND {high}"
+
+
+def _like(self: KsqlGenerator, node: exp.Expr, negation: str = "") -> str:
+    escape = f" ESCAPE {self.sql(node, 'escape')}" if node.args.get("escape") else ""
+    return f"{self.sql(node, 'this')} {negation}LIKE {self.sql(node, 'expression')}{escape}"
+
+
+_NEGATABLE: dict[type[exp.Expr], Callable[[KsqlGenerator, exp.Expr, str], str]] = {
+    exp.Is: _is,
+    exp.In: _in,
+    exp.Between: _between,
+    nodes.Like: _like,
+}
+
+
+def _case(self: KsqlGenerator, node: exp.Case) -> str:
+    operand = f" {self.sql(node, 'this')}" if node.this else ""
+    whens = "".join(f" WHEN {self.sql(b, 'this')} THEN {self.sql(b, 'true')}" for b in node.args["ifs"])
+    default = node.args.get("default")
+    return f"CASE{operand}{whens}{f' ELSE {self.sql(default)}' if default is not None else ''} END"
+
+
+def _cast(self: KsqlGenerator, node: exp.Cast) -> str:
+    return f"CAST({self.sql(node, 'this')} AS {type_text(node.args['to'])})"
+
+
+def _call(self: KsqlGenerator, node: nodes.FunctionCall) -> str:
+    distinct = "DISTINCT " if node.distinct else ""
+    return f"{self.sql(node.this)}({distinct}{self.joined(node.arguments)})"
+
+
+def _lambda(self: KsqlGenerator, node: nodes.Lambda) -> str:
+    names = self.joined(node.parameters)
+    left = names if len(node.parameters) == 1 else f"({names})"
+    return f"{left} => {self.sql(node.body)}"
+
+
+def _aliased(self: KsqlGenerator, text: str, alias: exp.Identifier | None) -> str:
+    return f"{text} AS {self.sql(alias)}" if alias is not None else text
+
+
+def _all_columns(self: KsqlGenerator, node: nodes.AllColumns) -> str:
+    return f"{self.sql(node.source)}.*" if node.source is not None else "*"
+
+
+def _join(self: KsqlGenerator, node: nodes.Join) -> str:
+    within = f" {within_text(node.within)}" if node.within else ""
+    kind = "" if node.kind == "INNER" else f"{node.kind} OUTER "
+    left, right = self.sql(node.left), self.sql(node.right)
+    return f"{left} {kind}JOIN {right}{within} ON {self.sql(node.on)}"
+
+
+def _order_item(self: KsqlGenerator, node: nodes.OrderItem) -> str:
+    descending = " DESC" if node.descending else ""
+    return f"{self.sql(node.this)}{descending}{f' NULLS {node.nulls}' if node.nulls else ''}"
+
+
+def _with(self: KsqlGenerator, node: nodes.QueryNode) -> str:
+    return f"WITH {self.joined(node.ctes)} " if node.ctes else ""
+
+
+def _tail(self: KsqlGenerator, node: nodes.QueryNode) -> str:
+    parts = []
+    if node.order_by:
+        parts.append(f"ORDER BY {self.joined(node.order_by)}")
+    if node.emit:
+        parts.append(f"EMIT {node.emit}")
+    if node.limit is not None:
+        parts.append(f"LIMIT {node.limit}")
+    if node.offset is not None:
+        parts.append(f"OFFSET {node.offset}")
+    return "".join(f" {part}" for part in parts)
+
+
+def _select(self: KsqlGenerator, node: nodes.Select) -> str:
+    parts = [f"{_with(self, node)}SELECT {'DISTINCT ' if node.distinct else ''}{self.joined(node.items)}"]
+    parts.append(f"FROM {self.sql(node.relation)}")
+    if node.window:
+        parts.append(f"WINDOW {window_text(node.window)}")
+    if node.where is not None:
+        parts.append(f"WHERE {self.sql(node.where)}")
+    if node.group_by:
+        parts.append(f"GROUP BY {self.joined(node.group_by)}")
+    if node.partition_by:
+        parts.append(f"PARTITION BY {self.joined(node.partition_by)}")
+    if node.having is not None:
+        parts.append(f"HAVING {self.sql(node.having)}")
+    return " ".join(parts) + _tail(self, node)
+
+
+def _union(self: KsqlGenerator, node: nodes.Union) -> str:
+    def branch(side: nodes.QueryNode, *, is_right: bool) -> str:
+        needs_brackets = bool(side.ctes or _tail(self, side)) or (is_right and isinstance(side, nodes.Union))
+        return f"({self.sql(side)})" if needs_brackets else self.sql(side)
+
+    left, right = branch(node.left, is_right=False), branch(node.right, is_right=True)
+    return f"{_with(self, node)}{left} UNION ALL {right}{_tail(self, node)}"
+
+
+def _column_definition(self: KsqlGenerator, node: nodes.ColumnDefinition) -> str:
+    text = f"{self.sql(node.this)} {type_text(node.data_type)}"
+    if node.header is not None:
+        return f"{text} HEADER({self.sql(node.header)})"
+    return f"{text} {node.constraint}" if node.constraint else text
+
+
+def _constant(text: str) -> Callable[[KsqlGenerator, exp.Expr], str]:
+    return lambda self, node: text
+
+
+#: node class -> how it is written
+EXPRESSIONS: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
+    **{node: _binary for node in _OPERATORS},
+    exp.Between: _between,
+    exp.Boolean: lambda self, node: "TRUE" if node.this else "FALSE",
+    exp.Case: _case,
+    exp.Cast: _cast,
+    exp.Column: _column,
+    exp.Identifier: _identifier,
+    exp.In: _in,
+    exp.Is: _is,
+    exp.Literal: _literal,
+    exp.Neg: _signed("-"),
+    exp.Not: _not,
+    exp.Null: _constant("NULL"),
+    exp.Paren: lambda self, node: f"({self.sql(node, 'this')})",
+    exp.Star: _constant("*"),
+    nodes.ArrayConstructor: lambda self, node: f"ARRAY[{self.joined(node.elements)}]",
+    nodes.DecimalLiteral: _literal,
+    nodes.Dereference: lambda self, node: f"{self.sql(node.this)}->{self.sql(node.field)}",
+    nodes.FloatLiteral: _literal,
+    nodes.FunctionCall: _call,
+    nodes.IntegerLiteral: _literal,
+    nodes.Lambda: _lambda,
+    nodes.Like: _like,
+    nodes.MapConstructor: lambda self, node: f"MAP({self.joined(node.entries)})",
+    nodes.MapEntry: lambda self, node: f"{self.sql(node.map_key)} := {self.sql(node.value)}",
+    nodes.Pos: _signed("+"),
+    nodes.StructConstructor: lambda self, node: f"STRUCT({self.joined(node.fields)})",
+    nodes.StructField: lambda self, node: f"{self.sql(node.this)} := {self.sql(node.value)}",
+    nodes.Subscript: lambda self, node: f"{self.sql(node.this)}[{self.sql(node.index_expression)}]",
+}
+
+QUERIES: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
+    nodes.AliasedSource: lambda self, node: _aliased(self, self.sql(node.this), node.alias_identifier),
+    nodes.AllColumns: _all_columns,
+    nodes.AllFields: lambda self, node: f"{self.sql(node.this)}->*",
+    nodes.ColumnDefinition: _column_definition,
+    nodes.CommonTable: lambda self, node: f"{self.sql(node.this)} AS ({self.sql(node.query)})",
+    nodes.Join: _join,
+    nodes.OrderItem: _order_item,
+    nodes.Property: lambda self, node: f"{self.sql(node.this)} = {self.sql(node.literal)}",
+    nodes.Select: _select,
+    nodes.SelectItem: lambda self, node: _aliased(self, self.sql(node.this), node.alias_identifier),
+    nodes.SubQuery: lambda self, node: _aliased(self, f"({self.sql(node.query)})", node.alias_identifier),
+    nodes.Union: _union,
+}

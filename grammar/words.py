@@ -1,0 +1,55 @@
+"""The words of the language: reserved, non-reserved, and those that mean something by their place.
+
+From reference §1.2. Used by the lexer's callers, by error messages, and by the shell to complete and colour.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: keywords that may be identifiers without quoting
+NON_RESERVED = _words(
+    """
+    SHOW TABLES COLUMNS COLUMN PARTITIONS FUNCTIONS FUNCTION SESSION STRUCT MAP ARRAY PARTITION
+    INTEGER DATE TIME TIMESTAMP INTERVAL ZONE STRING YEAR MONTH DAY HOUR MINUTE SECOND EXPLAIN ANALYZE
+    TYPE TYPES SET RESET IF SOURCE SINK PRIMARY KEY EMIT CHANGES FINAL ESCAPE REPLACE ASSERT ALTER ADD
+    HEADER HEADERS GRACE PERIOD DEFINE UNDEFINE VARIABLES PLUGINS SYSTEM TIMEOUT SCHEMA SUBJECT ID
+    """
+)
+
+#: keywords that need quoting to be identifiers
+RESERVED = _words(
+    """
+    ADVANCE ALL AND AS AT BEGINNING BETWEEN BY CASE CAST CATALOG CONNECTOR CONNECTORS CREATE DAYS
+    DECIMAL DELETE DESCRIBE DISTINCT DROP ELSE END EXISTS EXPORT EXTENDED FALSE FROM FULL GROUP HAVING
+    HOPPING HOURS IN INNER INSERT INTO IS JOIN LEFT LIKE LIMIT LIST LOAD MATERIALIZED MILLISECOND
+    MILLISECONDS MINUTES MONTHS NAMESPACE NOT NULL ON OR OUTER PAUSE PRINT PROPERTIES QUERIES QUERY
+    RENAME RESUME RETENTION RIGHT RUN SAMPLE SCRIPT SECONDS SELECT SIZE STREAM STREAMS TABLE TERMINATE
+    THEN TO TOPIC TOPICS TRUE TUMBLING UNSET VALUES VIEW WHEN WHERE WINDOW WITH WITHIN YEARS
+    """
+)
+
+#: words of clauses beyond ksqlDB: special only where such a clause can begin, identifiers elsewhere
+CONTEXTUAL = _words("UNION ORDER OFFSET ASC DESC NULLS FIRST LAST")
+
+#: every word that means something, for completion and colouring
+KEYWORDS = NON_RESERVED | RESERVED | CONTEXTUAL
+
+#: units of time, singular and plural, with the plural that TimeSpan holds (reference §2.6)
+UNITS = {
+    word: plural
+    for plural in ("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")
+    for word in (plural, plural[:-1])
+}
+
+
+def nearest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The candidate most like ``word`` (both in upper case), or None where none is near."""
+    found = difflib.get_close_matches(word, sorted(set(candidates)), n=1, cutoff=cutoff)
+    return found[0] if found else None
