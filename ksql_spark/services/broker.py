@@ -69,7 +69,8 @@ class EmbeddedBroker:
 
     Args:
         data_dir: where its data, its log and its port are kept; made where missing.
-        port: the port to listen on at first; another one where it is taken. A restart takes the one it had.
+        port: the port to listen on at first; another one where it is taken, or for 0.
+            A restart takes the one it had.
         report: told what is going on.
     """
 
@@ -81,7 +82,7 @@ class EmbeddedBroker:
         self._report = report
         self._lock: IO[str] | None = None
         self._child: ChildProcess | None = None
-        self._archive: Path | None = None
+        self._archive: tuple[Path, Path] | None = None
 
     def __enter__(self) -> EmbeddedBroker:
         self.start()
@@ -144,6 +145,8 @@ class EmbeddedBroker:
             self._child = None
             self._keep_archive()
         if self._lock:
+            # closing alone would leave it with the broker's watcher for a moment
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
             self._lock.close()
             self._lock = None
 
@@ -291,7 +294,7 @@ class EmbeddedBroker:
         kept = self.data_dir / "broker.port"
         with suppress(OSError, ValueError):
             self.port = int(kept.read_text())
-        if not _is_free(self.port):
+        if not self.port or not _is_free(self.port):
             self.port = _free_port()
         kept.write_text(str(self.port))
         controller_port = _free_port()
@@ -309,18 +312,19 @@ class EmbeddedBroker:
         if archive.is_file():
             return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
         archive.parent.mkdir(parents=True, exist_ok=True)
-        self._archive = archive
-        return [f"-XX:ArchiveClassesAtExit={self._fresh_archive()}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
-
-    def _fresh_archive(self) -> Path:
-        assert self._archive is not None
-        return self._archive.with_name(f"{self._archive.name}.{os.getpid()}")
+        for left_behind in archive.parent.glob("*.jsa.*"):
+            if not is_alive(int(left_behind.name.split(".")[-2])):
+                left_behind.unlink(missing_ok=True)
+        fresh = archive.with_name(f"{archive.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}")
+        self._archive = (fresh, archive)
+        return [f"-XX:ArchiveClassesAtExit={fresh}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
 
     def _keep_archive(self) -> None:
         """Put an archive that was written at exit in its place."""
         if self._archive:
-            with suppress(OSError):
-                self._fresh_archive().replace(self._archive)
+            fresh, archive = self._archive
+            with suppress(FileNotFoundError):
+                fresh.replace(archive)
             self._archive = None
 
 

@@ -13,17 +13,17 @@ from typing import IO
 # a line before we close it; when we are killed the pipe just ends, and the watcher ends the command. That
 # needs no signal tied to a thread (as PR_SET_PDEATHSIG is) and no code between fork and exec.
 _WATCHED = """
-exec 3<&0 </dev/null
-{
-  read -r line <&3 && exit
+exec {fd}<&0 </dev/null
+(
+  read -r line <&{fd} && exit
   kill -TERM $$
   for tenth in 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0; do
     sleep 0.3
     kill -0 $$ || exit
   done
   kill -KILL $$
-} >/dev/null 2>&1 &
-exec 3<&-
+) >/dev/null 2>&1 &
+exec {fd}<&-
 exec "$@"
 """
 
@@ -38,9 +38,11 @@ class ChildProcess:
     """
 
     def __init__(self, command: Sequence[str], output: Path, pass_fds: Sequence[int] = ()) -> None:
+        # a number that a plain shell can redirect, and that is not taken
+        lifeline = next(number for number in range(3, 10) if number not in pass_fds)
         with output.open("ab") as printed:
             self._process = subprocess.Popen(
-                ["/bin/sh", "-c", _WATCHED, "sh", *command],
+                ["/bin/sh", "-c", _WATCHED.format(fd=lifeline), "sh", *command],
                 stdin=subprocess.PIPE,
                 stdout=printed,
                 stderr=subprocess.STDOUT,

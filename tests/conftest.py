@@ -1,0 +1,38 @@
+"""Fixtures that several folders of tests share."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.services.broker import EmbeddedBroker
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
+    """One Kafka broker for the whole test run; tests that use it are marked ``kafka``."""
+    with EmbeddedBroker(tmp_path_factory.mktemp("broker"), port=0) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def kafka_admin(broker: EmbeddedBroker) -> KafkaAdmin:
+    """The administrator of the shared broker."""
+    return KafkaAdmin(broker.bootstrap_servers)
+
+
+@pytest.fixture
+def topic_names(broker: EmbeddedBroker, kafka_admin: KafkaAdmin) -> Iterator[Callable[[str], str]]:
+    """A maker of topic names that no other test has; the topics are deleted after the test."""
+    made: list[str] = []
+
+    def make(name: str = "topic") -> str:
+        made.append(f"{name}_{uuid.uuid4().hex[:8]}")
+        return made[-1]
+
+    yield make
+    existing = kafka_admin.topics()
+    kafka_admin.delete_topics(name for name in made if name in existing)

@@ -1,0 +1,74 @@
+"""Which Java is taken, and the launcher for runtimes without the vector module."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.services import java
+
+FULL = "java.base jdk.incubator.vector"
+
+
+def make_home(folder: Path, version: str, modules: str | None = FULL) -> Path:
+    (folder / "bin").mkdir(parents=True)
+    command = folder / "bin" / "java"
+    command.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    command.chmod(0o755)
+    release = f'JAVA_VERSION="{version}"\n'
+    if modules is not None:
+        release += f'MODULES="{modules}"\n'
+    (folder / "release").write_text(release)
+    return folder
+
+
+@pytest.fixture
+def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    monkeypatch.setenv("KSQL_SPARK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(java.importlib.util, "find_spec", lambda name: None)
+
+
+@pytest.mark.usefixtures("no_java")
+class TestJavaHome:
+    def test_java_home_comes_before_the_path(self, monkeypatch, tmp_path):
+        first, second = make_home(tmp_path / "a", "17.0.1"), make_home(tmp_path / "b", "21.0.1")
+        monkeypatch.setenv("JAVA_HOME", str(first))
+        monkeypatch.setenv("PATH", str(second / "bin"))
+        assert java.java_home() == first
+
+    def test_an_old_one_is_passed_over(self, monkeypatch, tmp_path):
+        old, new = make_home(tmp_path / "a", "1.8.0_392"), make_home(tmp_path / "b", "17", modules=None)
+        monkeypatch.setenv("JAVA_HOME", str(old))
+        monkeypatch.setenv("PATH", str(new / "bin"))
+        assert java.java_home() == new
+
+    def test_a_link_on_the_path_is_followed(self, monkeypatch, tmp_path):
+        home = make_home(tmp_path / "a", "21.0.1")
+        (tmp_path / "links").mkdir()
+        (tmp_path / "links" / "java").symlink_to(home / "bin" / "java")
+        monkeypatch.setenv("PATH", str(tmp_path / "links"))
+        assert java.java_home() == home
+
+    def test_none_says_what_to_do(self):
+        with pytest.raises(KsqlError, match=r"No Java 17 or newer was found\. .*ksql-spark\[java\]"):
+            java.java_home()
+
+    def test_only_an_old_one_is_named(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("JAVA_HOME", str(make_home(tmp_path / "a", "11.0.2")))
+        with pytest.raises(KsqlError, match=r"only Java 11 in "):
+            java.java_home()
+
+    def test_a_small_runtime_gets_a_launcher_that_drops_the_flag(self, monkeypatch, tmp_path):
+        real = make_home(tmp_path / "small one", "21.0.8", modules="java.base")
+        monkeypatch.setenv("JAVA_HOME", str(real))
+        home = java.java_home()
+        assert home != real
+        arguments = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "Main", ""]
+        done = subprocess.run([home / "bin" / "java", *arguments], capture_output=True, text=True, check=True)
+        assert done.stdout == "-cp\na b\nMain\n\n"
+        assert java.java_home() == home
