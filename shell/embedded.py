@@ -114,7 +114,7 @@ class EmbeddedServer:
         """What the child said before it ended."""
         for reader in self._readers:
             reader.join(timeout=2)
-        said = "\n".join(self._complaints).strip()
+        said = "\n".join(self._complaints).strip().removeprefix("ksql-spark server: ")
         return said or f"The engine ended while it was starting (exit code {self._process.returncode})."
 
     def stop(self, tick: Callable[[str], None] = lambda _: None) -> None:

@@ -9,16 +9,12 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from shell.commands.version import version
-from shell.options import (
-    Connection,
-    OptionProblem,
-    add_connection_options,
-    add_output_options,
-    connect,
-)
+from shell.version import version
+
+if TYPE_CHECKING:
+    from shell.options import Connection
 
 #: name -> module with ``main(argv) -> int``, and what it does
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
@@ -40,6 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments and arguments[0] in SUBCOMMANDS:
         module: Any = importlib.import_module(SUBCOMMANDS[arguments[0]][0])
         return int(module.main(arguments[1:]))
+    from shell.options import OptionProblem
+
     options = _parser().parse_args(arguments)
     try:
         return _shell(options)
@@ -55,6 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from shell.options import add_connection_options, add_output_options
+
     width = max(map(len, SUBCOMMANDS))
     listed = "\n".join(f"  {name.ljust(width)}  {text}" for name, (_, text) in SUBCOMMANDS.items())
     parser = argparse.ArgumentParser(
@@ -77,14 +77,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _shell(options: argparse.Namespace) -> int:
+    from shell.client import ClientError
+    from shell.options import OptionProblem, connect
     from shell.output.console import Console
     from shell.session import read_script
 
     console = Console()
     text: str | None = options.execute
     if options.file is not None:
-        from shell.client import ClientError
-
         try:
             text = read_script(options.file)
         except ClientError as error:

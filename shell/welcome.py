@@ -7,11 +7,11 @@ from typing import Any
 
 from shell.client import ClientError
 from shell.commands.command import Context
-from shell.commands.version import version
 from shell.metadata import MetadataCache
 from shell.options import Connection
 from shell.output.console import SPINNER
 from shell.repl import Repl, open_history
+from shell.version import version
 
 
 class Interactive:
@@ -86,7 +86,9 @@ class Interactive:
             url = server.wait_ready(lambda _: None)
         except ClientError as error:
             # print, since sys.stdout is what puts text above an active prompt.
+            console.clear_status()
             print(console.red(str(error)))
             return
+        console.clear_status()
         print(console.dim(f"  ready in {server.ready_after_s:.1f} s: {url}"))
         self._metadata.moved(self._session.client.at(url))

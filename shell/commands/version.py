@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Sequence
 
 from shell.commands.command import Command, Context
-
-
-def version() -> str:
-    """The installed version of ksql-spark."""
-    try:
-        return importlib.metadata.version("ksql-spark")
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
+from shell.version import version
 
 
 def _run(context: Context, arguments: Sequence[str]) -> None:
