@@ -65,7 +65,6 @@ def parse_lazily(
                 line,
                 column,
                 piece.text,
-                ("';'",),
                 source_line=lines[line - 1].rstrip("\r"),
             )
         yield node

@@ -42,11 +42,11 @@ class ParseFailed(Exception):
 
     @property
     def reason(self) -> str:
-        """The message, what was expected, and the nearest word, in one line."""
+        """The message, and the nearest word or else what was expected, in one line."""
         parts = [self.message + "."]
         if self.suggestion:
             parts.append(f"Did you mean {self.suggestion}?")
-        if self.expected:
+        elif self.expected:
             parts.append(f"Expected {_listed(self.expected)}.")
         return " ".join(parts)
 

@@ -17,6 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from grammar import nodes
 from grammar.errors import ParseFailed
+from grammar.lexer import opened
 from grammar.nodes import Position
 from grammar.words import NON_RESERVED, RESERVED, UNITS, nearest
 
@@ -146,7 +147,8 @@ class KsqlParser(Parser):
             expected = list(dict.fromkeys(sought))
         suggestion = None
         if message is None:
-            message, index, suggestion = self._explained(index, expected)
+            message, index, suggestion, says_all = self._explained(index, expected)
+            expected = () if says_all else expected
         token = self._tokens[index] if index < self._tokens_size else None
         if token is None:  # the end: the caret stands behind the last token
             last = self._tokens[-1] if self._tokens else self._base
@@ -169,46 +171,40 @@ class KsqlParser(Parser):
             length=length,
         )
 
-    def _explained(self, index: int, expected: Sequence[str]) -> tuple[str, int, str | None]:
-        """Why the parser is stuck at ``index``: message, the token to show, the word that was meant."""
+    def _explained(self, index: int, expected: Sequence[str]) -> tuple[str, int, str | None, bool]:
+        """Why the parser is stuck at ``index``.
+
+        Returns:
+            The message, the token to show, the word that was meant, and whether the message is all there
+            is to say (what was expected would only confuse).
+        """
         bracket = self._unbalanced()
         if bracket is not None and bracket <= index:
             token = self._tokens[bracket]
-            if token.token_type in _CLOSERS:
-                return f"Unbalanced bracket: this '{token.text}' closes nothing", bracket, None
-            return f"Unbalanced bracket: this '{token.text}' is never closed", bracket, None
+            fate = "closes nothing" if token.token_type in _CLOSERS else "is never closed"
+            return f"Unbalanced bracket: this '{token.text}' {fate}", bracket, None, True
         if index >= self._tokens_size:
-            return "The statement ends too early", index, None
+            return "The statement ends too early", index, None, False
         token = self._tokens[index]
+        if token.token_type == TokenType.PARAMETER:
+            return f"Variable ${{{token.text}}} is not defined", index, None, True
+        if (what := opened(token)) is not None:
+            return f"This {what} is never closed", index, None, True
         words = [word for word in expected if word.isupper() and word.isalpha()]
         if token.token_type == TokenType.VAR:
             suggestion = nearest(token.text, words)
-            if suggestion == token.text:
-                suggestion = None
-            if token.text in RESERVED and "a name" in expected and suggestion is None:
-                quoted = f"`{token.text}`"
-                return (
-                    f"{token.text} is a reserved word; to use it as a name, quote it: {quoted}",
-                    index,
-                    None,
-                )
             if suggestion:
-                return f"Unexpected {self._shown(token)}", index, suggestion
+                return f"Unexpected {self._shown(token)}", index, suggestion, False
+            if token.text in RESERVED and "a name" in expected:
+                message = f"{token.text} is a reserved word; to use it as a name, quote it: `{token.text}`"
+                return message, index, None, "an expression" not in expected
         previous = self._tokens[index - 1] if index else None
         if previous is not None and previous.token_type == TokenType.VAR and previous.text not in RESERVED:
             # `SELECT a FORM s`: FORM was taken for an alias, and the error shows one word late
             suggestion = nearest(previous.text, words, cutoff=0.7)
             if suggestion and suggestion != previous.text:
-                return f"Unexpected {self._shown(previous)}", index - 1, suggestion
-        if token.token_type == TokenType.PARAMETER:
-            return f"Variable ${{{token.text}}} is not defined", index, None
-        if token.token_type == TokenType.UNKNOWN:
-            from grammar.lexer import opened
-
-            what = opened(token)
-            if what:
-                return f"This {what} is never closed", index, None
-        return f"Unexpected {self._shown(token)}", index, None
+                return f"Unexpected {self._shown(previous)}", index - 1, suggestion, False
+        return f"Unexpected {self._shown(token)}", index, None, False
 
     def _unbalanced(self) -> int | None:
         """The index of the first bracket without a partner, or None."""
@@ -413,10 +409,10 @@ class KsqlParser(Parser):
             self._seek("a whole number")
             self.fail()
         self._advance()
-        value = int(self._prev.text) if len(self._prev.text) < 20 else 2**63
-        if value >= 2**63:
-            self.fail("The number does not fit 64 bits", self._index - 1)
-        return value
+        digits = _digits(self._prev.text)
+        if len(digits) > 19 or int(digits) >= 2**63:
+            self.fail(f"The number {digits[:40]} does not fit 64 bits", self._index - 1)
+        return int(digits)
 
     def number(self) -> exp.Literal:
         """A number without sign; its kind comes from its spelling (reference §1.1)."""
@@ -424,9 +420,10 @@ class KsqlParser(Parser):
         self._advance()
         if text.isdigit():
             limit = 2**63 if start == self._signed_at else 2**63 - 1
-            if len(text.lstrip("0")) > 19 or int(text) > limit:
-                self.fail(f"The number {text[:40]} does not fit BIGINT", start)
-            return self.build(nodes.IntegerLiteral, start, this=text, is_string=False)
+            digits = _digits(text)
+            if len(digits) > 19 or int(digits) > limit:
+                self.fail(f"The number {digits[:40]} does not fit BIGINT", start)
+            return self.build(nodes.IntegerLiteral, start, this=digits, is_string=False)
         if "e" in text or "E" in text:
             if math.isinf(float(text)):
                 self.fail(f"Number overflows DOUBLE: {text[:40]}", start)
@@ -969,8 +966,9 @@ class KsqlParser(Parser):
     def _starts_clause(self) -> bool:
         """True where a word that may be a name begins a clause instead, told by the word after it."""
         return (
-            (self.is_word("EMIT") and self.is_word("CHANGES", "FINAL", ahead=1))
-            or (self.is_word("PARTITION", "ORDER") and self.is_word("BY", ahead=1))
+            # with a slip of the pen behind it (EMIT CHANGE) it is still the clause that was meant
+            (self.is_word("EMIT") and (self.at_end(1) or self.is_name(1)))
+            or (self.is_word("PARTITION", "ORDER") and (self.is_word("BY", ahead=1) or self.is_name(1)))
             or (self.is_word("UNION") and self.is_word("ALL", "SELECT", "DISTINCT", ahead=1))
             or (self.is_word("UNION") and self.is_symbol(TokenType.L_PAREN, 1))
             or (self.is_word("OFFSET") and self.is_symbol(TokenType.NUMBER, 1))
@@ -1104,6 +1102,11 @@ class KsqlParser(Parser):
     def if_not_exists(self) -> bool:
         """Takes IF NOT EXISTS if it is there."""
         return self.word("IF", "NOT", "EXISTS")
+
+
+def _digits(text: str) -> str:
+    """An integer's digits without leading zeros (Python limits how many it converts)."""
+    return text.lstrip("0") or "0"
 
 
 #: expressions that start with a word; None from a rule means: it is a name after all

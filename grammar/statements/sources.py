@@ -60,7 +60,13 @@ def _create(parser: KsqlParser) -> CreateSource | CreateAsSelect:
     }
     columns = parser.column_definitions()
     properties = parser.properties()
-    if not columns and not source and parser.word("AS"):
+    if parser.word("AS"):
+        if columns:
+            parser.fail(
+                "AS SELECT takes the columns from the query: leave out the column list", parser.at - 1
+            )
+        if source:
+            parser.fail("A SOURCE stream or table cannot be created AS SELECT", parser.at - 1)
         return parser.build(CreateAsSelect, start, **args, properties=properties, query=parser.query())
     return parser.build(CreateSource, start, **args, source=source, columns=columns, properties=properties)
 

@@ -1,0 +1,126 @@
+-- Texts that are not KSQL. The comment before each says line:column and a part of the message.
+
+-- 1:1 Unknown statement 'SELEC'. Did you mean SELECT?
+SELEC * FROM s;
+-- 1:1 Unknown statement 'UPDATE'.
+UPDATE s SET a = 1;
+-- 1:1 Unknown statement 'RUN'.
+RUN SCRIPT 'x';
+-- 1:8 Unexpected 'VALUES'. Expected NOT, TOPIC or SCHEMA.
+ASSERT VALUES s (id INT) VALUES (1);
+-- 1:1 Unknown statement ')'.
+);
+-- 1:8 Unexpected 'VIEW'. Expected OR, SINK, SOURCE, STREAM, TABLE or TYPE.
+CREATE VIEW x AS SELECT * FROM s;
+-- 1:8 Unexpected 'STREM'. Did you mean STREAM?
+CREATE STREM x AS SELECT * FROM s;
+-- 1:10 Unexpected 'FORM'. Did you mean FROM?
+SELECT a FORM s EMIT CHANGES;
+-- 1:17 Unexpected 'WHER'. Did you mean WHERE?
+SELECT a FROM s WHER a = 1;
+-- 1:22 Unexpected 'CHANGE'. Did you mean CHANGES?
+SELECT a FROM s EMIT CHANGE;
+-- 1:15 TABLE is a reserved word; to use it as a name, quote it: `TABLE`.
+CREATE STREAM table (a INT) WITH (kafka_topic='x');
+-- 1:18 FROM is a reserved word; to use it as a name, quote it: `FROM`.
+CREATE STREAM s (from INT) WITH (kafka_topic='x');
+-- 1:13 WHERE is a reserved word
+SELECT a AS where FROM s;
+-- 1:11 FROM is a reserved word; to use it as a name, quote it: `FROM`. Expected an expression or a name.
+SELECT a, FROM s;
+-- 1:23 Unbalanced bracket: this '(' is never closed.
+SELECT * FROM s WHERE (a = 1;
+-- 1:24 Unbalanced bracket: this ')' closes nothing.
+SELECT * FROM s WHERE a) = 1;
+-- 1:9 Unbalanced bracket: this '[' is never closed.
+SELECT a[1) FROM s;
+-- 1:13 Unbalanced bracket: this '(' is never closed.
+SELECT COUNT(* FROM s;
+-- 1:8 This string is never closed.
+SELECT 'abc FROM s;
+-- 1:8 This quoted name is never closed.
+SELECT `abc FROM s;
+-- 1:10 This comment is never closed.
+SELECT a /* FROM s;
+-- 1:11 Unexpected '#'. Expected an expression.
+SELECT a, #b FROM s;
+-- 1:8 Variable ${x} is not defined.
+SELECT ${x} FROM s;
+-- 1:16 The statement does not end in ';'.
+SELECT * FROM s
+-- 1:29 Unexpected '='.
+SELECT a FROM s WHERE a = b = c;
+-- 1:27 Unexpected 'IS'.
+SELECT a FROM s WHERE a=b IS NULL;
+-- 1:29 Unexpected ')'. Expected an expression.
+SELECT a FROM s WHERE a IN ();
+-- 1:29 Unexpected '3'. Expected IN, BETWEEN or LIKE.
+SELECT a FROM s WHERE a NOT 3;
+-- 1:32 Unexpected 'AND'.
+SELECT * FROM s PARTITION BY a AND b;
+-- 1:13 Unexpected '+'. Expected ',' or FROM.
+SELECT a->* + 1 FROM s;
+-- 1:11 Unexpected '->'.
+SELECT 1+1->* FROM s;
+-- 1:17 Unexpected '('.
+SELECT * FROM f (x);
+-- 1:11 Unexpected '.'.
+SELECT a.b.c FROM s;
+-- 1:9 The statement ends too early. Expected AND, OR, AS, ',' or FROM.
+SELECT 1;
+-- 1:8 Number overflows DOUBLE: 1.8E308.
+SELECT 1.8E308 FROM s;
+-- 1:8 The number 9223372036854775808 does not fit BIGINT.
+SELECT 9223372036854775808 FROM s;
+-- 1:12 The number 9223372036854775808 does not fit BIGINT.
+SELECT 1 - 9223372036854775808 FROM s;
+-- 1:16 'x' is not a decimal number.
+SELECT DECIMAL 'x' FROM s;
+-- 1:18 Unexpected 'NULL'. Expected DECIMAL or a type.
+SELECT CAST(a AS NULL) FROM s;
+-- 1:32 Unexpected 'KEY'. Expected STRING or a whole number.
+CREATE STREAM INPUT (K STRING (KEY)) WITH (kafka_topic='input');
+-- 1:25 Unexpected '>'.
+CREATE TYPE t AS MAP<INT>;
+-- 1:18 DECIMAL takes a precision and a scale, as in DECIMAL(10, 2).
+CREATE TYPE t AS DECIMAL(1);
+-- 1:18 Unexpected ')'. Expected a name.
+CREATE STREAM s () WITH (kafka_topic='x');
+-- 1:40 Property KAFKA_TOPIC is given twice.
+CREATE STREAM s WITH (kafka_topic='x', KAFKA_TOPIC='y');
+-- 1:25 Unexpected 'x'. Expected a literal.
+CREATE STREAM s WITH (a=x);
+-- 1:25 AS SELECT takes the columns from the query: leave out the column list.
+CREATE STREAM s (a INT) AS SELECT * FROM x;
+-- 1:24 A SOURCE stream or table cannot be created AS SELECT.
+CREATE SOURCE STREAM s AS SELECT * FROM x;
+-- 1:23 Unexpected 'VALUE'. Did you mean VALUES?
+INSERT INTO foo (a,b) VALUE (1,2);
+-- 1:41 Unexpected 'HUOR'. Did you mean HOUR?
+SELECT * FROM s WINDOW TUMBLING (SIZE 1 HUOR) GROUP BY a;
+-- 1:39 Unexpected '1.5'. Expected a whole number.
+SELECT * FROM s WINDOW TUMBLING (SIZE 1.5 HOURS) GROUP BY a;
+-- 1:23 Unexpected 'heh'. Expected a whole number.
+SELECT * FROM s LIMIT heh;
+-- 1:23 Unexpected 'SELECT'. Expected ALL.
+SELECT a FROM s UNION SELECT b FROM t;
+-- 1:30 EMIT, ORDER BY, LIMIT and OFFSET come after the last SELECT of a UNION.
+SELECT a FROM s EMIT CHANGES UNION ALL SELECT b FROM t;
+-- 1:8 SELECT is a keyword, which a variable cannot be named after.
+DEFINE select = 'x';
+-- 1:8 ID is a keyword, which a variable cannot be named after.
+DEFINE id = 'x';
+-- 1:8 Unexpected '`x`'. Expected a variable name.
+DEFINE `x` = 'x';
+-- 1:12 Unexpected 'x'. Expected a string in single quotes.
+DEFINE y = x;
+-- 1:8 A name may not be empty.
+SELECT `` FROM s;
+-- 1:6 Unexpected 'STREEMS'. Did you mean STREAMS?
+SHOW STREEMS;
+-- 1:17 Unexpected 'EXTENDED'.
+SHOW PROPERTIES EXTENDED;
+-- 1:18 Unexpected 'FORM'. Did you mean FROM?
+EXPLAIN SELECT * FORM s;
+-- 1:9 Unknown statement 'FOO'.
+EXPLAIN FOO BAR;
