@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal as PythonDecimal
+from typing import Any
 
-from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spec import Category, Example, Spec, scalar
-from ksql_spark.types import SqlType
+from ksql_spark.functions.signatures import ResultRule, Signature, common_type, signature
+from ksql_spark.functions.spark_text import let, spark_type
+from ksql_spark.functions.spec import Category, Example, Lowering, Resolved, Spec, Typed, scalar
+from ksql_spark.types import (
+    BIGINT,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    Decimal,
+    Null,
+    Primitive,
+    SqlType,
+    to_decimal,
+)
 
 Types = Sequence[SqlType]
 
@@ -15,18 +29,402 @@ def _same(types: Types) -> SqlType:
     return types[0]
 
 
+def _without_scale(types: Types) -> SqlType:
+    given = to_decimal(types[0])
+    return Decimal(max(1, given.precision - given.scale), 0)
+
+
+def _numbers(result: ResultRule = _same) -> tuple[Signature, ...]:
+    """One signature for each numeric type, with ``result`` for DECIMAL."""
+    return (
+        *(signature(f"value {t} -> {t}") for t in ("INTEGER", "BIGINT", "DOUBLE")),
+        signature("value DECIMAL", result, "DECIMAL"),
+    )
+
+
+_TO_WHOLE = (
+    *(signature(f"value {t} -> BIGINT") for t in ("INTEGER", "BIGINT", "DOUBLE")),
+    signature("value DECIMAL", _without_scale, "DECIMAL"),
+    signature("value DOUBLE, decimals INTEGER -> DOUBLE"),
+    signature("value DECIMAL, decimals INTEGER", _same, "DECIMAL"),
+)
+
+# ---- rounding ------------------------------------------------------------------------------------------
+
+#: doubles from here on have no fraction
+_WHOLE_FROM = "4503599627370496D"
+_INTEGER_TEXT = re.compile(r"-?\d+|\(-\d+\)")
+
+
+def _step(function: str) -> Lowering:
+    """CEIL or FLOOR."""
+
+    def lower(args: Sequence[str], types: Types) -> str:
+        if types[0] in (INTEGER, BIGINT):
+            return args[0]
+        if types[0] == DOUBLE:
+            # Spark's gives a BIGINT, which ends where doubles go on
+            return let(
+                args[0], lambda x: f"if(abs({x}) < {_WHOLE_FROM}, cast({function}({x}) as double), {x})"
+            )
+        return f"cast({function}({args[0]}) as {spark_type(types[0])})"
+
+    return lower
+
+
+def _round(args: Sequence[str], types: Types) -> str:
+    """To the nearest, ties towards positive infinity."""
+    kind = types[0]
+    if len(args) == 2:
+        return _round_to(args, types)
+    if kind in (INTEGER, BIGINT):
+        return f"cast({args[0]} as bigint)"
+    if kind == DOUBLE:
+        return let(
+            args[0],
+            lambda x: f"cast(if(abs({x}) < {_WHOLE_FROM}, floor({x} + 0.5D), cast({x} as bigint)) as bigint)",
+        )
+    return f"cast(floor({args[0]} + 0.5BD) as {spark_type(_without_scale(types))})"
+
+
+def _round_to(args: Sequence[str], types: Types) -> str:
+    x, n = args
+    kind = spark_type(types[0])
+    if not _INTEGER_TEXT.fullmatch(n):
+        # Spark rounds to a constant number of decimals only
+        return f"cast(floor({x} * pow(10D, {n}) + 0.5D) / pow(10D, {n}) as {kind})"
+
+    # Spark rounds ties away from zero; below zero a tie has to go up by one unit of the last digit
+    def rounded(v: str) -> str:
+        unit = f"cast(pow(10D, -{n}) as {'double' if types[0] == DOUBLE else 'decimal(38,18)'})"
+        half = f"(round({v}, {n} + 1) = {v} and abs(round({v}, {n}) - {v}) * 2 >= {unit} * 0.9999999D)"
+        up = f"round(round({v}, {n}) + {unit}, {n})"
+        return f"cast(if({v} < 0 and {half}, {up}, round({v}, {n})) as {kind})"
+
+    return let(x, rounded)
+
+
+def _truncate(args: Sequence[str], types: Types) -> str:
+    """Towards zero."""
+    kind = types[0]
+    if len(args) == 1:
+        if kind in (INTEGER, BIGINT, DOUBLE):
+            return f"cast({args[0]} as bigint)"
+        wanted = spark_type(_without_scale(types))
+        return let(args[0], lambda x: f"cast(if({x} < 0, ceil({x}), floor({x})) as {wanted})")
+    n = args[1]
+    if not _INTEGER_TEXT.fullmatch(n):
+        wanted = spark_type(kind)
+        return let(
+            args[0],
+            lambda x: f"cast(sign({x}) * floor(abs({x}) * pow(10D, {n})) / pow(10D, {n}) as {wanted})",
+        )
+
+    def cut(v: str) -> str:
+        unit = f"cast(pow(10D, -{n}) as {'double' if kind == DOUBLE else 'decimal(38,18)'})"
+        back = f"round(round({v}, {n}) - sign({v}) * {unit}, {n})"
+        return f"cast(if(abs(round({v}, {n})) > abs({v}), {back}, round({v}, {n})) as {spark_type(kind)})"
+
+    return let(args[0], cut)
+
+
+# ---- the rest ------------------------------------------------------------------------------------------
+
+
+def _logarithm(text: str) -> str:
+    """The natural logarithm as Java has it: Spark's gives NULL from 0 down."""
+    below = "if({x} = 0D, double('-Infinity'), double('NaN'))"
+    return let(text, lambda x: f"if({x} <= 0D, {below.format(x=x)}, ln({x}))")
+
+
+def _log(args: Sequence[str], _: Types) -> str:
+    if len(args) == 1:
+        return _logarithm(args[0])
+    base, value = args
+    quotient = f"{_logarithm(value)} / ln({base})"
+    return f"if({base} <= 0D or {base} = 1D, {value} * double('NaN'), {quotient})"
+
+
+_COMPARED = ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE", "STRING", "BYTES", "DATE", "TIME", "TIMESTAMP")
+
+
+def _common(types: Types, _: Sequence[Any]) -> Resolved | None:
+    if not types or all(isinstance(t, Null) for t in types):
+        return None
+    merged: SqlType | None = types[0]
+    for type_ in types[1:]:
+        merged = merged and common_type(merged, type_)
+    if not isinstance(merged, (Primitive, Decimal)) or merged == Primitive("BOOLEAN"):
+        return None
+    return Resolved((merged,) * len(types), merged)
+
+
+def _extreme(function: str) -> Lowering:
+    return lambda args, _: args[0] if len(args) == 1 else f"{function}({', '.join(args)})"
+
+
+def _series(args: Sequence[str], types: Types) -> str:
+    first, last = args[:2]
+    kind = spark_type(types[0])
+    if len(args) == 2:
+        return f"sequence({first}, {last}, cast(if({last} > {first}, 1, -1) as {kind}))"
+    step = f"cast({args[2]} as {kind})"
+    wrong = f"{args[2]} = 0 or ({last} > {first} and {args[2]} < 0) or ({last} < {first} and {args[2]} > 0)"
+    return f"if({wrong}, NULL, sequence({first}, {last}, {step}))"
+
+
+def _distance(args: Sequence[str], _: Types) -> str:
+    lat1, lon1, lat2, lon2 = args[:4]
+    radius = "6371D"
+    if len(args) == 5:
+        unit = f"upper(coalesce({args[4]}, ''))"
+        radius = (
+            f"(case when {unit} in ('', 'KM', 'KILOMETER', 'KILOMETERS', 'KILOMETRE', 'KILOMETRES') then 6371D "
+            f"when {unit} in ('MI', 'MILE', 'MILES') then 3959D end)"
+        )
+
+    def haversine(a: str, b: str) -> str:
+        return f"pow(sin(radians({b} - {a}) / 2D), 2D)"
+
+    angle = f"{haversine(lat1, lat2)} + {haversine(lon1, lon2)} * cos(radians({lat1})) * cos(radians({lat2}))"
+    outside = f"greatest(abs({lat1}), abs({lat2})) > 90D or greatest(abs({lon1}), abs({lon2})) > 180D"
+    return f"if({outside}, NULL, 2D * asin(sqrt({angle})) * {radius})"
+
+
+def _of_double(
+    name: str, description: str, *examples: Example, spark: Callable[[str], str] | None = None
+) -> Spec:
+    """A function of one DOUBLE (other numbers widen to it)."""
+    function = spark or (lambda x: f"{name.lower()}({x})")
+    return scalar(
+        name,
+        Category.MATHEMATICAL,
+        description,
+        (signature("value DOUBLE -> DOUBLE"),),
+        lambda args, _: function(args[0]),
+        *examples,
+        parameters={"value": "a number"},
+    )
+
+
+_D = PythonDecimal
+_VALUE = {"value": "a number"}
+_NAN, _INFINITY = float("nan"), float("inf")
+
 SPECS: tuple[Spec, ...] = (
     scalar(
         "ABS",
         Category.MATHEMATICAL,
         "The absolute value.",
-        (
-            *(signature(f"value {t} -> {t}") for t in ("INTEGER", "BIGINT", "DOUBLE")),
-            signature("value DECIMAL", _same, "DECIMAL"),
-        ),
+        _numbers(),
         lambda args, _: f"abs({args[0]})",
         Example((-5,), 5),
         Example((-1.5,), 1.5),
-        parameters={"value": "a number"},
+        Example((_D("-1.50"),), _D("1.50")),
+        parameters=_VALUE,
+    ),
+    scalar(
+        "CEIL",
+        Category.MATHEMATICAL,
+        "The smallest whole number that is not below the value.",
+        _numbers(),
+        _step("ceil"),
+        Example((1.1,), 2.0),
+        Example((-1.5,), -1.0),
+        Example((_D("1.1"),), _D("2.0")),
+        Example((1e300,), 1e300),
+        Example((3,), 3),
+        parameters=_VALUE,
+    ),
+    scalar(
+        "FLOOR",
+        Category.MATHEMATICAL,
+        "The greatest whole number that is not above the value.",
+        _numbers(),
+        _step("floor"),
+        Example((1.7,), 1.0),
+        Example((-1.5,), -2.0),
+        Example((_D("-1.1"),), _D("-2.0")),
+        parameters=_VALUE,
+    ),
+    scalar(
+        "ROUND",
+        Category.MATHEMATICAL,
+        "The value rounded to the nearest whole number, or to some decimals; ties go up.",
+        _TO_WHOLE,
+        _round,
+        Example((2.5,), 3),
+        Example((-2.5,), -2),
+        Example((7,), 7),
+        Example((_D("-2.5"),), _D("-2")),
+        Example((1.005, 2), 1.01),
+        Example((-1.25, 1), -1.2),
+        Example((-1.26, 1), -1.3),
+        Example((_D("-1.25"), 1), _D("-1.20")),
+        Example((_D("12345678987654321.2345678987654321"), -1), _D("12345678987654320.0000000000000000")),
+        Example((115.0, -1), 120.0),
+        parameters=_VALUE | {"decimals": "how many decimals to keep; negative ones round whole digits"},
+    ),
+    scalar(
+        "TRUNC",
+        Category.MATHEMATICAL,
+        "The value cut to a whole number, or to some decimals, towards zero.",
+        _TO_WHOLE,
+        _truncate,
+        Example((-1.7,), -1),
+        Example((1.239, 2), 1.23),
+        Example((-1.239, 2), -1.23),
+        Example((111.0, -1), 110.0),
+        Example((_D("-1.29"), 1), _D("-1.20")),
+        Example((_D("-1.9"),), _D("-1")),
+        parameters=_VALUE | {"decimals": "how many decimals to keep; negative ones cut whole digits"},
+    ),
+    scalar(
+        "SIGN",
+        Category.MATHEMATICAL,
+        "-1, 0 or 1: the sign of the value.",
+        tuple(signature(f"value {t} -> INTEGER") for t in ("INTEGER", "BIGINT", "DOUBLE")),
+        lambda args, _: f"cast(sign({args[0]}) as int)",
+        Example((-3,), -1),
+        Example((0.0,), 0),
+        parameters=_VALUE,
+    ),
+    _of_double("SQRT", "The square root; NaN below zero.", Example((4,), 2.0), Example((-1,), _NAN)),
+    _of_double("EXP", "e to the power of the value.", Example((0,), 1.0)),
+    _of_double(
+        "LN",
+        "The natural logarithm.",
+        Example((1,), 0.0),
+        Example((0,), -_INFINITY),
+        Example((-1,), _NAN),
+        spark=_logarithm,
+    ),
+    _of_double("CBRT", "The cube root.", Example((-8,), -2.0)),
+    _of_double("SIN", "The sine of an angle in radians.", Example((0.0,), 0.0)),
+    _of_double("COS", "The cosine of an angle in radians.", Example((0.0,), 1.0)),
+    _of_double("TAN", "The tangent of an angle in radians.", Example((0.0,), 0.0)),
+    _of_double("COT", "The cotangent of an angle in radians.", Example((0.0,), _INFINITY)),
+    _of_double("ASIN", "The angle whose sine is the value.", Example((2,), _NAN)),
+    _of_double("ACOS", "The angle whose cosine is the value.", Example((1,), 0.0), Example((-2,), _NAN)),
+    _of_double("ATAN", "The angle whose tangent is the value.", Example((0,), 0.0)),
+    _of_double("SINH", "The hyperbolic sine.", Example((0,), 0.0)),
+    _of_double("COSH", "The hyperbolic cosine.", Example((0,), 1.0)),
+    _of_double("TANH", "The hyperbolic tangent.", Example((0,), 0.0)),
+    _of_double("DEGREES", "Radians as degrees.", Example((0,), 0.0), Example((3.0,), 171.88733853924697)),
+    _of_double("RADIANS", "Degrees as radians.", Example((180,), 3.141592653589793)),
+    scalar(
+        "ATAN2",
+        Category.MATHEMATICAL,
+        "The angle of the point (x, y) seen from the origin.",
+        (signature("y DOUBLE, x DOUBLE -> DOUBLE"),),
+        lambda args, _: f"atan2({args[0]}, {args[1]})",
+        Example((0, 1), 0.0),
+        parameters={"y": "the ordinate", "x": "the abscissa"},
+    ),
+    scalar(
+        "POWER",
+        Category.MATHEMATICAL,
+        "The base raised to the exponent.",
+        (signature("base DOUBLE, exponent DOUBLE -> DOUBLE"),),
+        lambda args, _: f"pow({args[0]}, {args[1]})",
+        Example((2, 10), 1024.0),
+        Example((-1, 0.5), _NAN),
+        parameters={"base": "the base", "exponent": "the exponent"},
+    ),
+    scalar(
+        "LOG",
+        Category.MATHEMATICAL,
+        "The natural logarithm, or the one to a base.",
+        (signature("value DOUBLE -> DOUBLE"), signature("base DOUBLE, value DOUBLE -> DOUBLE")),
+        _log,
+        Example((1,), 0.0),
+        Example((2, 8), 3.0),
+        Example((1, 8), _NAN),
+        Example((2, 0), -_INFINITY),
+        parameters={"base": "the base", "value": "a number"},
+    ),
+    scalar(
+        "PI",
+        Category.MATHEMATICAL,
+        "The number pi.",
+        (signature("-> DOUBLE"),),
+        lambda args, _: "pi()",
+        Example((), 3.141592653589793),
+    ),
+    scalar(
+        "RANDOM",
+        Category.MATHEMATICAL,
+        "A random number of [0, 1), another one for each row.",
+        (signature("-> DOUBLE"),),
+        lambda args, _: "rand()",
+        is_deterministic=False,
+    ),
+    scalar(
+        "GREATEST",
+        Category.MATHEMATICAL,
+        "The greatest argument; NULLs are ignored.",
+        tuple(signature(f"value {t}... -> {t}") for t in _COMPARED),
+        _extreme("greatest"),
+        Example((1, Typed(None, INTEGER), 3), 3),
+        Example((1, 2.5), 2.5),
+        Example(("a", "b"), "b"),
+        typing=_common,
+        parameters={"value": "the candidates"},
+    ),
+    scalar(
+        "LEAST",
+        Category.MATHEMATICAL,
+        "The smallest argument; NULLs are ignored.",
+        tuple(signature(f"value {t}... -> {t}") for t in _COMPARED),
+        _extreme("least"),
+        Example((1, Typed(None, INTEGER), 3), 1),
+        Example((_D("1.5"), 2), _D("1.5")),
+        Example((Typed(None, STRING), Typed(None, STRING)), None),
+        typing=_common,
+        parameters={"value": "the candidates"},
+    ),
+    scalar(
+        "GENERATE_SERIES",
+        Category.ARRAY,
+        "The numbers from a first to a last one, both included.",
+        (
+            signature("first INTEGER, last INTEGER -> ARRAY<INTEGER>"),
+            signature("first INTEGER, last INTEGER, step INTEGER -> ARRAY<INTEGER>"),
+            signature("first BIGINT, last BIGINT -> ARRAY<BIGINT>"),
+            signature("first BIGINT, last BIGINT, step INTEGER -> ARRAY<BIGINT>"),
+        ),
+        _series,
+        Example((1, 3), [1, 2, 3]),
+        Example((3, 1), [3, 2, 1]),
+        Example((1, 6, 2), [1, 3, 5]),
+        Example((1, 6, -2), None),
+        Example((1, 6, 0), None),
+        Example((Typed(5, BIGINT), Typed(5, BIGINT)), [5]),
+        parameters={
+            "first": "where to start",
+            "last": "where to end",
+            "step": "how far apart; 1 or -1 if absent",
+        },
+    ),
+    scalar(
+        "GEO_DISTANCE",
+        Category.MATHEMATICAL,
+        "The great-circle distance of two points given in degrees, in kilometres or miles.",
+        (
+            signature("lat1 DOUBLE, lon1 DOUBLE, lat2 DOUBLE, lon2 DOUBLE -> DOUBLE"),
+            signature("lat1 DOUBLE, lon1 DOUBLE, lat2 DOUBLE, lon2 DOUBLE, unit STRING -> DOUBLE"),
+        ),
+        _distance,
+        Example((37.4439, -122.1663, 51.5257, -0.1122), 8634.659796579544),
+        Example((37.4439, -122.1663, 51.5257, -0.1122, "mi"), 5365.659729188262),
+        Example((37.4439, -122.1663, 51.5257, -0.1122, "yard"), None),
+        Example((97.4439, -122.1663, 51.5257, -0.1122), None),
+        parameters={
+            "lat1": "latitude of the first point, -90 to 90",
+            "lon1": "longitude of the first point, -180 to 180",
+            "lat2": "latitude of the second point",
+            "lon2": "longitude of the second point",
+            "unit": "KM (if absent) or MI",
+        },
     ),
 )
