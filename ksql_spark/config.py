@@ -1,0 +1,583 @@
+"""Every property: one typed table, and what the file, the environment and requests say about it.
+
+Reference §9. Nothing else reads properties files or KSQL_* variables; everything else asks a Config.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ksql_spark.errors import KsqlError, nearest
+
+Type = Literal["string", "boolean", "int", "long", "double", "list", "password"]
+Scope = Literal["query", "server"]
+
+_BOUNDS = {"int": 2**31 - 1, "long": 2**63 - 1}
+HIDDEN = "[hidden]"
+
+
+@dataclass(frozen=True)
+class Property:
+    """One property.
+
+    Args:
+        name: its canonical name.
+        type: what its values are; see parse().
+        default: a value of that type, or None where leaving it out has a meaning of its own.
+        description: one sentence for users.
+        scope: ``query`` where it acts on single statements, ``server`` where only on the whole server.
+        editable: whether a session or request may override it.
+        choices: the only values, where it is one of a few words.
+        minimum: the least number.
+    """
+
+    name: str
+    type: Type
+    default: Any
+    description: str
+    scope: Scope = "query"
+    editable: bool = True
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+
+    def parse(self, value: Any) -> Any:
+        """The typed value of a text, or of a JSON value, given by a user.
+
+        Returns:
+            str, bool, int, float, a list of str; None stays None.
+
+        Raises:
+            KsqlError: PROPERTY_INVALID.
+        """
+        if value is None:
+            return None
+        text = str(value).strip()
+        match self.type:
+            case "boolean":
+                if text.lower() not in ("true", "false"):
+                    raise self._invalid(value, "it must be true or false")
+                return text.lower() == "true"
+            case "int" | "long":
+                return self._number(value, text)
+            case "double":
+                try:
+                    return float(text)
+                except ValueError:
+                    raise self._invalid(value, "it must be a number") from None
+            case "list":
+                items = value if isinstance(value, list) else text.split(",")
+                return [str(item).strip() for item in items if str(item).strip()]
+        if self.choices:
+            folded = {choice.lower(): choice for choice in self.choices}
+            if text.lower() not in folded:
+                raise self._invalid(value, f"it must be {' or '.join(self.choices)}")
+            return folded[text.lower()]
+        return text if isinstance(value, str) else _json_text(value)
+
+    def _number(self, value: Any, text: str) -> int:
+        bound = _BOUNDS[self.type]
+        if isinstance(value, bool) or not re.fullmatch(r"[+-]?\d+", text):
+            raise self._invalid(value, "it must be a whole number")
+        number = int(text)
+        if not -bound - 1 <= number <= bound:
+            raise self._invalid(value, f"it must be between {-bound - 1} and {bound}")
+        if self.minimum is not None and number < self.minimum:
+            raise self._invalid(value, f"it must be at least {self.minimum:g}")
+        return number
+
+    def _invalid(self, value: Any, reason: str) -> KsqlError:
+        return KsqlError("PROPERTY_INVALID", name=self.name, value=_json_text(value), reason=reason)
+
+
+def _json_text(value: Any) -> str:
+    """A value as users write it: true, not True."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_INT_MAX, _LONG_MAX = _BOUNDS["int"], _BOUNDS["long"]
+_HIDDEN_TOPICS = (
+    "_confluent.*,__confluent.*,_schemas,__consumer_offsets,__transaction_state,"
+    "connect-configs,connect-offsets,connect-status,connect-statuses"
+)
+
+
+def _server(
+    name: str, type_: Type, default: Any, description: str, *, editable: bool = False, **more: Any
+) -> Property:
+    return Property(name, type_, default, description, "server", editable, **more)
+
+
+# fmt: off
+_TABLE: tuple[Property, ...] = (
+    # ---- the server
+    _server("bootstrap.servers", "string", None, "Kafka brokers; without any, the server starts one of its own."),
+    _server("listeners", "string", "http://127.0.0.1:8088", "Where the REST API listens."),
+    _server("ksql.advertised.listener", "string", None, "The address that other nodes reach this server at."),
+    _server("ksql.internal.listener", "string", None, "Where the server listens for other nodes."),
+    _server("ksql.service.id", "string", "default_", "Id of the cluster; prefix of its groups and internal topics."),
+    _server("ksql.queries.file", "string", None, "Run the statements of this file, and no others (headless)."),
+    _server("ksql.extension.dir", "string", "ext", "The folder of user-defined functions."),
+    _server("ksql.spark.data.dir", "string", "", "The folder of all data that outlives a run; by default in the user's home."),
+    _server("ksql.spark.memory", "string", "2g", "Heap of Spark's JVM, as java's -Xmx takes it."),
+    _server("ksql.internal.topic.replicas", "int", 1, "Replicas of the command log.", minimum=1),
+    _server("ksql.metastore.backup.location", "string", "", "A folder for a local copy of the command log."),
+    _server("ksql.properties.overrides.denylist", "list", [], "Properties that sessions and requests may not override."),
+    _server("ksql.hidden.topics", "list", _HIDDEN_TOPICS.split(","), "Topics that SHOW TOPICS leaves out, as patterns."),
+    _server("ksql.readonly.topics", "list", _HIDDEN_TOPICS.split(","), "Topics that nothing may be written to, as patterns."),
+    _server("ksql.server.command.response.timeout.ms", "long", 5000, "How long to wait for a statement to be carried out.", editable=True, minimum=0),
+    _server("ksql.idle.connection.timeout.seconds", "long", 86400, "After how long an idle HTTP connection is closed.", minimum=0),
+    _server("ksql.max.push.queries", "int", 100, "How many push queries may run at once.", minimum=0),
+    _server("ksql.query.persistent.active.limit", "int", _INT_MAX, "How many persistent queries may run at once.", minimum=0),
+    _server("ksql.query.error.max.queue.size", "int", 10, "How many errors are kept per query.", editable=True, minimum=0),
+    _server("ksql.query.retry.backoff.initial.ms", "long", 15000, "How long to wait before a failed query is started again.", editable=True, minimum=0),
+    _server("ksql.query.retry.backoff.max.ms", "long", 900000, "The most that this wait grows to.", editable=True, minimum=0),
+    _server("ksql.heartbeat.enable", "boolean", False, "Whether nodes watch each other."),
+    _server("ksql.heartbeat.send.interval.ms", "long", 100, "How often a node sends a heartbeat.", minimum=1),
+    _server("ksql.heartbeat.check.interval.ms", "long", 200, "How often a node checks the heartbeats of others.", minimum=1),
+    _server("ksql.heartbeat.window.ms", "long", 2000, "The window in which heartbeats are counted.", minimum=1),
+    _server("ksql.heartbeat.missed.threshold.ms", "long", 3, "How many heartbeats in a row may be missed.", minimum=1),
+    _server("ksql.lag.reporting.enable", "boolean", False, "Whether nodes report their lag."),
+    _server("ksql.lag.reporting.send.interval.ms", "long", 5000, "How often a node reports its lag.", minimum=1),
+    _server("ksql.runtime.feature.shared.enabled", "boolean", False, "Whether queries share a runtime."),
+    _server("ksql.connect.url", "string", "http://localhost:8083", "The Kafka Connect cluster.", editable=True),
+    _server("ksql.connect.worker.config", "string", "", "Properties file of a Connect worker to start."),
+    _server("ksql.schema.registry.url", "string", "", "The schema registry.", editable=True),
+    _server("ksql.udfs.enabled", "boolean", True, "Whether user-defined functions are loaded."),
+    _server("ksql.udf.collect.metrics", "boolean", False, "Whether calls of user-defined functions are measured."),
+    _server("ksql.metrics.tags.custom", "string", "", "Tags for all metrics, as key:value pairs."),
+    _server("ksql.query.pull.metrics.enabled", "boolean", True, "Whether pull queries are measured."),
+    _server("ksql.endpoint.migrate.query", "boolean", True, "Whether /query is served by the code of /query-stream."),
+    _server("ksql.access.validator.enable", "string", "auto", "Whether access to topics is checked.", choices=("auto", "on", "off")),
+    # ---- logs
+    _server("ksql.logging.processing.topic.auto.create", "boolean", False, "Whether the processing log's topic is created."),
+    _server("ksql.logging.processing.topic.name", "string", "", "The processing log's topic; by default named by the service id."),
+    _server("ksql.logging.processing.topic.partitions", "int", 1, "Partitions of that topic.", minimum=1),
+    _server("ksql.logging.processing.topic.replication.factor", "int", 1, "Replicas of that topic.", minimum=1),
+    _server("ksql.logging.processing.rows.include", "boolean", False, "Whether the processing log shows records."),
+    _server("ksql.logging.processing.stream.auto.create", "boolean", False, "Whether a stream over the processing log is created."),
+    _server("ksql.logging.processing.stream.name", "string", "KSQL_PROCESSING_LOG", "The name of that stream."),
+    # ---- feature gates
+    Property("ksql.insert.into.values.enabled", "boolean", True, "Whether INSERT INTO ... VALUES is allowed."),
+    Property("ksql.create.or.replace.enabled", "boolean", True, "Whether CREATE OR REPLACE is allowed."),
+    Property("ksql.lambdas.enabled", "boolean", True, "Whether lambda functions are allowed."),
+    _server("ksql.headers.columns.enabled", "boolean", True, "Whether columns of record headers are allowed."),
+    _server("ksql.source.table.materialization.enabled", "boolean", True, "Whether SOURCE tables answer pull queries."),
+    Property("ksql.variable.substitution.enable", "boolean", True, "Whether ${variables} are replaced."),
+    Property("ksql.suppress.enabled", "boolean", True, "Whether EMIT FINAL is allowed."),
+    Property("ksql.suppress.buffer.size.bytes", "long", -1, "The most that EMIT FINAL may hold back; -1 for no limit.", minimum=-1),
+    # ---- statements
+    Property("ksql.output.topic.name.prefix", "string", "", "Prefix of the default names of sink topics."),
+    Property("ksql.create.topic.inherit.source.replicas.enabled", "boolean", True, "Whether sink topics have as many replicas as their source."),
+    Property("ksql.persistence.default.format.key", "string", "KAFKA", "The key format where a statement names none."),
+    Property("ksql.persistence.default.format.value", "string", None, "The value format where a statement names none."),
+    Property("ksql.persistence.wrap.single.values", "boolean", None, "Whether a single value column is wrapped; by default as the format does."),
+    Property("ksql.assert.topic.default.timeout.ms", "int", 1000, "How long ASSERT TOPIC waits.", minimum=0),
+    Property("ksql.assert.schema.default.timeout.ms", "int", 1000, "How long ASSERT SCHEMA waits.", minimum=0),
+    Property("ksql.timestamp.throw.on.invalid", "boolean", False, "Whether an invalid timestamp stops the query."),
+    Property("ksql.fail.on.deserialization.error", "boolean", False, "Whether a record that cannot be read stops the query."),
+    Property("ksql.fail.on.production.error", "boolean", True, "Whether a record that cannot be written stops the query."),
+    Property("ksql.functions.collect_list.limit", "int", _INT_MAX, "The most elements of COLLECT_LIST.", minimum=0),
+    Property("ksql.functions.collect_set.limit", "int", _INT_MAX, "The most elements of COLLECT_SET.", minimum=0),
+    # ---- how queries run
+    Property("ksql.execution.mode", "string", None, "How queries run; by default in real time wherever that can be.", choices=("realtime", "microbatch")),
+    Property("ksql.checkpoint.interval.ms", "long", 30000, "Interval of the checkpoints of real-time queries; what came after the last one is done again after a crash.", minimum=5000),
+    Property("ksql.sink.linger.ms", "long", 0, "How long a result waits for others to be written with: latency for throughput.", minimum=0),
+    # ---- pull and push queries
+    _server("ksql.pull.queries.enable", "boolean", True, "Whether pull queries are allowed."),
+    Property("ksql.query.pull.table.scan.enabled", "boolean", True, "Whether pull queries may scan tables."),
+    Property("ksql.query.pull.range.scan.enabled", "boolean", True, "Whether pull queries may read ranges of keys."),
+    Property("ksql.query.pull.stream.enabled", "boolean", True, "Whether pull queries may read streams."),
+    Property("ksql.query.pull.limit.clause.enabled", "boolean", True, "Whether pull queries may have a LIMIT."),
+    Property("ksql.query.pull.interpreter.enabled", "boolean", True, "Whether pull queries evaluate without compiling."),
+    Property("ksql.query.pull.enable.standby.reads", "boolean", False, "Whether pull queries may read from standbys."),
+    Property("ksql.query.pull.max.allowed.offset.lag", "long", _LONG_MAX, "The most that a standby may be behind.", minimum=0),
+    _server("ksql.query.pull.max.qps", "int", _INT_MAX, "Pull queries per second.", minimum=0),
+    _server("ksql.query.pull.max.concurrent.requests", "int", _INT_MAX, "Pull queries at once.", minimum=0),
+    _server("ksql.query.pull.max.hourly.bandwidth.megabytes", "int", _INT_MAX, "Megabytes per hour of pull queries.", minimum=0),
+    _server("ksql.query.pull.forwarding.timeout.ms", "long", 20000, "How long another node may take to answer.", editable=True, minimum=0),
+    Property("ksql.query.push.v2.enabled", "boolean", False, "Whether push queries share a consumer."),
+    # ---- Kafka Streams settings that have a meaning here
+    Property("ksql.streams.auto.offset.reset", "string", "latest", "Where new queries start to read; tables are always read whole.", choices=("earliest", "latest")),
+    Property("ksql.streams.processing.guarantee", "string", "at_least_once", "What a failure may do to results.", choices=("at_least_once", "exactly_once_v2", "exactly_once", "exactly_once_beta")),
+    Property("ksql.streams.num.stream.threads", "int", 4, "Parallelism of a query.", minimum=1),
+    Property("ksql.streams.commit.interval.ms", "long", 2000, "Interval of commits.", minimum=0),
+    Property("ksql.streams.cache.max.bytes.buffering", "long", 10_000_000, "Memory for merging updates of one key.", minimum=0),
+    Property("ksql.streams.state.dir", "string", "/tmp/kafka-streams", "The folder of state stores."),
+    Property("ksql.streams.num.standby.replicas", "int", 0, "Hot standbys of state.", minimum=0),
+    Property("ksql.streams.replication.factor", "int", -1, "Replicas of internal topics; -1 for the broker's default.", minimum=-1),
+    Property("ksql.streams.max.task.idle.ms", "long", 0, "How long to wait for the slower side of a join.", minimum=-1),
+    Property("ksql.streams.task.timeout.ms", "long", 300000, "How long a task may go on without progress.", minimum=0),
+    Property("ksql.streams.producer.compression.type", "string", "none", "Compression of written records.", choices=("none", "gzip", "snappy", "lz4", "zstd")),
+)
+# fmt: on
+
+#: canonical name -> property
+PROPERTIES: dict[str, Property] = {entry.name: entry for entry in _TABLE}
+
+STREAMS_PREFIX = "ksql.streams."
+
+_KAFKA_SETTINGS = """
+    acceptable.recovery.lag acks allow.auto.create.topics application.id application.server
+    auto.commit.interval.ms auto.include.jmx.reporter auto.offset.reset batch.size bootstrap.servers
+    buffer.memory buffered.records.per.partition built.in.metrics.version cache.max.bytes.buffering check.crcs
+    client.dns.lookup client.id client.rack commit.interval.ms compression.type connections.max.idle.ms
+    default.api.timeout.ms default.client.supplier default.deserialization.exception.handler default.dsl.store
+    default.key.serde default.list.key.serde.inner default.list.value.serde.inner
+    default.production.exception.handler default.timestamp.extractor default.value.serde
+    delivery.timeout.ms enable.auto.commit enable.idempotence enable.metrics.push exclude.internal.topics
+    fetch.max.bytes fetch.max.wait.ms fetch.min.bytes group.id group.instance.id group.protocol
+    heartbeat.interval.ms interceptor.classes isolation.level key.deserializer key.serializer linger.ms
+    max.block.ms max.in.flight.requests.per.connection max.partition.fetch.bytes max.poll.interval.ms
+    max.poll.records max.request.size max.task.idle.ms max.warmup.replicas metadata.max.age.ms
+    metadata.max.idle.ms metric.reporters metrics.num.samples metrics.recording.level
+    metrics.sample.window.ms num.standby.replicas num.stream.threads partition.assignment.strategy
+    partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms partitioner.class
+    partitioner.ignore.keys poll.ms probing.rebalance.interval.ms processing.guarantee
+    receive.buffer.bytes reconnect.backoff.max.ms reconnect.backoff.ms repartition.purge.interval.ms
+    replication.factor request.timeout.ms retries retry.backoff.max.ms retry.backoff.ms
+    rocksdb.config.setter security.protocol security.providers send.buffer.bytes session.timeout.ms
+    socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms state.cleanup.delay.ms
+    state.dir statestore.cache.max.bytes task.timeout.ms topology.optimization transaction.timeout.ms
+    transactional.id upgrade.from value.deserializer value.serializer window.size.ms
+    windowed.inner.class.serde windowstore.changelog.additional.retention.ms
+    cleanup.policy compression.type delete.retention.ms max.message.bytes message.timestamp.type
+    min.cleanable.dirty.ratio min.compaction.lag.ms min.insync.replicas retention.bytes retention.ms
+    segment.bytes segment.ms
+"""
+
+#: settings of Kafka's own clients and of Kafka Streams: taken as they are, bare or with a prefix
+KAFKA_SETTINGS = frozenset(_KAFKA_SETTINGS.split())
+
+_CLIENT_PREFIXES = (
+    "consumer.",
+    "main.consumer.",
+    "restore.consumer.",
+    "global.consumer.",
+    "producer.",
+    "admin.",
+    "topic.",
+)
+
+#: settings of security: any name that starts so belongs to Kafka's clients
+_SECURITY = ("ssl.", "sasl.")
+
+#: families of settings that other programs define; their names are not checked
+_FAMILIES = (
+    "ksql.schema.registry.", "ksql.connect.", "ksql.functions.", "ksql.authentication.", "ksql.security.",
+    "ksql.internal.", "authentication.", "confluent.", "spark.",
+)  # fmt: skip
+
+#: not overridable per request, beyond what the table says (reference §9.1)
+_FIXED = (
+    "ssl.",
+    "spark.",
+    "listeners",
+    "ksql.internal.",
+    "ksql.authentication.",
+    "ksql.security.",
+    "authentication.",
+)
+
+_SECRET = re.compile(r"password|secret|jaas\.config|user\.info|\.key$|token")
+
+#: variables that ksqlDB's images and Kubernetes set, or that are ours, but that are no properties
+_NO_PROPERTIES = re.compile(
+    r"KSQL_(SPARK_.*|OPTS|HEAP_OPTS|JMX_OPTS|JVM_PERFORMANCE_OPTS|GC_LOG_OPTS|LOG4J_.*|LOGGING_.*|CLASSPATH|HOME"
+    r"|DIR|CONFIG_DIR|DEBUG|CUB_.*|PORT(_.*)?|SERVICE_HOST|SERVICE_PORT.*|VERSION)"
+)
+
+
+def canonical(name: str) -> str | None:
+    """The one name of a property that has several, or None for a name that no property has.
+
+    >>> canonical("auto.offset.reset"), canonical("ksql.streams.auto.offset.reset")
+    ('ksql.streams.auto.offset.reset', 'ksql.streams.auto.offset.reset')
+    >>> canonical("ksql.streams.bootstrap.servers"), canonical("nonsense")
+    ('bootstrap.servers', None)
+    """
+    name = name.strip()
+    if name in PROPERTIES:
+        return name
+    bare = name.removeprefix(STREAMS_PREFIX)
+    if bare == "bootstrap.servers":
+        return bare
+    setting = bare
+    for prefix in _CLIENT_PREFIXES:
+        if bare.startswith(prefix):
+            setting = bare.removeprefix(prefix)
+            break
+    if setting in KAFKA_SETTINGS or setting.startswith(_SECURITY):
+        return name if setting.startswith(_SECURITY) and setting == name else STREAMS_PREFIX + bare
+    if name.startswith(_FAMILIES) and name not in _FAMILIES:
+        return name
+    return None
+
+
+def is_valid_property(name: str) -> bool:
+    """True where ``name`` is a property, under any of its names."""
+    return canonical(name) is not None
+
+
+def find(name: str, source: str | None = None) -> Property:
+    """The property of that name.
+
+    Args:
+        name: any of its names.
+        source: where the name was read, for the error.
+
+    Raises:
+        KsqlError: PROPERTY_UNKNOWN with the nearest name.
+    """
+    known = canonical(name)
+    if known is None:
+        hints = [f"It is in {source}."] if source else []
+        bare = (entry.removeprefix(STREAMS_PREFIX) for entry in PROPERTIES)
+        near = nearest(name, [*PROPERTIES, *bare, *KAFKA_SETTINGS])
+        if near:
+            hints.append(f"Did you mean '{near}'?")
+        raise KsqlError("PROPERTY_UNKNOWN", name=name, hint=" ".join(hints) or None)
+    if known in PROPERTIES:
+        return PROPERTIES[known]
+    kind: Type = "password" if _SECRET.search(known) else "string"
+    return Property(known, kind, None, "Handed on as it is.", editable=not known.startswith(_FIXED))
+
+
+class Config(Mapping[str, Any]):
+    """Values of properties: what was set over what the table has. Immutable.
+
+    ``config[name]`` gives the typed value under any of the property's names, its default where it was not
+    set, and None where it has none; a name that no property has is a KeyError.
+    """
+
+    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
+        self._set = {entry.name: entry.parse(value) for entry, value in _pairs(values or {}, None)}
+
+    @classmethod
+    def load(
+        cls,
+        properties_file: str | Path | None = None,
+        environ: Mapping[str, str] | None = None,
+        overrides: Mapping[str, Any] | None = None,
+    ) -> Config:
+        """The server's configuration; the later source wins: file, environment, overrides.
+
+        Args:
+            properties_file: a file in the syntax of Java properties.
+            environ: variables; those that start with KSQL_ are properties (see environment_properties()).
+            overrides: what the command line sets, by property name.
+
+        Raises:
+            KsqlError: PROPERTY_UNKNOWN, PROPERTY_INVALID, BAD_REQUEST for a file that cannot be read.
+        """
+        merged: dict[str, Any] = {}
+        sources: list[tuple[Mapping[str, Any], str | None]] = []
+        if properties_file is not None:
+            try:
+                text = Path(properties_file).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                reason = getattr(error, "strerror", None) or str(error)
+                raise KsqlError(
+                    "BAD_REQUEST", reason=f"Cannot read the properties file {properties_file}: {reason}."
+                ) from None
+            sources.append((parse_properties(text), f"the file {properties_file}"))
+        sources.append((environment_properties(environ or {}), "the environment, as a variable KSQL_…"))
+        sources.append((overrides or {}, None))
+        for values, source in sources:
+            for entry, value in _pairs(values, source):
+                merged[entry.name] = entry.parse(value)
+        return cls(merged)
+
+    def __getitem__(self, name: str) -> Any:
+        known = canonical(name)
+        if known is None:
+            raise KeyError(name)
+        if known in self._set:
+            return self._set[known]
+        if known == "ksql.spark.data.dir":
+            return str(default_data_dir())
+        return PROPERTIES[known].default if known in PROPERTIES else None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted({*PROPERTIES, *self._set}))
+
+    def __len__(self) -> int:
+        return len({*PROPERTIES, *self._set})
+
+    def is_set(self, name: str) -> bool:
+        """True where somebody set the property, be it to its default."""
+        return canonical(name) in self._set
+
+    def with_values(self, values: Mapping[str, Any]) -> Config:
+        """This configuration with some values replaced; for the server itself, so nothing is refused."""
+        return Config({**self._set, **Config(values)._set})
+
+    def with_overrides(self, overrides: Mapping[str, Any]) -> Config:
+        """What holds for a request: this configuration with the request's overrides.
+
+        Raises:
+            KsqlError: as validate_override().
+        """
+        return self.with_values({name: self.validate_override(name, overrides[name]) for name in overrides})
+
+    def validate_override(self, name: str, value: Any) -> Any:
+        """The typed value of what SET or ``streamsProperties`` give (reference §2.13, §9.1).
+
+        Args:
+            name: any name of the property.
+            value: text, or a JSON value.
+
+        Raises:
+            KsqlError: PROPERTY_UNKNOWN, PROPERTY_FIXED for what only the server's configuration may say,
+                PROPERTY_INVALID.
+        """
+        entry = find(name)
+        denied = {canonical(item) or item for item in self["ksql.properties.overrides.denylist"]}
+        if not entry.editable or entry.name in denied:
+            raise KsqlError("PROPERTY_FIXED", name=name)
+        parsed = entry.parse(value)
+        scans = "ksql.query.pull.table.scan.enabled"
+        if entry.name == scans and parsed and not self[scans]:
+            raise KsqlError(
+                "PROPERTY_INVALID", name=name, value="true", reason="the server has turned table scans off"
+            )
+        return parsed
+
+    def text(self, name: str) -> str | None:
+        """The value as SHOW PROPERTIES shows it: secrets hidden, None where there is none."""
+        entry, value = find(name), self[name]
+        if value is None:
+            return None
+        if entry.type == "password":
+            return HIDDEN
+        return ",".join(value) if isinstance(value, list) else _json_text(value)
+
+    def with_prefix(self, prefix: str) -> dict[str, Any]:
+        """What was set under names that start with ``prefix``, for example ``spark.``; names stay whole."""
+        return {name: value for name, value in self._set.items() if name.startswith(prefix)}
+
+    def kafka_client_settings(self) -> dict[str, str]:
+        """Security settings for our own Kafka clients, under librdkafka's names.
+
+        Raises:
+            KsqlError: PROPERTY_INVALID for a login module that has no librdkafka equivalent.
+        """
+        given: dict[str, str] = {}
+        for name, value in self._set.items():
+            bare = name.removeprefix(STREAMS_PREFIX)
+            if bare.startswith(_SECURITY) or bare == "security.protocol":
+                given[bare] = str(value)
+        settings = {
+            theirs: given[ours] for ours, theirs in _LIBRDKAFKA_NAMES.items() if given.get(ours) is not None
+        }
+        if given.get("ssl.endpoint.identification.algorithm") == "":
+            settings["ssl.endpoint.identification.algorithm"] = "none"
+        if jaas := given.get("sasl.jaas.config"):
+            found = dict(re.findall(r'(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"', jaas))
+            if len(found) != 2:
+                raise KsqlError(
+                    "PROPERTY_INVALID",
+                    name="sasl.jaas.config",
+                    value=HIDDEN,
+                    reason="it must have a username and a password",
+                )
+            settings |= {f"sasl.{name}": re.sub(r"\\(.)", r"\1", text) for name, text in found.items()}
+        return settings
+
+
+_LIBRDKAFKA_NAMES = {
+    "security.protocol": "security.protocol",
+    "sasl.mechanism": "sasl.mechanism",
+    "ssl.keystore.location": "ssl.keystore.location",
+    "ssl.keystore.password": "ssl.keystore.password",
+    "ssl.key.password": "ssl.key.password",
+    # for librdkafka a trust store is a PEM file
+    "ssl.truststore.location": "ssl.ca.location",
+    "ssl.endpoint.identification.algorithm": "ssl.endpoint.identification.algorithm",
+}
+
+
+def _pairs(values: Mapping[str, Any], source: str | None) -> Iterator[tuple[Property, Any]]:
+    for name, value in values.items():
+        yield find(name, source), value
+
+
+def default_data_dir() -> Path:
+    """Where data is kept when nobody says where: $XDG_DATA_HOME/ksql-spark or ~/.local/share/ksql-spark."""
+    shared = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(shared).expanduser().absolute() / "ksql-spark"
+
+
+def environment_properties(environ: Mapping[str, str]) -> dict[str, str]:
+    """The properties that the environment sets, by the rule of ksqlDB's images.
+
+    The first KSQL_ goes, letters become small, ``_`` becomes a dot, ``__`` an underscore, ``___`` a dash.
+
+    >>> environment_properties({"KSQL_LISTENERS": "http://0.0.0.0:8088", "KSQL_KSQL_SERVICE_ID": "a_"})
+    {'listeners': 'http://0.0.0.0:8088', 'ksql.service.id': 'a_'}
+    """
+    separators = {"_": ".", "__": "_", "___": "-"}
+    return {
+        re.sub("___|__|_", lambda found: separators[found[0]], name.removeprefix("KSQL_").lower()): value
+        for name, value in environ.items()
+        if name.startswith("KSQL_") and not _NO_PROPERTIES.fullmatch(name)
+    }
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    r"""The names and values of a text in the syntax of Java's properties files.
+
+    >>> parse_properties("# a comment\nlisteners = http://h:1\nlong: a \\\n  b\n! another\nflag")
+    {'listeners': 'http://h:1', 'long': 'a b', 'flag': ''}
+    """
+    properties = {}
+    for line in _logical_lines(text.splitlines()):
+        match = re.match(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", line, re.DOTALL)
+        assert match is not None  # every part of it may be empty
+        properties[_unescape(match[1])] = _unescape(match[2])
+    return properties
+
+
+def _logical_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Lines without comments and blank ones, those that end with a backslash joined with the next."""
+    joined: str | None = None
+    for line in lines:
+        stripped = line.lstrip(" \t\f")
+        if joined is None and (not stripped or stripped[0] in "#!"):
+            continue
+        joined = (joined or "") + stripped
+        trailing = len(joined) - len(joined.rstrip("\\"))
+        if trailing % 2:
+            joined = joined[:-1]
+        else:
+            yield joined
+            joined = None
+    if joined is not None:
+        yield joined
+
+
+def _unescape(text: str) -> str:
+    named = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+    return re.sub(
+        r"\\(?:u([0-9a-fA-F]{4})|(.))",
+        lambda found: chr(int(found[1], 16)) if found[1] else named.get(found[2], found[2]),
+        text,
+        flags=re.DOTALL,
+    )
+
+
+__all__ = [
+    "PROPERTIES",
+    "Config",
+    "Property",
+    "canonical",
+    "default_data_dir",
+    "environment_properties",
+    "find",
+    "is_valid_property",
+    "parse_properties",
+]

@@ -1,0 +1,231 @@
+"""Properties: names, types, sources and their order, overrides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ksql_spark.config import (
+    PROPERTIES,
+    Config,
+    canonical,
+    default_data_dir,
+    environment_properties,
+    find,
+    is_valid_property,
+    parse_properties,
+)
+from ksql_spark.errors import KsqlError
+
+
+@pytest.mark.parametrize("entry", PROPERTIES.values(), ids=list(PROPERTIES))
+def test_every_default_is_a_value_of_its_type(entry):
+    assert entry.parse(entry.default) == entry.default
+    assert entry.description.endswith(".")
+    assert entry.scope == "server" or entry.editable
+    assert canonical(entry.name) == entry.name
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("auto.offset.reset", "ksql.streams.auto.offset.reset"),
+        ("ksql.streams.consumer.max.poll.records", "ksql.streams.consumer.max.poll.records"),
+        ("producer.linger.ms", "ksql.streams.producer.linger.ms"),
+        ("ksql.streams.topic.retention.ms", "ksql.streams.topic.retention.ms"),
+        ("ssl.keystore.location", "ssl.keystore.location"),
+        ("ksql.schema.registry.basic.auth.user.info", "ksql.schema.registry.basic.auth.user.info"),
+        ("spark.sql.shuffle.partitions", "spark.sql.shuffle.partitions"),
+        ("ksql.streams.nonsense", None),
+        ("ksql.nonsense", None),
+        ("spark.", None),
+        ("", None),
+    ],
+)
+def test_names(name, expected):
+    assert canonical(name) == expected
+    assert is_valid_property(name) == (expected is not None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("ksql.lambdas.enabled", "FALSE", False),
+        ("ksql.lambdas.enabled", True, True),
+        ("ksql.checkpoint.interval.ms", "60000", 60000),
+        ("auto.offset.reset", "EARLIEST", "earliest"),
+        ("ksql.hidden.topics", "a, b,", ["a", "b"]),
+        ("ksql.service.id", " x_ ", "x_"),
+        ("max.poll.records", 5, "5"),
+    ],
+)
+def test_values_are_typed(name, value, expected):
+    assert find(name).parse(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("auto.offset.reset", "none", "it must be earliest or latest"),
+        ("ksql.lambdas.enabled", "yes", "it must be true or false"),
+        ("ksql.max.push.queries", "1.5", "it must be a whole number"),
+        ("ksql.max.push.queries", True, "it must be a whole number"),
+        ("ksql.max.push.queries", str(2**31), "it must be between"),
+        ("ksql.checkpoint.interval.ms", "4999", "it must be at least 5000"),
+    ],
+)
+def test_wrong_values_say_why(name, value, reason):
+    with pytest.raises(KsqlError, match=reason) as caught:
+        find(name).parse(value)
+    assert caught.value.condition == "PROPERTY_INVALID"
+
+
+def test_unknown_names_come_with_the_nearest():
+    with pytest.raises(KsqlError, match=r"'auto\.ofset\.reset'\. Did you mean 'auto\.offset\.reset'\?"):
+        find("auto.ofset.reset")
+
+
+def test_defaults():
+    config = Config()
+    assert config["listeners"] == "http://127.0.0.1:8088"
+    assert config["ksql.streams.auto.offset.reset"] == config["auto.offset.reset"] == "latest"
+    assert config["bootstrap.servers"] is None
+    assert config["max.poll.records"] is None
+    assert config["ksql.spark.data.dir"] == str(default_data_dir())
+    assert not config.is_set("auto.offset.reset")
+    assert "nonsense" not in config
+    assert config.get("nonsense", 1) == 1
+    assert set(config) == set(PROPERTIES)
+
+
+def test_later_sources_win(tmp_path: Path):
+    file = tmp_path / "server.properties"
+    file.write_text("ksql.service.id=file_\nlisteners=http://file:1\nauto.offset.reset=earliest\n")
+    environ = {"KSQL_LISTENERS": "http://environment:2", "KSQL_BOOTSTRAP_SERVERS": "environment:9092"}
+    config = Config.load(file, environ, {"ksql.streams.bootstrap.servers": "option:9092"})
+    assert config["ksql.service.id"] == "file_"
+    assert config["listeners"] == "http://environment:2"
+    assert config["bootstrap.servers"] == "option:9092"
+    assert config.is_set("ksql.streams.auto.offset.reset")
+
+
+def test_errors_name_their_source(tmp_path):
+    file = tmp_path / "server.properties"
+    file.write_text("ksql.servce.id=x\n")
+    with pytest.raises(KsqlError, match=r"server\.properties\. Did you mean 'ksql\.service\.id'\?"):
+        Config.load(file)
+    with pytest.raises(KsqlError, match="It is in the environment"):
+        Config.load(environ={"KSQL_NONSENSE_NAME": "1"})
+    with pytest.raises(KsqlError, match=r"Cannot read the properties file .*: No such file"):
+        Config.load(tmp_path / "missing")
+
+
+def test_environment_names():
+    assert environment_properties(
+        {
+            "KSQL_KSQL_SCHEMA_REGISTRY_URL": "http://sr:8081",
+            "KSQL_KSQL_FUNCTIONS_COLLECT__LIST_LIMIT": "3",
+            "KSQL_A___B": "dash",
+            "KSQL_SPARK_CACHE": "/cache",
+            "KSQL_HEAP_OPTS": "-Xmx1g",
+            "KSQL_SERVICE_HOST": "10.0.0.1",
+            "KSQL_PORT_8088_TCP": "tcp://10.0.0.1:8088",
+            "HOME": "/root",
+        }
+    ) == {
+        "ksql.schema.registry.url": "http://sr:8081",
+        "ksql.functions.collect_list.limit": "3",
+        "a-b": "dash",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a=b=c", {"a": "b=c"}),
+        ("a b c", {"a": "b c"}),
+        ("a\\ b\\:c = d", {"a b:c": "d"}),
+        ("a=\\u0041\\tb\\\\", {"a": "A\tb\\"}),
+        ("a=1,\\\n   2,\\\n   # 3", {"a": "1,2,# 3"}),
+        ("  # no\n\n!no\n a=1 ", {"a": "1 "}),
+        ("a=1\na=2", {"a": "2"}),
+        ("a\\", {"a": ""}),
+    ],
+)
+def test_properties_syntax(text, expected):
+    assert parse_properties(text) == expected
+
+
+class TestOverrides:
+    def test_a_request_sees_its_own(self):
+        config = Config({"auto.offset.reset": "latest", "ksql.service.id": "x_"})
+        effective = config.with_overrides({"ksql.streams.auto.offset.reset": "earliest"})
+        assert effective["auto.offset.reset"] == "earliest"
+        assert effective["ksql.service.id"] == "x_"
+        assert config["auto.offset.reset"] == "latest"
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "bootstrap.servers", "ksql.streams.bootstrap.servers", "ssl.keystore.location", "ksql.service.id",
+            "ksql.extension.dir", "ksql.query.persistent.active.limit", "ksql.pull.queries.enable",
+            "ksql.hidden.topics", "ksql.readonly.topics", "ksql.source.table.materialization.enabled",
+            "ksql.headers.columns.enabled", "listeners", "spark.master",
+        ],
+    )  # fmt: skip
+    def test_what_belongs_to_the_server_is_refused(self, name):
+        with pytest.raises(KsqlError, match="Cannot override property") as caught:
+            Config().validate_override(name, "true")
+        assert caught.value.condition == "PROPERTY_FIXED"
+
+    def test_the_denylist(self):
+        config = Config({"ksql.properties.overrides.denylist": "auto.offset.reset,ksql.lambdas.enabled"})
+        for name in ("ksql.streams.auto.offset.reset", "ksql.lambdas.enabled"):
+            with pytest.raises(KsqlError, match="Cannot override property"):
+                config.validate_override(name, "earliest")
+        assert config.validate_override("ksql.suppress.enabled", "false") is False
+
+    def test_table_scans_may_only_be_turned_off(self):
+        name = "ksql.query.pull.table.scan.enabled"
+        assert Config().validate_override(name, False) is False
+        assert Config().validate_override(name, True) is True
+        with pytest.raises(KsqlError, match="turned table scans off"):
+            Config({name: False}).validate_override(name, True)
+
+
+def test_secrets_are_hidden():
+    config = Config(
+        {"ssl.keystore.password": "s3cret", "sasl.jaas.config": "s3cret", "ksql.hidden.topics": "a,b"}
+    )
+    assert config.text("ssl.keystore.password") == config.text("sasl.jaas.config") == "[hidden]"
+    assert config.text("ksql.hidden.topics") == "a,b"
+    assert config.text("ksql.lambdas.enabled") == "true"
+    assert config.text("bootstrap.servers") is None
+
+
+def test_names_with_a_prefix():
+    config = Config({"spark.sql.shuffle.partitions": 4, "ksql.service.id": "x_"})
+    assert config.with_prefix("spark.") == {"spark.sql.shuffle.partitions": "4"}
+
+
+def test_security_in_librdkafkas_words():
+    config = Config(
+        {
+            "security.protocol": "SASL_SSL",
+            "ksql.streams.sasl.mechanism": "PLAIN",
+            "sasl.jaas.config": 'org.x.PlainLoginModule required username="me" password="a\\"b";',
+            "ssl.truststore.location": "/ca.pem",
+            "ssl.endpoint.identification.algorithm": "",
+        }
+    )
+    assert config.kafka_client_settings() == {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "me",
+        "sasl.password": 'a"b',
+        "ssl.ca.location": "/ca.pem",
+        "ssl.endpoint.identification.algorithm": "none",
+    }
+    with pytest.raises(KsqlError, match="must have a username and a password"):
+        Config({"sasl.jaas.config": "nothing"}).kafka_client_settings()
