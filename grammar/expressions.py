@@ -1,0 +1,502 @@
+"""Rules for names, literals, types and expressions (reference §1.1, §2.8, §3.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from grammar import nodes
+from grammar.cursor import MAX_DEPTH, Cursor
+from grammar.words import RESERVED, UNITS
+
+_COMPARISONS: dict[TokenType, type[exp.Expression]] = {
+    TokenType.EQ: exp.EQ,
+    TokenType.NEQ: exp.NEQ,
+    TokenType.LT: exp.LT,
+    TokenType.LTE: exp.LTE,
+    TokenType.GT: exp.GT,
+    TokenType.GTE: exp.GTE,
+}
+
+#: binary operators on values: token -> (how tight, node); reference §1.1
+_ARITHMETIC: dict[TokenType, tuple[int, type[exp.Expression]]] = {
+    TokenType.DPIPE: (1, exp.DPipe),
+    TokenType.PLUS: (2, exp.Add),
+    TokenType.DASH: (2, exp.Sub),
+    TokenType.STAR: (3, exp.Mul),
+    TokenType.SLASH: (3, exp.Div),
+    TokenType.MOD: (3, exp.Mod),
+}
+
+
+class ExpressionParser(Cursor):
+    """Each rule is a method named after what it reads; it takes its tokens or fails."""
+
+    # ------------------------------------------------------------------- names and literals
+
+    def is_name(self, ahead: int = 0) -> bool:
+        """True where a name can be read."""
+        index = self._index + ahead
+        if index >= self._tokens_size:
+            return False
+        token = self._tokens[index]
+        if token.token_type == TokenType.VAR:
+            return token.text not in RESERVED
+        return token.token_type == TokenType.IDENTIFIER
+
+    def name(self) -> exp.Identifier:
+        """An identifier: quoted, or a word that is not reserved (folded to upper case)."""
+        if not self.is_name():
+            self._seek("a name")
+            self.fail()
+        start = self._index
+        quoted = self._curr.token_type == TokenType.IDENTIFIER
+        if quoted and not self._curr.text:
+            self.fail("A name may not be empty")
+        self._advance()
+        return self.build(exp.Identifier, start, this=self._prev.text, quoted=quoted)
+
+    def string(self) -> exp.Literal:
+        """A string literal."""
+        if self._curr.token_type != TokenType.STRING:
+            self._seek("a string in single quotes")
+            self.fail()
+        self._advance()
+        return self.build(exp.Literal, self._index - 1, this=self._prev.text, is_string=True)
+
+    def resource(self) -> exp.Literal:
+        """A name outside of KSQL (a topic, a subject), as a string or identifier; its case is kept."""
+        if self._curr.token_type == TokenType.STRING:
+            return self.string()
+        if not self.is_name():
+            self._seek("a name")
+            self._seek("a string in single quotes")
+            self.fail()
+        token = self._curr
+        self._advance()
+        bare = token.token_type == TokenType.VAR
+        text = self._whole[token.start : token.end + 1] if bare else token.text
+        return self.build(exp.Literal, self._index - 1, this=text, is_string=True)
+
+    def whole_number(self) -> int:
+        """An integer without sign, that fits 64 bits."""
+        if self._curr.token_type != TokenType.NUMBER or not self._curr.text.isdigit():
+            self._seek("a whole number")
+            self.fail()
+        self._advance()
+        digits = _digits(self._prev.text)
+        if len(digits) > 19 or int(digits) >= 2**63:
+            self.fail(f"The number {digits[:40]} does not fit 64 bits", self._index - 1)
+        return int(digits)
+
+    def number(self) -> exp.Literal:
+        """A number without sign; its kind comes from its spelling (reference §1.1)."""
+        start, text = self._index, self._curr.text
+        self._advance()
+        if text.isdigit():
+            limit = 2**63 if start == self._signed_at else 2**63 - 1
+            digits = _digits(text)
+            if len(digits) > 19 or int(digits) > limit:
+                self.fail(f"The number {digits[:40]} does not fit BIGINT", start)
+            return self.build(nodes.IntegerLiteral, start, this=digits, is_string=False)
+        if "e" in text or "E" in text:
+            if math.isinf(float(text)):
+                self.fail(f"Number overflows DOUBLE: {text[:40]}", start)
+            return self.build(nodes.FloatLiteral, start, this=text, is_string=False)
+        return self.build(nodes.DecimalLiteral, start, this=text, is_string=False)
+
+    def literal(self) -> exp.Expr:
+        """A string, number (with or without sign), TRUE, FALSE or NULL."""
+        start = self._index
+        kind = self._curr.token_type
+        if kind == TokenType.STRING:
+            return self.string()
+        if kind == TokenType.NUMBER:
+            return self.number()
+        if kind == TokenType.DASH and self.is_symbol(TokenType.NUMBER, 1):
+            self._advance()
+            self._signed_at = self._index
+            return self.build(exp.Neg, start, this=self.number())
+        if kind == TokenType.VAR and self._curr.text in ("TRUE", "FALSE", "NULL"):
+            return self._constant()
+        self._seek("a literal")
+        self.fail()
+
+    def _constant(self) -> exp.Expr:
+        start, text = self._index, self._curr.text
+        self._advance()
+        if text == "NULL":
+            return self.build(exp.Null, start)
+        return self.build(exp.Boolean, start, this=text == "TRUE")
+
+    def time_span(self) -> nodes.TimeSpan:
+        """``10 SECONDS``."""
+        start = self._index
+        amount = self.whole_number()
+        unit = self.one_of(*UNITS)
+        if unit is None:
+            self.fail()
+        return nodes.TimeSpan(amount, UNITS[unit], self.span(start))
+
+    # -------------------------------------------------------------------------------- types
+
+    def type_(self) -> nodes.TypeNode:
+        """A type (reference §3.1), ``T ARRAY`` included."""
+        return self.nested(self._type)
+
+    def _type(self) -> nodes.TypeNode:
+        start = self._index
+        if self.is_symbol(TokenType.LT, 1) and self.is_word("ARRAY", "MAP", "STRUCT"):
+            type_ = self._structured_type()
+        elif self.is_word("STRUCT") and self.is_symbol(TokenType.NEQ, 1) and self._next.text == "<>":
+            self._advance(2)
+            type_ = nodes.TypeNode("STRUCT", position=self.span(start))
+        elif self.word("DECIMAL"):
+            parameters = self.bracketed(lambda: self.listed(self.whole_number))
+            if len(parameters) != 2:
+                self.fail("DECIMAL takes a precision and a scale, as in DECIMAL(10, 2)", start)
+            type_ = nodes.TypeNode("DECIMAL", tuple(parameters), position=self.span(start))
+        else:
+            if not self.is_name():
+                self._seek("a type")
+                self.fail()
+            base = self.name()
+            in_brackets: list[int | str] = []
+            if self.symbol(TokenType.L_PAREN, "("):
+                in_brackets = self.listed(self._type_parameter)
+                self.expect_symbol(TokenType.R_PAREN, ")")
+            type_ = nodes.TypeNode(
+                str(base.this), tuple(in_brackets), quoted=base.quoted, position=self.span(start)
+            )
+        while self.word("ARRAY"):
+            type_ = nodes.TypeNode("ARRAY", arguments=(type_,), position=self.span(start))
+            if self._index - start > 4 * MAX_DEPTH:
+                self.fail("The type is nested too deeply", start)
+        return type_
+
+    def _structured_type(self) -> nodes.TypeNode:
+        start, kind = self._index, self._curr.text
+        self._advance(2)
+        arguments: tuple[nodes.TypeNode, ...] = ()
+        fields: list[nodes.TypeField] = []
+        if kind == "ARRAY":
+            arguments = (self.type_(),)
+        elif kind == "MAP":
+            key = self.type_()
+            self.expect_symbol(TokenType.COMMA, ",")
+            arguments = (key, self.type_())
+        elif not self.is_symbol(TokenType.GT):
+            fields = self.listed(self._type_field)
+        self.expect_symbol(TokenType.GT, ">")
+        return nodes.TypeNode(kind, (), arguments, tuple(fields), position=self.span(start))
+
+    def _type_field(self) -> nodes.TypeField:
+        start = self._index
+        name = self.name()
+        return nodes.TypeField(str(name.this), self.type_(), name.quoted, self.span(start))
+
+    def _type_parameter(self) -> int | str:
+        if self.word("STRING"):
+            return "STRING"
+        return self.whole_number()
+
+    # -------------------------------------------------------------------------- expressions
+
+    def any_expression(self) -> exp.Expr:
+        """Any expression (reference §2.8)."""
+        return self.nested(self._disjunction)
+
+    def _disjunction(self) -> exp.Expr:
+        start = self._index
+        left = self._conjunction()
+        while self.word("OR"):
+            left = self.build(exp.Or, start, expression=self._conjunction(), this=left)
+        return left
+
+    def _conjunction(self) -> exp.Expr:
+        start = self._index
+        left = self._negation()
+        while self.word("AND"):
+            left = self.build(exp.And, start, expression=self._negation(), this=left)
+        return left
+
+    def _negation(self) -> exp.Expr:
+        start = self._index
+        if self.is_word("NOT"):
+            self._advance()
+            return self.build(exp.Not, start, this=self.nested(self._negation))
+        left = self._value(1)
+        comparison = _COMPARISONS.get(self._curr.token_type)
+        if comparison is not None:
+            self._advance()
+            return self.build(comparison, start, this=left, expression=self._value(1))
+        if self._curr.token_type == TokenType.VAR and self._curr.text in (
+            "IS",
+            "NOT",
+            "IN",
+            "BETWEEN",
+            "LIKE",
+        ):
+            return self._predicate(left, start)
+        return left
+
+    def _predicate(self, left: exp.Expr, start: int) -> exp.Expr:
+        """What follows ``left`` and starts with a word: IS, IN, BETWEEN, LIKE and their NOT forms."""
+        node: exp.Expr
+        if self.word("IS"):
+            negated = self.word("NOT")
+            if self.word("NULL"):
+                null = self.build(exp.Null, self._index - 1)
+                node = self.build(exp.Is, start, this=left, expression=null)
+            else:
+                self.expect_word("DISTINCT", "FROM")
+                kind = exp.NullSafeEQ if negated else exp.NullSafeNEQ
+                return self.build(kind, start, this=left, expression=self._value(1))
+        else:
+            negated = self.word("NOT")
+            if self.word("IN"):
+                members = self.bracketed(lambda: self.listed(self.any_expression))
+                node = self.build(exp.In, start, this=left, expressions=members)
+            elif self.word("BETWEEN"):
+                low = self._value(1)
+                self.expect_word("AND")
+                node = self.build(exp.Between, start, this=left, low=low, high=self._value(1))
+            elif self.word("LIKE"):
+                pattern = self._value(1)
+                escape = self.string() if self.word("ESCAPE") else None
+                node = self.build(nodes.Like, start, this=left, expression=pattern, escape=escape)
+            else:
+                self.fail()
+        return self.build(exp.Not, start, this=node) if negated else node
+
+    def value(self) -> exp.Expr:
+        """An expression without comparisons and AND, OR, NOT at its top."""
+        return self.nested(lambda: self._value(1))
+
+    def _value(self, tightness: int) -> exp.Expr:
+        start = self._index
+        left = self._signed()
+        while True:
+            operator = _ARITHMETIC.get(self._curr.token_type)
+            if operator is None or operator[0] < tightness:
+                return left
+            self._advance()
+            right = self._value(operator[0] + 1)
+            left = self.build(operator[1], start, this=left, expression=right)
+
+    def _signed(self) -> exp.Expr:
+        start = self._index
+        kind = self._curr.token_type
+        if kind == TokenType.DASH or kind == TokenType.PLUS:
+            self._advance()
+            sign = exp.Neg if kind == TokenType.DASH else nodes.Pos
+            if kind == TokenType.DASH:
+                self._signed_at = self._index
+            return self.build(sign, start, this=self.nested(self._signed))
+        node = self._primary()
+        while True:
+            if self._curr.token_type == TokenType.L_BRACKET:
+                self._advance()
+                index = self.value()
+                self.expect_symbol(TokenType.R_BRACKET, "]")
+                node = self.build(nodes.Subscript, start, this=node, index_expression=index)
+            elif self._curr.token_type == TokenType.ARROW and self._next.token_type != TokenType.STAR:
+                self._advance()
+                node = self.build(nodes.Dereference, start, this=node, field=self.name())
+            else:
+                return node
+            self._depth_of_chain(node)
+
+    def _depth_of_chain(self, node: exp.Expr) -> None:
+        depth = 0
+        while isinstance(node, nodes.Dereference | nodes.Subscript):
+            node, depth = node.this, depth + 1
+        if depth > MAX_DEPTH:
+            self.fail("The expression is nested too deeply")
+
+    def _primary(self) -> exp.Expr:
+        kind = self._curr.token_type
+        if kind == TokenType.VAR:
+            rule = _PRIMARIES.get(self._curr.text)
+            if rule is not None:
+                node = rule(self)
+                if node is not None:
+                    return node
+            elif self._curr.text in RESERVED:
+                self._seek("an expression")
+                self._seek("a name")
+                self.fail()
+            return self._call_or_column()
+        if kind == TokenType.IDENTIFIER:
+            return self._call_or_column()
+        if kind == TokenType.STRING:
+            return self.string()
+        if kind == TokenType.NUMBER:
+            return self.number()
+        if kind == TokenType.L_PAREN:
+            start = self._index
+            return self.build(exp.Paren, start, this=self.bracketed(self.any_expression))
+        self._seek("an expression")
+        self.fail()
+
+    def _call_or_column(self) -> exp.Expr:
+        start = self._index
+        name = self.name()
+        if self._curr.token_type == TokenType.DOT:
+            self._advance()
+            return self.build(exp.Column, start, this=self.name(), table=name)
+        if self._curr.token_type == TokenType.L_PAREN:
+            return self._call(name, start)
+        return self.build(exp.Column, start, this=name)
+
+    def _call(self, name: exp.Identifier, start: int) -> exp.Expr:
+        self._advance()
+        arguments: list[exp.Expr] = []
+        distinct = False
+        if self._curr.token_type == TokenType.STAR and self._next.token_type == TokenType.R_PAREN:
+            self._advance()
+            arguments = [self.build(exp.Star, self._index - 1)]
+        elif self._curr.token_type != TokenType.R_PAREN:
+            distinct = self.word("DISTINCT")
+            arguments = self.listed(self._argument)
+        self.expect_symbol(TokenType.R_PAREN, ")")
+        return self.build(nodes.FunctionCall, start, this=name, arguments=arguments, distinct=distinct)
+
+    def _argument(self) -> exp.Expr:
+        if self._is_lambda():
+            return self.nested(self._lambda)
+        if (
+            self._curr.token_type == TokenType.VAR
+            and self._curr.text in UNITS
+            and self._curr.text in RESERVED
+        ):
+            start = self._index
+            self._advance()
+            unit = self.build(exp.Identifier, start, this=self._prev.text, quoted=False)
+            return self.build(exp.Column, start, this=unit)
+        return self.any_expression()
+
+    def _is_lambda(self) -> bool:
+        if self._next.token_type == TokenType.FARROW:
+            return True
+        if self._curr.token_type != TokenType.L_PAREN:
+            return False
+        ahead = 1
+        while self.is_name(ahead):
+            if self.is_symbol(TokenType.R_PAREN, ahead + 1):
+                return self.is_symbol(TokenType.FARROW, ahead + 2)
+            if not self.is_symbol(TokenType.COMMA, ahead + 1):
+                return False
+            ahead += 2
+        return False
+
+    def _lambda(self) -> exp.Expr:
+        start = self._index
+        if self.symbol(TokenType.L_PAREN, "("):
+            parameters = self.listed(self.name)
+            self.expect_symbol(TokenType.R_PAREN, ")")
+        else:
+            parameters = [self.name()]
+        self.expect_symbol(TokenType.FARROW, "=>")
+        return self.build(nodes.Lambda, start, parameters=parameters, body=self.any_expression())
+
+    def _case(self) -> exp.Expr:
+        start = self._index
+        self._advance()
+        operand = None if self.is_word("WHEN") else self.value()
+        branches: list[exp.If] = []
+        self.expect_word("WHEN")
+        while True:
+            branch = self._index - 1
+            condition = self.any_expression()
+            self.expect_word("THEN")
+            branches.append(self.build(exp.If, branch, this=condition, true=self.any_expression()))
+            if not self.word("WHEN"):
+                break
+        default = self.any_expression() if self.word("ELSE") else None
+        self.expect_word("END")
+        return self.build(exp.Case, start, this=operand, ifs=branches, default=default)
+
+    def _cast(self) -> exp.Expr:
+        start = self._index
+        self._advance()
+        self.expect_symbol(TokenType.L_PAREN, "(")
+        operand = self.any_expression()
+        self.expect_word("AS")
+        target = self.type_()
+        self.expect_symbol(TokenType.R_PAREN, ")")
+        return self.build(exp.Cast, start, this=operand, to=target)
+
+    def _decimal(self) -> exp.Expr:
+        start = self._index
+        self._advance()
+        if self._curr.token_type != TokenType.STRING:
+            self._seek("a string in single quotes")
+            self.fail()
+        text = self._curr.text.strip()
+        digits = text[1:] if text[:1] in ("+", "-") else text
+        if not (digits.replace(".", "", 1).isdecimal() and digits.isascii()):
+            self.fail(f"'{text[:40]}' is not a decimal number")
+        self._advance()
+        return self.build(nodes.DecimalLiteral, start, this=text, is_string=False, typed=True)
+
+    def _array(self) -> exp.Expr | None:
+        if self._next.token_type != TokenType.L_BRACKET:
+            return None
+        start = self._index
+        self._advance(2)
+        elements = [] if self.is_symbol(TokenType.R_BRACKET) else self.listed(self.any_expression)
+        self.expect_symbol(TokenType.R_BRACKET, "]")
+        return self.build(nodes.ArrayConstructor, start, elements=elements)
+
+    def _map(self) -> exp.Expr | None:
+        if self._next.token_type != TokenType.L_PAREN:
+            return None
+        start = self._index
+        self._advance(2)
+        entries = [] if self.is_symbol(TokenType.R_PAREN) else self.listed(self._map_entry)
+        self.expect_symbol(TokenType.R_PAREN, ")")
+        return self.build(nodes.MapConstructor, start, entries=entries)
+
+    def _map_entry(self) -> nodes.MapEntry:
+        start = self._index
+        key = self.any_expression()
+        self.expect_symbol(TokenType.COLON_EQ, ":=")
+        return self.build(nodes.MapEntry, start, map_key=key, value=self.any_expression())
+
+    def _struct(self) -> exp.Expr | None:
+        if self._next.token_type != TokenType.L_PAREN:
+            return None
+        start = self._index
+        self._advance(2)
+        fields = [] if self.is_symbol(TokenType.R_PAREN) else self.listed(self._struct_field)
+        self.expect_symbol(TokenType.R_PAREN, ")")
+        return self.build(nodes.StructConstructor, start, fields=fields)
+
+    def _struct_field(self) -> nodes.StructField:
+        start = self._index
+        name = self.name()
+        self.expect_symbol(TokenType.COLON_EQ, ":=")
+        return self.build(nodes.StructField, start, this=name, value=self.any_expression())
+
+
+def _digits(text: str) -> str:
+    """An integer's digits without leading zeros (Python limits how many it converts)."""
+    return text.lstrip("0") or "0"
+
+
+#: expressions that start with a word; None from a rule means: it is a name after all
+_PRIMARIES: dict[str, Callable[[ExpressionParser], exp.Expr | None]] = {
+    "ARRAY": ExpressionParser._array,
+    "CASE": ExpressionParser._case,
+    "CAST": ExpressionParser._cast,
+    "DECIMAL": ExpressionParser._decimal,
+    "FALSE": ExpressionParser._constant,
+    "MAP": ExpressionParser._map,
+    "NULL": ExpressionParser._constant,
+    "STRUCT": ExpressionParser._struct,
+    "TRUE": ExpressionParser._constant,
+}
