@@ -178,7 +178,7 @@ def _real_engine(config: Config) -> StartableEngine:
     return RealEngine(config)
 
 
-class _Web(uvicorn.Server):
+class Web(uvicorn.Server):
     """uvicorn without its signal handling, and ending query streams before it waits for them."""
 
     def __init__(self, config: uvicorn.Config, host: Host) -> None:
@@ -217,7 +217,7 @@ class Running:
         self._engine: StartableEngine | None = None
         self._failure: BaseException | None = None
         self._signals = 0
-        self._web = _Web(
+        self._web = Web(
             uvicorn.Config(
                 create_app(self._host),
                 log_config=None,

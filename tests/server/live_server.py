@@ -1,0 +1,43 @@
+"""The web application on a real port, in a thread: for streams and disconnects."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from types import TracebackType
+from typing import Any
+
+import uvicorn
+
+from server.app import create_app
+from server.host import Host
+from server.main import Web
+
+
+class LiveServer:
+    """Serves ``engine`` on a free port between ``with`` and the end of its block."""
+
+    def __init__(self, engine: Any, max_push_queries: int = 100) -> None:
+        self.engine = engine
+        self.host = Host(max_push_queries)
+        self.host.engine = engine
+        self._sock = socket.socket()
+        self._sock.bind(("127.0.0.1", 0))
+        self._sock.listen(128)
+        self.port: int = self._sock.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        config = uvicorn.Config(create_app(self.host), log_config=None, access_log=False, lifespan="off")
+        self.web = Web(config, self.host)
+        self.thread = threading.Thread(target=self.web.run, args=([self._sock],), daemon=True)
+
+    def __enter__(self) -> LiveServer:
+        self.thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.web.should_exit = True
+        self.thread.join(timeout=20)
+        self.host.release_threads()
+        assert not self.thread.is_alive()

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+from conftest import AppClient
+from fake_engine import FakeEngine
+
+from server.host import Host
+
+
+def test_info(client: AppClient) -> None:
+    assert client.get("/info").json() == {
+        "KsqlServerInfo": {
+            "version": "0.1.0",
+            "kafkaClusterId": "fake-cluster",
+            "ksqlServiceId": "default_",
+            "serverStatus": "RUNNING",
+        }
+    }
+
+
+def test_root_leads_to_info(client: AppClient) -> None:
+    response = client.get("/")
+    assert (response.status_code, response.headers["location"]) == (307, "/info")
+
+
+def test_healthcheck(client: AppClient) -> None:
+    body = client.get("/healthcheck").json()
+    assert body["isHealthy"] is True
+    assert set(body["details"]) == {"metastore", "kafka", "commandRunner"}
+
+
+def test_statuses(client: AppClient) -> None:
+    assert client.get("/status").json() == {"commandStatuses": {"stream/`RIDES`/create": "SUCCESS"}}
+
+
+def test_one_status(client: AppClient) -> None:
+    assert client.get("/status/stream/`RIDES`/create").json()["message"] == "Stream created"
+    response = client.get("/status/stream/`X`/create")
+    assert (response.status_code, response.json()["error_code"]) == (404, 40400)
+
+
+def test_metadata(client: AppClient) -> None:
+    cluster = {
+        "id": "",
+        "scope": {"path": [], "clusters": {"kafka-cluster": "fake-cluster", "ksql-cluster": "default_"}},
+    }
+    assert client.get("/v1/metadata").json() == {"version": "0.1.0", "clusterId": cluster}
+    assert client.get("/v1/metadata/id").json() == cluster
+
+
+def test_is_valid_property(client: AppClient) -> None:
+    assert client.get("/is_valid_property/auto.offset.reset").json() is True
+    response = client.get("/is_valid_property/nonsense")
+    assert (response.status_code, response.json()["error_code"]) == (400, 40000)
+    assert "'nonsense'" in response.json()["message"]
+
+
+@pytest.mark.parametrize("path", ["/nope", "/clusterStatus", "/serverInfo"])
+def test_unknown_path(client: AppClient, path: str) -> None:
+    response = client.get(path)
+    assert (response.status_code, response.text) == (404, "Not Found")
+    assert response.headers["content-type"].startswith("text/plain")
+
+
+def test_starting_server_is_not_ready(client: AppClient, engine: FakeEngine) -> None:
+    engine.state = "STARTING"
+    for response in (
+        client.get("/info"),
+        client.post("/ksql", json={"ksql": "SHOW STREAMS;"}),
+        client.get("/nope"),
+    ):
+        assert response.status_code == 503
+        assert response.json()["error_code"] == 50302
+        assert response.headers["retry-after"] == "10"
+    assert client.get("/chc/live").json() == {}
+    assert client.get("/chc/ready").json() == {}
+
+
+def test_server_without_an_engine_yet_is_not_ready(client: AppClient, host: Host) -> None:
+    host.engine = None
+    assert client.get("/healthcheck").json()["error_code"] == 50302
+
+
+def test_stopping_server_says_so(client: AppClient, host: Host) -> None:
+    host.stopping = True
+    assert (client.get("/info").status_code, client.get("/info").json()["error_code"]) == (503, 50303)

@@ -1,0 +1,141 @@
+"""The server as a process: what it says, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+SERVER = Path(__file__).with_name("fake_server.py")
+#: for what happens at once, unless the machine is very busy
+SOON_S = 60
+
+
+class Process:
+    """A server process whose output is read line by line."""
+
+    def __init__(self, data_dir: Path, *arguments: str, engine: str = "FakeEngine") -> None:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("KSQL_")}
+        self.process = subprocess.Popen(
+            [sys.executable, str(SERVER), "--engine", engine, "--data-dir", str(data_dir), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().rstrip()
+
+    def until(self, start: str) -> str:
+        """The first line that starts with ``start``."""
+        while not (line := self.line()).startswith(start):
+            assert line, "the process ended"
+        return line
+
+    def end(self) -> tuple[int, str, str]:
+        """Exit code and the rest of both outputs, once it ended by itself."""
+        out, err = self.process.communicate(timeout=SOON_S)
+        return self.process.returncode, out, err
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[object]:
+    started: list[Process] = []
+
+    def start(*arguments: str, engine: str = "FakeEngine") -> Process:
+        started.append(Process(tmp_path / "data", *arguments, engine=engine))
+        return started[-1]
+
+    yield start
+    for process in started:
+        if process.process.poll() is None:
+            process.process.kill()
+        process.process.communicate()
+
+
+def test_says_what_it_starts_and_stops_on_sigterm(run, tmp_path: Path) -> None:
+    process = run("--listen", "127.0.0.1:0")
+    first = process.line()
+    assert re.fullmatch(r"starting: http://127\.0\.0\.1:\d+, data in \S+, log in \S+/logs/server\.log", first)
+    assert process.line() == "broker: a fake one"
+    ready = re.fullmatch(r"ready: (http://127\.0\.0\.1:\d+) in \d+\.\d s", process.line())
+    assert ready
+    assert httpx.get(f"{ready[1]}/info").status_code == 200
+    process.process.send_signal(signal.SIGTERM)
+    assert process.end() == (0, "stopping\nstopped\n", "")
+    assert (tmp_path / "data" / "logs" / "server.log").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stops_in_the_middle_of_starting(run, number: signal.Signals) -> None:
+    process = run("--listen", "127.0.0.1:0", engine="SlowEngine")
+    url = re.search(r"http://[\d.:]+", process.line())[0]
+    process.until("broker: not quite there")
+    answer = httpx.get(f"{url}/info")
+    assert (answer.status_code, answer.json()["error_code"]) == (503, 50302)
+    assert httpx.get(f"{url}/chc/live").json() == {}
+    process.process.send_signal(number)
+    assert process.end() == (0, "stopping\nstopped\n", "")
+
+
+def test_stops_with_the_program_that_started_it(run) -> None:
+    process = run("--listen", "127.0.0.1:0", "--exit-with-stdin", engine="SlowEngine")
+    process.until("broker: not quite there")
+    process.process.stdin.close()
+    process.process.stdin = None
+    assert process.end()[0] == 0
+
+
+def test_start_that_fails_is_one_line(run) -> None:
+    code, _, err = run("--listen", "127.0.0.1:0", engine="FailingEngine").end()
+    message = "Kafka at kafka:9092 does not answer: connection refused. Is the broker running?"
+    assert (code, err) == (1, f"ksql-spark server: {message}\n")
+
+
+def test_taken_port_is_one_line(run) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        code, out, err = run("--listen", f"127.0.0.1:{port}").end()
+    assert (code, out) == (1, "")
+    assert err == (
+        f"ksql-spark server: Port {port} on 127.0.0.1 is already in use. Stop the program that uses it "
+        f"(perhaps another ksql-spark server), or choose another port with --listen 127.0.0.1:{port + 1}.\n"
+    )
+
+
+@pytest.mark.parametrize("listen", ["127.0.0.1", "8088", "127.0.0.1:many", "127.0.0.1:99999"])
+def test_address_that_makes_no_sense(run, listen: str) -> None:
+    code, _, err = run("--listen", listen).end()
+    assert code == 1
+    assert err.count("\n") == 1
+    assert "give a host and a port" in err
+
+
+def test_unknown_property_is_one_line(run, tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("ksql.servise.id=x\n")
+    code, _, err = run("--properties", str(file)).end()
+    assert code == 1
+    assert err.count("\n") == 1
+    assert "ksql.servise.id" in err
+
+
+def test_data_folder_that_cannot_be_written_is_one_line(run, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file")
+    code, _, err = run("--listen", "127.0.0.1:0").end()
+    assert code == 1
+    assert err.startswith("ksql-spark server: Cannot write to the data folder ")
+    assert err.count("\n") == 1

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from conftest import AppClient
+from fake_engine import FakeEngine
+
+
+def test_answers_an_array_of_entities(client: AppClient) -> None:
+    response = client.post("/ksql", json={"ksql": "SHOW STREAMS; SHOW TOPICS;"})
+    assert response.status_code == 200
+    assert response.headers["content-type"] == "application/json"
+    assert [entity["@type"] for entity in response.json()] == ["streams", "kafka_topics"]
+
+
+def test_passes_everything_on_to_the_engine(client: AppClient, engine: FakeEngine) -> None:
+    body = {
+        "ksql": "SHOW STREAMS;",
+        "streamsProperties": {"auto.offset.reset": "earliest"},
+        "sessionVariables": {"n": 1},
+        "requestProperties": {"request.ksql.debug.request": True},
+        "commandSequenceNumber": 7,
+        "somethingElse": None,
+    }
+    assert client.post("/ksql", json=body).status_code == 200
+    (request,) = engine.requests
+    assert request.text == "SHOW STREAMS;"
+    assert request.properties == {"auto.offset.reset": "earliest"}
+    assert request.variables == {"n": "1"}
+    assert request.command_sequence_number == 7
+
+
+def test_needs_no_content_type(client: AppClient) -> None:
+    response = client.post(
+        "/ksql",
+        content='{"ksql": "SHOW STREAMS;", "streamsProperties": null}',
+        headers={"Content-Type": "application/x-www-form-urlencoded"},
+    )
+    assert response.status_code == 200
+
+
+def test_malformed_json_is_a_bad_request(client: AppClient) -> None:
+    response = client.post("/ksql", content='{"ksql": "SHOW')
+    assert response.status_code == 400
+    assert response.json()["@type"] == "generic_error"
+    assert response.json()["error_code"] == 40000
+    assert response.json()["message"].startswith("The request body is not valid JSON: ")
+
+
+def test_missing_member_is_named(client: AppClient) -> None:
+    response = client.post("/ksql", json={"sql": "SHOW STREAMS;"})
+    assert (response.status_code, response.json()["error_code"]) == (400, 40000)
+    assert response.json()["message"] == 'The request body has no member "ksql".'
+
+
+def test_wrong_member_is_named(client: AppClient) -> None:
+    response = client.post("/ksql", json={"ksql": "x", "commandSequenceNumber": "soon"})
+    assert response.status_code == 400
+    assert 'Member "commandSequenceNumber" of the request body is wrong' in response.json()["message"]
+
+
+def test_body_must_be_an_object(client: AppClient) -> None:
+    response = client.post("/ksql", content="[]")
+    assert response.json()["message"] == "The request body must be a JSON object."
+
+
+def test_statement_error_has_the_statement_and_what_already_ran(client: AppClient) -> None:
+    response = client.post("/ksql", json={"ksql": "SHOW STREAMS; DESCRIBE NOWHERE;"})
+    assert response.status_code == 400
+    error = response.json()
+    assert error["@type"] == "statement_error"
+    assert error["error_code"] == 40001
+    assert error["statementText"] == "DESCRIBE NOWHERE"
+    assert error["message"].splitlines() == [
+        "Source does not exist: NOWHERE.",
+        "line 1:10",
+        "  DESCRIBE NOWHERE",
+        "           ^^^^^^^",
+    ]
+    assert [entity["@type"] for entity in error["entities"]] == ["streams"]
+
+
+def test_query_belongs_elsewhere(client: AppClient) -> None:
+    response = client.post("/ksql", json={"ksql": "SELECT * FROM RIDES;"})
+    assert (response.status_code, response.json()["error_code"]) == (400, 40002)
+
+
+def test_unexpected_error_is_short(client: AppClient) -> None:
+    response = client.post("/ksql", json={"ksql": "BOOM;"})
+    assert response.status_code == 500
+    error = response.json()
+    assert (error["@type"], error["error_code"]) == ("generic_error", 50000)
+    assert "RuntimeError: boom." in error["message"]
+    assert "second line" not in error["message"]

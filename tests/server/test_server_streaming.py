@@ -1,0 +1,111 @@
+"""Streams over a real connection."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import threading
+
+import httpx
+from fake_engine import FakeEngine, FakeStream
+from live_server import LiveServer
+
+from ksql_spark.engine import ResultColumn, Row
+
+COLUMNS = [ResultColumn("K", "STRING")]
+#: for what happens at once, unless the machine is very busy
+SOON_S = 20
+
+
+def push_stream(query_id: str = "transient_X_1") -> FakeStream:
+    return FakeStream("PUSH", COLUMNS, ends=False, query_id=query_id)
+
+
+def test_push_rows_are_sent_at_once(live: LiveServer, engine: FakeEngine) -> None:
+    stream = engine.next_stream = push_stream()
+    with httpx.stream("POST", f"{live.url}/query-stream", json={"sql": "S"}, timeout=SOON_S) as response:
+        lines = response.iter_lines()
+        assert json.loads(next(lines))["queryId"] == "transient_X_1"
+        for number in range(3):
+            stream.rows.put(Row([str(number)]))
+            assert next(lines) == f'["{number}"]'
+        stream.end("Limit Reached")
+        assert list(lines) == []
+
+
+def test_client_that_leaves_ends_its_query(live: LiveServer, engine: FakeEngine) -> None:
+    stream = engine.next_stream = push_stream()
+    with httpx.stream("POST", f"{live.url}/query-stream", json={"sql": "S"}, timeout=SOON_S) as response:
+        lines = response.iter_lines()
+        next(lines)
+        assert not stream.closed.is_set()
+    assert stream.closed.wait(SOON_S)
+
+
+def test_client_that_left_before_the_first_row_ends_its_query(live: LiveServer, engine: FakeEngine) -> None:
+    started, may_go_on = threading.Event(), threading.Event()
+    stream = push_stream()
+
+    def slow_query(request: object) -> FakeStream:
+        started.set()
+        assert may_go_on.wait(SOON_S)
+        return stream
+
+    engine.query = slow_query  # type: ignore[method-assign, assignment]
+    body = b'{"sql": "S"}'
+    with socket.create_connection(("127.0.0.1", live.port)) as connection:
+        head = f"POST /query-stream HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+        connection.sendall(head.encode() + body)
+        assert started.wait(SOON_S)
+    may_go_on.set()
+    assert stream.closed.wait(SOON_S)
+
+
+def test_close_query_ends_the_response(live: LiveServer, engine: FakeEngine) -> None:
+    engine.next_stream = push_stream("transient_X_7")
+    with httpx.stream("POST", f"{live.url}/query-stream", json={"sql": "S"}, timeout=SOON_S) as response:
+        lines = response.iter_lines()
+        next(lines)
+        closed = httpx.post(f"{live.url}/close-query", json={"queryId": "transient_X_7"})
+        assert (closed.status_code, closed.content) == (200, b"")
+        assert list(lines) == []
+
+
+def test_a_hundred_idle_push_queries_leave_room_for_everything_else(
+    live: LiveServer, engine: FakeEngine
+) -> None:
+    limits = httpx.Limits(max_connections=None)
+    open_lines = []
+    with contextlib.ExitStack() as stack:
+        client = stack.enter_context(httpx.Client(base_url=live.url, timeout=SOON_S, limits=limits))
+        for number in range(100):
+            engine.next_stream = push_stream(f"transient_X_{number}")
+            response = stack.enter_context(client.stream("POST", "/query-stream", json={"sql": "S"}))
+            # Kept, since a response closes with the iterator over its lines.
+            open_lines.append(response.iter_lines())
+            next(open_lines[-1])
+        assert client.get("/info").status_code == 200
+        assert client.post("/ksql", json={"ksql": "SHOW STREAMS;"}).status_code == 200
+        engine.next_stream = FakeStream("PULL", COLUMNS, [Row(["a"])])
+        assert client.post("/query-stream", json={"sql": "S"}).text.endswith('["a"]\n')
+        assert not any(stream.closed.is_set() for stream in engine.streams[:100])
+    assert all(stream.closed.wait(SOON_S) for stream in engine.streams)
+
+
+def test_stopping_the_server_ends_its_streams(engine: FakeEngine) -> None:
+    stream = engine.next_stream = push_stream()
+    with LiveServer(engine) as live:
+        client = httpx.Client(timeout=SOON_S)
+        with client.stream(
+            "POST",
+            f"{live.url}/query-stream",
+            json={"sql": "S"},
+            headers={"Accept": "application/vnd.ksql.v1+json"},
+        ) as response:
+            lines = response.iter_lines()
+            next(lines)
+            live.web.should_exit = True
+            assert list(lines) == ['{"finalMessage":"Query Completed"}]']
+        client.close()
+    assert stream.closed.is_set()
