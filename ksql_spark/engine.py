@@ -2,9 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import itertools
+import logging
+import random
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any
+
+import grammar
+from grammar.nodes import Statement
+from grammar.statements.print_topic import PrintTopic
+from grammar.statements.queries import Query
+from grammar.statements.session import DefineVariable
+from ksql_spark import __version__, analyzer, config
+from ksql_spark.config import Config
+from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.logical.nodes import Filter, Project, Source, leaves
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.physical.planner import lower_transient
+from ksql_spark.runtime import pull
+from ksql_spark.runtime.command_log import Command, CommandLog
+from ksql_spark.runtime.print_topic import PrintResult
+from ksql_spark.runtime.push import PushResult
+from ksql_spark.runtime.queries import QueryManager, RunningQuery
+from ksql_spark.runtime.results import QueryStream, ResultColumn, Row
+from ksql_spark.runtime.views import Views
+from ksql_spark.services import artifacts
+from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.spark.evaluate import evaluate
+from ksql_spark.spark.session import SparkProcess
+from ksql_spark.statements import Immediate, Logged, Scope, Services, handle
+from ksql_spark.statements.entities import command_status
+from ksql_spark.statements.sources import start_offsets
+
+log = logging.getLogger(__name__)
+
+Report = Callable[[str], None]
+#: how long a pull query waits for its view to catch up, seconds
+PULL_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -17,35 +58,400 @@ class Request:
     command_sequence_number: int | None = None
 
 
-@dataclass(frozen=True)
-class ResultColumn:
-    """One column of a query's result; ``type`` in text form, for example ``ARRAY<STRING>``."""
+class Engine:
+    """Statements in, queries on Spark, rows out. All methods may be called from any thread.
 
-    name: str
-    type: str
-    is_key: bool = False
+    Args:
+        config: the server's configuration; without ``bootstrap.servers`` a broker is started below the
+            data folder.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.state = "STARTING"
+        self._config = config
+        self._data_dir = Path(str(config["ksql.spark.data.dir"])).expanduser().absolute()
+        self._lock = threading.RLock()
+        self._stack = contextlib.ExitStack()
+        self._stopping = threading.Event()
+        self._services: Services | None = None
+        self._spark: SparkProcess | None = None
+        self._streams: dict[str, QueryStream] = {}
+        self._statuses: dict[str, dict[str, Any]] = {}
+        self._numbers = itertools.count(1)
+        self._cluster_id = ""
+
+    # ---- life cycle ----------------------------------------------------------------------------------
+
+    def start(self, report: Report = lambda text: None) -> None:
+        """Start everything and return when statements can run; ``report`` gets progress lines.
+
+        Raises:
+            KsqlError: what could not be started, and what to do; nothing is left running then.
+        """
+        try:
+            self._start(report)
+        except BaseException:
+            self.stop()
+            raise
+        with self._lock:
+            if self._stopping.is_set():
+                raise KsqlError("STOPPED")
+            self.state = "RUNNING"
+
+    def _start(self, report: Report) -> None:
+        artifacts.ensure(report=report)
+        self._check_stop()
+        spark = self._spark = SparkProcess(
+            self._data_dir / "spark", settings=self._config.with_prefix("spark.")
+        )
+        self._stack.callback(spark.stop)
+        failures: list[BaseException] = []
+
+        def start_spark() -> None:
+            try:
+                report("starting Spark")
+                spark.start(report)
+            except BaseException as error:  # handed to the starting thread below
+                failures.append(error)
+
+        starting = threading.Thread(target=start_spark, name="spark-start", daemon=True)
+        starting.start()
+        try:
+            servers = self._broker(report)
+            admin = KafkaAdmin(servers, self._config.kafka_client_settings())
+            self._cluster_id = admin.cluster_id()
+        finally:
+            starting.join()
+        if failures:
+            raise failures[0]
+        self._check_stop()
+        assert spark.session is not None
+        session = spark.session
+        producer = RecordProducer(servers, self._config.kafka_client_settings())
+        self._stack.callback(producer.close)
+        command_log = CommandLog(admin, producer, str(self._config["ksql.service.id"]))
+        command_log.open()
+        views_dir = self._data_dir / "views"
+        shutil.rmtree(views_dir, ignore_errors=True)
+        views = Views(admin, views_dir)
+        self._stack.callback(views.close)
+        checkpoints = self._data_dir / "checkpoints"
+        queries = QueryManager(session, servers, checkpoints, self._config.__getitem__)
+        self._stack.callback(queries.close)
+        self._services = Services(
+            metastore=MetaStore(),
+            admin=admin,
+            producer=producer,
+            queries=queries,
+            views=views,
+            log=command_log,
+            config=self._config.with_values({"bootstrap.servers": servers}),
+            evaluate=lambda expressions: evaluate(session, expressions),
+            host=str(self._config["listeners"]).split(",")[0].split("//")[-1],
+        )
+        self._sweep()
+        self._replay(report)
+        self._check_stop()
+        queries.start_registered(report)
+
+    def _broker(self, report: Report) -> str:
+        given = self._config["bootstrap.servers"]
+        if self._config.is_set("bootstrap.servers") and given:
+            report(f"connecting to Kafka at {given}")
+            return str(given)
+        broker = EmbeddedBroker(self._data_dir / "kafka", report=report)
+        self._stack.callback(broker.stop)
+        broker.start()
+        report(f"Kafka runs at {broker.bootstrap_servers}, data in {broker.data_dir}")
+        return broker.bootstrap_servers
+
+    def _check_stop(self) -> None:
+        if self._stopping.is_set():
+            raise KsqlError("STOPPED")
+
+    def _sweep(self) -> None:
+        """Remove what push queries of a run that was killed have left."""
+        services = self._ready()
+        prefix = self._transient_prefix()
+        left = [name for name in services.admin.topics() if name.startswith(prefix)]
+        services.admin.delete_topics(left)
+        for folder in (self._data_dir / "checkpoints").glob("transient_*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _transient_prefix(self) -> str:
+        return f"_confluent-ksql-{self._config['ksql.service.id']}transient_"
+
+    def _replay(self, report: Report) -> None:
+        """Rebuild metastore and queries from the command log."""
+        services = self._ready()
+        count = 0
+        for sequence, command in services.log.replay():
+            self._check_stop()
+            scope = Scope(services, services.metastore.copy(), dict(command.properties), {}, is_replay=True)
+            try:
+                statement = grammar.parse_one(command.statement + ";")
+                action = handle(statement, scope)
+                if isinstance(action, Logged):
+                    outcome = action.apply(sequence, command.starts)
+                    self._note(command.id, outcome.message, outcome.query_id)
+            except (KsqlError, grammar.ParseFailed) as error:
+                log.error("command %d of the log cannot be carried out again: %s", sequence, error)
+                report(f"skipped command {sequence} of the log, see the log: {command.statement[:60]}")
+            count += 1
+        if count:
+            report(f"replayed {count} statements")
+
+    def stop(self) -> None:
+        """Stop everything, also a start that is under way; may be called again."""
+        self._stopping.set()
+        self.state = "STOPPING"
+        with self._lock:
+            for stream in list(self._streams.values()):
+                with contextlib.suppress(Exception):
+                    stream.close()
+            stack, self._stack = self._stack, contextlib.ExitStack()
+        stack.close()
+
+    def _ready(self) -> Services:
+        if self._services is None:
+            raise KsqlError("NOT_READY")
+        return self._services
+
+    # ---- statements ----------------------------------------------------------------------------------
+
+    def execute(self, request: Request) -> list[dict[str, Any]]:
+        """Run statements (not queries) in order, all or none of them where one is wrong.
+
+        Returns:
+            one entity for each statement that answers with one (reference §7.3).
+
+        Raises:
+            KsqlError: with ``statement``, and ``entities`` of the statements that ran before it.
+        """
+        services = self._ready()
+        with self._lock:
+            scope = self._scope(request)
+            actions = []
+            for statement in _parsed(request):
+                if isinstance(statement, (Query, PrintTopic)):
+                    raise KsqlError("QUERY_IN_KSQL", statement=statement.source_text)
+                with _located(statement):
+                    actions.append((statement, handle(statement, scope), dict(scope.properties)))
+            entities: list[dict[str, Any]] = []
+            for statement, action, properties in actions:
+                with _located(statement, entities):
+                    if isinstance(action, Immediate):
+                        entity = action.run()
+                    else:
+                        entity = self._carry_out(statement, action, properties, services)
+                    if entity is not None:
+                        entities.append(entity)
+            return entities
+
+    def _scope(self, request: Request) -> Scope:
+        services = self._ready()
+        properties = {config.canonical(k) or k: v for k, v in request.properties.items()}
+        services.config.with_overrides(properties)  # raises for what may not be overridden
+        variables = {name.upper(): value for name, value in request.variables.items()}
+        return Scope(services, services.metastore.copy(), properties, variables)
+
+    def _carry_out(
+        self, statement: Statement, action: Logged, properties: Mapping[str, Any], services: Services
+    ) -> dict[str, Any]:
+        """Apply first, log then: a statement that fails never enters the log."""
+        before = services.metastore.copy()
+        starts = action.prepare()
+        sequence = services.log.end()
+        outcome = action.apply(sequence, starts)
+        command = Command(action.command_id, statement.source_text, properties, starts)
+        try:
+            services.log.append(command)
+        except BaseException:
+            services.metastore = before
+            if outcome.query_id is not None:
+                services.queries.stop(outcome.query_id, drop_state=True)
+            raise
+        action.after()
+        self._note(action.command_id, outcome.message, outcome.query_id)
+        text = statement.source_text + ";"
+        return command_status(text, action.command_id, outcome.message, outcome.query_id, sequence)
+
+    def _note(self, command_id: str, message: str, query_id: str | None) -> None:
+        self._statuses[command_id] = {"status": "SUCCESS", "message": message, "queryId": query_id}
+
+    # ---- queries -------------------------------------------------------------------------------------
+
+    def query(self, request: Request) -> QueryStream:
+        """Start a SELECT or PRINT.
+
+        Raises:
+            KsqlError: the text is not exactly one query, or it cannot run.
+        """
+        services = self._ready()
+        with self._lock:
+            scope = self._scope(request)
+            statements = list(_parsed(request))
+            if len(statements) != 1:
+                reason = f"Expected exactly one KSQL statement; found {len(statements)}"
+                raise KsqlError("BAD_REQUEST", reason=reason)
+        (statement,) = statements
+        with _located(statement):
+            if isinstance(statement, PrintTopic):
+                stream = self._print(statement, services)
+            elif not isinstance(statement, Query):
+                raise KsqlError(
+                    "BAD_REQUEST",
+                    reason="Only SELECT and PRINT can be run here: send other statements to /ksql.",
+                )
+            elif statement.query.emit is not None:
+                stream = self._push(statement, scope)
+            else:
+                stream = self._pull(statement, scope)
+        self._streams[stream.query_id] = stream
+        return stream
+
+    def _print(self, statement: PrintTopic, services: Services) -> QueryStream:
+        topic = services.admin.topic(statement.topic)
+        if topic is None:
+            near = nearest(statement.topic, services.admin.topics())
+            hint = f"Did you mean '{near}'?" if near else "SHOW TOPICS lists what there is."
+            raise KsqlError("TOPIC_UNKNOWN", topic=statement.topic, hint=hint)
+        return PrintResult(
+            services.admin.servers,
+            statement.topic,
+            from_beginning=statement.from_beginning,
+            every=statement.interval or 1,
+            limit=statement.limit,
+        )
+
+    def _push(self, statement: Query, scope: Scope) -> QueryStream:
+        services = scope.services
+        running = [q for q in services.queries.all() if q.is_transient]
+        most = int(scope.config["ksql.max.push.queries"])
+        if len(running) >= most:
+            raise KsqlError("PUSH_LIMIT", limit=most)
+        bound = analyzer.bind_push(statement.query, scope.metastore, scope.config)
+        name = leaves(bound.root)[0].source.name
+        query_id = f"transient_{name}_{random.getrandbits(62)}"
+        topic = self._transient_prefix() + query_id.removeprefix("transient_")
+        plan = lower_transient(bound.root, bound.output, topic, scope.config)
+        for source in plan.sources:
+            services.admin.require_topic(source.topic)
+        services.admin.create_topic(topic, 1)
+
+        def clean_up() -> None:
+            self._streams.pop(query_id, None)
+            services.admin.delete_topics([topic])
+
+        query = RunningQuery(
+            id=query_id,
+            statement=statement.source_text + ";",
+            plan=plan,
+            starts=start_offsets(plan, scope),
+            properties=dict(scope.properties),
+            sink_partitions=1,
+            is_transient=True,
+        )
+        try:
+            services.queries.start(query)
+            return PushResult(
+                query, services.queries, bound.output, services.admin.servers, bound.limit, clean_up
+            )
+        except BaseException:
+            services.queries.stop(query_id, drop_state=True)
+            clean_up()
+            raise
+
+    def _pull(self, statement: Query, scope: Scope) -> QueryStream:
+        services = scope.services
+        bound = analyzer.bind_pull(statement.query, scope.metastore, scope.config)
+        assert self._spark is not None and self._spark.session is not None
+        session = self._spark.session
+        if bound.source.is_table:
+            return pull.run(bound, services.views, session, PULL_TIMEOUT_S)
+        root: Any = Source(bound.source, bound.source.name)
+        if bound.predicate is not None:
+            root = Filter(root, bound.predicate)
+        root = Project(root, (), bound.items)
+        plan = lower_transient(root, root.schema.columns, "pull", scope.config)
+        return pull.run_on_stream(plan, root.schema.columns, session, services.admin.servers, bound.limit)
+
+    def close_query(self, query_id: str) -> bool:
+        """End a query stream; False where no such query runs."""
+        stream = self._streams.pop(query_id, None)
+        if stream is None:
+            return False
+        stream.close()
+        return True
+
+    # ---- facts ---------------------------------------------------------------------------------------
+
+    def info(self) -> dict[str, Any]:
+        """Version, ids and status (GET /info)."""
+        return {
+            "version": __version__,
+            "kafkaClusterId": self._cluster_id,
+            "ksqlServiceId": str(self._config["ksql.service.id"]),
+            "serverStatus": self.state,
+        }
+
+    def health(self) -> dict[str, Any]:
+        """The body of GET /healthcheck."""
+        kafka = False
+        if self._services is not None:
+            with contextlib.suppress(KsqlError):
+                kafka = bool(self._services.admin.cluster_id())
+        ok = self.state == "RUNNING"
+        details = {"metastore": ok, "kafka": kafka, "commandRunner": ok}
+        return {
+            "isHealthy": all(details.values()),
+            "details": {name: {"isHealthy": good} for name, good in details.items()},
+            "serverState": "READY" if ok else self.state,
+        }
+
+    def statuses(self) -> dict[str, str]:
+        """Command id -> status."""
+        return {command: s["status"] for command, s in self._statuses.items()}
+
+    def status(self, type: str, entity: str, action: str) -> dict[str, Any] | None:
+        """Status, message and query id of one command; None where unknown."""
+        return self._statuses.get(f"{type}/{entity}/{action}")
+
+    def is_valid_property(self, name: str) -> bool:
+        """Whether SET takes this property.
+
+        Raises:
+            KsqlError: PROPERTY_UNKNOWN or PROPERTY_FIXED, saying why not.
+        """
+        entry = config.find(name)
+        if not entry.editable:
+            raise KsqlError("PROPERTY_FIXED", name=name)
+        return True
 
 
-@dataclass(frozen=True)
-class Row:
-    """One result row; values are JSON-ready. ``tombstone``: a deleted row of a table."""
+def _parsed(request: Request) -> Iterator[Statement]:
+    """The statements of a request; a syntax error as a KsqlError."""
+    try:
+        variables = {name.upper(): value for name, value in request.variables.items()}
+        for statement in grammar.parse(request.text, variables):
+            if isinstance(statement, DefineVariable):
+                variables[statement.name] = statement.value
+            yield statement
+    except grammar.ParseFailed as failed:
+        raise KsqlError("SYNTAX", reason=str(failed), statement=failed.text) from None
 
-    values: list[Any]
-    tombstone: bool = False
+
+@contextlib.contextmanager
+def _located(statement: Statement, entities: list[dict[str, Any]] | None = None) -> Iterator[None]:
+    """Give errors the statement's text, and the entities of those that ran before."""
+    try:
+        yield
+    except KsqlError as error:
+        if error.statement is None:
+            error.statement = statement.source_text
+        error.args = (error.message,)
+        error.entities = list(entities or [])
+        raise
 
 
-class QueryStream(Protocol):
-    """The rows of one running SELECT or PRINT."""
-
-    query_id: str
-    kind: str
-    columns: list[ResultColumn]
-    final_message: str | None
-
-    def read(self, timeout_s: float) -> list[Row] | None:
-        """The rows that arrived; [] when none came within the time; None at the end."""
-        ...
-
-    def close(self) -> None:
-        """Stop the query and free what it holds; may be called more than once."""
-        ...
+__all__ = ["Engine", "QueryStream", "Request", "ResultColumn", "Row"]

@@ -41,6 +41,11 @@ CONDITIONS: dict[str, Condition] = {
     "BROKER_UNREACHABLE": Condition(
         50000, "Kafka at {servers} does not answer: {reason}. Is the broker running?"
     ),
+    "COMMAND_LOG_NEWER": Condition(
+        50000,
+        "The command log {topic} was written by a newer release (offset {offset}). "
+        "Use that release or a later one.",
+    ),
     "DATA_DIR_IN_USE": Condition(
         50000,
         "The data directory {path} is in use by another ksql-spark (process {pid}). "
@@ -68,6 +73,7 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "KAFKA_REFUSED": Condition(50000, "Kafka refused to {action}: {reason}."),
     "NOT_DONE_YET": Condition(40001, "{what} is not done yet in ksql-spark {version}."),
+    "NOT_READY": Condition(50302, "The server is still starting. Try again in a moment."),
     "PROPERTY_FIXED": Condition(
         40000,
         "Cannot override property '{name}': it is set for the whole server, not per statement or session.",
@@ -76,15 +82,36 @@ CONDITIONS: dict[str, Condition] = {
     "PROPERTY_UNKNOWN": Condition(
         40000, "Not recognizable as ksql, streams, consumer, or producer property: '{name}'."
     ),
+    "PUSH_LIMIT": Condition(
+        40003,
+        "{limit} push queries run already, the most that ksql.max.push.queries allows. End one first.",
+    ),
+    "QUERY_FAILED": Condition(50000, "Query {id} failed: {reason}. The server's log has the details."),
     "QUERY_IN_KSQL": Condition(
         40002,
         "The following statement types should be issued to the websocket endpoint '/query':\n"
         "\t* PRINT\n\t* SELECT",
     ),
+    "QUERY_UNKNOWN": Condition(40001, "Unknown queryId: {id}."),
     "SOURCE_UNKNOWN": Condition(40001, "{kind} does not exist: {name}."),
-    "SYNTAX": Condition(40001, "line {line}:{column}: Syntax Error\n{reason}"),
+    "SPARK_FAILED": Condition(50000, "Spark did not start: {reason}. Its log is {log}."),
+    "STOPPED": Condition(50303, "The server is shutting down."),
+    "SYNTAX": Condition(40001, "{reason}"),
     "TOPIC_EXISTS": Condition(40001, "A Kafka topic with the name '{topic}' already exists."),
+    "TOPIC_MISMATCH": Condition(
+        40001,
+        "A Kafka topic with the name '{topic}' already exists, with different partition/replica "
+        "configuration than required. KSQL expects {wanted} partitions, but the topic has {there}.",
+    ),
+    "TOPIC_MISSING": Condition(
+        40001,
+        "Kafka topic does not exist: {topic}. If you want to create a new Kafka topic for the source, "
+        "re-run the statement with the PARTITIONS property in the WITH clause.",
+    ),
     "TOPIC_UNKNOWN": Condition(40001, "Could not find topic '{topic}'."),
+    "VIEW_BEHIND": Condition(
+        50000, "The view of table {name} did not catch up with its topic within {seconds} s. Try again."
+    ),
 }
 
 
@@ -114,6 +141,8 @@ class KsqlError(Exception):
         self.hint = hint
         self.statement = statement
         self.parameters = parameters
+        #: answers of statements of the same request that ran before this error
+        self.entities: list[dict[str, Any]] = []
         super().__init__(self.message)
 
     @property

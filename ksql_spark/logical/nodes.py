@@ -187,7 +187,7 @@ class Join:
         join: INNER, LEFT, RIGHT or FULL.
         left_key, right_key: the two operands of ON, over the left and the right relation.
         key_name: the result's key column, not FOREIGN_KEY: the name of a column that carries the join value,
-            or ROWKEY (ROWKEY_1 …) where neither side's column always does. For FOREIGN_KEY the left keys stay.
+            or ROWKEY (ROWKEY_1 …) where neither side's column always does. FOREIGN_KEY: left keys stay.
         within: STREAM_STREAM only.
     """
 
@@ -334,6 +334,18 @@ class UnionAll:
 
 
 Node: TypeAlias = Source | Filter | SelectKey | Join | FlatMap | Aggregate | Project | UnionAll
+
+
+def leaves(node: Node) -> tuple[Source, ...]:
+    """The sources below ``node``, left to right."""
+    match node:
+        case Source():
+            return (node,)
+        case Join(left, right):
+            return (*leaves(left), *leaves(right))
+        case UnionAll(inner):
+            return tuple(leaf for child in inner for leaf in leaves(child))
+    return leaves(node.child)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * JSON bytes to a row, by ksqlDB's rules (field names match exactly or by upper case, numbers in strings are
  * numbers, anything can be a string), which Spark's from_json does not have. A record that breaks a rule is
- * NULL as a whole. The schema's single field named "" stands for a bare (unwrapped) value.
+ * NULL as a whole. A schema that starts with "=" has one field, which is a bare (unwrapped) value.
  */
 public final class JsonDecoder implements ScalarFunction<InternalRow> {
     private static final JsonFactory JSON = new JsonFactory();
@@ -60,6 +60,12 @@ public final class JsonDecoder implements ScalarFunction<InternalRow> {
     @Override
     public String name() {
         return "decode_json";
+    }
+
+    /** So that Spark parses a record once, and does not repeat the call for a filter on its result. */
+    @Override
+    public boolean isDeterministic() {
+        return false;
     }
 
     @Override

@@ -1,6 +1,7 @@
 package org.ksqlspark;
 
 import java.nio.ByteBuffer;
+import org.apache.kafka.common.utils.Utils;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
 import org.apache.spark.sql.types.DataType;
@@ -87,6 +88,32 @@ public final class KafkaCodec {
         @Override
         public byte[] produceResult(InternalRow input) {
             return input.isNullAt(0) ? null : ByteBuffer.allocate(8).putDouble(input.getDouble(0)).array();
+        }
+    }
+
+    /** The partition that Kafka's default partitioner gives to a key: (key, number of partitions) to INT. */
+    public static final class Partition implements ScalarFunction<Integer> {
+        @Override
+        public DataType[] inputTypes() {
+            return new DataType[] {DataTypes.BinaryType, DataTypes.IntegerType};
+        }
+
+        @Override
+        public DataType resultType() {
+            return DataTypes.IntegerType;
+        }
+
+        @Override
+        public String name() {
+            return "Partition";
+        }
+
+        @Override
+        public Integer produceResult(InternalRow input) {
+            if (input.isNullAt(0)) {
+                return null;
+            }
+            return Utils.toPositive(Utils.murmur2(input.getBinary(0))) % input.getInt(1);
         }
     }
 }

@@ -1,7 +1,6 @@
 package org.ksqlspark;
 
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.api.java.function.MapFunction;
@@ -43,6 +42,16 @@ public final class KeyedOperators {
         return apply(input, new StreamStreamJoin(side(input, LEFT), side(input, RIGHT), before, after, grace));
     }
 
+    /**
+     * Rows (k BINARY, deleted BOOLEAN, row STRUCT) of a table: deletions pass only for keys that were passed on.
+     */
+    public static Dataset<Row> passPresent(Dataset<Row> input) {
+        return input
+                .groupByKey((MapFunction<Row, byte[]>) row -> row.<byte[]>getAs(KEY), Encoders.BINARY())
+                .transformWithState(new PassPresent(), TimeMode.None(), OutputMode.Update(),
+                        Encoders.row(input.schema()));
+    }
+
     private static StructType side(Dataset<Row> input, int ordinal) {
         return (StructType) input.schema().fields()[ordinal].dataType();
     }
@@ -60,6 +69,34 @@ public final class KeyedOperators {
 
     private static scala.collection.Iterator<Row> scala(Iterator<Row> rows) {
         return scala.jdk.javaapi.CollectionConverters.asScala(rows);
+    }
+
+    private static final class PassPresent extends StatefulProcessor<byte[], Row, Row> {
+        private transient ValueState<Boolean> present;
+
+        @Override
+        public void init(OutputMode outputMode, TimeMode timeMode) {
+            present = getHandle().getValueState("present", Encoders.BOOLEAN(), TTLConfig.NONE());
+        }
+
+        @Override
+        public scala.collection.Iterator<Row> handleInputRows(byte[] key, scala.collection.Iterator<Row> rows,
+                TimerValues timers) {
+            List<Row> out = new ArrayList<>();
+            while (rows.hasNext()) {
+                Row row = rows.next();
+                boolean deleted = row.getBoolean(1);
+                if (!deleted || present.exists()) {
+                    out.add(row);
+                }
+                if (deleted) {
+                    present.clear();
+                } else {
+                    present.update(true);
+                }
+            }
+            return scala(out.iterator());
+        }
     }
 
     private static final class StreamTableJoin extends StatefulProcessor<byte[], Row, Row> {

@@ -54,6 +54,9 @@ public final class KsqlCatalog implements FunctionCatalog {
             case "kafka_double_encode":
                 bound = new KafkaCodec.EncodeDouble();
                 break;
+            case "kafka_partition":
+                bound = new KafkaCodec.Partition();
+                break;
             default:
                 throw new IllegalArgumentException("no function " + full + " in catalog " + name);
         }

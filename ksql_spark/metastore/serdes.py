@@ -1,0 +1,51 @@
+"""How a source's keys and values are written: format, columns and wrapping bound together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ksql_spark.formats import Format, lookup
+from ksql_spark.metastore.sources import DataSource, FormatSpec
+from ksql_spark.schema import Column
+
+
+@dataclass(frozen=True)
+class Serde:
+    """One side (key or value) of a source's records; see formats.Format for the four calls."""
+
+    format: Format
+    columns: tuple[Column, ...]
+    wrapped: bool
+
+    def encode(self, values: Sequence[Any]) -> bytes | None:
+        """The bytes of one key or value."""
+        return self.format.encode(values, self.columns, self.wrapped)
+
+    def decode(self, data: bytes) -> list[Any] | None:
+        """The values of the columns; raises formats.BadRecord."""
+        return self.format.decode(data, self.columns, self.wrapped)
+
+    def decode_sql(self, data: str) -> str:
+        """Spark SQL text: the STRUCT of the columns in binary ``data``, NULL where it is bad."""
+        return self.format.decode_sql(data, self.columns, self.wrapped)
+
+    def encode_sql(self, texts: Sequence[str]) -> str:
+        """Spark SQL text: the binary that holds ``texts``."""
+        return self.format.encode_sql(texts, self.columns, self.wrapped)
+
+
+def _serde(spec: FormatSpec, columns: tuple[Column, ...], *, is_key: bool) -> Serde:
+    format_ = lookup(spec.name, spec.delimiter)
+    return Serde(format_, columns, format_.wraps(len(columns), is_key, spec.wrapped))
+
+
+def key_serde(source: DataSource) -> Serde:
+    """The serde of ``source``'s keys (without a window's bounds)."""
+    return _serde(source.key_format, source.schema.key, is_key=True)
+
+
+def value_serde(source: DataSource) -> Serde:
+    """The serde of ``source``'s values."""
+    return _serde(source.value_format, source.schema.value, is_key=False)

@@ -1,0 +1,235 @@
+"""Physical steps: how a query runs, as immutable data that a later release can still read.
+
+Names are ksqlDB's where it has the step. A step's ``schema`` and hidden columns are those of the logical node
+it comes from (see logical.nodes); spark.build turns each into a frame with exactly these columns:
+the schema's by name, ROWTIME (BIGINT, ms), NULL_VALUE (BOOLEAN: the record's value is NULL) and, where they
+exist, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ksql_spark.expressions import Expression
+from ksql_spark.logical.nodes import AggregateCall, Named, WindowSpec, WithinSpec
+from ksql_spark.metastore.sources import DataSource, Windowing
+from ksql_spark.schema import Schema
+
+#: hidden column: the record's value is NULL (in a table: a tombstone)
+NULL_VALUE = "__NULL_VALUE"
+
+REALTIME, MICROBATCH = "realtime", "microbatch"
+
+
+@dataclass(frozen=True)
+class StreamSource:
+    """Read a topic's records in order. ``prefix`` stands before every column's name ("" or "ALIAS_")."""
+
+    source: DataSource
+    schema: Schema
+    prefix: str = ""
+    exposed: tuple[str, ...] = ()
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """Read a table's topic: every record is the new row of its key, NULL its deletion."""
+
+    source: DataSource
+    schema: Schema
+    prefix: str = ""
+    exposed: tuple[str, ...] = ()
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class StreamFilter:
+    """Rows for which ``predicate`` is TRUE; NULL values are dropped."""
+
+    child: Step
+    predicate: Expression
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class TableFilter:
+    """Rows that do not match become deletions, those of keys that were never passed on vanish (§6.2)."""
+
+    child: Step
+    predicate: Expression
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class StreamSelectKey:
+    """PARTITION BY; empty ``keys``: no key."""
+
+    child: Step
+    keys: tuple[Named, ...]
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class StreamFlatMap:
+    """Table functions, zipped row by row."""
+
+    child: Step
+    functions: tuple[Named, ...]
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class StreamSelect:
+    """Projection of a stream."""
+
+    child: Step
+    keys: tuple[Named, ...]
+    values: tuple[Named, ...]
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class TableSelect:
+    """Projection of a table; deletions pass."""
+
+    child: Step
+    keys: tuple[Named, ...]
+    values: tuple[Named, ...]
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class StreamAggregate:
+    """Unwindowed aggregates of a stream: a row leaves for every row that comes."""
+
+    child: Step
+    group_by: tuple[Named, ...]
+    aggregates: tuple[AggregateCall, ...]
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class StreamWindowedAggregate:
+    """Aggregates per TUMBLING window of event time; state goes when the window's grace is over."""
+
+    child: Step
+    group_by: tuple[Named, ...]
+    aggregates: tuple[AggregateCall, ...]
+    window_spec: WindowSpec
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class StreamTableJoin:
+    """Each stream row with the table's row as it is then; ``join`` INNER or LEFT (§6.6)."""
+
+    left: Step
+    right: Step
+    join: str
+    left_key: Expression
+    right_key: Expression
+    key_name: str
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class StreamStreamJoin:
+    """Pairs of rows with equal keys and times within bounds (§6.5)."""
+
+    left: Step
+    right: Step
+    join: str
+    left_key: Expression
+    right_key: Expression
+    key_name: str
+    within: WithinSpec
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class StreamUnion:
+    """Rows of all children; columns by position."""
+
+    children: tuple[Step, ...]
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class TransientSelect:
+    """A push query's result: whether the row is a deletion, then the result columns under neutral names.
+
+    ``output`` names columns (hidden ones too) of the child in the order of the SELECT; ``schema`` has the
+    flag first, then C0, C1 … (so that a result column may be called like a hidden one).
+    """
+
+    child: Step
+    output: tuple[str, ...]
+    keys: frozenset[str]
+    is_table: bool
+    schema: Schema
+    window: Windowing | None = None
+
+
+Step: TypeAlias = (
+    StreamSource
+    | TableSource
+    | StreamFilter
+    | TableFilter
+    | StreamSelectKey
+    | StreamFlatMap
+    | StreamSelect
+    | TableSelect
+    | StreamAggregate
+    | StreamWindowedAggregate
+    | StreamTableJoin
+    | StreamStreamJoin
+    | StreamUnion
+    | TransientSelect
+)
+
+#: steps that keep state; Spark allows one of them in a query that emits updates
+STATEFUL = (TableFilter, StreamAggregate, StreamWindowedAggregate, StreamTableJoin, StreamStreamJoin)
+
+
+@dataclass(frozen=True)
+class PhysicalPlan:
+    """One Spark query: ``root`` written to ``sink``'s topic.
+
+    ``reason`` says in KSQL's terms why ``mode`` (REALTIME or MICROBATCH) was chosen.
+    """
+
+    root: Step
+    sink: DataSource
+    mode: str
+    reason: str
+    sources: tuple[DataSource, ...]
+
+
+def children(step: Step) -> tuple[Step, ...]:
+    """The steps that ``step`` reads."""
+    match step:
+        case StreamSource() | TableSource():
+            return ()
+        case StreamTableJoin() | StreamStreamJoin():
+            return (step.left, step.right)
+        case StreamUnion():
+            return step.children
+    return (step.child,)
+
+
+def walk(step: Step) -> list[Step]:
+    """``step`` and all below it, parents first."""
+    return [step, *(below for child in children(step) for below in walk(child))]

@@ -1,0 +1,79 @@
+"""The command log: a topic of one partition that holds every statement that changed something (§6.11).
+
+It is the truth: metastore and queries are rebuilt from it, state from the checkpoints. A command is a JSON
+object with ``version``, ``id`` (the commandId), ``statement``, ``properties`` and ``starts`` ({topic:
+{partition: offset}}), which fixes where a new query begins to read, so that nothing is missed if it is first
+started later.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import TopicReader
+from ksql_spark.kafka.producer import RecordProducer
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Command:
+    """One logged statement; ``id`` is the REST API's commandId, ``starts`` topic -> {partition: offset}."""
+
+    id: str
+    statement: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    starts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+class CommandLog:
+    """Append and replay commands; only one server may append at a time."""
+
+    def __init__(self, admin: KafkaAdmin, producer: RecordProducer, service_id: str) -> None:
+        self.topic = f"_confluent-ksql-{service_id}_command_topic"
+        self._admin = admin
+        self._producer = producer
+
+    def open(self) -> None:
+        """Create the topic where it is missing: one partition, kept for ever."""
+        if self._admin.topic(self.topic) is None:
+            config = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+            self._admin.create_topic(self.topic, 1, config=config)
+
+    def append(self, command: Command) -> int:
+        """Write ``command``; returns its offset, which is the command's sequence number."""
+        body = {
+            "version": VERSION,
+            "id": command.id,
+            "statement": command.statement,
+            "properties": dict(command.properties),
+            "starts": {t: dict(offsets) for t, offsets in command.starts.items()},
+        }
+        _, offset = self._producer.send(self.topic, command.id.encode(), json.dumps(body).encode())
+        return offset
+
+    def end(self) -> int:
+        """The sequence number that the next command will get."""
+        return next(iter(self._admin.end_offsets(self.topic).values()))
+
+    def replay(self) -> Iterator[tuple[int, Command]]:
+        """All commands with their sequence numbers, oldest first.
+
+        Raises:
+            KsqlError: COMMAND_LOG_NEWER for a command that a later release wrote.
+        """
+        with TopicReader(self._admin.servers, self.topic) as reader:
+            for records in reader.read_to_end():
+                for record in records:
+                    if record.value is None:
+                        continue
+                    body = json.loads(record.value)
+                    if body["version"] > VERSION:
+                        raise KsqlError("COMMAND_LOG_NEWER", topic=self.topic, offset=record.offset)
+                    command = Command(body["id"], body["statement"], body["properties"], body["starts"])
+                    yield record.offset, command

@@ -1,0 +1,153 @@
+"""PRINT: records of a topic as text, their formats guessed from the bytes (reference §2.12)."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import json
+import struct
+import threading
+from collections.abc import Callable
+
+from ksql_spark.kafka.consumer import Record, TopicReader
+from ksql_spark.runtime.results import ResultColumn, Row
+
+_numbers = itertools.count(1)
+
+
+def _json(data: bytes) -> str:
+    text = data.decode()
+    if not isinstance(json.loads(text), (dict, list)):
+        raise ValueError("a bare value is no evidence of JSON")
+    return text
+
+
+def _number(layout: str) -> Callable[[bytes], str]:
+    return lambda data: str(struct.unpack(layout, data)[0])
+
+
+def _text(data: bytes) -> str:
+    text = data.decode()
+    if any(ord(c) < 32 and c not in "\t\r\n" for c in text):
+        raise ValueError("control characters")
+    return text
+
+
+#: name -> reader that raises where the bytes do not fit, in the order they are named
+CANDIDATES: dict[str, Callable[[bytes], str]] = {
+    "JSON": _json,
+    "KAFKA_INT": _number(">i"),
+    "KAFKA_BIGINT": _number(">q"),
+    "KAFKA_DOUBLE": _number(">d"),
+    "KAFKA_STRING": _text,
+}
+
+
+def _windowed(data: bytes) -> str:
+    """A key whose last 8 bytes are a plausible window start: ``[key@start/-]``."""
+    (start,) = struct.unpack(">q", data[-8:])
+    if not 0 <= start < 32_503_680_000_000:  # the year 3000
+        raise ValueError("no window")
+    for read in CANDIDATES.values():
+        try:
+            return f"[{read(data[:-8])}@{start}/-]"
+        except (ValueError, struct.error):
+            continue
+    raise ValueError("no key")
+
+
+class Guess:
+    """Narrows the formats that fit all the bytes seen so far on one side of the records."""
+
+    def __init__(self, *, is_key: bool) -> None:
+        self._readers = dict(CANDIDATES)
+        if is_key:
+            self._readers["TUMBLING or HOPPING windowed key"] = _windowed
+        self._seen = False
+
+    def show(self, data: bytes | None) -> str:
+        """The text for ``data``; narrows the guess."""
+        if data is None:
+            return "<null>"
+        self._seen = True
+        texts: dict[str, str] = {}
+        for name, read in self._readers.items():
+            try:
+                texts[name] = read(data)
+            except (ValueError, struct.error):
+                continue
+        if not texts:
+            return f"<{len(data)} bytes: {data[:32].hex()}{'…' if len(data) > 32 else ''}>"
+        self._readers = {name: self._readers[name] for name in texts}
+        return next(iter(texts.values()))
+
+    def __str__(self) -> str:
+        if not self._seen:
+            return "¯\\_(ツ)_/¯ - no data processed"
+        return " or ".join(self._readers)
+
+
+class PrintResult:
+    """A QueryStream of one column: lines of text.
+
+    Args:
+        servers: bootstrap servers.
+        topic: an existing topic.
+        from_beginning: start at the oldest record, not at new ones.
+        every: print every n-th record.
+        limit: end after as many, None: go on.
+    """
+
+    def __init__(
+        self, servers: str, topic: str, *, from_beginning: bool, every: int = 1, limit: int | None = None
+    ) -> None:
+        self.query_id = f"print_{topic}_{next(_numbers)}"
+        self.kind = "PRINT"
+        self.columns = [ResultColumn("line", "STRING")]
+        self.final_message: str | None = None
+        self._reader = TopicReader(servers, topic, "earliest" if from_beginning else "latest")
+        self._lock = threading.Lock()
+        self._closed = False
+        self._every = max(every, 1)
+        self._left = limit
+        self._count = 0
+        self._guesses = {"Key": Guess(is_key=True), "Value": Guess(is_key=False)}
+        self._announced: dict[str, str] = {}
+
+    def read(self, timeout_s: float) -> list[Row] | None:
+        """See QueryStream."""
+        if self._closed or (self._left is not None and self._left <= 0):
+            self.close()
+            return None
+        with self._lock:
+            records = [] if self._closed else self._reader.poll_batch(timeout_s)
+        rows = []
+        for record in records:
+            if self._left is not None and self._left <= 0:
+                break
+            self._count += 1
+            if (self._count - 1) % self._every == 0:
+                rows += [Row([line]) for line in self._lines(record)]
+                if self._left is not None:
+                    self._left -= 1
+        return rows
+
+    def _lines(self, record: Record) -> list[str]:
+        key = self._guesses["Key"].show(record.key)
+        value = self._guesses["Value"].show(record.value)
+        lines = []
+        for side, guess in self._guesses.items():
+            if self._announced.get(side) != str(guess):
+                self._announced[side] = str(guess)
+                lines.append(f"{side} format: {guess}")
+        at = datetime.datetime.fromtimestamp(max(record.timestamp_ms, 0) / 1000, datetime.timezone.utc)
+        time = f"{at:%Y/%m/%d %H:%M:%S}.{at.microsecond // 1000:03d} Z"
+        lines.append(f"rowtime: {time}, key: {key}, value: {value}, partition: {record.partition}")
+        return lines
+
+    def close(self) -> None:
+        """Stop reading."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._reader.close()

@@ -1,0 +1,203 @@
+"""Pull queries: the rows of a materialised table as they are now (reference §2.5).
+
+Look-ups that only name columns are answered from the view without Spark; anything else is evaluated by Spark
+with the lowering that streams use, over the rows that the look-up found.
+"""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import Call, ColumnRef, Expression, Literal
+from ksql_spark.formats import BadRecord
+from ksql_spark.logical.nodes import PullQuery
+from ksql_spark.metastore.serdes import key_serde, value_serde
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.runtime.results import ResultColumn, Row, api_value, result_columns
+from ksql_spark.runtime.views import StoredRow, Views
+from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART, Column
+from ksql_spark.spark.build import Context, build
+from ksql_spark.spark.evaluate import evaluate, evaluate_rows
+from ksql_spark.spark.sources import quoted
+from ksql_spark.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING
+
+#: how many stored rows Spark is given at a time
+_BATCH = 2_000
+
+
+class PullResult:
+    """A QueryStream over rows that are there already."""
+
+    def __init__(
+        self, columns: list[ResultColumn], rows: list[Row], final_message: str | None = None
+    ) -> None:
+        self.query_id = f"query_{int(time.time() * 1000)}"
+        self.kind = "PULL"
+        self.columns = columns
+        self.final_message: str | None = None
+        self._final = final_message
+        self._rows: list[Row] | None = rows
+
+    def read(self, timeout_s: float) -> list[Row] | None:
+        """All rows, then the end."""
+        rows, self._rows = self._rows, None
+        if rows is None:
+            self.final_message = self._final
+        return rows
+
+    def close(self) -> None:
+        """Nothing to free."""
+        self._rows = None
+
+
+def run(query: PullQuery, views: Views, session: SparkSession, timeout_s: float) -> PullResult:
+    """Answer ``query``.
+
+    Raises:
+        KsqlError: VIEW_BEHIND when the view cannot be brought up to date within ``timeout_s`` seconds.
+    """
+    view = views.current(query.source, timeout_s)
+    if query.lookups is None:
+        stored = view.scan()
+    else:
+        serde = key_serde(query.source)
+        keys: dict[bytes, None] = {}
+        for lookup in query.lookups:
+            values = [v.value for v in lookup.values if isinstance(v, Literal)]
+            if len(values) < len(lookup.values):
+                values = evaluate(session, lookup.values)
+            key = None if None in values else serde.encode(values)
+            if key is not None:
+                keys[key] = None
+        stored = view.get(list(keys))
+    if query.order_by or query.distinct or query.statement:
+        raise KsqlError("NOT_DONE_YET", what="ORDER BY, DISTINCT and GROUP BY in pull queries", version="yet")
+    rows = _select(query, stored, session)
+    if query.offset:
+        rows = rows[query.offset :]
+    if query.limit is not None:
+        rows = rows[: query.limit]
+    columns = [ResultColumn(i.name, str(i.expression.type), i.name in query.key_names) for i in query.items]
+    types = [i.expression.type for i in query.items]
+    shown = [Row([api_value(v, t) for v, t in zip(row, types, strict=True)]) for row in rows]
+    return PullResult(columns, shown)
+
+
+def run_on_stream(
+    plan: PhysicalPlan, columns: Sequence[Column], session: SparkSession, servers: str, limit: int | None
+) -> PullResult:
+    """A pull query on a stream: what its topic holds now, read once from the beginning to the end.
+
+    Args:
+        plan: from physical.planner.lower_transient.
+        columns: the result's.
+        session: any session.
+        servers: bootstrap servers.
+        limit: LIMIT, None: all.
+    """
+    frame = build(plan.root, Context(session, servers, {}, is_batch=True))
+    serde = value_serde(plan.sink)
+    names = [quoted(c.name) for c in plan.sink.schema.value]
+    encoded = frame.selectExpr(f"{serde.encode_sql(names)} AS row")
+    if limit is not None:
+        encoded = encoded.limit(limit)
+    rows = []
+    for record in encoded.toLocalIterator():
+        values = serde.decode(bytes(record[0]))
+        if values is not None:
+            rows.append(Row([api_value(v, c.type) for v, c in zip(values[1:], columns, strict=True)]))
+    done = "Limit Reached" if limit is not None and len(rows) >= limit else "Query Completed"
+    result = PullResult(result_columns(columns), rows, done)
+    result.kind = "STREAM_PULL"
+    return result
+
+
+def _select(query: PullQuery, stored: Sequence[StoredRow], session: SparkSession) -> list[list[Any]]:
+    expressions = [i.expression for i in query.items]
+    everything = [*expressions, *([query.predicate] if query.predicate is not None else [])]
+    if all(_is_plain(e) for e in everything):
+        rows = []
+        for row in map(_decoder(query.source), stored):
+            if row is not None and (query.predicate is None or _value(query.predicate, row) is True):
+                rows.append([_value(e, row) for e in expressions])
+        return rows
+    rows = []
+    for start in range(0, len(stored), _BATCH):
+        batch = stored[start : start + _BATCH]
+        rows += evaluate_rows(session, query.source, batch, expressions, query.predicate)
+    return rows
+
+
+def _decoder(source: DataSource) -> Callable[[StoredRow], dict[str, Any] | None]:
+    """A function from a stored row to its columns by name; None for a row that its format cannot read."""
+    key, value = key_serde(source), value_serde(source)
+
+    def decode(row: StoredRow) -> dict[str, Any] | None:
+        named: dict[str, Any] = {
+            ROWTIME: row.time_ms,
+            WINDOWSTART: row.window_start,
+            WINDOWEND: row.window_end,
+        }
+        try:
+            for serde, data in ((key, row.key), (value, row.value)):
+                if serde.columns:
+                    values = serde.decode(data)
+                    if values is None:
+                        return None
+                    named.update(zip((c.name for c in serde.columns), values, strict=True))
+        except BadRecord:
+            return None
+        return named
+
+    return decode
+
+
+# ---- the few expressions that need no Spark ---------------------------------------------------------------
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+#: types whose Python values compare as KSQL's do (strings aside from < and >: Java compares UTF-16 units)
+_COMPARED = (INTEGER, BIGINT, DOUBLE, BOOLEAN)
+
+
+def _is_plain(expression: Expression) -> bool:
+    match expression:
+        case ColumnRef() | Literal():
+            return True
+        case Call("AND" | "OR", arguments):
+            return all(_is_plain(a) and isinstance(a, Call) for a in arguments)
+        case Call(name, (left, right)) if name in _COMPARISONS:
+            same = left.type == right.type
+            fits = left.type in _COMPARED or (left.type == STRING and name in ("=", "<>"))
+            return same and fits and _is_plain(left) and _is_plain(right)
+    return False
+
+
+def _value(expression: Expression, row: dict[str, Any]) -> Any:
+    """Two-valued logic (reference §3.2): a comparison with NULL is FALSE."""
+    match expression:
+        case ColumnRef(name):
+            return row[name]
+        case Literal(value):
+            return value
+        case Call("AND", arguments):
+            return all(_value(a, row) is True for a in arguments)
+        case Call("OR", arguments):
+            return any(_value(a, row) is True for a in arguments)
+        case Call(name, (left, right)):
+            a, b = _value(left, row), _value(right, row)
+            return a is not None and b is not None and _COMPARISONS[name](a, b)
+    raise TypeError(f"{expression} needs Spark")

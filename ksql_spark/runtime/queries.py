@@ -1,0 +1,253 @@
+"""Running queries: start, watch, restart and stop the Spark queries behind KSQL's."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import shutil
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.physical.steps import STATEFUL, PhysicalPlan, walk
+from ksql_spark.spark import sinks
+from ksql_spark.spark.build import Context, build
+
+log = logging.getLogger(__name__)
+
+RUNNING, ERROR, PAUSED = "RUNNING", "ERROR", "PAUSED"
+#: known from the command log, not started yet
+REGISTERED = "REGISTERED"
+#: how long a query may need to start, seconds
+START_TIMEOUT_S = 60.0
+
+
+@dataclass
+class QueryError:
+    """One failure of a query: epoch ms, first line of the cause, USER | SYSTEM | UNKNOWN."""
+
+    timestamp_ms: int
+    message: str
+    type: str = "UNKNOWN"
+
+
+@dataclass
+class RunningQuery:
+    """A query that this server runs.
+
+    Args:
+        id: KSQL's query id.
+        statement: the statement's text.
+        plan: what runs.
+        starts: topic -> {partition: offset} where reading begins without a checkpoint.
+        properties: overrides that were in force.
+        sink_partitions: of the sink's topic.
+        creates_sink: the sink is dropped together with this query.
+        is_transient: a push query.
+    """
+
+    id: str
+    statement: str
+    plan: PhysicalPlan
+    starts: Mapping[str, Mapping[str, int]]
+    properties: Mapping[str, Any]
+    sink_partitions: int
+    creates_sink: bool = False
+    is_transient: bool = False
+    state: str = RUNNING
+    errors: deque[QueryError] = field(default_factory=lambda: deque(maxlen=10))
+    spark: StreamingQuery | None = None
+    failures: int = 0
+    retry_at: float = 0.0
+
+
+class QueryManager:
+    """All queries of this server. Thread-safe.
+
+    Args:
+        session: the Spark session.
+        servers: bootstrap servers.
+        checkpoints: folder with one folder for each query's checkpoints.
+        setting: effective value of a property by name, of the server's configuration.
+    """
+
+    def __init__(
+        self, session: SparkSession, servers: str, checkpoints: Path, setting: Callable[[str], Any]
+    ) -> None:
+        self._session = session
+        self._servers = servers
+        self._checkpoints = checkpoints
+        self._setting = setting
+        self._queries: dict[str, RunningQuery] = {}
+        self._lock = threading.RLock()
+        #: while the command log is replayed nothing is started
+        self._replaying = True
+        self._closing = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name="query-watcher", daemon=True)
+        self._watcher.start()
+
+    def start(self, query: RunningQuery) -> None:
+        """Start ``query`` (from its checkpoint where there is one) and keep it running.
+
+        Raises:
+            KsqlError: QUERY_FAILED where Spark refuses the query.
+        """
+        query.spark = self._launch(query)
+        query.state = RUNNING
+        with self._lock:
+            self._queries[query.id] = query
+
+    def register(self, query: RunningQuery) -> None:
+        """Take note of a query that start_registered will start (replay of the command log)."""
+        query.state = REGISTERED
+        with self._lock:
+            self._queries[query.id] = query
+
+    def start_registered(self, report: Callable[[str], None]) -> None:
+        """Start what register took note of; a query that does not start is retried like a failed one."""
+        self._replaying = False
+        waiting = [q for q in self.all() if q.state == REGISTERED]
+        for i, query in enumerate(waiting, 1):
+            report(f"starting query {i} of {len(waiting)}: {query.id}")
+            try:
+                self.start(query)
+            except KsqlError as error:
+                self._failed(query, error.message)
+
+    def _launch(self, query: RunningQuery) -> StreamingQuery:
+        plan = query.plan
+        # its own session: settings of one query are none of another's business
+        session = self._session.newSession()
+        stateful = any(isinstance(s, STATEFUL) for s in walk(plan.root))
+        partitions = max([1, *(len(offsets) for offsets in query.starts.values())])
+        session.conf.set("spark.sql.shuffle.partitions", str(partitions if stateful else 1))
+        starts = {topic: json.dumps(dict(offsets)) for topic, offsets in query.starts.items() if offsets}
+        context = Context(session, self._servers, starts)
+        try:
+            frame = build(plan.root, context)
+            records = sinks.encode(frame, plan.sink, query.sink_partitions)
+            return sinks.start(
+                records,
+                name=query.id,
+                servers=self._servers,
+                topic=plan.sink.topic,
+                mode=plan.mode,
+                checkpoint=self._checkpoints / query.id,
+                interval_ms=int(self._property(query, "ksql.checkpoint.interval.ms")),
+                linger_ms=int(self._property(query, "ksql.sink.linger.ms")),
+            )
+        except Exception as error:
+            log.exception("query %s did not start", query.id)
+            raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from None
+
+    def _property(self, query: RunningQuery, name: str) -> Any:
+        return query.properties.get(name, self._setting(name))
+
+    def find(self, query_id: str) -> RunningQuery | None:
+        """The query with this id, or None."""
+        with self._lock:
+            return self._queries.get(query_id)
+
+    def all(self) -> list[RunningQuery]:
+        """All queries by id."""
+        with self._lock:
+            return [self._queries[i] for i in sorted(self._queries)]
+
+    def stop(self, query_id: str, *, drop_state: bool) -> None:
+        """Stop a query; with ``drop_state`` its checkpoints and state go too."""
+        with self._lock:
+            query = self._queries.pop(query_id, None)
+        if query is not None:
+            self._halt(query)
+        if drop_state:
+            shutil.rmtree(self._checkpoints / query_id, ignore_errors=True)
+
+    def pause(self, query_id: str) -> None:
+        """Stop processing, keep everything."""
+        query = self.find(query_id)
+        if query is not None and query.state != PAUSED:
+            query.state = PAUSED
+            self._halt(query)
+
+    def resume(self, query_id: str) -> None:
+        """Go on after pause."""
+        query = self.find(query_id)
+        if query is not None and query.state == PAUSED:
+            if self._replaying:
+                query.state = REGISTERED
+            else:
+                self.start(query)
+
+    def close(self) -> None:
+        """Stop all queries, several at a time; their state stays."""
+        self._closing.set()
+        with self._lock:
+            queries = list(self._queries.values())
+            self._queries.clear()
+        with ThreadPoolExecutor(max_workers=8, thread_name_prefix="query-stop") as pool:
+            list(pool.map(self._halt, queries))
+        self._watcher.join(5)
+
+    def _halt(self, query: RunningQuery) -> None:
+        spark, query.spark = query.spark, None
+        if spark is not None:
+            with contextlib.suppress(Exception):  # the JVM may be gone; there is nothing left to stop then
+                spark.stop()
+
+    def wait_until_reading(self, query_id: str, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Return when the query's tasks read their input (or it failed)."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            query = self.find(query_id)
+            spark = query.spark if query else None
+            if spark is None or not spark.isActive or spark.status["isTriggerActive"]:
+                return
+            self._closing.wait(0.02)
+
+    def _watch(self) -> None:
+        """Notice queries that ended by themselves; restart them with back-off (reference §6.11)."""
+        while not self._closing.wait(0.5):
+            for query in self.all():
+                with contextlib.suppress(Exception):
+                    self._check(query)
+
+    def _check(self, query: RunningQuery) -> None:
+        spark = query.spark
+        if query.state == RUNNING and spark is not None and not spark.isActive:
+            cause = spark.exception()
+            message = reason(cause) if cause else "the query ended by itself"
+            log.error("query %s failed: %s", query.id, cause)
+            self._failed(query, message)
+        elif query.state == ERROR and time.monotonic() >= query.retry_at and self.find(query.id) is query:
+            try:
+                self.start(query)
+            except KsqlError as error:
+                self._failed(query, error.message)
+
+    def _failed(self, query: RunningQuery, message: str) -> None:
+        """Note a failure and when to try again: the first pause, then twice as long each time."""
+        query.errors.append(QueryError(int(time.time() * 1000), message))
+        query.failures += 1
+        first = float(self._setting("ksql.query.retry.backoff.initial.ms"))
+        most = float(self._setting("ksql.query.retry.backoff.max.ms"))
+        query.retry_at = time.monotonic() + min(first * 2 ** (query.failures - 1), most) / 1000
+        query.state = ERROR
+
+
+def reason(error: BaseException) -> str:
+    """The first line that says something, without Java's class names."""
+    for line in str(error).splitlines():
+        line = line.strip()
+        if line and not line.startswith(("at ", "===", "JVM stack")):
+            return line.rsplit("Exception: ", 1)[-1][:500]
+    return type(error).__name__

@@ -1,0 +1,85 @@
+"""What a running SELECT or PRINT gives: rows, and the values in them as the REST API shows them (§7.5)."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal as PythonDecimal
+from typing import Any, Protocol
+
+from ksql_spark.schema import Column
+from ksql_spark.types import BYTES, DATE, TIME, TIMESTAMP, Array, Map, SqlType, Struct
+
+
+@dataclass(frozen=True)
+class ResultColumn:
+    """One column of a query's result; ``type`` in text form, for example ``ARRAY<STRING>``."""
+
+    name: str
+    type: str
+    is_key: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """One result row; values are JSON-ready. ``tombstone``: a deleted row of a table."""
+
+    values: list[Any]
+    tombstone: bool = False
+
+
+class QueryStream(Protocol):
+    """The rows of one running SELECT or PRINT; ``kind`` is PUSH, PULL, STREAM_PULL or PRINT."""
+
+    query_id: str
+    kind: str
+    columns: list[ResultColumn]
+    final_message: str | None
+
+    def read(self, timeout_s: float) -> list[Row] | None:
+        """The rows that arrived; [] when none came within the time; None at the end."""
+        ...
+
+    def close(self) -> None:
+        """Stop the query and free what it holds; may be called more than once."""
+        ...
+
+
+def result_columns(columns: Sequence[Column], keys: frozenset[str] = frozenset()) -> list[ResultColumn]:
+    """Result columns of a schema; those named in ``keys`` are flagged KEY."""
+    return [ResultColumn(c.name, str(c.type), c.name in keys) for c in columns]
+
+
+def api_value(value: Any, type_: SqlType) -> Any:
+    """A value of formats' Python form (see formats.base) as the REST API's JSON shows it (reference §7.5).
+
+    DATE ``yyyy-MM-dd``; TIME ``HH:mm[:ss]``; TIMESTAMP ``yyyy-MM-ddTHH:mm:ss.SSS``; BYTES base64; NaN and
+    infinities as text.
+    """
+    if value is None:
+        return None
+    match type_:
+        case Array(element):
+            return [api_value(v, element) for v in value]
+        case Map(_, inner):
+            return {k: api_value(v, inner) for k, v in value.items()}
+        case Struct(fields):
+            return {f.name: api_value(value.get(f.name), f.type) for f in fields}
+    if type_ == BYTES:
+        return base64.b64encode(value).decode()
+    if type_ == DATE:
+        return (datetime.date(1970, 1, 1) + datetime.timedelta(days=value)).isoformat()
+    if type_ == TIME:
+        at = (datetime.datetime.min + datetime.timedelta(milliseconds=value)).time()
+        return at.strftime("%H:%M:%S" if at.second else "%H:%M")
+    if type_ == TIMESTAMP:
+        at_ = datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=value)
+        return at_.isoformat(timespec="milliseconds")
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    if isinstance(value, PythonDecimal):
+        return float(value)
+    return value

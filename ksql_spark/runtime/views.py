@@ -1,0 +1,206 @@
+"""Materialised views: the rows of a table as they are now, kept from its topic, for pull queries.
+
+A view is made when a table is first asked and follows its topic from then on. It stores records as bytes, so
+keeping it costs no decoding; rows are decoded when they are read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sqlite3
+import struct
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import Record, TopicReader
+from ksql_spark.metastore.sources import DataSource, Windowing
+
+log = logging.getLogger(__name__)
+
+_TABLE = """
+CREATE TABLE entry (
+    key BLOB NOT NULL, window_start INTEGER NOT NULL, window_end INTEGER NOT NULL,
+    value BLOB NOT NULL, time INTEGER NOT NULL,
+    PRIMARY KEY (key, window_start, window_end)
+) WITHOUT ROWID
+"""
+
+
+class StoredRow(NamedTuple):
+    """A row as stored: bytes of key and value, ROWTIME and the window's bounds in ms (None: no window)."""
+
+    key: bytes
+    value: bytes
+    time_ms: int
+    window_start: int | None
+    window_end: int | None
+
+
+class View:
+    """The rows of one table. Thread-safe."""
+
+    def __init__(self, servers: str, source: DataSource, path: Path) -> None:
+        self.source = source
+        self._path = path
+        self._lock = threading.Lock()
+        self._moved = threading.Condition()
+        self._positions: dict[int, int] = {}
+        self._failure: KsqlError | None = None
+        self._closing = threading.Event()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        # what is kept here can be read again from the topic: no journal, no waiting for the disk
+        self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode = OFF")
+        self._db.execute("PRAGMA synchronous = OFF")
+        self._db.execute(_TABLE)
+        self._reader = TopicReader(servers, source.topic)
+        self._follower = threading.Thread(target=self._follow, name=f"view-{source.name}", daemon=True)
+        self._follower.start()
+
+    def _follow(self) -> None:
+        try:
+            with self._reader as reader:
+                while not self._closing.is_set():
+                    records = reader.poll_batch(0.2)
+                    if records:
+                        self._apply(records)
+                    with self._moved:
+                        self._positions = reader.positions
+                        self._moved.notify_all()
+        except KsqlError as error:
+            self._fail(error)
+        except Exception as error:
+            log.exception("the view of %s stopped", self.source.name)
+            self._fail(KsqlError("INTERNAL", reason=str(error)))
+
+    def _fail(self, error: KsqlError) -> None:
+        with self._moved:
+            self._failure = error
+            self._moved.notify_all()
+
+    def _apply(self, records: Iterable[Record]) -> None:
+        window = self.source.window
+        with self._lock:
+            self._db.execute("BEGIN")
+            for record in records:
+                if record.key is None:
+                    continue
+                key, start, end = split_key(record.key, window)
+                if record.value is None:
+                    self._db.execute(
+                        "DELETE FROM entry WHERE key = ? AND window_start = ? AND window_end = ?",
+                        (key, start, end),
+                    )
+                else:
+                    self._db.execute(
+                        "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?)",
+                        (key, start, end, record.value, record.timestamp_ms),
+                    )
+            self._db.execute("COMMIT")
+
+    def wait_for(self, ends: dict[int, int], timeout_s: float) -> None:
+        """Return when everything before ``ends`` (partition -> offset) is in the view.
+
+        Raises:
+            KsqlError: VIEW_BEHIND when that takes longer than ``timeout_s`` seconds.
+        """
+        deadline = time.monotonic() + timeout_s
+        with self._moved:
+            while any(self._positions.get(p, 0) < end for p, end in ends.items()):
+                if self._failure is not None:
+                    raise self._failure
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise KsqlError("VIEW_BEHIND", name=self.source.name, seconds=int(timeout_s))
+                self._moved.wait(left)
+
+    def get(self, keys: Sequence[bytes]) -> list[StoredRow]:
+        """Rows of these keys, for each in the order of their windows."""
+        rows: list[StoredRow] = []
+        with self._lock:
+            for key in keys:
+                rows += map(
+                    self._row,
+                    self._db.execute(
+                        "SELECT key, value, time, window_start, window_end FROM entry WHERE key = ?"
+                        " ORDER BY window_start, window_end",
+                        (key,),
+                    ),
+                )
+        return rows
+
+    def scan(self) -> list[StoredRow]:
+        """All rows."""
+        with self._lock:
+            found = self._db.execute("SELECT key, value, time, window_start, window_end FROM entry")
+            return [self._row(r) for r in found]
+
+    def _row(self, found: tuple[bytes, bytes, int, int, int]) -> StoredRow:
+        key, value, time_ms, start, end = found
+        if self.source.window is None:
+            return StoredRow(key, value, time_ms, None, None)
+        return StoredRow(key, value, time_ms, start, end)
+
+    def close(self) -> None:
+        """Stop following and remove the file."""
+        self._closing.set()
+        self._follower.join(5)
+        with self._lock:
+            self._db.close()
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+
+
+def split_key(key: bytes, window: Windowing | None) -> tuple[bytes, int, int]:
+    """A record's key as (its own bytes, window start, window end), 0 without a window (reference §6.9)."""
+    if window is None:
+        return key, 0, 0
+    if window.kind == "SESSION":
+        end, start = struct.unpack(">qq", key[-16:])
+        return key[:-16], start, end
+    (start,) = struct.unpack(">q", key[-8:])
+    return key[:-8], start, start + (window.size_ms or 0)
+
+
+class Views:
+    """All views of this server; made on demand. Thread-safe."""
+
+    def __init__(self, admin: KafkaAdmin, folder: Path) -> None:
+        self._admin = admin
+        self._folder = folder
+        self._views: dict[str, View] = {}
+        self._lock = threading.Lock()
+
+    def current(self, source: DataSource, timeout_s: float) -> View:
+        """The view of ``source`` with all that its topic held when this was called.
+
+        Raises:
+            KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE.
+        """
+        ends = {partition: end for (_, partition), end in self._admin.end_offsets(source.topic).items()}
+        with self._lock:
+            view = self._views.get(source.name)
+            if view is None or view.source.topic != source.topic:
+                view = View(self._admin.servers, source, self._folder / f"{len(self._views)}-{id(source)}.db")
+                self._views[source.name] = view
+        view.wait_for(ends, timeout_s)
+        return view
+
+    def forget(self, name: str) -> None:
+        """Drop the view of a source that is gone or changed."""
+        with self._lock:
+            view = self._views.pop(name, None)
+        if view is not None:
+            view.close()
+
+    def close(self) -> None:
+        """Drop all views."""
+        for name in list(self._views):
+            self.forget(name)

@@ -1,0 +1,183 @@
+"""The Spark session: one JVM that we start ourselves, without a shell script, its output in a log file.
+
+Starting the JVM directly (PySpark then joins it by its port) keeps its messages off the user's screen, saves
+the launcher's second JVM, and works with a JRE that lacks modules the launcher asks for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.functions.spark_text import SESSION_SETTINGS
+from ksql_spark.services import artifacts, java
+
+JVM_SOURCES = Path(__file__).parent / "jvm"
+
+#: what Spark asks for from Java 17 on (org.apache.spark.launcher.JavaModuleOptions)
+_OPENED = (
+    "java.base/java.lang", "java.base/java.lang.invoke", "java.base/java.lang.reflect", "java.base/java.io",
+    "java.base/java.net", "java.base/java.nio", "java.base/java.util", "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic", "java.base/jdk.internal.ref", "java.base/sun.nio.ch",
+    "java.base/sun.nio.cs", "java.base/sun.security.action", "java.base/sun.util.calendar",
+)  # fmt: skip
+
+#: Spark settings that the engine's semantics and latency rest on
+SETTINGS: Mapping[str, str] = {
+    **SESSION_SETTINGS,
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.catalog.ksql": "org.ksqlspark.KsqlCatalog",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # a row waits in a shuffle's buffer for at most this long; the default costs a stateful query 25 ms
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
+    "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "512",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.streaming.numRecentProgressUpdates": "5",
+    "spark.sql.streaming.minBatchesToRetain": "5",
+    "spark.cleaner.referenceTracking.cleanCheckpoints": "false",
+    "spark.log.level": "WARN",
+}
+
+
+@dataclass
+class SparkProcess:
+    """The JVM and the session in it.
+
+    Args:
+        work_dir: for logs, the warehouse and scratch files; created if missing.
+        memory: heap of the JVM, as java's -Xmx takes it.
+        slots: task slots; a slot is a thread and idle ones cost nothing.
+        settings: more Spark settings, over SETTINGS.
+    """
+
+    work_dir: Path
+    memory: str = "2g"
+    slots: int = 512
+    settings: Mapping[str, str] = field(default_factory=dict)
+    session: SparkSession | None = None
+    _process: subprocess.Popen[bytes] | None = None
+    _log: IO[bytes] | None = None
+
+    def start(self, report: Callable[[str], None] = lambda text: None) -> SparkSession:
+        """Start the JVM and the session; artifacts must have been fetched before.
+
+        Raises:
+            KsqlError: SPARK_FAILED when the JVM does not come up; its log has the reason.
+        """
+        own = artifacts.compile_java(
+            JVM_SOURCES, [*artifacts.pyspark_jars().glob("*.jar"), *artifacts.jars("spark")], report
+        )
+        jars = [own, *artifacts.jars("spark")]
+        self.work_dir.mkdir(parents=True, exist_ok=True)
+        port, secret = self._launch(jars)
+        os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
+        os.environ["PYSPARK_GATEWAY_SECRET"] = secret
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        try:
+            conf = SparkConf().setMaster(f"local[{self.slots}]").setAppName("ksql-spark")
+            warehouse = (self.work_dir / "warehouse").as_uri()
+            for name, value in {
+                **SETTINGS,
+                "spark.sql.warehouse.dir": warehouse,
+                "spark.local.dir": str(self.work_dir / "scratch"),
+                **self.settings,
+            }.items():
+                conf.set(name, value)
+            self.session = SparkSession.builder.config(conf=conf).getOrCreate()
+        finally:
+            del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+        return self.session
+
+    def _launch(self, jars: list[Path]) -> tuple[int, str]:
+        class_path = os.pathsep.join([*map(str, jars), str(artifacts.pyspark_jars() / "*")])
+        log_path = self.work_dir / "spark.log"
+        self._log = log_path.open("ab")
+        with tempfile.TemporaryDirectory(prefix="ksql-spark-") as folder:
+            address = Path(folder) / "gateway"
+            command = [
+                str(java.java_binary()),
+                f"-Xmx{self.memory}",
+                "-XX:+UseG1GC",
+                "-XX:TieredStopAtLevel=4",
+                "-Xshare:auto",
+                "-XX:+IgnoreUnrecognizedVMOptions",
+                *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
+                "-Dio.netty.tryReflectionSetAccessible=true",
+                "-Djdk.reflect.useDirectMethodHandle=false",
+                "-Duser.timezone=UTC",
+                "-cp",
+                class_path,
+                "org.apache.spark.deploy.SparkSubmit",
+                "--conf",
+                "spark.ui.enabled=false",
+                "pyspark-shell",
+            ]
+            environment = os.environ | {
+                "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address),
+                "SPARK_CONNECT_MODE": "0",
+                "SPARK_LOCAL_IP": "127.0.0.1",
+                "SPARK_LOCAL_HOSTNAME": "localhost",
+            }
+            # The gateway exits when its standard input closes, so it never outlives us.
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=self._log,
+                stderr=self._log,
+                env=environment,
+                start_new_session=True,
+            )
+            while not address.exists() or not address.stat().st_size:
+                if self._process.poll() is not None:
+                    reason = f"its JVM ended with code {self._process.returncode}"
+                    raise KsqlError("SPARK_FAILED", reason=reason, log=log_path)
+                time.sleep(0.01)
+            with address.open("rb") as info:
+                (port,) = struct.unpack("!i", info.read(4))
+                (length,) = struct.unpack("!i", info.read(4))
+                return port, info.read(length).decode()
+
+    def stop(self) -> None:
+        """Stop the session and the JVM; safe to call at any time, more than once."""
+        if self.session is not None:
+            with contextlib.suppress(Exception):  # the JVM may be gone already
+                self.session.stop()
+            if SparkContext._gateway is not None:
+                SparkContext._gateway.shutdown()
+                SparkContext._gateway = SparkContext._jvm = None
+            self.session = None
+        if self._process is not None:
+            if self._process.stdin:
+                self._process.stdin.close()
+            try:
+                self._process.wait(5)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+        if self._log is not None:
+            self._log.close()
+            self._log = None

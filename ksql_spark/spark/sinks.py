@@ -1,0 +1,98 @@
+"""Frames as Kafka records (key, value, event time, partition) as KSQL writes them; the start of queries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from ksql_spark.metastore.serdes import key_serde, value_serde
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.physical.steps import NULL_VALUE, REALTIME
+from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
+from ksql_spark.spark.sources import quoted
+from ksql_spark.types import TIMESTAMP
+
+#: the header that EventTimeInterceptor.java turns into the record's timestamp
+EVENT_TIME_HEADER = "__ksql_event_time"
+
+
+def encode(frame: DataFrame, sink: DataSource, partitions: int | None = None) -> DataFrame:
+    """The columns of the Kafka sink: key, value, headers [, partition].
+
+    Args:
+        frame: a step's frame; its columns fit ``sink.schema`` by name.
+        sink: formats and window of the topic.
+        partitions: of the sink's topic; needed where keys are windowed and it has more than one.
+    """
+    schema = sink.schema
+    partition = []
+    if schema.key:
+        keys = [quoted(c.name) for c in schema.key]
+        key = key_serde(sink).encode_sql(keys)
+        if sink.window is not None:
+            if (partitions or 1) > 1:
+                # Kafka Streams partitions a windowed key by the key without its window
+                partition = [f"ksql.kafka_partition({key}, {partitions}) AS partition"]
+            bounds = [WINDOWEND, WINDOWSTART] if sink.window.kind == "SESSION" else [WINDOWSTART]
+            key = f"concat({key}, {', '.join(f'cast({b} AS binary)' for b in bounds)})"
+    else:
+        key = "cast(NULL AS binary)"
+    values = [quoted(c.name) for c in schema.value]
+    value = value_serde(sink).encode_sql(values)
+    time = ROWTIME
+    if sink.timestamp is not None:
+        column = schema.find(sink.timestamp.column)
+        assert column is not None
+        own = quoted(column.name)
+        own = f"unix_millis({own})" if column.type == TIMESTAMP else own
+        time = f"if({NULL_VALUE}, {ROWTIME}, coalesce({own}, {ROWTIME}))"
+    return frame.selectExpr(
+        f"{key} AS key",
+        f"if({NULL_VALUE}, NULL, {value}) AS value",
+        f"array(named_struct('key', '{EVENT_TIME_HEADER}', 'value', cast(cast({time} AS bigint) AS binary)))"
+        " AS headers",
+        *partition,
+    )
+
+
+def start(
+    records: DataFrame,
+    *,
+    name: str,
+    servers: str,
+    topic: str,
+    mode: str,
+    checkpoint: Path,
+    interval_ms: int,
+    linger_ms: int,
+) -> StreamingQuery:
+    """Start the query that writes ``records`` (see encode) to ``topic``.
+
+    Args:
+        records: columns of the Kafka sink.
+        name: the query's id.
+        servers: bootstrap servers.
+        topic: the sink's topic, which exists.
+        mode: REALTIME or MICROBATCH.
+        checkpoint: folder of the query's checkpoints; made if missing.
+        interval_ms: time between checkpoints in real time (at least 5,000).
+        linger_ms: how long the producer may wait to fill a batch; adds to a quiet stream's latency.
+    """
+    writer = (
+        records.writeStream.format("kafka")
+        .queryName(name)
+        .option("kafka.bootstrap.servers", servers)
+        .option("topic", topic)
+        .option("kafka.interceptor.classes", "org.ksqlspark.EventTimeInterceptor")
+        .option("kafka.linger.ms", str(linger_ms))
+        .option("kafka.batch.size", "131072")
+        .option("checkpointLocation", checkpoint.as_uri())
+        .outputMode("update")
+    )
+    if mode == REALTIME:
+        writer = writer.trigger(realTime=f"{max(interval_ms, 5000)} milliseconds")  # type: ignore[call-overload]
+    else:
+        writer = writer.trigger(processingTime="0 seconds")
+    return writer.start()

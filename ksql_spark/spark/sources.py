@@ -1,0 +1,128 @@
+"""Kafka topics as frames: read records, decode them to a source's columns and its event time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from ksql_spark.metastore.serdes import key_serde, value_serde
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.physical.steps import NULL_VALUE
+from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Role
+from ksql_spark.types import STRING, TIMESTAMP
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark SQL text."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def read(
+    session: SparkSession, servers: str, topic: str, starts: Mapping[str, str], *, is_batch: bool = False
+) -> DataFrame:
+    """The records of ``topic``: key, value, timestamp, partition, offset, headers.
+
+    Args:
+        session: the query's session.
+        servers: bootstrap servers.
+        topic: one topic.
+        starts: topic -> {partition: offset} as JSON, or "earliest"; used only where no checkpoint is.
+        is_batch: read what is there now instead of a stream.
+    """
+    start = starts.get(topic, "earliest")
+    if start != "earliest":
+        start = json.dumps({topic: json.loads(start)})
+    reader: Any = session.read if is_batch else session.readStream
+    frame: DataFrame = (
+        reader.format("kafka")
+        .option("kafka.bootstrap.servers", servers)
+        .option("subscribe", topic)
+        .option("startingOffsets", start)
+        .option("failOnDataLoss", "false")
+        .option("includeHeaders", "true")
+        .load()
+    )
+    return frame
+
+
+def decode(raw: DataFrame, source: DataSource, prefix: str, exposed: tuple[str, ...]) -> DataFrame:
+    """Records to columns: keys, values, ``exposed`` pseudo columns (all with ``prefix``), hidden columns.
+
+    A record that its format cannot read is dropped (reference §5.8); so is one with a NULL key in a table,
+    and one without a usable event time (§5.7).
+    """
+    schema = source.schema
+    key_bytes, bounds = _window(source)
+    parts = [
+        "key", "value", "partition", "offset", "headers", "unix_millis(timestamp) AS __time",
+        *(f"{text} AS {name}" for name, text in bounds.items()),
+    ]  # fmt: skip
+    if schema.key:
+        parts.append(f"{key_serde(source).decode_sql(key_bytes)} AS __key")
+    if schema.value:
+        parts.append(f"{value_serde(source).decode_sql('value')} AS __value")
+    frame = raw.selectExpr(*parts)
+    good = []
+    if schema.value:
+        good.append("(value IS NULL OR __value IS NOT NULL)")
+    if schema.key:
+        good.append("(key IS NULL OR __key IS NOT NULL)")
+    if source.is_table:
+        good.append("key IS NOT NULL")
+    if good:
+        frame = frame.filter(" AND ".join(good))
+    columns = []
+    for column in schema.columns:
+        place = {Role.KEY: "__key", Role.VALUE: "__value"}.get(column.role)
+        if place:
+            text = f"{place}.{quoted(column.name)}"
+        elif column.header_key is None:
+            text = "coalesce(transform(headers, h -> struct(h.key AS KEY, h.value AS VALUE)), array())"
+        else:
+            name = column.header_key.replace("\\", "\\\\").replace("'", "\\'")
+            text = f"element_at(filter(headers, h -> h.key = '{name}'), -1).value"
+        columns.append(f"{text} AS {quoted(prefix + column.name)}")
+    hidden = {
+        ROWTIME: _event_time(source),
+        NULL_VALUE: "(value IS NULL)",
+        ROWPARTITION: "partition",
+        ROWOFFSET: "offset",
+        **{name: name for name in bounds},
+    }
+    copies = [f"{hidden[name]} AS {quoted(prefix + name)}" for name in exposed]
+    frame = frame.selectExpr(*columns, *copies, *(f"{text} AS {quoted(n)}" for n, text in hidden.items()))
+    return frame.filter(f"{ROWTIME} >= 0") if source.timestamp else frame
+
+
+def _window(source: DataSource) -> tuple[str, dict[str, str]]:
+    """Text of the key's own bytes, and of the window's bounds that follow them (reference §6.9)."""
+    window = source.window
+    if window is None:
+        return "key", {}
+    if window.kind == "SESSION":
+        end = "ksql.kafka_bigint_decode(substring(key, length(key) - 15, 8))"
+        start = "ksql.kafka_bigint_decode(substring(key, length(key) - 7, 8))"
+        return "substring(key, 1, length(key) - 16)", {WINDOWSTART: start, WINDOWEND: end}
+    start = "ksql.kafka_bigint_decode(substring(key, length(key) - 7, 8))"
+    end = f"({start} + {window.size_ms})"
+    return "substring(key, 1, length(key) - 8)", {WINDOWSTART: start, WINDOWEND: end}
+
+
+def _event_time(source: DataSource) -> str:
+    """Text of the record's event time in ms: the TIMESTAMP column, else Kafka's record timestamp."""
+    if source.timestamp is None:
+        return "__time"
+    column = source.schema.find(source.timestamp.column)
+    assert column is not None  # the analyzer checked it
+    text = f"{'__key' if column.role is Role.KEY else '__value'}.{quoted(column.name)}"
+    if column.type == TIMESTAMP:
+        event = f"unix_millis({text})"
+    elif column.type == STRING:
+        pattern = (source.timestamp.pattern or "").replace("'", "\\'")
+        event = f"unix_millis(try_to_timestamp({text}, '{pattern}'))"
+    else:
+        event = text
+    return f"if(value IS NULL, __time, {event})" if column.role is Role.VALUE else event

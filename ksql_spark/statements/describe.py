@@ -1,0 +1,202 @@
+"""DESCRIBE and EXPLAIN (reference §2.11)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grammar.nodes import Statement
+from grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources, Explain
+from grammar.statements.inserts import InsertSelect
+from grammar.statements.queries import Query
+from grammar.statements.sources import CreateAsSelect
+from ksql_spark import analyzer
+from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.functions import registry
+from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
+from ksql_spark.physical.explain import explain_plan, explain_topology
+from ksql_spark.physical.planner import lower, lower_transient
+from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.runtime.queries import RunningQuery
+from ksql_spark.statements.entities import entity, field_json, query_row
+from ksql_spark.statements.scope import Action, Entity, Immediate, Scope, Services
+
+
+def describe_source(statement: DescribeSource, scope: Scope) -> Action:
+    """DESCRIBE name [EXTENDED]."""
+    source = scope.metastore.require(statement.name)
+
+    def run() -> Entity:
+        described = source_description(source, scope.services, extended=statement.extended)
+        return entity("sourceDescription", statement.source_text, sourceDescription=described)
+
+    return Immediate(run)
+
+
+def describe_sources(statement: DescribeSources, scope: Scope) -> Action:
+    """DESCRIBE STREAMS|TABLES [EXTENDED]."""
+    kind = STREAM if statement.what == "STREAMS" else TABLE
+
+    def run() -> Entity:
+        sources = [s for s in scope.services.metastore.sources() if s.kind == kind]
+        described = [source_description(s, scope.services, extended=statement.extended) for s in sources]
+        return entity("source_descriptions", statement.source_text, sourceDescriptions=described)
+
+    return Immediate(run)
+
+
+def source_description(source: DataSource, services: Services, *, extended: bool) -> dict[str, Any]:
+    """A stream or table as DESCRIBE shows it; EXTENDED asks Kafka for the topic's facts."""
+    queries = [q for q in services.queries.all() if not q.is_transient]
+    readers = [q for q in queries if any(s.name == source.name for s in q.plan.sources)]
+    writers = [q for q in queries if q.plan.sink.name == source.name]
+    topic = services.admin.topic(source.topic) if extended else None
+    offsets: list[dict[str, Any]] = []
+    if topic is not None:
+        first = services.admin.beginning_offsets(source.topic)
+        last = services.admin.end_offsets(source.topic)
+        partitions = [
+            {"partition": p, "logStartOffset": first[t, p], "logEndOffset": end, "consumerOffset": end}
+            for (t, p), end in sorted(last.items())
+        ]
+        offsets = [{"kafkaTopic": source.topic, "offsets": partitions}]
+    return {
+        "name": source.name,
+        "windowType": source.window.kind if source.window else None,
+        "readQueries": [query_row(q) for q in readers],
+        "writeQueries": [query_row(q) for q in writers],
+        "fields": [field_json(c) for c in source.schema.columns],
+        "type": source.kind,
+        "timestamp": source.timestamp.column if source.timestamp else "",
+        "statistics": "",
+        "errorStats": "",
+        "extended": extended,
+        "keyFormat": source.key_format.name,
+        "valueFormat": source.value_format.name,
+        "topic": source.topic,
+        "partitions": len(topic.replicas) if topic else 0,
+        "replication": max(topic.replicas, default=0) if topic else 0,
+        "statement": source.statement,
+        "queryOffsetSummaries": [{"groupId": "", "topicSummaries": offsets}] if offsets else [],
+        "sourceConstraints": services.metastore.dependents(source.name),
+        "clusterStatistics": [],
+        "clusterErrorStats": [],
+        "isSource": source.read_only,
+    }
+
+
+def describe_function(statement: DescribeFunction, scope: Scope) -> Action:
+    """DESCRIBE FUNCTION name: every overload."""
+    spec = registry.require(statement.name)
+
+    def run() -> Entity:
+        overloads = []
+        for signature in spec.signatures:
+            arguments = [
+                {
+                    "name": p.name,
+                    "type": str(p.pattern),
+                    "description": spec.parameters.get(p.name, ""),
+                    "isVariadic": signature.variadic == i,
+                }
+                for i, p in enumerate(signature.parameters)
+            ]
+            overloads.append(
+                {
+                    "arguments": arguments,
+                    "argumentTypes": [a["type"] for a in arguments],
+                    "returnType": signature.result_text,
+                    "description": spec.description,
+                }
+            )
+        return entity(
+            "describe_function",
+            statement.source_text,
+            name=spec.name,
+            description=spec.description,
+            author="ksql-spark",
+            version="",
+            path="internal",
+            type=spec.kind.value,
+            functions=overloads,
+        )
+
+    return Immediate(run)
+
+
+def explain(statement: Explain, scope: Scope) -> Action:
+    """EXPLAIN of a running query, or of a statement that is only planned."""
+    if statement.query_id is not None:
+        wanted = statement.query_id.upper()
+        queries = scope.services.queries.all()
+        query = next((q for q in queries if q.id.upper() == wanted), None)
+        if query is None:
+            near = nearest(wanted, [q.id for q in queries])
+            hint = f"Did you mean {near}?" if near else "SHOW QUERIES lists what runs."
+            raise KsqlError("QUERY_UNKNOWN", id=statement.query_id, hint=hint)
+        found = query
+        return Immediate(
+            lambda: entity(
+                "queryDescription",
+                statement.source_text,
+                queryDescription=query_description(found, scope.services),
+            )
+        )
+    planned = statement.statement
+    assert planned is not None  # the grammar has one or the other
+    plan = _plan(planned, scope)
+    described = _description(plan, "", planned.source_text or statement.source_text, scope.services)
+    return Immediate(lambda: entity("queryDescription", statement.source_text, queryDescription=described))
+
+
+def _plan(statement: Statement, scope: Scope) -> PhysicalPlan:
+    match statement:
+        case CreateAsSelect() | InsertSelect():
+            bound = analyzer.bind_persistent(statement, scope.metastore, scope.config)
+            return lower(bound.root, bound.sink, scope.config)
+        case Query() if statement.query.emit is not None:
+            push = analyzer.bind_push(statement.query, scope.metastore, scope.config)
+            return lower_transient(push.root, push.output, "transient", scope.config)
+        case Query():
+            raise KsqlError(
+                "INVALID_STATEMENT",
+                reason="A pull query runs no plan: it looks rows up in a materialised table.",
+                hint="Add EMIT CHANGES to see how a push query would run.",
+            )
+    raise KsqlError(
+        "INVALID_STATEMENT", reason="The provided statement does not run a ksql query.", hint="EXPLAIN takes "
+        "SELECT, CREATE … AS SELECT, INSERT INTO … SELECT or a query id.",
+    )  # fmt: skip
+
+
+def query_description(query: RunningQuery, services: Services) -> dict[str, Any]:
+    """A running query as EXPLAIN shows it."""
+    described = _description(query.plan, query.id, query.statement, services)
+    described["queryType"] = "PUSH" if query.is_transient else "PERSISTENT"
+    described["state"] = query.state
+    described["ksqlHostQueryStatus"] = {services.host: query.state}
+    described["overriddenProperties"] = dict(query.properties)
+    described["queryErrors"] = [
+        {"timestamp": e.timestamp_ms, "errorMessage": e.message, "type": e.type} for e in query.errors
+    ]
+    return described
+
+
+def _description(plan: PhysicalPlan, query_id: str, text: str, services: Services) -> dict[str, Any]:
+    is_transient = plan.sink.name not in {s.name for s in services.metastore.sources()} and not query_id
+    return {
+        "id": query_id,
+        "statementText": text,
+        "windowType": plan.sink.window.kind if plan.sink.window else None,
+        "fields": [field_json(c) for c in plan.root.schema.columns],
+        "sources": [s.name for s in plan.sources],
+        "sinks": [] if is_transient else [plan.sink.name],
+        "topology": explain_topology(plan),
+        "executionPlan": explain_plan(plan),
+        "overriddenProperties": {},
+        "ksqlHostQueryStatus": {},
+        "queryType": "PUSH" if is_transient else "PERSISTENT",
+        "queryErrors": [],
+        "tasksMetadata": [],
+        "consumerGroupId": None,
+        "state": None,
+    }

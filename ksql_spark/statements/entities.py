@@ -1,0 +1,79 @@
+"""JSON shapes of the REST API's answers (reference §7.3): plain dicts, ready to be encoded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.runtime.queries import RunningQuery
+from ksql_spark.schema import Column, Role
+from ksql_spark.types import Array, Decimal, Map, SqlType, Struct
+
+
+def entity(type_: str, text: str, /, **members: Any) -> dict[str, Any]:
+    """An entity ``@type`` for the statement ``text``."""
+    return {"@type": type_, "statementText": text, **members, "warnings": []}
+
+
+def type_json(type_: SqlType) -> dict[str, Any]:
+    """A type as a schema object."""
+    match type_:
+        case Struct(fields):
+            inner = [{"name": f.name, "schema": type_json(f.type)} for f in fields]
+            return {"type": "STRUCT", "fields": inner, "memberSchema": None}
+        case Array(element):
+            return {"type": "ARRAY", "fields": None, "memberSchema": type_json(element)}
+        case Map(_, value):
+            return {"type": "MAP", "fields": None, "memberSchema": type_json(value)}
+        case Decimal(precision, scale):
+            parameters = {"precision": precision, "scale": scale}
+            return {"type": "DECIMAL", "fields": None, "memberSchema": None, "parameters": parameters}
+    return {"type": str(type_), "fields": None, "memberSchema": None}
+
+
+def field_json(column: Column) -> dict[str, Any]:
+    """A column as a field object; keys and headers are marked."""
+    shown: dict[str, Any] = {"name": column.name, "schema": type_json(column.type)}
+    if column.role is Role.KEY:
+        shown["type"] = "KEY"
+    elif column.role is Role.HEADERS:
+        shown["type"] = "HEADER"
+        if column.header_key is not None:
+            shown["headerKey"] = column.header_key
+    return shown
+
+
+def source_row(source: DataSource) -> dict[str, Any]:
+    """A line of SHOW STREAMS or SHOW TABLES."""
+    return {
+        "type": source.kind,
+        "name": source.name,
+        "topic": source.topic,
+        "keyFormat": source.key_format.name,
+        "valueFormat": source.value_format.name,
+        "isWindowed": source.window is not None,
+    }
+
+
+def query_row(query: RunningQuery) -> dict[str, Any]:
+    """A line of SHOW QUERIES."""
+    is_push = query.is_transient
+    return {
+        "queryString": query.statement,
+        "sinks": [] if is_push else [query.plan.sink.name],
+        "sinkKafkaTopics": [] if is_push else [query.plan.sink.topic],
+        "id": query.id,
+        "statusCount": {query.state: 1},
+        "queryType": "PUSH" if is_push else "PERSISTENT",
+        "state": query.state,
+    }
+
+
+def command_status(
+    text: str, command_id: str, message: str, query_id: str | None, sequence: int
+) -> dict[str, Any]:
+    """The answer to a logged statement."""
+    status = {"status": "SUCCESS", "message": message, "queryId": query_id}
+    return entity(
+        "currentStatus", text, commandId=command_id, commandStatus=status, commandSequenceNumber=sequence
+    )

@@ -1,0 +1,71 @@
+"""INSERT INTO … VALUES: one record, written straight to Kafka (reference §2.4)."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from grammar.statements.inserts import InsertValues
+from ksql_spark import analyzer
+from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import Cast, Expression, Literal
+from ksql_spark.metastore.serdes import key_serde, value_serde
+from ksql_spark.schema import ROWTIME
+from ksql_spark.statements.scope import Action, Immediate, Scope
+from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING
+
+
+def insert_values(statement: InsertValues, scope: Scope) -> Action:
+    """Write one record; literals need no Spark."""
+    if not scope.config["ksql.insert.into.values.enabled"]:
+        raise KsqlError(
+            "INVALID_STATEMENT",
+            reason="The server has disabled INSERT INTO ... VALUES functionality "
+            "(ksql.insert.into.values.enabled=false).",
+        )
+    row = analyzer.bind_insert_values(statement, scope.metastore, scope.config)
+    services = scope.services
+
+    def run() -> None:
+        names = [name for name, _ in row.values]
+        expressions = [e for _, e in row.values]
+        values = dict(zip(names, _values(expressions, scope), strict=True))
+        source = row.source
+        rowtime = values.get(ROWTIME)
+        try:
+            key = [values.get(c.name) for c in source.schema.key]
+            if source.is_table and any(v is None for v in key):
+                raise ValueError("Value for primary key column(s) is required for tables")
+            key_bytes = None if not key or all(v is None for v in key) else key_serde(source).encode(key)
+            value = [values.get(c.name) for c in source.schema.value]
+            value_bytes = value_serde(source).encode(value)
+        except ValueError as error:
+            reason = f"Failed to insert values into '{source.name}'. {error}"
+            raise KsqlError("INVALID_STATEMENT", reason=reason) from None
+        at = int(time.time() * 1000) if rowtime is None else int(rowtime)
+        services.producer.send(source.topic, key_bytes, value_bytes, at)
+
+    return Immediate(run)
+
+
+def _values(expressions: list[Expression], scope: Scope) -> list[Any]:
+    plain = [_plain(e) for e in expressions]
+    if all(found for found, _ in plain):
+        return [value for _, value in plain]
+    return scope.services.evaluate(expressions)
+
+
+def _plain(expression: Expression) -> tuple[bool, Any]:
+    """(True, value) for a literal, or one widened among numbers, whose value needs no Spark."""
+    match expression:
+        case Literal(value, type_) if value is None or type_ in (STRING, INTEGER, BIGINT, DOUBLE):
+            return True, value
+        case Literal(bool(value), _):
+            return True, value
+        case Cast(Literal(None, _), _):
+            return True, None
+        case Cast(Literal(int(value), _), type_) if type_ == BIGINT:
+            return True, value
+        case Cast(Literal(value, _), type_) if type_ == DOUBLE and not isinstance(value, str):
+            return True, float(value)
+    return False, None

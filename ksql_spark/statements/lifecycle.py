@@ -1,0 +1,71 @@
+"""TERMINATE, PAUSE and RESUME (reference §2.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grammar.statements.lifecycle import Pause, QueryControl, Resume, Terminate
+from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.runtime.queries import RunningQuery
+from ksql_spark.statements.entities import entity
+from ksql_spark.statements.scope import Action, Immediate, Logged, Outcome, Scope, Starts
+
+
+def _targets(statement: QueryControl, scope: Scope) -> list[RunningQuery]:
+    """The persistent queries that are meant; the id is not case-sensitive."""
+    there = [q for q in scope.services.queries.all() if q.id not in scope.stopped]
+    if statement.query_id is None:
+        return [q for q in there if not q.is_transient]
+    wanted = statement.query_id.upper()
+    found = [q for q in there if q.id.upper() == wanted]
+    if not found:
+        near = nearest(wanted, [q.id for q in there])
+        hint = f"Did you mean {near}?" if near else "SHOW QUERIES lists what runs."
+        raise KsqlError("QUERY_UNKNOWN", id=statement.query_id, hint=hint)
+    return found
+
+
+def _logged(
+    targets: list[RunningQuery], statement: QueryControl, verb: str, done: str, act: Callable[[str], None]
+) -> Action:
+    ids = [q.id for q in targets]
+
+    def apply(_: int, __: Starts) -> Outcome:
+        for query_id in ids:
+            act(query_id)
+        return Outcome(done)
+
+    entity_name = ids[0] if statement.query_id is not None else "ALL"
+    return Logged(f"{verb}/{entity_name}/execute", apply)
+
+
+def terminate(statement: Terminate, scope: Scope) -> Action:
+    """Stop queries for good, their state with them; sinks stay."""
+    queries = scope.services.queries
+    targets = _targets(statement, scope)
+    if targets and targets[0].is_transient:
+        (query,) = targets
+
+        def run() -> dict[str, object]:
+            queries.stop(query.id, drop_state=True)
+            return entity("terminate_query", statement.source_text, queryId=query.id, wasTerminated=True)
+
+        return Immediate(run)
+    scope.stopped.update(q.id for q in targets)
+
+    def act(query_id: str) -> None:
+        queries.stop(query_id, drop_state=True)
+
+    return _logged(targets, statement, "terminate", "Query terminated.", act)
+
+
+def pause(statement: Pause, scope: Scope) -> Action:
+    """Stop processing until RESUME; survives a restart."""
+    targets = _targets(statement, scope)
+    return _logged(targets, statement, "pause", "Query paused.", scope.services.queries.pause)
+
+
+def resume(statement: Resume, scope: Scope) -> Action:
+    """Go on where PAUSE left off."""
+    targets = _targets(statement, scope)
+    return _logged(targets, statement, "resume", "Query resumed.", scope.services.queries.resume)

@@ -1,0 +1,105 @@
+"""What a statement's handler works with, and what it answers.
+
+A handler is one function: it checks a statement against a sandbox (a copy of the metastore in which the
+statements before it have happened) and returns an action. Only when all statements of a request have passed
+is any action carried out (reference §7.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ksql_spark.config import Config
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.runtime.command_log import CommandLog
+from ksql_spark.runtime.queries import QueryManager
+from ksql_spark.runtime.views import Views
+
+Entity = dict[str, Any]
+#: topic -> {partition: offset}
+Starts = Mapping[str, Mapping[str, int]]
+
+
+@dataclass
+class Services:
+    """The parts of a running engine; ``metastore`` is the real one.
+
+    ``evaluate`` gives the values of constant expressions; ``config`` is the server's.
+    """
+
+    metastore: MetaStore
+    admin: KafkaAdmin
+    producer: RecordProducer
+    queries: QueryManager
+    views: Views
+    log: CommandLog
+    config: Config
+    evaluate: Callable[[Any], list[Any]]
+    host: str = "localhost:8088"
+
+
+@dataclass
+class Scope:
+    """One statement's surroundings while it is validated.
+
+    Args:
+        services: the engine's parts; read only during validation.
+        metastore: the sandbox; handlers change it as the statement would.
+        properties: overrides of the request and of SET before this statement.
+        variables: session variables, DEFINEs before this statement among them.
+        new_topics: topics that statements before this one will have made.
+        stopped: query ids that statements before this one will have stopped.
+        is_replay: the statement comes from the command log.
+    """
+
+    services: Services
+    metastore: MetaStore
+    properties: dict[str, Any]
+    variables: dict[str, str]
+    new_topics: dict[str, int] = field(default_factory=dict)
+    stopped: set[str] = field(default_factory=set)
+    is_replay: bool = False
+
+    @property
+    def config(self) -> Config:
+        """Effective properties: the server's, overridden by the request's."""
+        return self.services.config.with_overrides(self.properties)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a logged statement ended: the message for the user, and the id of the query it made."""
+
+    message: str
+    query_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Immediate:
+    """An action of this server alone: ``run`` gives the entity, or None for none."""
+
+    run: Callable[[], Entity | None]
+
+
+@dataclass(frozen=True)
+class Logged:
+    """An action that goes into the command log.
+
+    Args:
+        command_id: ``type/entity/action`` (reference §7.3).
+        prepare: side effects that must come first (topics); returns where a new query starts to read.
+        apply: the change itself, also on replay; gets the sequence number and ``prepare``'s result.
+        after: clean-up once the command is in the log (topics to delete); not on replay.
+    """
+
+    command_id: str
+    apply: Callable[[int, Starts], Outcome]
+    prepare: Callable[[], Starts] = dict
+    after: Callable[[], None] = lambda: None
+
+
+Action = Immediate | Logged

@@ -1,0 +1,47 @@
+"""CREATE TYPE and DROP TYPE (reference §2.9): names that stand for types; sources keep the expanded form."""
+
+from __future__ import annotations
+
+from grammar.statements.types import CreateType, DropType
+from ksql_spark import analyzer
+from ksql_spark.errors import KsqlError
+from ksql_spark.statements.entities import entity
+from ksql_spark.statements.scope import Action, Immediate, Logged, Outcome, Scope, Starts
+
+
+def create_type(statement: CreateType, scope: Scope) -> Action:
+    """CREATE TYPE [IF NOT EXISTS] name AS type."""
+    name = statement.name
+    if name in scope.metastore.types():
+        message = f"Cannot register custom type '{name}' since it is already registered with type: "
+        message += str(scope.metastore.types()[name])
+        if not statement.if_not_exists:
+            raise KsqlError("INVALID_STATEMENT", reason=message)
+        return Immediate(lambda: entity("warning_entity", statement.source_text, message=message))
+    type_ = analyzer.bind_type(statement.data_type, scope.metastore)
+    scope.metastore.add_type(name, type_)
+    services = scope.services
+
+    def apply(_: int, __: Starts) -> Outcome:
+        services.metastore.add_type(name, type_)
+        return Outcome(f"Registered custom type with name '{name}' and SQL type {type_}")
+
+    return Logged(f"type/{name}/create", apply)
+
+
+def drop_type(statement: DropType, scope: Scope) -> Action:
+    """DROP TYPE [IF EXISTS] name."""
+    name = statement.name
+    if name not in scope.metastore.types():
+        message = f"Type {name} does not exist."
+        if not statement.if_exists:
+            raise KsqlError("INVALID_STATEMENT", reason=message)
+        return Immediate(lambda: entity("warning_entity", statement.source_text, message=message))
+    scope.metastore.drop_type(name)
+    services = scope.services
+
+    def apply(_: int, __: Starts) -> Outcome:
+        services.metastore.drop_type(name)
+        return Outcome(f"Dropped type '{name}'")
+
+    return Logged(f"type/{name}/drop", apply)
