@@ -79,6 +79,36 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def panels(console: Console) -> list[Panel]:
+    """What the demo shows: a push query each over what examples/taxi.sql makes."""
+    return [
+        Panel(
+            "Rides by vendor",
+            Feed("SELECT * FROM rides_by_vendor EMIT CHANGES;", ("VENDORID",)),
+            dashboard.vendors_panel,
+            console.cyan,
+        ),
+        Panel(
+            "One-minute windows",
+            Feed("SELECT * FROM rides_per_minute EMIT CHANGES;", ("VENDORID", "WINDOWSTART")),
+            dashboard.windows_panel,
+            console.cyan,
+        ),
+        Panel(
+            "Rides of $40 and more",
+            Feed("SELECT * FROM expensive_rides EMIT CHANGES;"),
+            dashboard.expensive_panel,
+            console.cyan,
+        ),
+        Panel(
+            "Where rides begin",
+            Feed("SELECT * FROM rides_with_zones EMIT CHANGES;"),
+            dashboard.zones_panel,
+            console.cyan,
+        ),
+    ]
+
+
 class Demo:
     """One run. What is started is registered with ``stack``, which undoes it in reverse order."""
 
@@ -87,32 +117,7 @@ class Demo:
         self._console = console
         self._stack = stack
         self._generators: list[subprocess.Popen[str]] = []
-        self.panels = [
-            Panel(
-                "Rides by vendor",
-                Feed("SELECT * FROM rides_by_vendor EMIT CHANGES;", ("VENDORID",)),
-                dashboard.vendors_panel,
-                console.cyan,
-            ),
-            Panel(
-                "One-minute windows",
-                Feed("SELECT * FROM rides_per_minute EMIT CHANGES;", ("VENDORID", "WINDOWSTART")),
-                dashboard.windows_panel,
-                console.cyan,
-            ),
-            Panel(
-                "Rides of $40 and more",
-                Feed("SELECT * FROM expensive_rides EMIT CHANGES;"),
-                dashboard.expensive_panel,
-                console.cyan,
-            ),
-            Panel(
-                "Where rides begin",
-                Feed("SELECT * FROM rides_with_zones EMIT CHANGES;"),
-                dashboard.zones_panel,
-                console.cyan,
-            ),
-        ]
+        self.panels = panels(console)
 
     def run(self) -> int:
         """Start everything, show it, undo it."""

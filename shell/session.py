@@ -352,7 +352,7 @@ class _QueryView(_View):
 
     def _begin(self) -> None:
         assert self._header is not None
-        self._printer = rows.printer(self.console, self._header, self._first)
+        self._printer = rows.printer(self.console, self._header, self._first, self._is_push)
         self._printer.header()
         if self._first:
             self._printer.rows(self._first)

@@ -87,13 +87,19 @@ class RowPrinter:
     Args:
         columns: what the header frame says.
         first: rows that are there already; they help to choose the widths.
+        more: whether other rows will follow, which the types have to make room for.
     """
 
     def __init__(
-        self, console: Console, columns: Sequence[Column], first: Sequence[Mapping[str, Any]] = ()
+        self,
+        console: Console,
+        columns: Sequence[Column],
+        first: Sequence[Mapping[str, Any]] = (),
+        more: bool = True,
     ) -> None:
         self._console = console
         self._columns = columns
+        self._more = more or not first
         self._widths = self._choose(first)
         self.count = 0
 
@@ -104,16 +110,15 @@ class RowPrinter:
         wanted = []
         for index, column in enumerate(self._columns):
             seen = [width(line) for row in first for line in self._cell(row, index).split("\n")]
-            # Rows in hand tell more than the type; a push query shows its header before any.
             by_type = TYPE_WIDTHS.get(column.type, 14 if column.is_number else NESTED_WIDTH)
-            wanted.append(max(width(column.name), LEAST_WIDTH, *(seen or [by_type])))
+            wanted.append(max(width(column.name), LEAST_WIDTH, by_type if self._more else 0, *seen))
         room = console.columns
         if room is None:
             return wanted
         room -= 3 * len(wanted) + 1
         if sum(wanted) > room:
             return fit(wanted, room, [LEAST_WIDTH] * len(wanted))
-        if not first:
+        if self._more:
             return self._widen(wanted, room - sum(wanted))
         return wanted
 
@@ -198,9 +203,9 @@ class JsonPrinter:
 
 
 def printer(
-    console: Console, header: Mapping[str, Any], first: Sequence[Mapping[str, Any]] = ()
+    console: Console, header: Mapping[str, Any], first: Sequence[Mapping[str, Any]] = (), more: bool = True
 ) -> RowPrinter | JsonPrinter:
     """What draws a query with this header frame in the console's current form."""
     if console.form is Form.JSON:
         return JsonPrinter(console, header)
-    return RowPrinter(console, columns_of(str(header.get("schema", ""))), first)
+    return RowPrinter(console, columns_of(str(header.get("schema", ""))), first, more)

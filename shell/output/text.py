@@ -62,7 +62,7 @@ def clip(text: str, columns: int, ellipsis: str = "...") -> str:
         return text
     if columns <= len(ellipsis):
         return ellipsis[:columns]
-    return fold(text, columns - len(ellipsis))[0] + ellipsis
+    return text[: _prefix(text, columns - len(ellipsis))] + ellipsis
 
 
 def fold(text: str, columns: int) -> list[str]:

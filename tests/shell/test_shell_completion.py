@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+
+from shell.completion import Metadata, complete
+from shell.metadata import MetadataCache
+from shell.session import Session
+
+METADATA = Metadata(
+    streams={"RIDES": ("VENDORID", "FARE")},
+    tables={"ZONES": ("LOCATIONID", "BOROUGH")},
+    functions=("UCASE", "COUNT"),
+    queries=("CSAS_BIG_1",),
+    topics=("rides", "my-topic"),
+    properties=("auto.offset.reset", "ksql.max.push.queries"),
+    types=("ADDRESS",),
+)
+
+
+def offered(text: str) -> list[str]:
+    return [candidate.text for candidate in complete(text, METADATA, ["help", "output"])]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("sel", ["select"]),
+        ("SEL", ["SELECT"]),
+        ("hel", ["help"]),
+        ("SHOW STREAMS; PRI", ["PRINT"]),
+        ("SHOW ST", ["STREAMS"]),
+        ("show streams ", ["EXTENDED"]),
+        ("DESCRIBE ", ["RIDES", "ZONES", "FUNCTION"]),
+        ("DESCRIBE FUNCTION U", ["UCASE"]),
+        ("DROP STREAM ", ["RIDES"]),
+        ("DROP TABLE IF EXISTS ", ["ZONES"]),
+        ("DROP TABLE ZONES ", ["DELETE TOPIC"]),
+        ("TERMINATE ", ["CSAS_BIG_1", "ALL"]),
+        ("EXPLAIN CS", ["CSAS_BIG_1"]),
+        ("PRINT ", ["rides", "'my-topic'"]),
+        ("PRINT 'my", ["my-topic'"]),
+        ("PRINT rides FROM", ["FROM BEGINNING"]),
+        ("SET 'auto", ["auto.offset.reset'"]),
+        ("UNSET ", ["'auto.offset.reset'"]),
+        ("INSERT INTO ", ["RIDES", "ZONES"]),
+        ("INSERT INTO RIDES (", ["VENDORID", "FARE"]),
+        ("SELECT * FROM r", ["RIDES"]),
+        ("SELECT * FROM RIDES r JOIN ", ["RIDES", "ZONES"]),
+        ("SELECT * FROM RIDES WHERE ", ["VENDORID", "FARE"]),
+        ("SELECT * FROM `RIDES` WHERE v", ["VENDORID"]),
+        ("SELECT z. FROM RIDES r JOIN ZONES z ON r.", ["VENDORID", "FARE"]),
+        ("SELECT * FROM RIDES r JOIN ZONES AS z ON z.", ["LOCATIONID", "BOROUGH"]),
+        ("SELECT ", ["VENDORID", "FARE", "LOCATIONID", "BOROUGH"]),
+        ("SELECT uc", ["ucase("]),
+        ("SELECT * FROM RIDES EMIT ", ["CHANGES", "FINAL"]),
+        ("SELECT COUNT(*) FROM RIDES GROUP ", ["BY"]),
+        ("SELECT COUNT(*) FROM RIDES WINDOW ", ["TUMBLING ("]),
+        ("CREATE ", ["STREAM", "TABLE"]),
+        ("CREATE STREAM s (a BIG", ["BIGINT"]),
+        ("CREATE STREAM s (a ADD", ["ADDRESS"]),
+        ("CREATE STREAM s (a INT) WITH (KAFKA", ["KAFKA_TOPIC"]),
+        ("CREATE STREAM s WITH (KAFKA_TOPIC='r", ["rides'"]),
+        ("CREATE STREAM s WITH (VALUE_FORMAT='J", ["JSON'", "JSON_SR'"]),
+    ],
+)
+def test_offers(text: str, first: list[str]) -> None:
+    assert offered(text)[: len(first)] == first
+
+
+@pytest.mark.parametrize("text", ["-- sel", "SELECT 'abc", "SELECT * FROM RIDES -- WHE"])
+def test_offers_nothing_in_comments_and_strings(text: str) -> None:
+    assert offered(text) == []
+
+
+def test_replaces_what_was_typed() -> None:
+    (candidate,) = complete("SELECT * FROM rid", METADATA)
+    assert (candidate.text, candidate.length, candidate.kind) == ("RIDES", 3, "source")
+
+
+def test_never_fails() -> None:
+    text = (
+        "CREATE STREAM s AS SELECT a, UCASE(`b`) FROM RIDES r JOIN ZONES AS z ON r.a = z.b WHERE x = 'it''s';"
+    )
+    for end in range(len(text) + 1):
+        complete(text[:end], METADATA)
+        complete(text[end:], METADATA)
+
+
+def test_metadata_of_a_server(session: Session) -> None:
+    metadata = MetadataCache(session.client).fetch()
+    assert metadata.streams == {"RIDES": ("VENDORID", "FARE_AMOUNT", "ZONE")}
+    assert metadata.tables == {"ZONES": ("VENDORID", "FARE_AMOUNT", "ZONE")}
+    assert metadata.queries == ("CSAS_BIG_1",)
+    assert metadata.topics == ("rides",)
+    assert "auto.offset.reset" in metadata.properties
+    assert metadata.functions == ("UCASE",)
+
+
+def test_metadata_without_a_server() -> None:
+    from shell.client import Client
+
+    assert MetadataCache(Client("127.0.0.1:1")).fetch() == Metadata()

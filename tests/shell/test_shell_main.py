@@ -1,0 +1,212 @@
+"""The command line as a process: options, exit codes, files, pipes, the embedded engine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fake_engine import FakeEngine
+from live_server import LiveServer
+
+from shell import embedded
+from shell.client import Client
+from shell.embedded import EmbeddedServer, StartFailed
+
+FAKE_SERVER = Path(__file__).parent.parent / "server" / "fake_server.py"
+#: for what happens at once, unless the machine is very busy
+SOON_S = 60
+
+
+def ksql(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("KSQL_")}
+    return subprocess.run(
+        [sys.executable, "-c", "import sys; from shell.main import main; sys.exit(main())", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=SOON_S,
+    )
+
+
+def test_the_shell_is_light() -> None:
+    code = (
+        "import sys, shell.main, shell.welcome, shell.run, shell.demo; "
+        "print([m for m in ('ksql_spark', 'server', 'pyspark', 'fastapi') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=SOON_S)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_help_lists_the_commands() -> None:
+    done = ksql("--help")
+    assert done.returncode == 0
+    for name in ("server", "run", "datagen", "demo", "--execute", "--query-row-limit"):
+        assert name in done.stdout
+
+
+def test_version() -> None:
+    assert ksql("--version").stdout.startswith("ksql-spark ")
+
+
+def test_execute(server: LiveServer) -> None:
+    done = ksql("-e", "SHOW TOPICS; SELECT * FROM RIDES", server.url)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert " rides       |          2 |                  1\n" in done.stdout
+    assert done.stdout.endswith("|        2 | Jamaica Bay |\nQuery terminated\n")
+
+
+def test_error_of_the_server_does_not_change_the_exit_code(server: LiveServer) -> None:
+    done = ksql("-e", "DESCRIBE NOWHERE", server.url)
+    assert done.returncode == 0
+    assert done.stderr.startswith("Source does not exist: NOWHERE.\nline 1:10\n")
+
+
+def test_server_that_is_not_there_is_an_error() -> None:
+    done = ksql("-e", "SHOW TOPICS", "127.0.0.1:1")
+    assert (done.returncode, done.stderr) == (
+        255,
+        "No server answers at http://127.0.0.1:1 (connection refused). Is it running?\n",
+    )
+
+
+def test_file(server: LiveServer, tmp_path: Path) -> None:
+    script = tmp_path / "s.sql"
+    script.write_text("SHOW TOPICS;\n\n  DESCRIBE\n  NOWHERE;\n")
+    done = ksql("-f", str(script), server.url)
+    assert "Kafka Topic" in done.stdout
+    assert "line 4:3" in done.stderr
+    done = ksql("-f", "/no/such.sql", server.url)
+    assert (done.returncode, done.stderr) == (
+        255,
+        "ksql-spark: Cannot read /no/such.sql: No such file or directory.\n",
+    )
+
+
+def test_options_reach_the_requests(server: LiveServer, engine: FakeEngine, tmp_path: Path) -> None:
+    config = tmp_path / "c.properties"
+    config.write_text("# mine\nauto.offset.reset = earliest\nssl.keystore.location=x\n")
+    done = ksql("-d", "a=1", "-d", "b=x=y", "--config-file", str(config), "--output", "JSON", "-e", "SHOW TOPICS", server.url)  # fmt: skip  # noqa: E501
+    assert done.stdout.startswith("[\n  {\n")
+    assert engine.requests[-1].variables == {"a": "1", "b": "x=y"}
+    assert engine.requests[-1].properties == {"auto.offset.reset": "earliest"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-d", "novalue"], "'novalue' is not written as NAME=VALUE"),
+        (["--query-row-limit", "many"], "'many' is not a number"),
+        (["--output", "json"], "invalid choice: 'json'"),
+        (["-u", "me", "-p", "x", "-t", "token"], "Give either a token or a user and password, not both."),
+        (["-p", "x"], "--password needs --user."),
+        (["--config-file", "/no/such"], "Cannot read /no/such: No such file or directory."),
+    ],
+)
+def test_wrong_options(arguments: list[str], message: str) -> None:
+    done = ksql(*arguments, "-e", "SHOW TOPICS", "127.0.0.1:1")
+    assert done.returncode not in (0, 1)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_pipe(server: LiveServer) -> None:
+    done = ksql(server.url, stdin="output JSON\nSHOW\nTOPICS;\nexit\nSHOW TABLES;\n")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Output format set to JSON\n[\n")
+    assert "tables" not in done.stdout
+
+
+def test_run(server: LiveServer, engine: FakeEngine, tmp_path: Path) -> None:
+    first, second = tmp_path / "a.sql", tmp_path / "b.sql"
+    first.write_text("CREATE STREAM a;\n-- nothing\n")
+    second.write_text("SHOW TOPICS;")
+    done = ksql("run", str(first), str(second), "--server", server.url)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [request.text for request in engine.requests] == ["CREATE STREAM a;", "SHOW TOPICS;"]
+
+
+def test_run_ends_at_the_first_error(server: LiveServer, engine: FakeEngine, tmp_path: Path) -> None:
+    first, second = tmp_path / "a.sql", tmp_path / "b.sql"
+    first.write_text("SHOW TOPICS;\n  DESCRIBE\n    NOWHERE;\nSHOW TABLES;\n")
+    second.write_text("SHOW TOPICS;")
+    done = ksql("run", str(first), str(second), "--server", server.url)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{first}:3:5: Source does not exist: NOWHERE.\nline 3:5\n")
+    assert len(engine.requests) == 2
+
+
+def test_run_reads_all_files_first(server: LiveServer, engine: FakeEngine, tmp_path: Path) -> None:
+    script = tmp_path / "a.sql"
+    script.write_text("SHOW TOPICS;")
+    done = ksql("run", str(script), "/no/such.sql", "--server", server.url)
+    assert (done.returncode, engine.requests) == (2, [])
+    assert done.stderr == "ksql-spark run: Cannot read /no/such.sql: No such file or directory.\n"
+
+
+def test_run_without_a_server(tmp_path: Path) -> None:
+    script = tmp_path / "a.sql"
+    script.write_text("SHOW TOPICS;")
+    done = ksql("run", str(script), "--server", "127.0.0.1:1")
+    assert done.returncode == 1
+    assert done.stderr.startswith("ksql-spark run: No server answers")
+
+
+def fake(data_dir: Path, engine: str = "FakeEngine") -> EmbeddedServer:
+    return EmbeddedServer(data_dir, 0, [sys.executable, str(FAKE_SERVER), "--engine", engine])
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_embedded_engine(tmp_path: Path) -> None:
+    seen: list[str] = []
+    with fake(tmp_path) as server:
+        url = server.wait_ready(seen.append)
+        assert embedded.is_running(url)
+        assert Client(url).info()["serverStatus"] == "RUNNING"
+        assert os.getpgid(server.pid) != os.getpgid(0), "Ctrl-C at the prompt must not reach it"
+    assert not is_alive(server.pid)
+    assert not embedded.is_running(url)
+
+
+def test_embedded_engine_stopped_while_starting(tmp_path: Path) -> None:
+    with fake(tmp_path, "SlowEngine") as server:
+        assert not server.failed
+    assert not is_alive(server.pid)
+
+
+def test_embedded_engine_that_cannot_start(tmp_path: Path) -> None:
+    with fake(tmp_path, "FailingEngine") as server, pytest.raises(StartFailed) as caught:
+        server.wait_ready(lambda progress: None)
+    assert (
+        str(caught.value) == "Kafka at kafka:9092 does not answer: connection refused. Is the broker running?"
+    )
+
+
+def test_embedded_engine_goes_with_a_killed_shell(tmp_path: Path) -> None:
+    code = (
+        "import sys, pathlib; from shell.embedded import EmbeddedServer; "
+        f"s = EmbeddedServer(pathlib.Path({str(tmp_path)!r}), 0, [sys.executable, {str(FAKE_SERVER)!r}]); "
+        "print(s.pid, s.wait_ready(lambda t: None), flush=True); sys.stdin.read()"
+    )
+    shell = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert shell.stdout is not None
+    pid, url = shell.stdout.readline().split()
+    shell.kill()
+    shell.communicate()
+    # It was the killed shell's child; its port closes with it.
+    for _ in range(SOON_S * 100):
+        if not embedded.is_running(url):
+            break
+    assert not embedded.is_running(url), f"process {pid} is still there"

@@ -1,0 +1,374 @@
+from __future__ import annotations
+
+import io
+from decimal import Decimal
+
+import pytest
+
+from shell.output import entities, rows
+from shell.output.console import Console, Form
+from shell.output.table import Table, draw, fit
+from shell.output.text import clip, fold, json_text, value_text
+
+
+def shown(*answer: dict[str, object]) -> list[str]:
+    out = io.StringIO()
+    entities.show(answer, Console(out, tty=False))
+    return out.getvalue().splitlines()
+
+
+def test_streams() -> None:
+    stream = {
+        "name": "RIDES",
+        "topic": "rides",
+        "keyFormat": "KAFKA",
+        "valueFormat": "JSON",
+        "isWindowed": False,
+    }
+    assert shown({"@type": "streams", "streams": [stream]}) == [
+        " Stream Name | Kafka Topic | Key Format | Value Format | Windowed",
+        "------------------------------------------------------------------",
+        " RIDES       | rides       | KAFKA      | JSON         | false",
+        "------------------------------------------------------------------",
+    ]
+
+
+def test_no_tables() -> None:
+    assert shown({"@type": "tables", "tables": []}) == [
+        " Table Name | Kafka Topic | Key Format | Value Format | Windowed",
+        "-----------------------------------------------------------------",
+        "-----------------------------------------------------------------",
+    ]
+
+
+def test_topics() -> None:
+    topics = [{"name": "a", "replicaInfo": [1, 1]}, {"name": "long-name", "replicaInfo": [1, 3]}]
+    assert shown({"@type": "kafka_topics", "topics": topics}) == [
+        " Kafka Topic | Partitions | Partition Replicas",
+        "-----------------------------------------------",
+        " a           |          2 |                  1",
+        " long-name   |          2 |               1, 3",
+        "-----------------------------------------------",
+    ]
+
+
+def test_queries() -> None:
+    query = {
+        "id": "CSAS_A_1",
+        "queryType": "PERSISTENT",
+        "statusCount": {"RUNNING": 1},
+        "sinks": ["A"],
+        "sinkKafkaTopics": ["a"],
+        "queryString": "CREATE STREAM A\n  AS x;",
+    }
+    assert shown({"@type": "queries", "queries": [query]}) == [
+        " Query ID | Query Type | Status    | Sink Name | Sink Kafka Topic | Query String",
+        "------------------------------------------------------------------------------------------",
+        " CSAS_A_1 | PERSISTENT | RUNNING:1 | A         | a                | CREATE STREAM A AS x;",
+        "------------------------------------------------------------------------------------------",
+        "For detailed information on a query run: EXPLAIN <Query ID>;",
+    ]
+
+
+def test_status_shows_the_first_line_of_its_message() -> None:
+    status = {
+        "@type": "currentStatus",
+        "commandStatus": {"status": "SUCCESS", "message": "Stream created\nmore"},
+    }
+    assert shown(status) == [" Message", "----------------", " Stream created", "----------------"]
+
+
+def test_several_entities_are_preceded_by_their_statements() -> None:
+    status = {
+        "@type": "warning_entity",
+        "message": "Cannot add stream",
+        "statementText": "CREATE  STREAM\n x;",
+    }
+    assert shown(status, status)[:3] == ["", "CREATE STREAM x;", " Message"]
+
+
+def test_warnings() -> None:
+    assert shown({"@type": "warning_entity", "message": "m", "warnings": [{"message": "Careful."}]})[-1] == (
+        "WARNING: Careful."
+    )
+
+
+def test_describe() -> None:
+    fields = [
+        {"name": "K", "schema": {"type": "INTEGER"}, "type": "KEY"},
+        {"name": "H", "schema": {"type": "BYTES"}, "type": "HEADER", "headerKey": "k"},
+        {
+            "name": "V",
+            "schema": {
+                "type": "MAP",
+                "memberSchema": {
+                    "type": "STRUCT",
+                    "fields": [
+                        {"name": "A", "schema": {"type": "ARRAY", "memberSchema": {"type": "STRING"}}},
+                        {
+                            "name": "B",
+                            "schema": {"type": "DECIMAL", "parameters": {"precision": 4, "scale": 2}},
+                        },
+                    ],
+                },
+            },
+        },
+    ]
+    description = {"name": "T", "type": "TABLE", "windowType": "TUMBLING", "fields": fields}
+    assert shown({"@type": "sourceDescription", "sourceDescription": description}) == [
+        "Name                 : T",
+        " Field | Type",
+        "---------------------------------------------------------------",
+        " K     | INTEGER (primary key) (Window type: TUMBLING)",
+        " H     | BYTES (header('k'))",
+        " V     | MAP<STRING, STRUCT<A ARRAY<STRING>, B DECIMAL(4, 2)>>",
+        "---------------------------------------------------------------",
+        "For runtime statistics and query details run: DESCRIBE <Stream,Table> EXTENDED;",
+    ]
+
+
+def test_describe_extended() -> None:
+    offsets = [{"partition": 0, "logStartOffset": 0, "logEndOffset": 9, "consumerOffset": 7}]
+    description = {
+        "name": "S",
+        "type": "STREAM",
+        "extended": True,
+        "fields": [],
+        "keyFormat": "KAFKA",
+        "valueFormat": "JSON",
+        "topic": "s",
+        "partitions": 2,
+        "replication": 1,
+        "statement": "CREATE STREAM S;",
+        "readQueries": [{"id": "CSAS_A_1", "state": "RUNNING", "queryString": "CREATE\nSTREAM A;"}],
+        "queryOffsetSummaries": [
+            {"groupId": "g", "topicSummaries": [{"kafkaTopic": "s", "offsets": offsets}]},
+        ],
+    }
+    lines = shown({"@type": "sourceDescription", "sourceDescription": description})
+    assert lines[:7] == [
+        "Name                 : S",
+        "Type                 : STREAM",
+        "Timestamp field      : Not set - using <ROWTIME>",
+        "Key format           : KAFKA",
+        "Value format         : JSON",
+        "Kafka topic          : s (partitions: 2, replication: 1)",
+        "Statement            : CREATE STREAM S;",
+    ]
+    assert "CSAS_A_1 (RUNNING) : CREATE STREAM A;" in lines
+    assert "         0 |            0 |          9 |      7 |   2" in lines
+
+
+def test_explain() -> None:
+    query = {
+        "id": "CSAS_A_1",
+        "queryType": "PERSISTENT",
+        "statementText": "CREATE STREAM A AS SELECT * FROM S;",
+        "fields": [],
+        "sources": ["S"],
+        "sinks": ["A"],
+        "executionPlan": " > project\n   > source",
+        "ksqlHostQueryStatus": {"h:1": "RUNNING"},
+        "overriddenProperties": {"auto.offset.reset": "earliest"},
+    }
+    lines = shown({"@type": "queryDescription", "queryDescription": query})
+    assert lines[:4] == [
+        "ID                   : CSAS_A_1",
+        "Query Type           : PERSISTENT",
+        "SQL                  : CREATE STREAM A AS SELECT * FROM S;",
+        'Host Query Status    : {"h:1": "RUNNING"}',
+    ]
+    assert lines[lines.index("Execution plan") :][:4] == [
+        "Execution plan",
+        "--------------",
+        " > project",
+        "   > source",
+    ]
+    assert " auto.offset.reset | earliest" in lines
+
+
+def test_properties() -> None:
+    answer = {
+        "@type": "properties",
+        "properties": [
+            {"name": "b", "scope": "KSQL", "value": "1"},
+            {"name": "a", "scope": "KSQL", "value": None},
+            {"name": "c", "scope": "KSQL", "value": "2"},
+        ],
+        "overwrittenProperties": ["b"],
+        "defaultProperties": ["a"],
+    }
+    assert shown(answer)[2:5] == [
+        " a        | KSQL  |                  | NULL",
+        " b        | KSQL  | SESSION          | 1",
+        " c        | KSQL  | SERVER           | 2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entity", "line"),
+    [
+        ({"@type": "function_names", "functions": [{"name": "F", "type": "X"}]}, " F             | X"),
+        ({"@type": "type_list", "types": {"T": {"type": "STRING"}}}, " T         | STRING"),
+        ({"@type": "variables", "variables": [{"name": "v", "value": "x"}]}, " v             | x"),
+        ({"@type": "terminate_query", "queryId": "Q", "wasTerminated": True}, " Query Q terminated."),
+        ({"@type": "drop_connector", "connectorName": "C"}, " Dropped connector C"),
+        ({"@type": "connector_info", "info": {"name": "C"}}, " Created connector C"),
+        ({"@type": "assert_topic", "topicName": "t", "exists": True}, " Topic t exists."),
+        ({"@type": "assert_schema", "id": 3, "exists": False}, " Schema with id 3 does not exist."),
+        ({"@type": "connector_list", "connectors": [{"name": "C"}]}, " C              |      |       |"),
+        ({"@type": "connector_plugins_list", "connectorsPlugins": [{"className": "P"}]}, " P     |      |"),
+        ({"@type": "something_new", "x": 1}, '  "x": 1'),
+    ],
+)  # fmt: skip
+def test_other_entities(entity: dict[str, object], line: str) -> None:
+    assert line in shown(entity)
+
+
+def test_describe_function() -> None:
+    variation = {
+        "arguments": [{"name": "col", "type": "STRING", "description": "the text", "isVariadic": True}],
+        "returnType": "STRING",
+        "description": "Upper case.",
+    }
+    entity = {"@type": "describe_function", "name": "UCASE", "type": "SCALAR", "functions": [variation]}
+    assert shown(entity) == [
+        "Name        : UCASE",
+        "Type        : SCALAR",
+        "Variations  :",
+        "",
+        "  Variation   : UCASE(col STRING[])",
+        "  Returns     : STRING",
+        "  Description : Upper case.",
+        "  col         : the text",
+    ]
+
+
+def test_every_entity_is_shown_even_when_its_members_are_missing() -> None:
+    for name in entities.ENTITIES:
+        shown({"@type": name})
+
+
+def test_json_form() -> None:
+    out = io.StringIO()
+    console = Console(out, tty=False)
+    console.form = Form.JSON
+    entities.show([{"@type": "x", "n": Decimal("1.10")}], console)
+    assert out.getvalue() == '[\n  {\n    "@type": "x",\n    "n": 1.10\n  }\n]\n'
+
+
+def row_lines(
+    console: Console, out: io.StringIO, schema: str, *columns: list[object], first: bool = False
+) -> list[str]:
+    frames = [{"columns": values} for values in columns]
+    printer = rows.printer(console, {"schema": schema}, frames if first else (), more=not first)
+    printer.header()
+    printer.rows(frames)
+    printer.footer()
+    return out.getvalue().splitlines()
+
+
+def test_rows_in_a_pipe_are_never_broken(console: Console, out: io.StringIO) -> None:
+    long = "x" * 40
+    assert row_lines(console, out, "`ID` INTEGER, `V` STRING", [1, long], [22, None]) == [
+        "+----------+------------------+",
+        "|       ID | V                |",
+        "+----------+------------------+",
+        f"|        1 | {long} |",
+        "|       22 | null             |",
+    ]
+
+
+def test_rows_at_hand_set_the_widths(console: Console, out: io.StringIO) -> None:
+    assert row_lines(console, out, "`V` STRING", ["abcdefgh"], first=True) == [
+        "+----------+",
+        "| V        |",
+        "+----------+",
+        "| abcdefgh |",
+    ]
+
+
+def test_rows_on_a_terminal(out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    console = Console(out, tty=True, columns=30)
+    lines = row_lines(console, out, "`N` BIGINT, `TEXT` STRING", [12, "one two three four five"], first=True)
+    assert lines == [
+        "┌───────┬────────────────────┐",
+        "│     N │ TEXT               │",
+        "├───────┼────────────────────┤",
+        "│    12 │ one two three four │",
+        "│       │ five               │",
+        "└───────┴────────────────────┘",
+    ]
+
+
+def test_rows_cut_instead_of_wrapped(out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    console = Console(out, tty=True, columns=30)
+    console.wrap = False
+    lines = row_lines(console, out, "`N` BIGINT, `TEXT` STRING", [12, "one two three four five"], first=True)
+    assert lines[3] == "│    12 │ one two three f... │"
+
+
+def test_fixed_column_width(console: Console, out: io.StringIO) -> None:
+    console.column_width = 6
+    lines = row_lines(console, out, "`V` STRING, `W` STRING", ["abcdefgh", "a"])
+    assert lines[3:] == ["| abcdef | a      |", "| gh     |        |"]
+
+
+def test_tombstone(console: Console, out: io.StringIO) -> None:
+    printer = rows.printer(console, {"schema": "`K` STRING, `V` INTEGER"})
+    printer.rows([{"columns": ["k", None], "tombstone": True}])
+    assert out.getvalue().split() == ["|", "k", "|", "<TOMBSTONE>", "|"]
+
+
+def test_rows_as_json(console: Console, out: io.StringIO) -> None:
+    console.form = Form.JSON
+    lines = row_lines(console, out, "`K` STRING", ["a"])
+    assert "".join(line.strip() for line in lines) == (
+        '{"header": {"schema": "`K` STRING"}}{"row": {"columns": ["a"]}}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a", "a"),
+        (None, "null"),
+        (True, "true"),
+        (Decimal("1E+2"), "1E+2"),
+        ({"A": [1, None, Decimal("0.10")]}, '{"A": [1, null, 0.10]}'),
+        ("a\x1b[31mb\tc\nd", "a\\x1b[31mb\\tc\nd"),
+    ],
+)
+def test_value_text(value: object, text: str) -> None:
+    assert value_text(value) == text
+
+
+def test_wide_characters() -> None:
+    assert fold("日本語テキスト", 6) == ["日本語", "テキス", "ト"]
+    assert clip("日本語テキスト", 9) == "日本語..."
+    assert (
+        draw(Table(("A",), [["日本"], ["x"]]), Console(io.StringIO(), tty=False)).splitlines()[1] == "------"
+    )
+
+
+def test_fit() -> None:
+    assert fit([5, 10], 20, [5, 5]) == [5, 10]
+    assert fit([5, 100], 40, [4, 6]) == [5, 35]
+    assert fit([100, 100], 60, [4, 6]) == [30, 30]
+    assert sum(fit([100, 100], 3, [4, 6])) == 10
+
+
+def test_json_text_keeps_decimals() -> None:
+    assert json_text({"a": Decimal("1.100")}) == '{"a": 1.100}'
+
+
+def test_spool_has_no_colours(tmp_path, out: io.StringIO) -> None:
+    console = Console(out, tty=True, columns=80)
+    console.spool(tmp_path / "s")
+    console.spool_input("show x;")
+    console.error("wrong")
+    console.spool(None)
+    console.line("not in it")
+    assert (tmp_path / "s").read_text() == "ksql> show x;\nwrong\n"

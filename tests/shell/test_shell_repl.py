@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from fake_engine import FakeEngine
+from live_server import LiveServer
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from shell import commands
+from shell.commands.command import Context
+from shell.metadata import MetadataCache
+from shell.repl import Repl, inputs, is_whole, run_lines
+from shell.session import Session
+
+CTRL_C, CTRL_D = "\x03", "\x04"
+
+
+@contextmanager
+def repl(session: Session, history: InMemoryHistory | None = None) -> Iterator[tuple[Repl, PipeInput]]:
+    with create_pipe_input() as keys:
+        cache = MetadataCache(session.client)
+        yield (
+            Repl(Context(session), cache, history=history, input=keys, output=DummyOutput()),
+            keys,
+        )
+        cache.close()
+
+
+def typed(session: Session, text: str, history: InMemoryHistory | None = None) -> None:
+    with repl(session, history) as (prompt, keys):
+        keys.send_text(text + CTRL_D)
+        prompt.run()
+
+
+def test_statement_over_several_lines(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
+    typed(session, "SHOW\r  TOPICS\r;\r")
+    assert engine.requests[0].text == "SHOW\n  TOPICS;"
+    assert out.getvalue().splitlines()[-1] == "Exiting ksql-spark."
+
+
+def test_ctrl_c_drops_what_is_typed(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
+    with repl(session) as (prompt, keys):
+        keys.send_text("SHOW TOPICS" + CTRL_C)
+        # The rest is typed at the next prompt.
+        session.console.line = _then(session.console.line, "^C", lambda: keys.send_text(CTRL_D))  # type: ignore[method-assign]
+        prompt.run()
+    assert out.getvalue().splitlines() == ["^C", "Exiting ksql-spark."]
+    assert engine.requests == []
+
+
+def _then(line, text, action):
+    def printing(shown: str = "") -> None:
+        line(shown)
+        if shown == text:
+            action()
+
+    return printing
+
+
+def test_exit(session: Session, out: io.StringIO) -> None:
+    with repl(session) as (prompt, keys):
+        keys.send_text("exit\r")
+        prompt.run()
+    assert out.getvalue() == "Exiting ksql-spark.\n"
+
+
+def test_error_is_shown_and_the_prompt_goes_on(
+    session: Session, engine: FakeEngine, out: io.StringIO
+) -> None:
+    typed(session, "DESCRIBE NOWHERE;\rSHOW TOPICS;\r")
+    assert "Source does not exist: NOWHERE." in out.getvalue()
+    assert "Kafka Topic" in out.getvalue()
+
+
+def test_abbreviation_with_space(session: Session, engine: FakeEngine) -> None:
+    typed(session, "csas \r")
+    assert engine.requests[0].text == "CREATE STREAM s2 AS SELECT * FROM s EMIT CHANGES;"
+
+
+def test_history(session: Session, out: io.StringIO) -> None:
+    history = InMemoryHistory()
+    typed(session, "SHOW TOPICS;\rhistory\r", history)
+    assert "   1: SHOW TOPICS;" in out.getvalue().splitlines()
+    assert list(history.get_strings()) == ["SHOW TOPICS;", "history"]
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("help", True),
+        ("OUTPUT json", True),
+        ("set cli wrap on", True),
+        ("SET 'a'", False),
+        ("outputs", False),
+    ],
+)
+def test_is_whole(text: str, whole: bool) -> None:
+    assert is_whole(text) is whole
+
+
+def test_inputs_of_a_pipe() -> None:
+    lines = ["SHOW\n", "TOPICS; -- yes\n", "\n", "help\n", "SELECT 'a;\n", "b';SHOW x;\n", "SHOW y"]
+    assert list(inputs(lines)) == ["SHOW\nTOPICS; -- yes\n", "help\n", "SELECT 'a;\nb';SHOW x;\n", "SHOW y"]
+
+
+def run(session: Session, out: io.StringIO, *lines: str) -> list[str]:
+    run_lines([f"{line}\n" for line in lines], Context(session))
+    return out.getvalue().splitlines()
+
+
+def test_piped_errors_do_not_end_the_script(session: Session, out: io.StringIO) -> None:
+    lines = run(session, out, "DESCRIBE NOWHERE;", "version;", "exit", "SHOW TOPICS;")
+    assert lines[0] == "Source does not exist: NOWHERE."
+    assert lines[-1].startswith("Version: ")
+
+
+def test_every_command_has_help(session: Session, out: io.StringIO) -> None:
+    text = "\n".join(run(session, out, "help"))
+    for command in commands.COMMANDS:
+        assert command.usage in text
+        assert command.help in text
+
+
+def test_output_command(session: Session, out: io.StringIO) -> None:
+    assert run(session, out, "output", "output JSON;", "output", "Output nonsense") == [
+        "Current output format: TABULAR",
+        "Output format set to JSON",
+        "Current output format: JSON",
+        "There is no output format 'nonsense'; choose JSON or TABULAR.",
+    ]
+
+
+def test_set_cli(session: Session, out: io.StringIO) -> None:
+    lines = run(session, out, "SET CLI WRAP OFF", "set cli column-width 12;", "set cli nonsense")
+    assert (session.console.wrap, session.console.column_width) == (False, 12)
+    assert lines == ["set cli takes WRAP ON|OFF, or COLUMN-WIDTH and a number (0: as the terminal has room)."]
+
+
+def test_request_pipelining(session: Session, out: io.StringIO) -> None:
+    assert run(session, out, "request-pipelining", "request-pipelining on", "request-pipelining x") == [
+        "Current request pipelining setting: OFF",
+        "Request pipelining is now ON",
+        "request-pipelining is ON or OFF.",
+    ]
+    assert session.pipelining is True
+
+
+def test_server_command(session: Session, out: io.StringIO) -> None:
+    with LiveServer(FakeEngine()) as other:
+        here = session.client.url
+        lines = run(session, out, "server", "server 127.0.0.1:1", f"server {other.url}", "SHOW TOPICS;")
+        assert lines[0] == here
+        assert lines[1].startswith("No server answers at http://127.0.0.1:1")
+        assert lines[1].endswith(f"Still at {here}.")
+        assert lines[2] == f"Server now: {other.url}"
+        assert len(other.engine.requests) == 1
+
+
+def test_spool_and_run_script(session: Session, out: io.StringIO, tmp_path) -> None:
+    script, spool = tmp_path / "s.sql", tmp_path / "spool"
+    script.write_text("SHOW TOPICS;")
+    run(session, out, f"spool {spool}", f"run script '{script}'", "spool off", "version")
+    text = spool.read_text()
+    assert text.startswith("Session will be spooled to ")
+    assert "ksql> run script" in text
+    assert "Kafka Topic" in text
+    assert "Version" not in text
+    assert run(session, out, "run script /no/such", "spool /no/such/dir/x")[-2:] == [
+        "Cannot read /no/such: No such file or directory.",
+        "Cannot write to /no/such/dir/x: No such file or directory.",
+    ]

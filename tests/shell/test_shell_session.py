@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from fake_engine import FakeEngine, FakeStream
+from live_server import LiveServer
+
+from ksql_spark.engine import ResultColumn, Row
+from shell.client import Client, ServerError, Unreachable, normal_url
+from shell.session import Failure, Session
+
+COLUMNS = [ResultColumn("K", "STRING")]
+
+
+def texts(engine: FakeEngine) -> list[str]:
+    return [request.text for request in engine.requests]
+
+
+def test_plain_statements_in_a_row_make_one_request(session: Session, engine: FakeEngine) -> None:
+    session.run("SHOW STREAMS; -- the streams\nSHOW TABLES; SELECT * FROM RIDES; SHOW TOPICS")
+    assert texts(engine) == ["SHOW STREAMS;\nSHOW TABLES;", "SELECT * FROM RIDES;", "SHOW TOPICS;"]
+
+
+def test_settings_go_with_every_request(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
+    session.run(
+        "SET 'auto.offset.reset' = 'earliest'; DEFINE a = 'x'; DEFINE b = '${A}y'; SHOW TOPICS; SELECT 1;"
+    )
+    for request in engine.requests:
+        assert request.properties == {"auto.offset.reset": "earliest"}
+        assert request.variables == {"a": "x", "b": "xy"}
+    session.run("SET 'auto.offset.reset' = 'latest'; UNSET 'auto.offset.reset'; SHOW TOPICS;")
+    assert engine.requests[-1].properties == {}
+    assert [line for line in out.getvalue().splitlines() if "local property" in line] == [
+        "Successfully changed local property 'auto.offset.reset' to 'earliest'.",
+        "Successfully changed local property 'auto.offset.reset' from 'earliest' to 'latest'.",
+        "Successfully unset local property 'auto.offset.reset' (value was 'latest').",
+    ]
+
+
+def test_unknown_property_is_not_set(session: Session) -> None:
+    with pytest.raises(Failure) as caught:
+        session.run("SHOW TOPICS;\n  SET 'nonsense' = '1';")
+    assert caught.value.place == (2, 3)
+    assert session.properties == {}
+
+
+def test_unset_of_what_is_not_set(session: Session) -> None:
+    with pytest.raises(Failure, match="never set"):
+        session.run("UNSET 'auto.offset.reset';")
+
+
+def test_variables_are_shown_and_forgotten(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
+    session.run("DEFINE v = 'one'; SHOW VARIABLES; UNDEFINE V; UNDEFINE v; SHOW VARIABLES;")
+    lines = out.getvalue().splitlines()
+    assert " v             | one" in lines
+    assert "Cannot undefine variable 'v' which was never defined" in lines
+    assert session.variables == {}
+    assert engine.requests == []
+
+
+def test_a_wrong_define_stops_everything_before_it_runs(session: Session, engine: FakeEngine) -> None:
+    with pytest.raises(Failure, match="DEFINE is written") as caught:
+        session.run("SHOW TOPICS;\nDEFINE v = 1;")
+    assert caught.value.place == (2, 1)
+    assert engine.requests == []
+
+
+def test_requests_carry_the_last_sequence_number(session: Session, engine: FakeEngine) -> None:
+    session.run("SHOW TOPICS;")
+    session.run("CREATE STREAM a; CREATE STREAM b;")
+    session.run("SHOW TOPICS;")
+    assert [request.command_sequence_number for request in engine.requests] == [None, None, 2]
+    session.pipelining = True
+    session.run("SHOW TOPICS;")
+    assert engine.requests[-1].command_sequence_number is None
+
+
+def test_failure_knows_the_statement_and_its_place(session: Session, out: io.StringIO) -> None:
+    with pytest.raises(Failure) as caught:
+        session.run("SHOW TOPICS;\nSHOW STREAMS;\n\n   DESCRIBE NOWHERE;")
+    assert caught.value.place == (4, 13)
+    assert caught.value.message.splitlines()[1] == "line 4:13"
+    assert "Stream Name" in out.getvalue(), "what ran before the failure is shown"
+
+
+def test_each_statement_is_a_request_of_its_own(session: Session, engine: FakeEngine) -> None:
+    with pytest.raises(Failure) as caught:
+        session.run_each("SHOW TOPICS;\nDESCRIBE\n  NOWHERE; SHOW TABLES;")
+    assert caught.value.place == (3, 3)
+    assert texts(engine) == ["SHOW TOPICS;", "DESCRIBE\n  NOWHERE;"]
+
+
+def test_failure_of_a_query_has_a_place(session: Session) -> None:
+    with pytest.raises(Failure) as caught:
+        session.run("SHOW TOPICS; SELECT * FROM NOWHERE;")
+    assert caught.value.place == (1, 28)
+
+
+def test_pull_query(session: Session, out: io.StringIO) -> None:
+    session.run("SELECT * FROM RIDES;")
+    assert out.getvalue().splitlines() == [
+        "+----------+-------------+",
+        "| VENDORID | ZONE        |",
+        "+----------+-------------+",
+        "|        1 | Astoria     |",
+        "|        2 | Jamaica Bay |",
+        "Query terminated",
+    ]
+
+
+def test_empty_pull_query_shows_its_header(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
+    engine.next_stream = FakeStream("PULL", COLUMNS)
+    session.run("SELECT * FROM RIDES;")
+    assert out.getvalue().splitlines() == [
+        "+------------------+",
+        "| K                |",
+        "+------------------+",
+        "Query terminated",
+    ]
+
+
+def test_push_query_with_a_limit(session: Session, out: io.StringIO) -> None:
+    session.run("SELECT * FROM RIDES EMIT CHANGES LIMIT 2;")
+    assert out.getvalue().splitlines()[-3:] == [
+        "|        2 | Jamaica Bay      |",
+        "Limit Reached",
+        "Query terminated",
+    ]
+
+
+def test_row_limit_ends_the_query_on_the_server(
+    session: Session, engine: FakeEngine, out: io.StringIO
+) -> None:
+    stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row([str(n)]) for n in range(9)], ends=False)
+    session.row_limit = 3
+    session.run("SELECT * FROM RIDES EMIT CHANGES;")
+    assert [line.strip("| ") for line in out.getvalue().splitlines()[3:]] == [
+        "0",
+        "1",
+        "2",
+        "Query terminated",
+    ]
+    assert stream.closed.wait(20)
+
+
+def test_timeout_ends_the_query_on_the_server(session: Session, engine: FakeEngine) -> None:
+    stream = engine.next_stream = FakeStream("PUSH", COLUMNS, ends=False)
+    session.timeout_ms = 1
+    session.run("SELECT * FROM RIDES EMIT CHANGES;")
+    assert stream.closed.wait(20)
+
+
+def test_ctrl_c_ends_the_query_and_nothing_else(
+    session: Session, engine: FakeEngine, out: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a"])], ends=False)
+    write = session.console.write
+
+    def interrupted_write(text: str) -> None:
+        write(text)
+        if "a" in text and "|" in text and "K" not in text:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(session.console, "write", interrupted_write)
+    session.run("SELECT * FROM RIDES EMIT CHANGES; DEFINE after = 'x';")
+    assert stream.closed.wait(20)
+    assert out.getvalue().splitlines()[-1] == "Query terminated"
+    assert session.variables == {"after": "x"}
+
+
+def test_error_within_a_query(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
+    engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a"])], error=RuntimeError("no"))
+    with pytest.raises(Failure, match="RuntimeError: no"):
+        session.run("SELECT * FROM RIDES EMIT CHANGES;")
+    assert "a" in out.getvalue()
+
+
+def test_print(session: Session, out: io.StringIO) -> None:
+    session.run("PRINT rides;")
+    lines = out.getvalue().splitlines()
+    assert (lines[0], lines[-1]) == ("Key format: KAFKA_INT", "Topic printing ceased")
+
+
+def test_script(session: Session, engine: FakeEngine, tmp_path) -> None:
+    script = tmp_path / "it's.sql"
+    script.write_text("CREATE STREAM a;\nSHOW TOPICS;\n")
+    session.run(f"RUN SCRIPT '{str(script).replace(chr(39), chr(39) * 2)}';")
+    assert texts(engine) == ["CREATE STREAM a;\nSHOW TOPICS;\n"]
+    with pytest.raises(Failure, match="Cannot read"):
+        session.run("RUN SCRIPT '/no/such/file';")
+
+
+def test_server_that_is_not_there() -> None:
+    with pytest.raises(
+        Unreachable, match=r"No server answers at http://127\.0\.0\.1:1 \(connection refused\)"
+    ):
+        Client("127.0.0.1:1").info()
+
+
+def test_something_else_that_answers(server: LiveServer) -> None:
+    client = Client(server.url + "/nope")
+    with pytest.raises(Unreachable, match="is no ksql-spark server"):
+        client.info()
+
+
+def test_error_of_the_server_keeps_its_code(session: Session) -> None:
+    with pytest.raises(ServerError) as caught:
+        session.client.run("DESCRIBE NOWHERE;")
+    assert caught.value.code == 40001
+    assert caught.value.statement == "DESCRIBE NOWHERE"
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [("localhost:8088", "http://localhost:8088"), ("https://k.example/", "https://k.example")],
+)
+def test_normal_url(text: str, url: str) -> None:
+    assert normal_url(text) == url

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from shell import statements
+from shell.statements import Kind, StatementProblem
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("SELECT * FROM s EMIT CHANGES", Kind.QUERY),
+        ("  -- a comment\n/* and\nanother */ select 1", Kind.QUERY),
+        ("WITH x AS (SELECT * FROM s) SELECT * FROM x", Kind.QUERY),
+        ("PRINT 'topic'", Kind.PRINT),
+        ("SET 'a' = 'b'", Kind.SET),
+        ("UNSET 'a'", Kind.UNSET),
+        ("define a = 'b'", Kind.DEFINE),
+        ("UNDEFINE a", Kind.UNDEFINE),
+        ("SHOW  VARIABLES", Kind.SHOW_VARIABLES),
+        ("list variables", Kind.SHOW_VARIABLES),
+        ("RUN SCRIPT 'x.sql'", Kind.RUN_SCRIPT),
+        ("SHOW STREAMS", Kind.PLAIN),
+        ("SELECTED", Kind.PLAIN),
+        ("INSERT INTO s SELECT * FROM t", Kind.PLAIN),
+        ("EXPLAIN SELECT * FROM t", Kind.PLAIN),
+        ("", Kind.PLAIN),
+    ],
+)
+def test_kind(text: str, kind: Kind) -> None:
+    assert statements.kind_of(text) is kind
+
+
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        ("", True),
+        ("-- only a comment", True),
+        ("SHOW STREAMS", False),
+        ("SHOW STREAMS;", True),
+        ("SHOW STREAMS; -- and a comment", True),
+        ("SHOW STREAMS; SHOW", False),
+        ("SELECT ';", False),
+        ("SELECT ';' FROM s;", True),
+        ("SELECT 1 -- ;", False),
+        ("SELECT 1 /* ;", False),
+    ],
+)
+def test_is_complete(text: str, complete: bool) -> None:
+    assert statements.is_complete(text) is complete
+
+
+def test_parts() -> None:
+    assert statements.set_parts("SET 'a'='it''s';") == ("a", "it's")
+    assert statements.unset_name("-- x\nunset 'a'") == "a"
+    assert statements.define_parts("DEFINE v_1 = '''quoted''';") == ("v_1", "'quoted'")
+    assert statements.undefine_name("UNDEFINE v_1") == "v_1"
+    assert statements.script_path("run script 'a b.sql';") == "a b.sql"
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        (statements.set_parts, "SET a = b"),
+        (statements.set_parts, "SET 'a'"),
+        (statements.unset_name, "UNSET a"),
+        (statements.define_parts, "DEFINE v = 1"),
+        (statements.define_parts, "DEFINE 'v' = 'x'"),
+        (statements.undefine_name, "UNDEFINE 'v'"),
+        (statements.script_path, "RUN SCRIPT x"),
+    ],
+)
+def test_wrong_form_says_the_right_one(parts, text: str) -> None:
+    with pytest.raises(StatementProblem, match="is written: "):
+        parts(text)
+
+
+def test_substitute() -> None:
+    assert statements.substitute("${A}-${b}-${c}", {"a": "1", "B": "2"}) == "1-2-${c}"
