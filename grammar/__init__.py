@@ -170,6 +170,7 @@ __all__ = [
     "parse_type",
     "position",
     "render",
+    "scan",
     "split",
     "substitute",
 ]

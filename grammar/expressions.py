@@ -79,6 +79,10 @@ class ExpressionParser(Cursor):
         self._advance()
         bare = token.token_type == TokenType.VAR
         text = self._whole[token.start : token.end + 1] if bare else token.text
+        if bare and self._curr.token_type in (TokenType.DASH, TokenType.DOT):
+            self.fail(
+                "A name with other characters than letters, digits and _ needs quotes, as in 'my-topic'"
+            )
         return self.build(exp.Literal, self._index - 1, this=text, is_string=True)
 
     def whole_number(self) -> int:
@@ -325,6 +329,8 @@ class ExpressionParser(Cursor):
                 node = rule(self)
                 if node is not None:
                     return node
+            elif self._curr.text == "SELECT":
+                self.fail("A sub-query can only stand in FROM")
             elif self._curr.text in RESERVED:
                 self._seek("an expression")
                 self._seek("a name")

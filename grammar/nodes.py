@@ -66,7 +66,7 @@ class Node(exp.Expression):
         super().__init_subclass__(**kwargs)
 
 
-def position(node: exp.Expr | TypeNode | TimeSpan | Window | Within) -> Position | None:
+def position(node: exp.Expr | TypeNode | TypeField | TimeSpan | Window | Within) -> Position | None:
     """Where ``node`` stands in its statement's text (`Statement.source_text`), or None if it was
     built by hand. `Statement.absolute` turns it into a place in the whole text."""
     if isinstance(node, exp.Expr):

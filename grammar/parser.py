@@ -5,6 +5,7 @@ Each statement's own rule is in `grammar.statements`.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sqlglot import exp
@@ -27,6 +28,8 @@ _POSTFIX_OPERANDS = (
     nodes.FunctionCall,
     nodes.StructConstructor,
 )
+
+_SOURCE_NAME = re.compile(r"[A-Za-z0-9_-]*")
 
 
 class KsqlParser(ExpressionParser):
@@ -52,8 +55,9 @@ class KsqlParser(ExpressionParser):
         bare = not self.is_symbol(TokenType.L_PAREN)
         node = self._branch()
         branches = 1
-        while self.is_word("UNION"):
-            self.expect_word("UNION", "ALL")
+        while self.word("UNION"):
+            if not self.word("ALL"):
+                self.fail("Only UNION ALL is there: a plain UNION would have to remember every row")
             branches += 1
             if branches > MAX_DEPTH:
                 self.fail("Too many UNIONs in one query")
@@ -77,7 +81,7 @@ class KsqlParser(ExpressionParser):
 
     def _common_table(self) -> nodes.CommonTable:
         start = self._index
-        name = self.name()
+        name = self.source_name()
         self.expect_word("AS")
         return self.build(nodes.CommonTable, start, this=name, query=self.bracketed(self.query))
 
@@ -189,15 +193,15 @@ class KsqlParser(ExpressionParser):
             query = self.query()
             self.expect_symbol(TokenType.R_PAREN, ")")
             return self.build(nodes.SubQuery, start, query=query, alias_identifier=self._alias())
-        name = self.name()
+        name = self.source_name()
         return self.build(nodes.AliasedSource, start, this=name, alias_identifier=self._alias())
 
     def _alias(self) -> exp.Identifier | None:
         if self.word("AS"):
-            return self.name()
+            return self.source_name()
         if not self.is_name() or self._starts_clause():
             return None
-        return self.name()
+        return self.source_name()
 
     def _starts_clause(self) -> bool:
         """True where a word that may be a name begins a clause instead, told by the word after it."""
@@ -249,6 +253,15 @@ class KsqlParser(ExpressionParser):
         return nodes.Window(kind, size, advance, retention, grace, self.span(start))
 
     # --------------------------------------------------------- parts that statements share
+
+    def source_name(self) -> exp.Identifier:
+        """The name or alias of a stream or table: fewer characters than other names (reference §1.1)."""
+        name = self.name()
+        if not _SOURCE_NAME.fullmatch(str(name.this)):
+            self.fail(
+                f"{name.this!r} cannot name a stream or table: use letters, digits, _ and -", self.at - 1
+            )
+        return name
 
     def column_definition(self) -> nodes.ColumnDefinition:
         """``name type [KEY | PRIMARY KEY | HEADERS | HEADER('k')]``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import TokenType
 
-from grammar.nodes import Position, Statement
+from grammar.nodes import Statement
 from grammar.parser import KsqlParser
 from grammar.rules import Scope, StatementRule
 from grammar.statements import (
@@ -54,7 +54,11 @@ def statement(parser: KsqlParser, scope: Scope = Scope.SERVER) -> Statement:
     """
     start = parser.at
     rule = _rule(parser, scope)
-    return parser.in_own_text(start, lambda: rule.parse(parser))
+    node = parser.in_own_text(start, lambda: rule.parse(parser))
+    following = parser.word_ahead(0)
+    if following in STATEMENT_STARTERS:
+        parser.fail(f"A ';' is missing before {following}")
+    return node
 
 
 def _rule(parser: KsqlParser, scope: Scope) -> StatementRule:
@@ -83,4 +87,4 @@ def _rule(parser: KsqlParser, scope: Scope) -> StatementRule:
     parser.fail()
 
 
-__all__ = ["BY_START", "RULES", "STATEMENT_STARTERS", "Position", "statement"]
+__all__ = ["BY_START", "RULES", "STATEMENT_STARTERS", "statement"]

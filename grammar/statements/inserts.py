@@ -27,8 +27,9 @@ class InsertSelect(NamedStatement):
 def _insert(parser: KsqlParser) -> InsertValues | InsertSelect:
     start = parser.at
     parser.expect_word("INSERT", "INTO")
-    name = parser.name()
-    properties = parser.properties()
+    name = parser.source_name()
+    # WITH begins the properties, or the query's common tables: `WITH x AS (…) SELECT`
+    properties = [] if parser.is_word("WITH") and parser.is_name(1) else parser.properties()
     if not properties:
         columns = parser.column_names()
         if parser.word("VALUES"):

@@ -56,7 +56,7 @@ def _create(parser: KsqlParser) -> CreateSource | CreateAsSelect:
         "or_replace": or_replace,
         "kind": parser.expect_one_of("STREAM", "TABLE"),
         "if_not_exists": parser.if_not_exists(),
-        "this": parser.name(),
+        "this": parser.source_name(),
     }
     columns = parser.column_definitions()
     properties = parser.properties()
@@ -75,7 +75,7 @@ def _alter(parser: KsqlParser) -> AlterSource:
     start = parser.at
     parser.expect_word("ALTER")
     kind = parser.expect_one_of("STREAM", "TABLE")
-    name = parser.name()
+    name = parser.source_name()
     parser.expect_word("ADD")
     columns = [_added_column(parser)]
     while parser.comma():
@@ -98,7 +98,7 @@ def _drop(parser: KsqlParser) -> DropSource:
     args = {
         "kind": parser.expect_one_of("STREAM", "TABLE"),
         "if_exists": parser.if_exists(),
-        "this": parser.name(),
+        "this": parser.source_name(),
         "delete_topic": parser.word("DELETE", "TOPIC"),
     }
     return parser.build(DropSource, start, **args)

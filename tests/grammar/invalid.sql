@@ -102,7 +102,7 @@ SELECT * FROM s WINDOW TUMBLING (SIZE 1 HUOR) GROUP BY a;
 SELECT * FROM s WINDOW TUMBLING (SIZE 1.5 HOURS) GROUP BY a;
 -- 1:23 Unexpected 'heh'. Expected a whole number.
 SELECT * FROM s LIMIT heh;
--- 1:23 Unexpected 'SELECT'. Expected ALL.
+-- 1:23 Only UNION ALL is there: a plain UNION would have to remember every row.
 SELECT a FROM s UNION SELECT b FROM t;
 -- 1:30 EMIT, ORDER BY, LIMIT and OFFSET come after the last SELECT of a UNION.
 SELECT a FROM s EMIT CHANGES UNION ALL SELECT b FROM t;
@@ -124,3 +124,19 @@ SHOW PROPERTIES EXTENDED;
 EXPLAIN SELECT * FORM s;
 -- 1:9 Unknown statement 'FOO'.
 EXPLAIN FOO BAR;
+-- 1:15 'a b' cannot name a stream or table: use letters, digits, _ and -.
+CREATE STREAM `a b` (a INT);
+-- 1:15 'a.b' cannot name a stream or table: use letters, digits, _ and -.
+SELECT * FROM `a.b`;
+-- 1:20 'é' cannot name a stream or table: use letters, digits, _ and -.
+SELECT * FROM s AS `é`;
+-- 1:29 A sub-query can only stand in FROM.
+SELECT * FROM s WHERE a IN (SELECT b FROM t);
+-- 1:9 A name with other characters than letters, digits and _ needs quotes, as in 'my-topic'.
+PRINT my-topic;
+-- 1:25 Unexpected 'AT'.
+SELECT * FROM s WHERE a AT TIME ZONE 'UTC';
+-- 1:14 A ';' is missing before SHOW.
+SHOW STREAMS SHOW TABLES;
+-- 1:30 A ';' is missing before SELECT.
+EXPLAIN SELECT a FROM s AS s SELECT b FROM t;

@@ -26,6 +26,7 @@ names = st.one_of(
     st.sampled_from(["a", "Bcd", "_x1", "1st", "a@b", *sorted(NON_RESERVED - {"EMIT", "PARTITION"})]),
     st.text("aB`\" ;'${}é-", min_size=1, max_size=5).map(lambda t: "`" + t.replace("`", "``") + "`"),
 )
+source_names = st.sampled_from(["s", "Tbl", "1st", "SOURCE", "key", "`my-stream`", '"Mixed_1"'])
 strings = st.text("aB'; \n`${}é-/*", max_size=6).map(lambda t: "'" + t.replace("'", "''") + "'")
 numbers = st.one_of(
     st.integers(0, 2**63 - 1).map(str),
@@ -134,7 +135,7 @@ items = st.one_of(
     st.tuples(expressions, names).map(" AS ".join),
     expressions,
 )
-sources = st.tuples(names, maybe(names.map(lambda n: f" AS {n}"))).map("".join)
+sources = st.tuples(source_names, maybe(source_names.map(lambda n: f" AS {n}"))).map("".join)
 joined = st.tuples(
     sources,
     st.sampled_from([" JOIN ", " left join ", " RIGHT OUTER JOIN ", " FULL JOIN ", " INNER JOIN "]),
@@ -174,19 +175,19 @@ queries = st.tuples(
 
 statements = st.one_of(
     queries,
-    st.tuples(st.just("CREATE STREAM "), names, properties, st.just(" AS "), queries).map("".join),
+    st.tuples(st.just("CREATE STREAM "), source_names, properties, st.just(" AS "), queries).map("".join),
     st.tuples(
         st.sampled_from(["CREATE STREAM ", "CREATE OR REPLACE TABLE IF NOT EXISTS ", "create source table "]),
-        names,
+        source_names,
         listed(
             st.tuples(names, types, st.sampled_from(["", "KEY", "PRIMARY KEY", "HEADER('x')"])).map(" ".join)
         ).map(lambda c: f" ({c})"),
         properties,
     ).map("".join),
-    st.tuples(names, listed(names), listed(values)).map(
+    st.tuples(source_names, listed(names), listed(values)).map(
         lambda p: f"INSERT INTO {p[0]} ({p[1]}) VALUES ({p[2]})"
     ),
-    st.tuples(names, queries).map(lambda p: f"INSERT INTO {p[0]} {p[1]}"),
+    st.tuples(source_names, queries).map(lambda p: f"INSERT INTO {p[0]} {p[1]}"),
     queries.map(lambda q: f"EXPLAIN {q}"),
     st.tuples(names, types).map(lambda p: f"CREATE TYPE {p[0]} AS {p[1]}"),
     st.tuples(names, types).map(lambda p: f"ALTER STREAM x ADD COLUMN {p[0]} {p[1]}"),
