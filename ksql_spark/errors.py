@@ -31,6 +31,20 @@ class Condition:
 
 #: name -> condition, sorted by name
 CONDITIONS: dict[str, Condition] = {
+    "AGGREGATE_NOT_ALLOWED": Condition(
+        40001, "{name} is an aggregate function: it cannot be used in {clause}."
+    ),
+    "ALIAS_UNKNOWN": Condition(40001, "'{name}' is not a valid stream/table name or alias."),
+    "ARITHMETIC_NULL": Condition(
+        40001,
+        "Error in {clause} expression: Error processing expression: {expression}. "
+        "Arithmetic on types {left} and {right} are not supported.",
+    ),
+    "ARITHMETIC_TYPES": Condition(
+        40001,
+        "Error in {clause} expression: Error processing expression: {expression}. "
+        "Unsupported arithmetic types. {left} {right}",
+    ),
     "ARTIFACTS_UNAVAILABLE": Condition(
         50000,
         "Could not fetch {missing} from {repository}: {reason}. Run it once with network access, "
@@ -41,10 +55,22 @@ CONDITIONS: dict[str, Condition] = {
     "BROKER_UNREACHABLE": Condition(
         50000, "Kafka at {servers} does not answer: {reason}. Is the broker running?"
     ),
+    "CAST_UNSUPPORTED": Condition(40001, "Cast of {source} to {target} is not supported."),
+    "COLUMN_AMBIGUOUS": Condition(40001, "Column '{name}' is ambiguous. Could be {places}."),
+    "COLUMN_RESERVED": Condition(40001, "{name} is a reserved column name. {what}"),
+    "COLUMN_UNKNOWN": Condition(40001, "{clause} column '{name}' cannot be resolved."),
     "COMMAND_LOG_NEWER": Condition(
         50000,
         "The command log {topic} was written by a newer release (offset {offset}). "
         "Use that release or a later one.",
+    ),
+    "COMPARISON_NULL": Condition(
+        40001, "Error in {clause} expression: Comparison with NULL not supported: {left} {symbol} {right}\n"
+    ),
+    "COMPARISON_TYPES": Condition(
+        40001,
+        "Error in {clause} expression: Cannot compare {left} ({left_type}) to {right} ({right_type}) "
+        "with {operator}.",
     ),
     "DATA_DIR_IN_USE": Condition(
         50000,
@@ -55,12 +81,19 @@ CONDITIONS: dict[str, Condition] = {
     "DISK_FULL": Condition(
         50000, "No space is left on the disk that holds {path}. Free some, or use another --data-dir."
     ),
+    "FIELD_UNKNOWN": Condition(40001, "The STRUCT {operand} has no field '{name}'."),
     "FORMAT_COLUMNS": Condition(40001, "The {format} format cannot carry {what}: {reason}."),
+    "FORMAT_SCHEMA": Condition(
+        40001,
+        "{side} format does not support schema.\nformat: {format}\nschema: [{columns}]\nreason: {reason}.",
+    ),
     "FORMAT_UNKNOWN": Condition(40001, "Unknown format: {name}."),
     "FUNCTION_ARGUMENTS": Condition(
         40001, "Function '{name}' does not accept parameters ({given}). Accepted: {accepted}."
     ),
     "FUNCTION_UNKNOWN": Condition(40001, "Can't find any functions with the name '{name}'."),
+    "GROUP_BY_MISSING": Condition(40001, "The aggregates {aggregates} need a GROUP BY clause here."),
+    "INSERT_UNKNOWN": Condition(40001, "Cannot insert values into an unknown stream/table: `{name}`\n"),
     "INTERNAL": Condition(
         50000, "Something went wrong inside ksql-spark: {reason}. The server's log has the details."
     ),
@@ -71,14 +104,39 @@ CONDITIONS: dict[str, Condition] = {
         "No Java 17 or newer was found{found}. Install one (for instance: pip install 'ksql-spark[java]'), "
         "or set JAVA_HOME to it.",
     ),
+    "JOIN_INVALID": Condition(40001, "Invalid join condition: {reason}"),
     "KAFKA_REFUSED": Condition(50000, "Kafka refused to {action}: {reason}."),
+    "KEY_MISSING": Condition(40001, "{reason}"),
+    "KEY_REPEATED": Condition(
+        40001, "The projection contains a key column (`{column}`) more than once, aliased as: {aliases}."
+    ),
+    "LIST_TYPES": Condition(
+        40001,
+        "operator does not exist: {wanted} = {given} ({member}). You might need to add explicit type casts.",
+    ),
+    "LITERAL_SYNTAX": Condition(40001, 'invalid input syntax for type {type}: "{value}".'),
+    "MAP_KEY": Condition(
+        40001,
+        "Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior "
+        "due to inconsistent serialization. Key column name: `{column}`. Column type: {type}.",
+    ),
     "NOT_DONE_YET": Condition(40001, "{what} is not done yet in ksql-spark {version}."),
+    "NOT_GROUPED": Condition(
+        40001,
+        "Non-aggregate {clause} {what} not part of GROUP BY: {expressions}\n"
+        "Either add the column(s) to the GROUP BY or remove them from the {clause}.",
+    ),
     "NOT_READY": Condition(50302, "The server is still starting. Try again in a moment."),
+    "PREDICATE_TYPE": Condition(
+        40001,
+        "Type error in {clause} expression: Should evaluate to boolean but is {expression} ({type}) instead.",
+    ),
     "PROPERTY_FIXED": Condition(
         40000,
         "Cannot override property '{name}': it is set for the whole server, not per statement or session.",
     ),
     "PROPERTY_INVALID": Condition(40000, "Invalid value {value} for property '{name}': {reason}."),
+    "PROPERTY_IN_WITH": Condition(40001, "Configuration {name} is invalid: {reason}."),
     "PROPERTY_UNKNOWN": Condition(
         40000, "Not recognizable as ksql, streams, consumer, or producer property: '{name}'."
     ),
@@ -97,6 +155,12 @@ CONDITIONS: dict[str, Condition] = {
     "SPARK_FAILED": Condition(50000, "Spark did not start: {reason}. Its log is {log}."),
     "STOPPED": Condition(50303, "The server is shutting down."),
     "SYNTAX": Condition(40001, "{reason}"),
+    "TABLE_FUNCTION_NOT_ALLOWED": Condition(
+        40001, "{name} is a table function: it can only be used in SELECT, not in {clause}."
+    ),
+    "TIMESTAMP_TEXT": Condition(
+        40001, "Failed to parse timestamp '{text}': expected a form such as 2020-02-23T23:45."
+    ),
     "TOPIC_EXISTS": Condition(40001, "A Kafka topic with the name '{topic}' already exists."),
     "TOPIC_MISMATCH": Condition(
         40001,
@@ -109,6 +173,7 @@ CONDITIONS: dict[str, Condition] = {
         "re-run the statement with the PARTITIONS property in the WITH clause.",
     ),
     "TOPIC_UNKNOWN": Condition(40001, "Could not find topic '{topic}'."),
+    "TYPE_UNKNOWN": Condition(40001, "Cannot resolve unknown type: {name}."),
     "VIEW_BEHIND": Condition(
         50000, "The view of table {name} did not catch up with its topic within {seconds} s. Try again."
     ),

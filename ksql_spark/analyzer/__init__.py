@@ -1,1 +1,30 @@
-"""Binding: names, types and rules."""
+"""Binding: syntax trees to typed plans; names, types and rules (reference §2, §3). Pure: no Spark, no Kafka.
+
+All functions take the metastore as it is and change nothing. Errors are KsqlError with the place in the
+statement and, where there is one, a hint.
+"""
+
+from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
+from ksql_spark.analyzer.inserts import BoundRow, bind_insert_values
+from ksql_spark.analyzer.persistent import bind_persistent
+from ksql_spark.analyzer.pull import bind_pull
+from ksql_spark.analyzer.push import bind_push
+from ksql_spark.analyzer.queries import bind_query
+from ksql_spark.analyzer.scope import Scope
+from ksql_spark.analyzer.sources import bind_alter_source, bind_create_source
+from ksql_spark.analyzer.typing import bind_type
+
+__all__ = [
+    "BoundRow",
+    "Scope",
+    "bind_alter_source",
+    "bind_create_source",
+    "bind_expression",
+    "bind_insert_values",
+    "bind_persistent",
+    "bind_predicate",
+    "bind_pull",
+    "bind_push",
+    "bind_query",
+    "bind_type",
+]

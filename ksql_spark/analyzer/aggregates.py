@@ -1,0 +1,149 @@
+"""GROUP BY: aggregate calls become columns of an Aggregate node, what stands above refers to them (§2.5, §6.8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from grammar import nodes
+from ksql_spark.analyzer.coercion import coerce
+from ksql_spark.analyzer.expressions import bind_arguments
+from ksql_spark.analyzer.failures import failure, invalid, placed_at
+from ksql_spark.analyzer.scope import Scope
+from ksql_spark.expressions import ColumnRef, Expression, Literal, transform, walk
+from ksql_spark.functions import registry
+from ksql_spark.logical.nodes import AggregateCall, Named
+from ksql_spark.schema import WINDOW_BOUNDS
+
+VARIABLE = "KSQL_AGG_VARIABLE_"
+#: aggregates that take DISTINCT (beyond ksqlDB)
+_WITH_DISTINCT = frozenset({"COUNT"})
+
+
+def bounds_error(name: str) -> str:
+    """What is said of a window bound outside the SELECT list of a windowed aggregate."""
+    return (
+        f"Window bounds column {name} can only be used in the SELECT clause of windowed aggregations "
+        "and can not be passed to aggregate functions."
+    )
+
+
+FORBIDDEN_BOUNDS = {name: bounds_error(name) for name in WINDOW_BOUNDS}
+
+
+@dataclass
+class Aggregates:
+    """The aggregates of one query, each once, in order of appearance."""
+
+    calls: list[AggregateCall] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    def bind(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
+        """The reference to the column of an aggregate call; a scope's ``aggregate`` rule.
+
+        Raises:
+            KsqlError: INVALID_STATEMENT for nested aggregates, DISTINCT where it cannot be; FUNCTION_ARGUMENTS.
+        """
+
+        def nested(inner: nodes.FunctionCall, _: Scope) -> Expression:
+            raise invalid(f"Aggregate functions can not be nested: {node.name}({inner.name}()).", inner)
+
+        extra = {k: v for k, v in scope.extra.items() if k not in WINDOW_BOUNDS}
+        forbidden = FORBIDDEN_BOUNDS if len(extra) != len(scope.extra) else {}
+        inside = replace(scope, aggregate=nested, table_function=None, extra=extra, forbidden=forbidden)
+        arguments = bind_arguments(node, inside)
+        if node.distinct and (node.name not in _WITH_DISTINCT or len(arguments) != 1):
+            raise invalid(
+                f"DISTINCT is supported in COUNT(DISTINCT expression) only, not in {node.name}.", node
+            )
+        literals = [a.value if isinstance(a, Literal) else None for a in arguments]
+        with placed_at(node):
+            found = registry.resolve(node.name, [a.type for a in arguments], literals)
+        coerced = tuple(coerce(a, t) for a, t in zip(arguments, found.parameter_types, strict=True))
+        name = f"{VARIABLE}{len(self.calls)}"
+        made = AggregateCall(name, found.spec.name, coerced, found.result_type, bool(node.distinct))
+        for known in self.calls:
+            if replace(made, name=known.name) == known:
+                return ColumnRef(known.name, known.type)
+        self.calls.append(made)
+        self.texts.append(str(made).removesuffix(f" AS {name}"))
+        return ColumnRef(name, made.type)
+
+    def show(self, node: Expression) -> str:
+        """``node`` with its aggregates written out, for messages."""
+        text = str(node)
+        for call, shown in reversed(list(zip(self.calls, self.texts, strict=True))):
+            text = text.replace(call.name, shown)
+        return text
+
+    def check_table_source(self, node: exp.Expr) -> None:
+        """Refuse aggregates that cannot undo a row, over a table (reference §4.8)."""
+        lacking = []
+        for call in self.calls:
+            spec = registry.aggregate(call.function)
+            if spec is not None and not spec.undo and call.function not in lacking:
+                lacking.append(call.function)
+        if lacking:
+            names = lacking[0] if len(lacking) == 1 else f"{', '.join(lacking[:-1])} and {lacking[-1]}"
+            plural = "s" if len(lacking) > 1 else ""
+            raise invalid(
+                f"The aggregation function{plural} {names} cannot be applied to a table source, only to a "
+                "stream source.",
+                node,
+            )
+
+
+def over_groups(
+    node: Expression, groups: tuple[Named, ...], allowed: frozenset[str]
+) -> tuple[Expression, list[ColumnRef]]:
+    """``node`` over the Aggregate's columns, and the columns in it that are not grouped.
+
+    Args:
+        node: an expression over the Aggregate's child, with aggregates as references already.
+        groups: the grouping expressions.
+        allowed: names that may stay: window bounds.
+    """
+
+    def rewrite(part: Expression) -> Expression | None:
+        for group in groups:
+            if part == group.expression:
+                return ColumnRef(group.name, part.type)
+        return None
+
+    rewritten = transform(node, rewrite)
+    # a column of a group is a reference to the Aggregate; whatever else is left reads the child
+    fine = {g.name for g in groups} | allowed
+    left: list[ColumnRef] = []
+    _ungrouped(node, tuple(g.expression for g in groups), fine, left)
+    return rewritten, left
+
+
+def _ungrouped(
+    node: Expression, grouped: tuple[Expression, ...], fine: set[str], found: list[ColumnRef]
+) -> None:
+    from ksql_spark.expressions import children
+
+    if node in grouped:
+        return
+    if isinstance(node, ColumnRef):
+        if (
+            not node.name.startswith(VARIABLE)
+            and node.name not in WINDOW_BOUNDS.keys() & fine
+            and node not in found
+        ):
+            found.append(node)
+        return
+    for child in children(node):
+        _ungrouped(child, grouped, fine, found)
+
+
+def has_aggregate(node: Expression) -> bool:
+    """Whether an aggregate's result is used in ``node``."""
+    return any(isinstance(e, ColumnRef) and e.name.startswith(VARIABLE) for e in walk(node))
+
+
+def not_grouped(clause: str, texts: list[str], node: exp.Expr | None) -> Exception:
+    """NOT_GROUPED for expressions of SELECT or HAVING."""
+    what = "expression(s)" if clause == "SELECT" else "expression"
+    return failure("NOT_GROUPED", node, clause=clause, what=what, expressions=", ".join(texts))

@@ -1,0 +1,242 @@
+"""From one type to another: implicit coercion, CAST and the laxer rules of lists (reference §3.4).
+
+Everything here takes bound expressions and gives bound expressions; conversions become Cast nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal as PythonDecimal
+from decimal import InvalidOperation
+
+from ksql_spark.analyzer.failures import Placed, failure, invalid
+from ksql_spark.expressions import Call, Cast, Expression, Lambda, Literal, MakeStruct
+from ksql_spark.functions.signatures import common_type, implicit_cost
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    INTEGER,
+    NULL,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Field,
+    Function,
+    Map,
+    Null,
+    Primitive,
+    SqlType,
+    Struct,
+    is_numeric,
+    is_temporal,
+)
+
+
+def coerce(node: Expression, target: SqlType) -> Expression:
+    """``node`` as ``target``, by a Cast unless it has that type; the caller knows that it is allowed."""
+    if node.type == target or isinstance(target, Null):
+        return node
+    if isinstance(node, Lambda) and isinstance(target, Function):
+        return Lambda(node.parameters, coerce(node.body, target.result), target)
+    return Cast(node, target)
+
+
+def is_implicit(source: SqlType, target: SqlType) -> bool:
+    """Whether a value of ``source`` may stand where ``target`` is wanted (reference §3.4, strict)."""
+    return implicit_cost(source, target) is not None
+
+
+# ---- CAST ---------------------------------------------------------------------------------------------
+
+_FROM_STRING = (BOOLEAN, BYTES, DATE, TIME, TIMESTAMP)
+_TEMPORAL_CASTS = {(TIMESTAMP, DATE), (TIMESTAMP, TIME), (DATE, TIMESTAMP)}
+
+
+def can_cast(source: SqlType, target: SqlType) -> bool:
+    """Whether CAST from ``source`` to ``target`` exists (the table in reference §3.4)."""
+    if source == target or isinstance(source, Null):
+        return True
+    if is_numeric(source) and is_numeric(target):
+        return True
+    match source, target:
+        case Array(a), Array(b):
+            return can_cast(a, b)
+        case Map(k, v), Map(k2, v2):
+            return can_cast(k, k2) and can_cast(v, v2)
+        case Struct(fields), Struct():
+            pairs = ((f.type, target.field(f.name)) for f in fields)
+            return all(wanted is None or can_cast(given, wanted.type) for given, wanted in pairs)
+    if target == STRING:
+        return source != BYTES and not isinstance(source, Function)
+    if source == STRING:
+        return is_numeric(target) or target in _FROM_STRING
+    return (source, target) in _TEMPORAL_CASTS
+
+
+# ---- lists: ARRAY, MAP, IN, CASE ----------------------------------------------------------------------
+
+_BOOLEAN_WORDS = ("true", "yes", "false", "no")
+
+
+def unify(members: Sequence[Expression], nodes: Sequence[Placed | None]) -> tuple[SqlType, list[Expression]]:
+    """The common type of a list's members and the members as that type.
+
+    The first member that is not NULL leads; numbers widen; literals are laxer (reference §3.4). The type is
+    NULL where all members are.
+
+    Raises:
+        KsqlError: LIST_TYPES or LITERAL_SYNTAX at the member that does not fit.
+    """
+    wanted: SqlType = NULL
+    for member, node in zip(members, nodes, strict=True):
+        wanted = _merge(wanted, member, node)
+    fitted = [_fit(m, wanted, n) for m, n in zip(members, nodes, strict=True)]
+    return wanted, fitted
+
+
+def _merge(wanted: SqlType, member: Expression, node: Placed | None) -> SqlType:
+    """``wanted`` widened so that ``member`` fits too."""
+    given = member.type
+    if isinstance(wanted, Null) or isinstance(given, Null):
+        return given if isinstance(wanted, Null) else wanted
+    match wanted, member:
+        case Array(element), Call("ARRAY", members, _):
+            for inner in members:
+                element = _merge(element, inner, node)
+            return Array(element)
+        case Map(key, value), Call("MAP", members, _):
+            for inner in members[::2]:
+                key = _merge(key, inner, node)
+            for inner in members[1::2]:
+                value = _merge(value, inner, node)
+            return Map(key, value)
+        case Struct(fields), MakeStruct(given_fields, _):
+            return _merge_struct(fields, dict(given_fields), member, node)
+        case Struct(fields), _ if isinstance(given, Struct) and wanted != given:
+            raise _mismatch(wanted, member, node)
+    if wanted == STRING and is_scalar_literal(member):
+        return STRING
+    if given == STRING and isinstance(member, Literal) and wanted != STRING:
+        if not literal_fits(str(member.value), wanted):
+            raise failure("LITERAL_SYNTAX", node, type=wanted, value=member.value)
+        return wanted
+    merged = common_type(wanted, given)
+    if merged is None or (STRING in (wanted, given) and merged != STRING):
+        raise _mismatch(wanted, member, node)
+    return merged
+
+
+def _merge_struct(
+    fields: tuple[Field, ...], given: dict[str, Expression], member: Expression, node: Placed | None
+) -> Struct:
+    merged = [
+        Field(f.name, _merge(f.type, given[f.name], node) if f.name in given else f.type) for f in fields
+    ]
+    known = {f.name for f in fields}
+    merged += [Field(name, e.type) for name, e in given.items() if name not in known]
+    return Struct(tuple(merged))
+
+
+def _mismatch(wanted: SqlType, member: Expression, node: Placed | None) -> Exception:
+    return failure("LIST_TYPES", node, wanted=wanted, given=member.type, member=member)
+
+
+def is_scalar_literal(node: Expression) -> bool:
+    """True for a literal of a type without parts, NULL aside."""
+    return (
+        isinstance(node, Literal) and node.value is not None and isinstance(node.type, (Primitive, Decimal))
+    )
+
+
+def _fit(member: Expression, wanted: SqlType, node: Placed | None) -> Expression:
+    """``member`` as ``wanted``, constructors rebuilt from converted parts."""
+    if member.type == wanted:
+        return member
+    match wanted, member:
+        case Array(element), Call("ARRAY", members, _):
+            return Call("ARRAY", tuple(_fit(m, element, node) for m in members), wanted)
+        case Map(key, value), Call("MAP", members, _):
+            parts = (_fit(m, value if i % 2 else key, node) for i, m in enumerate(members))
+            return Call("MAP", tuple(parts), wanted)
+        case Struct(fields), MakeStruct(given_fields, _):
+            given = dict(given_fields)
+            parts_by_name = (
+                (f.name, _fit(given.get(f.name, Literal(None, NULL)), f.type, node)) for f in fields
+            )
+            return MakeStruct(tuple(parts_by_name), wanted)
+    if wanted == BOOLEAN and isinstance(member, Literal) and isinstance(member.value, str):
+        return Literal(_boolean(member.value), BOOLEAN)
+    if isinstance(member, Literal) and member.type == STRING and is_numeric(wanted):
+        return Cast(Literal(member.value.strip(), STRING), wanted)
+    return coerce(member, wanted)
+
+
+def _boolean(text: str) -> bool | None:
+    """The boolean that a prefix of true, yes, false or no stands for, None for other texts."""
+    folded = text.strip().lower()
+    word = next((w for w in _BOOLEAN_WORDS if folded and w.startswith(folded)), None)
+    return None if word is None else word in ("true", "yes")
+
+
+def literal_fits(text: str, wanted: SqlType) -> bool:
+    """Whether the STRING literal ``text`` reads exactly as a value of ``wanted`` (reference §3.4)."""
+    if wanted == BOOLEAN:
+        return _boolean(text) is not None
+    if is_temporal(wanted) or wanted == BYTES:
+        return True
+    if not is_numeric(wanted):
+        return False
+    try:
+        number = PythonDecimal(text.strip())
+    except InvalidOperation:
+        return False
+    if not number.is_finite():
+        return False
+    if wanted in (INTEGER, BIGINT):
+        return number == number.to_integral_value() and "." not in text
+    return True
+
+
+# ---- INSERT VALUES ------------------------------------------------------------------------------------
+
+
+def insert_coerce(node: Expression, target: SqlType, column: str, place: Placed | None) -> Expression:
+    """A value of INSERT VALUES as its column's type, by the strict rules (reference §2.4, §3.4).
+
+    Raises:
+        KsqlError: INVALID_STATEMENT where ``node`` does not fit.
+    """
+    if node.type == target:
+        return node
+    match target, node:
+        case Array(element), Call("ARRAY", members, _):
+            return Call("ARRAY", tuple(insert_coerce(m, element, column, place) for m in members), target)
+        case Map(key, value), Call("MAP", members, _):
+            parts = (insert_coerce(m, value if i % 2 else key, column, place) for i, m in enumerate(members))
+            return Call("MAP", tuple(parts), target)
+        case Struct(), MakeStruct(given, _):
+            known = {name: e for name, e in given}
+            if all(target.field(name) for name in known):
+                fields = (
+                    (f.name, insert_coerce(known.get(f.name, Literal(None, NULL)), f.type, column, place))
+                    for f in target.fields
+                )
+                return MakeStruct(tuple(fields), target)
+    if not is_implicit(node.type, target) and not _fits_exactly(node, target):
+        raise invalid(f"Expected type {target} for field `{column}` but got {node.type}({node}).", place)
+    return coerce(node, target)
+
+
+def _fits_exactly(node: Expression, target: SqlType) -> bool:
+    """A literal number that DECIMAL(p, s) holds: 3 fits DECIMAL(4, 2) although INTEGER does not widen to it."""
+    if not isinstance(node, Literal) or isinstance(node.value, bool) or not isinstance(target, Decimal):
+        return False
+    if not isinstance(node.value, (int, PythonDecimal)):
+        return False
+    number = PythonDecimal(node.value).normalize()
+    scale = max(0, -int(number.as_tuple().exponent))
+    return scale <= target.scale and abs(number) < PythonDecimal(10) ** (target.precision - target.scale)

@@ -1,0 +1,490 @@
+"""Binding of expressions: names to columns, calls to overloads, every node typed (reference §2.8, §3).
+
+One rule per node class in ``_RULES``. Operators and functions all go through functions.registry; what
+coercion they need becomes Cast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from grammar import nodes
+from ksql_spark.analyzer import moments
+from ksql_spark.analyzer.coercion import can_cast, coerce, unify
+from ksql_spark.analyzer.failures import failure, invalid, placed_at
+from ksql_spark.analyzer.scope import Scope
+from ksql_spark.analyzer.typing import resolve_type
+from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.expressions import Call, Case, Cast, Expression, FieldRef, Lambda, Literal, MakeStruct
+from ksql_spark.functions import registry
+from ksql_spark.functions.spec import Kind, decimal_type
+from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INTEGER,
+    NULL,
+    STRING,
+    Array,
+    Field,
+    Function,
+    Map,
+    Null,
+    SqlType,
+    Struct,
+    is_numeric,
+)
+
+#: binds one class of nodes
+Rule = Callable[[Any, Scope], Expression]
+
+#: bare words that stand for interval units as arguments (reference §2.8)
+INTERVAL_UNITS = frozenset(
+    f"{unit}{plural}" for unit in ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY") for plural in ("", "S")
+)
+_MOMENTS = frozenset((ROWTIME, WINDOWSTART, WINDOWEND))
+#: how ksqlDB calls its comparisons in messages
+_COMPARISON_NAMES = {
+    "=": "EQUAL", "<>": "NOT_EQUAL", "<": "LESS_THAN", "<=": "LESS_THAN_OR_EQUAL",
+    ">": "GREATER_THAN", ">=": "GREATER_THAN_OR_EQUAL",
+    "IS DISTINCT FROM": "IS_DISTINCT_FROM", "IS NOT DISTINCT FROM": "IS_NOT_DISTINCT_FROM",
+}  # fmt: skip
+
+
+def bind_expression(node: exp.Expr, scope: Scope) -> Expression:
+    """The typed meaning of ``node``, a tree of grammar's expression nodes.
+
+    Raises:
+        KsqlError: with the place in the statement: an unknown or ambiguous name, types that do not fit, a
+            function that is unknown or not allowed here.
+    """
+    rule = _RULES.get(type(node))
+    if rule is None:
+        raise invalid(f"{type(node).__name__} is not supported here.", node)
+    return rule(node, scope)
+
+
+def bind_predicate(node: exp.Expr, scope: Scope) -> Expression:
+    """``node`` as the condition of WHERE, HAVING or WHEN: its type must be BOOLEAN.
+
+    Raises:
+        KsqlError: as bind_expression; PREDICATE_TYPE.
+    """
+    bound = bind_expression(node, scope)
+    if bound.type != BOOLEAN:
+        raise failure("PREDICATE_TYPE", node, clause=scope.clause, expression=bound, type=bound.type)
+    return bound
+
+
+def call(name: str, arguments: Sequence[Expression], node: exp.Expr | None) -> Call:
+    """A call of a scalar function or operator on bound arguments: overload chosen, arguments coerced."""
+    literals = [e.value if isinstance(e, Literal) else None for e in arguments]
+    with placed_at(node):
+        found = registry.resolve(name, [e.type for e in arguments], literals)
+    coerced = tuple(coerce(e, t) for e, t in zip(arguments, found.parameter_types, strict=True))
+    return Call(found.spec.name, coerced, found.result_type)
+
+
+# ---- leaves -------------------------------------------------------------------------------------------
+
+
+def _integer(node: nodes.IntegerLiteral, scope: Scope) -> Expression:
+    return _whole(node.value, node)
+
+
+def _whole(value: int, node: exp.Expr) -> Literal:
+    if -(2**31) <= value < 2**31:
+        return Literal(value, INTEGER)
+    if -(2**63) <= value < 2**63:
+        return Literal(value, BIGINT)
+    raise invalid(f"The number {value} does not fit BIGINT.", node, hint="Write it as a DECIMAL or DOUBLE.")
+
+
+def _decimal(node: nodes.DecimalLiteral, scope: Scope) -> Expression:
+    return Literal(node.value, decimal_type(node.value))
+
+
+def _string(node: exp.Literal, scope: Scope) -> Expression:
+    return Literal(str(node.this), STRING)
+
+
+def _column(node: exp.Column, scope: Scope) -> Expression:
+    return scope.resolve(node.table, node.name, node)
+
+
+# ---- operators ----------------------------------------------------------------------------------------
+
+
+def _arithmetic(symbol: str) -> Rule:
+    def rule(node: exp.Binary, scope: Scope) -> Expression:
+        left, right = bind_expression(node.this, scope), bind_expression(node.expression, scope)
+        if isinstance(left.type, Null) or isinstance(right.type, Null):
+            raise failure(
+                "ARITHMETIC_NULL", node, clause=scope.clause, left=_shown_type(left.type),
+                right=_shown_type(right.type), expression=f"({left} {symbol} {right})",
+                hint="Give the NULL a type: CAST(NULL AS ...).",
+            )  # fmt: skip
+        try:
+            return call(symbol, (left, right), node)
+        except KsqlError as error:
+            if error.condition != "FUNCTION_ARGUMENTS":
+                raise
+            raise failure(
+                "ARITHMETIC_TYPES", node, clause=scope.clause, left=_shown_type(left.type),
+                right=_shown_type(right.type), expression=f"({left} {symbol} {right})",
+            ) from None  # fmt: skip
+
+    return rule
+
+
+def _shown_type(type_: SqlType) -> str:
+    return "null" if isinstance(type_, Null) else str(type_)
+
+
+def _comparison(symbol: str) -> Rule:
+    def rule(node: exp.Binary, scope: Scope) -> Expression:
+        left = _moment(node.this, node.expression, scope)
+        right = _moment(node.expression, node.this, scope)
+        return compare(symbol, left, right, node, scope)
+
+    return rule
+
+
+def compare(symbol: str, left: Expression, right: Expression, node: exp.Expr, scope: Scope) -> Expression:
+    """``left symbol right`` with both as the type they are compared in (reference §3.3).
+
+    Raises:
+        KsqlError: COMPARISON_NULL, COMPARISON_TYPES.
+    """
+    if NULL in (left.type, right.type) and not symbol.startswith("IS "):
+        raise failure(
+            "COMPARISON_NULL", node, clause=scope.clause, hint="Use 'IS NULL' or 'IS NOT NULL' instead.",
+            left=_shown_operand(left), symbol=symbol, right=_shown_operand(right),
+        )  # fmt: skip
+    try:
+        return call(symbol, (left, right), node)
+    except KsqlError as error:
+        if error.condition != "FUNCTION_ARGUMENTS":
+            raise
+        raise failure(
+            "COMPARISON_TYPES", node, clause=scope.clause, left=left, left_type=left.type, right=right,
+            right_type=right.type, operator=_COMPARISON_NAMES[symbol],
+        ) from None  # fmt: skip
+
+
+def _shown_operand(node: Expression) -> str:
+    return "NULL" if isinstance(node.type, Null) else str(node.type)
+
+
+def _moment(node: exp.Expr, other: exp.Expr, scope: Scope) -> Expression:
+    """``node``; a date-time text beside ROWTIME, WINDOWSTART or WINDOWEND becomes epoch ms (§3.3)."""
+    bound = bind_expression(node, scope)
+    if isinstance(bound, Literal) and isinstance(bound.value, str) and _is_moment(other):
+        instant = moments.epoch_ms(bound.value)
+        if instant is None:
+            raise failure("TIMESTAMP_TEXT", node, text=bound.value)
+        return Literal(instant, BIGINT)
+    return bound
+
+
+def _is_moment(node: exp.Expr) -> bool:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return isinstance(node, exp.Column) and node.name in _MOMENTS
+
+
+def _between(node: exp.Between, scope: Scope) -> Expression:
+    low, high = node.args["low"], node.args["high"]
+    value = bind_expression(node.this, scope)
+    bounds = [_moment(low, node.this, scope), _moment(high, node.this, scope)]
+    for bound, part in zip(bounds, (low, high), strict=True):
+        # the errors of <= and >= are the clearer ones
+        compare("<=", value, bound, part, scope)
+    return call("BETWEEN", (value, *bounds), node)
+
+
+def _in(node: exp.In, scope: Scope) -> Expression:
+    members = [node.this, *node.expressions]
+    bound = [_moment(m, node.this, scope) for m in members]
+    if isinstance(bound[0].type, Null):
+        raise invalid("NULL cannot be looked up with IN.", node, hint="Use IS NULL.")
+    _, fitted = unify(bound, members)
+    return call("IN", fitted, node)
+
+
+def _like(node: nodes.Like, scope: Scope) -> Expression:
+    parts = [node.this, node.expression, *([node.escape] if node.escape is not None else [])]
+    bound = [bind_expression(p, scope) for p in parts]
+    if any(b.type != STRING for b in bound[:2]):
+        raise invalid(
+            f"Error in {scope.clause} expression: Like condition must be between strings, "
+            f"got {bound[0].type} and {bound[1].type}.",
+            node,
+        )
+    if len(bound) == 3 and len(str(node.escape.this if node.escape is not None else "")) != 1:
+        raise invalid(f"ESCAPE needs exactly one character, got {bound[2]}.", node)
+    return call("LIKE", bound, node)
+
+
+def _logical(word: str) -> Rule:
+    def rule(node: exp.Binary, scope: Scope) -> Expression:
+        return call(word, [_operand(node.this, scope), _operand(node.expression, scope)], node)
+
+    return rule
+
+
+def _operand(node: exp.Expr, scope: Scope) -> Expression:
+    bound = bind_expression(node, scope)
+    if bound.type not in (BOOLEAN, NULL):
+        raise failure("PREDICATE_TYPE", node, clause=scope.clause, expression=bound, type=bound.type)
+    return bound
+
+
+def _not(node: exp.Not, scope: Scope) -> Expression:
+    inner: exp.Expr = node.this
+    if isinstance(inner, exp.Is):
+        return call("IS NOT NULL", (bind_expression(inner.this, scope),), node)
+    return call("NOT", (_operand(inner, scope),), node)
+
+
+def _is_null(node: exp.Is, scope: Scope) -> Expression:
+    return call("IS NULL", (bind_expression(node.this, scope),), node)
+
+
+def _negate(node: exp.Neg, scope: Scope) -> Expression:
+    if isinstance(node.this, nodes.IntegerLiteral):
+        return _whole(-node.this.value, node)
+    bound = bind_expression(node.this, scope)
+    if isinstance(bound, Literal) and is_numeric(bound.type):
+        return Literal(-bound.value, bound.type)
+    return call("NEG", (bound,), node)
+
+
+def _plus(node: nodes.Pos, scope: Scope) -> Expression:
+    bound = bind_expression(node.this, scope)
+    if not is_numeric(bound.type):
+        raise invalid(f"Unary plus needs a number, got {bound} ({bound.type}).", node)
+    return bound
+
+
+def _subscript(node: nodes.Subscript, scope: Scope) -> Expression:
+    collection = bind_expression(node.this, scope)
+    index = bind_expression(node.index_expression, scope)
+    if not isinstance(collection.type, (Array, Map)):
+        raise invalid(f"[] needs an ARRAY or a MAP, got {collection} ({collection.type}).", node)
+    return call("[]", (collection, index), node)
+
+
+def dereference(operand: Expression, field: str, node: exp.Expr) -> FieldRef:
+    """``operand->field``.
+
+    Raises:
+        KsqlError: FIELD_UNKNOWN with the nearest name; INVALID_STATEMENT where ``operand`` is no STRUCT.
+    """
+    if not isinstance(operand.type, Struct):
+        raise invalid(f"-> needs a STRUCT, got {operand} ({operand.type}).", node)
+    found = operand.type.field(field)
+    if found is None:
+        names = [f.name for f in operand.type.fields]
+        near = nearest(field, names)
+        hint = f"Did you mean {near}?" if near else f"There are: {', '.join(names)}."
+        raise failure("FIELD_UNKNOWN", node, name=field, operand=operand, hint=hint)
+    return FieldRef(operand, field, found.type)
+
+
+# ---- constructors, CASE, CAST -------------------------------------------------------------------------
+
+
+def _array(node: nodes.ArrayConstructor, scope: Scope) -> Expression:
+    if not node.elements:
+        raise invalid("Array constructor cannot be empty. Please supply at least one element.", node)
+    element, members = unify([bind_expression(e, scope) for e in node.elements], node.elements)
+    if isinstance(element, Null):
+        raise invalid(
+            "Cannot construct an array with all NULL elements.", node,
+            hint="Give one of them a type: CAST(NULL AS ...).",
+        )  # fmt: skip
+    return Call("ARRAY", tuple(members), Array(element))
+
+
+def _map(node: nodes.MapConstructor, scope: Scope) -> Expression:
+    if not node.entries:
+        raise invalid("Map constructor cannot be empty. Please supply at least one key value pair.", node)
+    key_nodes, value_nodes = [e.map_key for e in node.entries], [e.value for e in node.entries]
+    key, keys = unify([bind_expression(k, scope) for k in key_nodes], key_nodes)
+    value, values = unify([bind_expression(v, scope) for v in value_nodes], value_nodes)
+    for type_, what in ((key, "keys"), (value, "values")):
+        if isinstance(type_, Null):
+            hint = "Give one of them a type: CAST(NULL AS ...)."
+            raise invalid(f"Cannot construct a map with all NULL {what}.", node, hint=hint)
+    flat = tuple(part for pair in zip(keys, values, strict=True) for part in pair)
+    return Call("MAP", flat, Map(key, value))
+
+
+def _struct(node: nodes.StructConstructor, scope: Scope) -> Expression:
+    fields = []
+    for item in node.fields:
+        name = str(item.this.this)
+        if any(name == known for known, _ in fields):
+            raise invalid(f"Duplicate field name in STRUCT: '{name}'.", item)
+        value = bind_expression(item.value, scope)
+        if isinstance(value.type, Null):
+            raise invalid(f"The STRUCT field {name} has no type.", item, hint="Use CAST(NULL AS ...).")
+        fields.append((name, value))
+    return MakeStruct(tuple(fields), Struct(tuple(Field(name, e.type) for name, e in fields)))
+
+
+def _case(node: exp.Case, scope: Scope) -> Expression:
+    if node.this is not None:
+        raise invalid(
+            "CASE with an operand is not supported.", node, hint="Write CASE WHEN x = ... THEN ... END."
+        )
+    branches: list[exp.If] = node.args["ifs"]
+    conditions = []
+    for branch in branches:
+        condition = bind_expression(branch.this, scope)
+        if condition.type != BOOLEAN:
+            raise invalid(
+                f"WHEN operand type should be boolean. Type for '{condition}' is {condition.type}.", branch
+            )
+        conditions.append(condition)
+    results: list[exp.Expr] = [b.args["true"] for b in branches]
+    default: exp.Expr | None = node.args.get("default")
+    parts = [*results, *([default] if default is not None else [])]
+    type_, bound = unify([bind_expression(p, scope) for p in parts], parts)
+    if isinstance(type_, Null):
+        raise invalid(
+            "Invalid Case expression. All case branches have NULL type.", node,
+            hint="Give one of them a type: CAST(NULL AS ...).",
+        )  # fmt: skip
+    whens = tuple(zip(conditions, bound, strict=False))
+    return Case(whens, bound[-1] if default is not None else None, type_)
+
+
+def _cast(node: exp.Cast, scope: Scope) -> Expression:
+    target = resolve_type(node.args["to"], scope.types)
+    operand = bind_expression(node.this, scope)
+    if not can_cast(operand.type, target):
+        raise failure("CAST_UNSUPPORTED", node, source=operand.type, target=target)
+    return operand if operand.type == target else Cast(operand, target)
+
+
+# ---- calls --------------------------------------------------------------------------------------------
+
+
+def _call(node: nodes.FunctionCall, scope: Scope) -> Expression:
+    with placed_at(node):
+        spec = registry.require(node.name)
+    if spec.kind is Kind.AGGREGATE:
+        if scope.aggregate is None:
+            raise failure("AGGREGATE_NOT_ALLOWED", node, name=node.name, clause=scope.clause)
+        return scope.aggregate(node, scope)
+    if spec.kind is Kind.TABLE:
+        if scope.table_function is None:
+            raise failure("TABLE_FUNCTION_NOT_ALLOWED", node, name=node.name, clause=scope.clause)
+        return scope.table_function(node, scope)
+    if spec.kind is Kind.OPERATOR:
+        raise failure("FUNCTION_UNKNOWN", node, name=node.name, hint="See SHOW FUNCTIONS for all of them.")
+    if node.distinct:
+        raise invalid(f"DISTINCT is for aggregates; {node.name} is none.", node)
+    return call(node.name, bind_arguments(node, scope), node)
+
+
+def bind_arguments(node: nodes.FunctionCall, scope: Scope) -> list[Expression]:
+    """The arguments of a call: ``*`` left out, bare interval units as texts, lambdas in two phases."""
+    given = [a for a in node.arguments if not isinstance(a, exp.Star)]
+    if not any(isinstance(a, nodes.Lambda) for a in given):
+        return [_argument(a, scope) for a in given]
+    plain = {i: _argument(a, scope) for i, a in enumerate(given) if not isinstance(a, nodes.Lambda)}
+    types: list[SqlType] = []
+    literals: list[Any] = []
+    for i, argument in enumerate(given):
+        if isinstance(argument, nodes.Lambda):
+            types.append(registry.unbound_lambda(len(argument.parameters)))
+            literals.append(None)
+        else:
+            types.append(plain[i].type)
+            bound = plain[i]
+            literals.append(bound.value if isinstance(bound, Literal) else None)
+    with placed_at(node):
+        parameters = registry.lambda_parameters(node.name, types, literals)
+    return [
+        _lambda(a, parameters[i] or (), scope) if isinstance(a, nodes.Lambda) else plain[i]
+        for i, a in enumerate(given)
+    ]
+
+
+def _argument(node: exp.Expr, scope: Scope) -> Expression:
+    if isinstance(node, exp.Column) and not node.table and node.name in INTERVAL_UNITS:
+        if not scope.is_column(node.name):
+            return Literal(node.name, STRING)
+    return bind_expression(node, scope)
+
+
+def _lambda(node: nodes.Lambda, types: Sequence[SqlType], scope: Scope) -> Lambda:
+    names = [str(p.this) for p in node.parameters]
+    for name, parameter in zip(names, node.parameters, strict=True):
+        if name in scope.lambdas or names.count(name) > 1:
+            raise invalid(f"Reusing lambda arguments in nested lambda is not allowed: {name}.", parameter)
+        if scope.is_column(name):
+            raise invalid(
+                f"Lambda function argument can't be a column name: {name}.", parameter, hint="Rename it."
+            )
+    body = bind_expression(node.body, scope.with_lambda(dict(zip(names, types, strict=True))))
+    return Lambda(tuple(names), body, Function(tuple(types), body.type))
+
+
+def _lambda_alone(node: nodes.Lambda, scope: Scope) -> Expression:
+    raise invalid("A lambda can only be an argument of a function such as TRANSFORM, FILTER or REDUCE.", node)
+
+
+_RULES: dict[type[exp.Expr], Rule] = {
+    nodes.IntegerLiteral: _integer,
+    nodes.DecimalLiteral: _decimal,
+    nodes.FloatLiteral: lambda node, scope: Literal(node.value, DOUBLE),
+    exp.Literal: _string,
+    exp.Boolean: lambda node, scope: Literal(bool(node.this), BOOLEAN),
+    exp.Null: lambda node, scope: Literal(None, NULL),
+    exp.Column: _column,
+    exp.Paren: lambda node, scope: bind_expression(node.this, scope),
+    exp.Neg: _negate,
+    nodes.Pos: _plus,
+    exp.Add: _arithmetic("+"),
+    exp.Sub: _arithmetic("-"),
+    exp.Mul: _arithmetic("*"),
+    exp.Div: _arithmetic("/"),
+    exp.Mod: _arithmetic("%"),
+    exp.DPipe: lambda node, scope: call(
+        "||", (bind_expression(node.this, scope), bind_expression(node.expression, scope)), node
+    ),
+    exp.EQ: _comparison("="),
+    exp.NEQ: _comparison("<>"),
+    exp.LT: _comparison("<"),
+    exp.LTE: _comparison("<="),
+    exp.GT: _comparison(">"),
+    exp.GTE: _comparison(">="),
+    exp.NullSafeNEQ: _comparison("IS DISTINCT FROM"),
+    exp.NullSafeEQ: _comparison("IS NOT DISTINCT FROM"),
+    exp.Is: _is_null,
+    exp.In: _in,
+    exp.Between: _between,
+    nodes.Like: _like,
+    exp.Not: _not,
+    exp.And: _logical("AND"),
+    exp.Or: _logical("OR"),
+    exp.Case: _case,
+    exp.Cast: _cast,
+    nodes.FunctionCall: _call,
+    nodes.Dereference: lambda node, scope: dereference(
+        bind_expression(node.this, scope), node.field_name, node
+    ),
+    nodes.Subscript: _subscript,
+    nodes.ArrayConstructor: _array,
+    nodes.MapConstructor: _map,
+    nodes.StructConstructor: _struct,
+    nodes.Lambda: _lambda_alone,
+}

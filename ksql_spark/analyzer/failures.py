@@ -1,0 +1,59 @@
+"""Errors with a place: from a syntax node and a condition to a KsqlError."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlglot import exp
+
+from grammar.nodes import Statement, TimeSpan, TypeNode, Window, Within, position
+from ksql_spark.errors import KsqlError, Position
+
+Placed = exp.Expr | TypeNode | TimeSpan | Window | Within
+
+
+def place(node: Placed | None) -> Position | None:
+    """Where ``node`` stands in its statement, or the first part of it that knows; None for none."""
+    if node is None:
+        return None
+    found = position(node)
+    if found is None and isinstance(node, exp.Expr):
+        found = next((p for p in map(position, node.walk()) if p is not None), None)
+    return None if found is None else Position(found.line, found.column, found.length)
+
+
+def failure(
+    condition: str, node: Placed | None = None, *, hint: str | None = None, **values: Any
+) -> KsqlError:
+    """The error ``condition`` at ``node``; ``values`` fill the condition's message."""
+    return KsqlError(condition, position=place(node), hint=hint, **values)
+
+
+def invalid(reason: str, node: Placed | None = None, *, hint: str | None = None) -> KsqlError:
+    """INVALID_STATEMENT with ``reason``: a rule of the language that one statement broke."""
+    return failure("INVALID_STATEMENT", node, hint=hint, reason=reason)
+
+
+@contextmanager
+def placed_at(node: Placed | None) -> Iterator[None]:
+    """Give errors from inside that have no place yet the place of ``node``."""
+    try:
+        yield
+    except KsqlError as error:
+        if error.position is None:
+            error.position = place(node)
+        raise
+
+
+@contextmanager
+def within_statement(statement: Statement | None) -> Iterator[None]:
+    """Give errors from inside the text of ``statement``, so that they can show the line."""
+    try:
+        yield
+    except KsqlError as error:
+        if error.statement is None and statement is not None and statement.source_text:
+            error.statement = statement.source_text
+            error.args = (error.message,)
+        raise

@@ -1,0 +1,153 @@
+"""INSERT INTO … VALUES (reference §2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from grammar.statements.inserts import InsertValues
+from ksql_spark.analyzer import settings
+from ksql_spark.analyzer.coercion import insert_coerce
+from ksql_spark.analyzer.expressions import bind_expression
+from ksql_spark.analyzer.failures import failure, invalid, within_statement
+from ksql_spark.analyzer.scope import Scope
+from ksql_spark.errors import nearest
+from ksql_spark.expressions import Expression, Literal
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, Role
+from ksql_spark.types import SqlType
+
+
+@dataclass(frozen=True)
+class BoundRow:
+    """One row to write.
+
+    Args:
+        source: where.
+        values: (column, expression of the column's type) pairs in statement order, ROWTIME among them where it
+            was given; columns that are not listed are NULL. Expressions have no columns in them.
+    """
+
+    source: DataSource
+    values: tuple[tuple[str, Expression], ...]
+
+
+def bind_insert_values(statement: InsertValues, metastore: MetaStore, config: Mapping[str, Any]) -> BoundRow:
+    """The row that ``statement`` writes, each value as its column's type.
+
+    Raises:
+        KsqlError: the source cannot be written, or a value does not fit its column.
+    """
+    with within_statement(statement):
+        source = _target(statement, metastore, config)
+        columns = _columns(statement, source)
+        scope = Scope(types=metastore.types(), clause="VALUES")
+        values = []
+        for (name, type_, at), node in zip(columns, statement.values, strict=True):
+            value = insert_coerce(bind_expression(node, scope), type_, name, node or at)
+            values.append((name, value))
+        _check_key(source, values, statement)
+        return BoundRow(source, tuple(values))
+
+
+def _target(statement: InsertValues, metastore: MetaStore, config: Mapping[str, Any]) -> DataSource:
+    if not settings.flag(config, "ksql.insert.into.values.enabled"):
+        raise invalid("The server has disabled INSERT INTO ... VALUES functionality.", statement)
+    source = metastore.find(statement.name)
+    if source is None:
+        raise failure(
+            "INSERT_UNKNOWN", statement.this, name=statement.name, hint=_similar(statement.name, metastore)
+        )
+    word = source.kind.lower()
+    if source.read_only:
+        raise invalid(f"Cannot insert values into read-only {word}: {source.name}", statement.this)
+    if source.window is not None:
+        raise invalid(f"Cannot insert values into windowed {word}: {source.name}", statement.this)
+    hidden = settings.text(config, "ksql.readonly.topics")
+    if hidden and source.topic in [t.strip() for t in hidden.split(",")]:
+        raise invalid(f"Cannot insert values into read-only topic: {source.topic}", statement.this)
+    return source
+
+
+def _similar(name: str, metastore: MetaStore) -> str | None:
+    names = [s.name for s in metastore.sources()]
+    other_case = next((n for n in names if n.upper() == name.upper()), None)
+    if other_case is not None:
+        if other_case == other_case.upper():
+            return f"Did you mean {other_case}? Hint: try removing double quotes from the source name."
+        return f'Did you mean "{other_case}"? Hint: wrap the source name in double quotes to make it case-sensitive.'
+    near = nearest(name, names)
+    return f"Did you mean {near}?" if near else None
+
+
+def _columns(statement: InsertValues, source: DataSource) -> list[tuple[str, SqlType, exp.Expr | None]]:
+    """(name, type, place) of the columns that get a value."""
+    schema = source.schema
+    if not statement.columns:
+        plain = [c for c in schema.columns if c.role is not Role.HEADERS]
+        if schema.headers and len(statement.values) != len(plain):
+            names = ", ".join(c.name for c in schema.headers)
+            raise invalid(f"Cannot insert into HEADER columns: {names}", statement)
+        if len(plain) != len(statement.values):
+            expected = ", ".join(f"`{c.name}`" for c in plain)
+            raise invalid(
+                f"Expected a value for each column. Expected Columns: [{expected}]. "
+                f"Got {len(statement.values)} value(s).",
+                statement,
+            )
+        return [(c.name, c.type, None) for c in plain]
+    found: list[tuple[str, SqlType, exp.Expr | None]] = []
+    headers = [str(i.this) for i in statement.columns if _is_header(source, str(i.this))]
+    if headers:
+        raise invalid(f"Cannot insert into HEADER columns: {', '.join(headers)}", statement.columns[0])
+    for identifier in statement.columns:
+        name = str(identifier.this)
+        if any(name == known for known, _, _ in found):
+            raise invalid(f"Column name {name} is listed twice.", identifier)
+        column = schema.find(name)
+        if column is not None:
+            found.append((name, column.type, identifier))
+        elif name == ROWTIME:
+            found.append((name, PSEUDO_COLUMNS[ROWTIME], identifier))
+        elif name in PSEUDO_COLUMNS:
+            raise invalid(f"Inserting into column `{name}` is not allowed.", identifier)
+        else:
+            near = nearest(name, (c.name for c in schema.columns))
+            raise invalid(
+                f"Column name `{name}` does not exist.",
+                identifier,
+                hint=f"Did you mean {near}?" if near else None,
+            )
+    if len(found) != len(statement.values):
+        raise invalid(
+            f"Expected number columns and values to match: {len(found)}, {len(statement.values)}", statement
+        )
+    return found
+
+
+def _is_header(source: DataSource, name: str) -> bool:
+    column = source.schema.find(name)
+    return column is not None and column.role is Role.HEADERS
+
+
+def _check_key(source: DataSource, values: list[tuple[str, Expression]], statement: InsertValues) -> None:
+    """Every primary key column of a table needs a value that is not the literal NULL."""
+    if not source.is_table:
+        return
+    given = {name for name, value in values if not _is_null(value)}
+    missing = [c.name for c in source.schema.key if c.name not in given]
+    if missing:
+        raise invalid(
+            f"Failed to insert values into '{source.name}'. Value for primary key column(s) "
+            f"{', '.join(missing)} is required for tables.",
+            statement,
+        )
+
+
+def _is_null(value: Expression) -> bool:
+    inner = getattr(value, "operand", value)
+    return isinstance(inner, Literal) and inner.value is None

@@ -1,0 +1,313 @@
+"""Joins: which there are, and what each needs (reference §2.7, §6.4).
+
+``RULES`` has one row per pair of sides and kind; the functions below check one join against its row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from grammar import nodes
+from ksql_spark.analyzer.expressions import bind_expression
+from ksql_spark.analyzer.failures import failure, invalid
+from ksql_spark.analyzer.scope import Leaf, Scope
+from ksql_spark.expressions import ColumnRef, Expression, columns_in
+from ksql_spark.logical.nodes import FOREIGN_KEY, STREAM_STREAM, STREAM_TABLE, TABLE_TABLE, WithinSpec
+from ksql_spark.metastore.sources import STREAM, TABLE
+
+
+@dataclass(frozen=True)
+class JoinRule:
+    """What one pair of sides may do: the logical join's type, or the error; whether it needs WITHIN."""
+
+    type: str | None
+    within: bool = False
+    error: str | None = None
+
+
+_STREAMS = JoinRule(STREAM_STREAM, within=True)
+_LOOKUP = JoinRule(STREAM_TABLE)
+_TABLES = JoinRule(TABLE_TABLE)
+_ORDER = JoinRule(None, error="table-stream joins are not supported; only stream-table joins.")
+
+
+def _outer(kind: str) -> JoinRule:
+    return JoinRule(None, error=f"{kind}-outer joins between streams and tables are not supported.")
+
+
+#: (left side, right side, kind of join) -> rule
+RULES: dict[tuple[str, str, str], JoinRule] = {
+    (STREAM, STREAM, "INNER"): _STREAMS,
+    (STREAM, STREAM, "LEFT"): _STREAMS,
+    (STREAM, STREAM, "RIGHT"): _STREAMS,
+    (STREAM, STREAM, "FULL"): _STREAMS,
+    (STREAM, TABLE, "INNER"): _LOOKUP,
+    (STREAM, TABLE, "LEFT"): _LOOKUP,
+    (STREAM, TABLE, "RIGHT"): _outer("right"),
+    (STREAM, TABLE, "FULL"): _outer("full"),
+    (TABLE, TABLE, "INNER"): _TABLES,
+    (TABLE, TABLE, "LEFT"): _TABLES,
+    (TABLE, TABLE, "RIGHT"): _TABLES,
+    (TABLE, TABLE, "FULL"): _TABLES,
+    (TABLE, STREAM, "INNER"): _ORDER,
+    (TABLE, STREAM, "LEFT"): _ORDER,
+    (TABLE, STREAM, "RIGHT"): _ORDER,
+    (TABLE, STREAM, "FULL"): _ORDER,
+}
+#: kinds that a foreign-key join may have
+FOREIGN_KEY_KINDS = ("INNER", "LEFT")
+_SPELLED = {
+    "INNER": "[INNER] JOIN",
+    "LEFT": "LEFT [OUTER] JOIN",
+    "RIGHT": "RIGHT [OUTER] JOIN",
+    "FULL": "FULL [OUTER] JOIN",
+}
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A join whose names and types are known; the name of its key comes with the projection.
+
+    Args:
+        candidates: unique names of columns that carry the join value, the preferred first.
+        synthetic: the name of the key where no column carries the value (ROWKEY …), else None.
+        keys: unique names of the key columns, of a foreign-key join only.
+    """
+
+    left: Joined | Leaf
+    right: Leaf
+    type: str
+    join: str
+    left_key: Expression
+    right_key: Expression
+    candidates: tuple[str, ...]
+    synthetic: str | None
+    keys: tuple[str, ...] = ()
+    within: WithinSpec | None = None
+
+    @property
+    def kind(self) -> str:
+        """STREAM or TABLE."""
+        return TABLE if self.type in (TABLE_TABLE, FOREIGN_KEY) else STREAM
+
+    @property
+    def default_key(self) -> str:
+        """The name of the key where the projection does not choose one."""
+        return self.synthetic or (self.candidates or self.keys)[0]
+
+
+def leaves_of(side: Joined | Leaf) -> tuple[Leaf, ...]:
+    """The relations of one side, left to right."""
+    return (side,) if isinstance(side, Leaf) else (*leaves_of(side.left), side.right)
+
+
+def bind_join(node: nodes.Join, left: Joined | Leaf, right: Leaf, scope: Scope, rowkey: str) -> Joined:
+    """One join with its condition bound and checked against its rule.
+
+    Args:
+        node: the JOIN.
+        left, right: its sides.
+        scope: the names of all relations of FROM.
+        rowkey: the name for a synthetic key.
+
+    Raises:
+        KsqlError: JOIN_INVALID and others, each with its place.
+    """
+    left_alias = leaves_of(left)[0].alias if isinstance(left, Joined) else left.alias
+    rule = RULES[left.kind, right.kind, node.kind]
+    got = f"Got {left_alias} {_SPELLED[node.kind]} {right.alias}."
+    left_key, right_key, shown = _condition(node, left, right, scope)
+    if rule.type is None:
+        order = "order" if rule is _ORDER else "type"
+        raise invalid(f"Invalid join {order}: {rule.error} {got}", node)
+    join_type = rule.type
+    _check_types(node, left_key, right_key, scope)
+    if join_type == STREAM_TABLE and not _is_key(right_key, right):
+        raise failure(
+            "JOIN_INVALID", node.on,
+            reason=f"stream-table joins require to join on the table's primary key. Got {shown}.",
+        )  # fmt: skip
+    if join_type == TABLE_TABLE:
+        join_type = _table_join(node, left, right, left_key, right_key, shown, got)
+    within = _within(node, rule, left.kind, right.kind)
+    _check_windows(node, left, right, left_key, right_key)
+    candidates = [e.name for e in (left_key, right_key) if isinstance(e, ColumnRef)]
+    if isinstance(left, Joined) and isinstance(left_key, ColumnRef) and left_key.name in left.candidates:
+        candidates[:1] = left.candidates
+    keys: tuple[str, ...] = ()
+    if join_type == FOREIGN_KEY:
+        keys, candidates = (
+            tuple(leaves_of(left)[0].internal(c.name) for c in leaves_of(left)[0].schema.key),
+            [],
+        )
+    elif node.kind == "FULL":
+        candidates = []
+    synthetic = rowkey if not candidates and not keys else None
+    return Joined(
+        left, right, join_type, node.kind, left_key, right_key, tuple(candidates), synthetic, keys, within
+    )  # fmt: skip
+
+
+def _condition(
+    node: nodes.Join, left: Joined | Leaf, right: Leaf, scope: Scope
+) -> tuple[Expression, Expression, str]:
+    """The operands of ON, the left side's first, and the condition for messages."""
+    condition = node.on
+    while isinstance(condition, exp.Paren):
+        condition = condition.this
+    on = scope.at("JOIN ON")
+    if isinstance(condition, exp.And):
+        shown = show(bind_expression(condition, on), scope)
+        reason = f"joins on multiple conditions are not yet supported. Got {shown}."
+        raise failure("JOIN_INVALID", node.on, reason=reason)
+    if not isinstance(condition, exp.EQ):
+        raise failure("JOIN_INVALID", node.on, reason="ON must be one comparison with =.")
+    bound = [bind_expression(part, on) for part in (condition.this, condition.expression)]
+    texts = [show(b, scope) for b in bound]
+    shown = f"{texts[0]} = {texts[1]}"
+    sources = [_sources(b, scope) for b in bound]
+    for found, text in zip(sources, texts, strict=True):
+        if len(found) != 1:
+            raise invalid(
+                f"Invalid comparison expression '{'null' if text == 'NULL' else text}' in join '({shown.replace('NULL', 'null')})'. "
+                "Each side of the join comparision must contain references from exactly one source.",
+                node.on,
+            )
+    first, second = (next(iter(s)) for s in sources)
+    if first == second:
+        raise invalid(
+            "Each side of the join must reference exactly one source and not the same source. "
+            f"Left side references `{first}` and right references `{second}`.",
+            node.on,
+        )
+    left_aliases = {leaf.alias for leaf in leaves_of(left)}
+    if second == right.alias and first in left_aliases:
+        return bound[0], bound[1], shown
+    if first == right.alias and second in left_aliases:
+        return bound[1], bound[0], shown
+    raise invalid(
+        f"A join criteria is expected to reference the source (`{right.alias}`) in the FROM clause, instead "
+        f"the right source references `{second}` and the left source references `{first}`.",
+        node.on,
+    )
+
+
+def show(node: Expression, scope: Scope) -> str:
+    """``node`` with its columns as ALIAS.COLUMN, for messages."""
+    from ksql_spark.expressions import transform
+
+    def rename(part: Expression) -> Expression | None:
+        return _Shown(scope.display(part.name), part.type) if isinstance(part, ColumnRef) else None
+
+    return str(transform(node, rename))
+
+
+@dataclass(frozen=True)
+class _Shown(ColumnRef):
+    """A column under the text that messages show."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _sources(node: Expression, scope: Scope) -> set[str]:
+    names = columns_in(node)
+    return {
+        leaf.alias
+        for leaf in scope.leaves
+        if names & {leaf.internal(n) for n in (*(c.name for c in leaf.schema.columns), *leaf.hidden)}
+    }
+
+
+def _is_key(node: Expression, leaf: Leaf) -> bool:
+    """Whether ``node`` is exactly the single key column of ``leaf``."""
+    key = leaf.schema.key
+    return len(key) == 1 and isinstance(node, ColumnRef) and node.name == leaf.internal(key[0].name)
+
+
+def _check_types(node: nodes.Join, left: Expression, right: Expression, scope: Scope) -> None:
+    if left.type != right.type:
+        got = f"{show(left, scope)}{{{left.type}}} = {show(right, scope)}{{{right.type}}}"
+        raise failure(
+            "JOIN_INVALID", node.on, reason=f"types don't match. Got {got}.",
+            hint="Cast one side: CAST(... AS ...).",
+        )  # fmt: skip
+
+
+def _table_join(
+    node: nodes.Join, left: Joined | Leaf, right: Leaf, left_key: Expression, right_key: Expression,
+    shown: str, got: str,
+) -> str:  # fmt: skip
+    """TABLE_TABLE or FOREIGN_KEY: by which keys the two tables are joined."""
+    if not _is_key(right_key, right):
+        raise failure(
+            "JOIN_INVALID", node.on,
+            reason="table-table joins require to join on the primary key of the right input table. "
+            f"Got {shown}.",
+        )  # fmt: skip
+    if any(_is_key(left_key, leaf) for leaf in leaves_of(left)):
+        return TABLE_TABLE
+    if isinstance(left, Joined):
+        raise failure(
+            "JOIN_INVALID", node.on,
+            reason=f"foreign-key table-table joins are not supported as part of n-way joins. Got {shown}.",
+        )  # fmt: skip
+    if node.kind not in FOREIGN_KEY_KINDS:
+        if node.kind == "FULL" or node.kind == "RIGHT":
+            kind = node.kind.lower()
+            raise invalid(
+                f"Invalid join type: {kind}-outer join not supported for foreign-key table-table join. {got}",
+                node,
+            )
+    if left.window or right.window:
+        raise invalid("Foreign-key table-table joins are not supported on windowed tables.", node)
+    return FOREIGN_KEY
+
+
+def _within(node: nodes.Join, rule: JoinRule, left: str, right: str) -> WithinSpec | None:
+    given = node.within
+    if not rule.within:
+        if given is not None:
+            pair = f"{left.title()}-{right.title()}"
+            raise invalid(
+                f"A window definition was provided for a {pair} join. These joins are not windowed. "
+                "Please remove the window definition (ie. the WITHIN clause).",
+                given,
+            )
+        return None
+    if given is None:
+        raise invalid(
+            "Stream-Stream joins must have a WITHIN clause specified. None was provided.", node,
+            hint="For instance: WITHIN 1 HOUR.",
+        )  # fmt: skip
+    grace = given.grace.milliseconds if given.grace is not None else None
+    return WithinSpec(given.before.milliseconds, given.after.milliseconds, grace)
+
+
+def _check_windows(
+    node: nodes.Join, left: Joined | Leaf, right: Leaf, left_key: Expression, right_key: Expression
+) -> None:
+    """Windowed joins with windowed only, by their keys only (reference §2.7)."""
+    first = leaves_of(left)[0]
+
+    def described(leaf: Leaf) -> str:
+        return f"`{leaf.alias}` is {f'{leaf.window.kind} windowed' if leaf.window else 'not windowed'}"
+
+    if bool(first.window) != bool(right.window):
+        raise invalid(
+            f"Can not join windowed source to non-windowed source.\n{described(first)}\n{described(right)}",
+            node,
+        )
+    if first.window is None or right.window is None:
+        return
+    if (first.window.kind == "SESSION") != (right.window.kind == "SESSION"):
+        raise invalid(
+            "Incompatible windowed sources: SESSION windows can only be joined with SESSION windows.\n"
+            f"{described(first)}\n{described(right)}",
+            node,
+        )
+    left_is_key = any(_is_key(left_key, leaf) for leaf in leaves_of(left))
+    if not left_is_key or not _is_key(right_key, right):
+        raise invalid("Implicit repartitioning of windowed sources is not supported.", node.on)

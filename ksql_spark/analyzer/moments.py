@@ -1,0 +1,51 @@
+"""Partial ISO date-times to epoch milliseconds, for magic timestamps (reference §3.3).
+
+``2020``, ``2020-02``, ``2020-02-23T23:45`` and zoned forms are read as ksqlDB does: missing parts are the
+smallest ones, the zone is UTC unless the text carries one.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+_MOMENT = re.compile(
+    r"(?P<year>\d{4})(?:-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2}))?)?"
+    r"(?:T(?:(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:[.,](?P<fraction>\d{1,9}))?)?)?)?)?"
+    r"(?P<zone>Z|[+-]\d{1,2}(?::?\d{2})?|[A-Za-z]+(?:/[A-Za-z_+\-0-9]+)*)?"
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def epoch_ms(text: str) -> int | None:
+    """Milliseconds since the epoch of a partial ISO date-time, None where ``text`` is none."""
+    found = _MOMENT.fullmatch(text.strip())
+    if found is None:
+        return None
+    part = found.groupdict()
+    try:
+        moment = datetime(
+            int(part["year"]), int(part["month"] or 1), int(part["day"] or 1),
+            int(part["hour"] or 0), int(part["minute"] or 0), int(part["second"] or 0),
+            int((part["fraction"] or "0").ljust(6, "0")[:6]),
+        ).replace(tzinfo=_zone(part["zone"]))  # fmt: skip
+    except (ValueError, KeyError, OSError):
+        return None
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _zone(text: str | None) -> timezone | ZoneInfo:
+    """The zone called ``text``; UTC for none.
+
+    Raises:
+        ValueError, KeyError: there is no such zone.
+    """
+    if text is None or text == "Z":
+        return timezone.utc
+    if text[0] in "+-":
+        digits = text[1:].replace(":", "")
+        hours, minutes = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits, "0")
+        offset = timedelta(hours=int(hours), minutes=int(minutes))
+        return timezone(-offset if text[0] == "-" else offset)
+    return ZoneInfo(text)

@@ -1,0 +1,40 @@
+"""Names of columns that a query does not name (reference §2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class Names:
+    """Gives out column names that no source column has.
+
+    ``taken``: the names of all columns of the query's sources.
+    """
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+        self._next = 0
+
+    def generated(self) -> str:
+        """KSQL_COL_0, KSQL_COL_1 …, skipping names in use."""
+        while (name := f"KSQL_COL_{self._next}") in self._taken:
+            self._next += 1
+        self._next += 1
+        return name
+
+    def field(self, name: str) -> str:
+        """``name`` of a STRUCT field, with _1, _2 … where it is in use."""
+        free = first_free(name, self._taken)
+        self._taken.add(free)
+        return free
+
+
+def first_free(name: str, taken: Iterable[str]) -> str:
+    """``name``, or the first of name_1, name_2 … that is not in ``taken``."""
+    used = set(taken)
+    if name not in used:
+        return name
+    n = 1
+    while f"{name}_{n}" in used:
+        n += 1
+    return f"{name}_{n}"

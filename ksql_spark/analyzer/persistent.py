@@ -1,0 +1,278 @@
+"""CREATE … AS SELECT and INSERT INTO … SELECT: the query and what it writes (reference §2.2, §5.4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from grammar import nodes
+from grammar.statements.inserts import InsertSelect
+from grammar.statements.sources import CreateAsSelect
+from ksql_spark.analyzer import settings
+from ksql_spark.analyzer.coercion import is_implicit
+from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
+from ksql_spark.analyzer.properties import CREATE_AS, INSERT, Properties
+from ksql_spark.analyzer.queries import Planned, bind_any, fitted, make_context
+from ksql_spark.analyzer.relations import leaves_of
+from ksql_spark.analyzer.serialization import check_columns, check_wrapping
+from ksql_spark.analyzer.sources import check_free, check_replacement, check_source_name, effective_wrapping
+from ksql_spark.errors import KsqlError
+from ksql_spark.logical.nodes import Node, PersistentQuery, Source, UnionAll
+from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.schema import Schema
+
+#: beginnings that a QUERY_ID may not have (reference §2.1)
+RESERVED_QUERY_IDS = ("CSAS_", "CTAS_", "CST_", "INSERTQUERY_", "TRANSIENT_")
+
+
+def bind_persistent(
+    statement: CreateAsSelect | InsertSelect, metastore: MetaStore, config: Mapping[str, Any]
+) -> PersistentQuery:
+    """The persistent query of ``statement`` with its sink.
+
+    IF NOT EXISTS is the caller's concern. What the sink inherits from a topic that is not known here
+    (partitions, replicas) stays None.
+
+    Raises:
+        KsqlError: the first rule that is broken, with its place.
+    """
+    with within_statement(statement):
+        _check_clauses(statement)
+        if isinstance(statement, InsertSelect):
+            return _bind_insert(statement, metastore, config)
+        return _bind_create(statement, metastore, config)
+
+
+def _check_clauses(statement: CreateAsSelect | InsertSelect) -> None:
+    query = statement.query
+    what = (
+        f"CREATE {statement.kind} AS SELECT"
+        if isinstance(statement, CreateAsSelect)
+        else "INSERT INTO ... SELECT"
+    )
+    if query.limit is not None:
+        raise invalid(
+            f"{what} statements don't support LIMIT clause.", query, hint="The query runs for ever."
+        )
+    if query.order_by or query.offset is not None:
+        clause = "ORDER BY" if query.order_by else "OFFSET"
+        raise invalid(
+            f"{what} statements don't support {clause}: a stream has no end to sort to.", query,
+            hint=f"Use {clause} in a pull query on the result.",
+        )  # fmt: skip
+
+
+# ---- CREATE … AS SELECT -------------------------------------------------------------------------------
+
+
+def _bind_create(
+    statement: CreateAsSelect, metastore: MetaStore, config: Mapping[str, Any]
+) -> PersistentQuery:
+    check_source_name(statement)
+    existing = metastore.find(statement.name)
+    if existing is not None and existing.read_only and statement.or_replace:
+        word = existing.kind.lower()
+        raise invalid(
+            f"Cannot add {word} '{statement.name}': CREATE OR REPLACE is not supported on source {word}s.",
+            statement.this,
+        )
+    check_free(statement, existing, bool(statement.or_replace))
+    given = Properties(statement.properties, CREATE_AS)
+    try:
+        planned = bind_any(statement.query, make_context(metastore, config), statement.name)
+    except KsqlError as error:
+        if error.condition == "GROUP_BY_MISSING":
+            raise invalid(
+                f"CREATE {statement.kind} AS SELECT statement does not support aggregate function "
+                f"[{error.parameters['aggregates']}] without a GROUP BY clause.",
+                statement.query,
+            ) from None
+        raise
+    root = planned.root
+    _check_kind(root.kind, statement)
+    _check_windowed_tables(planned, statement)
+    sink = _sink(statement, given, planned, config)
+    if existing is not None:
+        check_replacement(existing, sink, statement)
+    return PersistentQuery(root, sink, True)
+
+
+def _check_kind(kind: str, statement: CreateAsSelect) -> None:
+    if kind != statement.kind:
+        raise invalid(
+            f"Invalid result type. Your SELECT query produces a {kind}. "
+            f"Please use CREATE {kind} AS SELECT statement instead.",
+            statement,
+        )
+
+
+def _check_windowed_tables(planned: Planned, statement: nodes.Statement) -> None:
+    for leaf in planned.select.source.leaves:
+        if leaf.window is not None and leaf.kind == TABLE:
+            raise invalid(
+                "KSQL does not support persistent queries on windowed tables.", leaf.place,
+                hint="Push and pull queries can read them; a windowed topic can be declared as a stream.",
+            )  # fmt: skip
+
+
+def _sink(
+    statement: CreateAsSelect, given: Properties, planned: Planned, config: Mapping[str, Any]
+) -> DataSource:
+    schema = planned.root.schema
+    window = planned.root.window
+    origin = _origin(planned)
+    prefix = settings.text(config, "ksql.output.topic.name.prefix") or ""
+    topic = given.get("KAFKA_TOPIC")
+    if topic is not None and not topic.strip():
+        raise invalid("KAFKA_TOPIC must not be empty.", given.node("KAFKA_TOPIC"))
+    key_format = _key_format(statement, given, planned, schema, origin, config)
+    value_format = _value_format(statement, given, schema, origin, config)
+    retention = given.get("RETENTION_MS")
+    if retention is not None and statement.kind == TABLE and window is None:
+        raise invalid(
+            "Cannot define RETENTION_MS on an unwindowed table: its topic is compacted.",
+            given.node("RETENTION_MS"),
+        )
+    if retention is None and origin is not None and statement.kind == STREAM:
+        retention = origin.retention_ms
+    grouping = planned.select.grouping
+    if grouping is not None and grouping.window is not None:
+        retention = max(retention or 0, grouping.window.retention_ms)
+    return DataSource(
+        statement.name, statement.kind, schema, topic or f"{prefix}{statement.name}", key_format, value_format,
+        partitions=given.get("PARTITIONS"),
+        replicas=given.get("REPLICAS") if "REPLICAS" in given else origin and origin.replicas,
+        retention_ms=retention, timestamp=given.timestamp(schema), window=window, is_sink=True,
+        statement=statement.source_text,
+    )  # fmt: skip
+
+
+def _origin(planned: Planned) -> DataSource | None:
+    """The left-most source, inside sub-queries too."""
+    leaf = planned.left_most
+    if leaf.source is not None:
+        return leaf.source
+    return left_most_source(leaf.node) if leaf.node is not None else None
+
+
+def left_most_source(node: Node) -> DataSource | None:
+    """The source that a plan reads first, None where it reads none."""
+    while not isinstance(node, Source):
+        if isinstance(node, UnionAll):
+            node = node.children[0]
+        else:
+            node = getattr(node, "left", None) or getattr(node, "child")  # noqa: B009
+    return node.source
+
+
+def _key_format(
+    statement: CreateAsSelect, given: Properties, planned: Planned, schema: Schema, origin: DataSource | None,
+    config: Mapping[str, Any],
+) -> FormatSpec:  # fmt: skip
+    name, node = given.format_name("KEY")
+    inherited = origin.key_format if origin is not None else FormatSpec("KAFKA")
+    select = planned.select
+    if not schema.key:
+        if select.partition_by == () and name not in (None, "NONE") and given.node("KEY_FORMAT") is not None:
+            raise invalid("Key format specified for stream without key columns.", node)
+        if select.partition_by == () or name is None:
+            return FormatSpec("NONE")
+        return given.format_spec("KEY", name)
+    if name is not None:
+        check_columns(name, schema.key, is_key=True, node=node)
+        return given.format_spec("KEY", name, inherited)
+    name = inherited.name
+    if name == "NONE":
+        name = (settings.text(config, "ksql.persistence.default.format.key") or "KAFKA").upper()
+    if name in ("KAFKA", "NONE") and _needs_switch(
+        schema, select.partition_by is not None or select.grouping is not None
+    ):
+        name = "JSON"
+    check_columns(name, schema.key, is_key=True, node=statement)
+    spec = given.format_spec("KEY", name, inherited)
+    return replace(spec, wrapped=inherited.wrapped if inherited.name == name else None)
+
+
+def _needs_switch(schema: Schema, is_rekeyed: bool) -> bool:
+    """Whether KAFKA cannot carry the new key, so JSON takes its place (reference §5.4)."""
+    return len(schema.key) > 1
+
+
+def _value_format(
+    statement: CreateAsSelect, given: Properties, schema: Schema, origin: DataSource | None,
+    config: Mapping[str, Any],
+) -> FormatSpec:  # fmt: skip
+    name, node = given.format_name("VALUE")
+    inherited = origin.value_format if origin is not None else FormatSpec("JSON")
+    name = name or inherited.name
+    if name == "NONE":
+        raise invalid("The 'NONE' format can only be used for keys.", node)
+    check_columns(name, schema.value, is_key=False, node=node or statement)
+    spec = given.format_spec("VALUE", name, inherited)
+    check_wrapping(name, len(schema.value), spec.wrapped, given.node("WRAP_SINGLE_VALUE"))
+    return replace(spec, wrapped=effective_wrapping(spec, len(schema.value), config))
+
+
+# ---- INSERT INTO … SELECT -----------------------------------------------------------------------------
+
+
+def _bind_insert(statement: InsertSelect, metastore: MetaStore, config: Mapping[str, Any]) -> PersistentQuery:
+    sink = metastore.require(statement.name, place(statement.this))
+    if sink.kind != STREAM:
+        raise invalid(
+            f"INSERT INTO can only be used to insert into a stream. {sink.name} is a table.", statement.this
+        )
+    if sink.read_only:
+        raise invalid(f"Cannot insert into read-only stream: {sink.name}", statement.this)
+    if sink.schema.headers:
+        raise invalid(f"Cannot insert into {sink.name} because it has header columns", statement.this)
+    given = Properties(statement.properties, INSERT)
+    query_id = _query_id(given)
+    planned = bind_any(statement.query, make_context(metastore, config), sink.name)
+    _check_windowed_tables(planned, statement)
+    if planned.root.kind != STREAM:
+        raise invalid(
+            "INSERT INTO needs a query that gives a stream; this one gives a table.", statement.query
+        )
+    columns, wanted = planned.root.schema, sink.schema
+    fits = (
+        len(columns.key) == len(wanted.key)
+        and len(columns.value) == len(wanted.value)
+        and all(is_implicit(c.type, w.type) for c, w in zip(columns.columns, wanted.columns, strict=True))
+    )
+    if not fits:
+        raise invalid(
+            "Incompatible schema between results and sink.\n"
+            f"Result schema is {columns}\nSink schema is {wanted}",
+            statement.query,
+        )
+    names, types = [c.name for c in wanted.columns], [c.type for c in wanted.columns]
+    if isinstance(planned.root, UnionAll):
+        root: Node = UnionAll(tuple(fitted(c, names, types) for c in planned.root.children))
+    else:
+        root = fitted(planned.root, names, types)
+    return PersistentQuery(root, sink, False, query_id)
+
+
+def _query_id(given: Properties) -> str | None:
+    value = given.get("QUERY_ID")
+    if value is None:
+        return None
+    if not re.fullmatch(r"[A-Za-z0-9_]+", value):
+        raise failure(
+            "PROPERTY_IN_WITH", given.node("QUERY_ID"), name="QUERY_ID",
+            reason="a query id is made of letters, digits and _",
+        )  # fmt: skip
+    upper = str(value).upper()
+    if upper.startswith(RESERVED_QUERY_IDS):
+        raise invalid(
+            f"Query IDs must not start with a reserved query ID prefix ({', '.join(RESERVED_QUERY_IDS)}). Got '{upper}'.",
+            given.node("QUERY_ID"),
+        )
+    return upper
+
+
+__all__ = ["bind_persistent", "leaves_of"]

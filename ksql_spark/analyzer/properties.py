@@ -1,0 +1,298 @@
+"""The WITH clause: which properties there are, where they may stand and what they may be (reference §2.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grammar import nodes
+from ksql_spark.analyzer.failures import failure, invalid
+from ksql_spark.analyzer.serialization import CAPABILITIES, PROPERTY_NAMES, known_format
+from ksql_spark.errors import nearest
+from ksql_spark.metastore.sources import FormatSpec, TimestampColumn, Windowing
+from ksql_spark.schema import Schema
+from ksql_spark.types import BIGINT, STRING, TIMESTAMP
+
+CREATE, CREATE_AS, INSERT = "CREATE", "CREATE AS", "INSERT"
+_BOTH = frozenset({CREATE, CREATE_AS})
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One property: the type of its value, in which statements it may stand, its least value."""
+
+    type: str
+    where: frozenset[str] = _BOTH
+    least: int | None = None
+
+
+#: name -> rule
+PROPERTIES: dict[str, Rule] = {
+    "FORMAT": Rule("string"),
+    "KAFKA_TOPIC": Rule("string"),
+    "KEY_DELIMITER": Rule("string"),
+    "KEY_FORMAT": Rule("string"),
+    "KEY_PROTOBUF_NULLABLE_REPRESENTATION": Rule("string"),
+    "KEY_SCHEMA_FULL_NAME": Rule("string"),
+    "KEY_SCHEMA_ID": Rule("integer"),
+    "PARTITIONS": Rule("integer", least=1),
+    "QUERY_ID": Rule("string", frozenset({INSERT})),
+    "REPLICAS": Rule("integer"),
+    "RETENTION_MS": Rule("integer"),
+    "SOURCED_BY_CONNECTOR": Rule("string", frozenset({CREATE})),
+    "TIMESTAMP": Rule("string"),
+    "TIMESTAMP_FORMAT": Rule("string"),
+    "VALUE_AVRO_SCHEMA_FULL_NAME": Rule("string"),
+    "VALUE_DELIMITER": Rule("string"),
+    "VALUE_FORMAT": Rule("string"),
+    "VALUE_PROTOBUF_NULLABLE_REPRESENTATION": Rule("string"),
+    "VALUE_SCHEMA_FULL_NAME": Rule("string"),
+    "VALUE_SCHEMA_ID": Rule("integer"),
+    "WINDOW_SIZE": Rule("string", frozenset({CREATE})),
+    "WINDOW_TYPE": Rule("string", frozenset({CREATE})),
+    "WRAP_SINGLE_VALUE": Rule("boolean"),
+}
+_DELIMITERS = {"SPACE": " ", "TAB": "\t"}
+_UNITS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
+_NULLABLE = ("OPTIONAL", "WRAPPER")
+
+
+class Properties:
+    """The checked properties of one WITH clause.
+
+    Raises (constructor): KsqlError PROPERTY_IN_WITH with the place of the property.
+    """
+
+    def __init__(self, written: Sequence[nodes.Property], statement: str) -> None:
+        self._values: dict[str, Any] = {}
+        self._nodes: dict[str, nodes.Property] = {}
+        for node in written:
+            name = node.name.upper()
+            self._nodes[name] = node
+            self._values[name] = _checked(name, node, statement)
+
+    def get(self, name: str) -> Any:
+        """The value of ``name``, None where it is not given."""
+        return self._values.get(name)
+
+    def node(self, name: str) -> nodes.Property | None:
+        """Where ``name`` was written."""
+        return self._nodes.get(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    # ---- formats --------------------------------------------------------------------------------------
+
+    def format_name(self, side: str) -> tuple[str | None, nodes.Property | None]:
+        """The format given for ``side`` (KEY or VALUE) and where; FORMAT sets both."""
+        both, own = self.node("FORMAT"), self.node(f"{side}_FORMAT")
+        if both is not None and own is not None:
+            raise invalid(
+                f"Cannot supply both '{side}_FORMAT' and 'FORMAT' properties, as 'FORMAT' sets both.", own
+            )
+        node = own or both
+        if node is None:
+            return None, None
+        return known_format(str(self._values[node.name.upper()]), node), node
+
+    def format_spec(self, side: str, name: str, inherited: FormatSpec | None = None) -> FormatSpec:
+        """The format ``name`` of ``side`` with its properties; what is not given comes from ``inherited``.
+
+        Raises:
+            KsqlError: a property that the format does not know, or with a bad value.
+        """
+        delimiter = self._delimiter(side)
+        full_name = self._full_name(side)
+        nullable = self.get(f"{side}_PROTOBUF_NULLABLE_REPRESENTATION")
+        given = {"delimiter": delimiter, "full_name": full_name, "nullable": nullable}
+        refused = [k for k, v in given.items() if v is not None and k not in CAPABILITIES[name].properties]
+        if refused:
+            shown = ", ".join(PROPERTY_NAMES[k] for k in refused)
+            raise invalid(f"{name} does not support the following configs: [{shown}].", self._side_node(side))
+        if nullable is not None and str(nullable).upper() not in _NULLABLE:
+            raise invalid(f"{side}_PROTOBUF_NULLABLE_REPRESENTATION must be one of {', '.join(_NULLABLE)}.")
+        same = inherited is not None and inherited.name == name
+        if same and inherited is not None:
+            delimiter = delimiter or inherited.delimiter
+            nullable = nullable or inherited.nullable
+        return FormatSpec(
+            name, delimiter, self.get("WRAP_SINGLE_VALUE") if side == "VALUE" else None, full_name,
+            self.get(f"{side}_SCHEMA_ID"), None if nullable is None else str(nullable).upper(),
+        )  # fmt: skip
+
+    def _side_node(self, side: str) -> nodes.Property | None:
+        names = (
+            f"{side}_DELIMITER", f"{side}_AVRO_SCHEMA_FULL_NAME", f"{side}_SCHEMA_FULL_NAME",
+            f"{side}_PROTOBUF_NULLABLE_REPRESENTATION",
+        )  # fmt: skip
+        return next((n for n in map(self.node, names) if n is not None), None)
+
+    def _delimiter(self, side: str) -> str | None:
+        value = self.get(f"{side}_DELIMITER")
+        if value is None:
+            return None
+        name, node = f"{side}_DELIMITER", self.node(f"{side}_DELIMITER")
+        if value.upper() in _DELIMITERS:
+            return _DELIMITERS[value.upper()]
+        if not value.strip():
+            reason = (
+                "Delimiter cannot be empty, if you meant to have a tab or space for delimiter, please use the "
+                "special values 'TAB' or 'SPACE'\nExample valid value: ';'"
+            )
+            raise failure("PROPERTY_IN_WITH", node, name=name, reason=reason)
+        if len(value) != 1:
+            reason = (
+                f"Invalid delimiter value: '{value}'. Delimiter must be a single character or TAB,SPACE\n"
+                "Example valid value: ';'"
+            )
+            raise failure("PROPERTY_IN_WITH", node, name=name, reason=reason)
+        return str(value)
+
+    def _full_name(self, side: str) -> str | None:
+        own, avro = self.get(f"{side}_SCHEMA_FULL_NAME"), self.get(f"{side}_AVRO_SCHEMA_FULL_NAME")
+        if own is not None and avro is not None:
+            raise invalid(
+                f"Cannot supply both '{side}_AVRO_SCHEMA_FULL_NAME' and '{side}_SCHEMA_FULL_NAME' properties.",
+                self._side_node(side),
+            )
+        value = own if own is not None else avro
+        if value is not None and not str(value).strip():
+            raise invalid(
+                f"fullSchemaName cannot be empty. Format configuration: {{fullSchemaName={value.strip()}}}",
+                self._side_node(side),
+            )
+        return None if value is None else str(value)
+
+    # ---- windows, time --------------------------------------------------------------------------------
+
+    def windowing(self) -> Windowing | None:
+        """What WINDOW_TYPE and WINDOW_SIZE say about the topic's keys.
+
+        Raises:
+            KsqlError: a type that is unknown, a size that is missing, not wanted or not understood.
+        """
+        kind, size = self.get("WINDOW_TYPE"), self.get("WINDOW_SIZE")
+        if kind is None:
+            if size is not None:
+                raise invalid("'WINDOW_SIZE' needs 'WINDOW_TYPE' too.", self.node("WINDOW_SIZE"))
+            return None
+        upper = kind.upper()
+        if upper not in ("TUMBLING", "HOPPING", "SESSION"):
+            reason = f"'{kind}' is not one of SESSION, HOPPING, TUMBLING"
+            raise failure("PROPERTY_IN_WITH", self.node("WINDOW_TYPE"), name="WINDOW_TYPE", reason=reason)
+        if upper == "SESSION":
+            if size is not None:
+                raise invalid(
+                    "'WINDOW_SIZE' should not be set for SESSION windows.", self.node("WINDOW_SIZE")
+                )
+            return Windowing(upper)
+        if size is None:
+            raise invalid(
+                f"'WINDOW_SIZE' is required for windows of type {upper}.", self.node("WINDOW_TYPE"),
+                hint="For instance: WINDOW_SIZE = '10 SECONDS'.",
+            )  # fmt: skip
+        return Windowing(upper, self._duration("WINDOW_SIZE", size))
+
+    def _duration(self, name: str, text: str) -> int:
+        def bad(reason: str) -> Exception:
+            return failure(
+                "PROPERTY_IN_WITH", self.node(name), name=name,
+                reason=f"Invalid duration: '{text}'. {reason}",
+            )  # fmt: skip
+
+        parts = text.split()
+        if len(parts) != 2:
+            raise bad("Expected a number and a time unit, for instance '10 SECONDS'")
+        if not re.fullmatch(r"\d+", parts[0]) or int(parts[0]) <= 0:
+            raise bad(f"Not a positive number: '{parts[0]}'")
+        unit = parts[1].upper()
+        found = _UNITS.get(unit.removesuffix("S"))
+        if found is None:
+            raise bad(f"Unknown time unit: '{unit}'")
+        return int(parts[0]) * found
+
+    def timestamp(self, schema: Schema, inherited: TimestampColumn | None = None) -> TimestampColumn | None:
+        """The event time column, checked against ``schema`` (reference §5.7).
+
+        Raises:
+            KsqlError: a column that is not there or has a type without time.
+        """
+        name, pattern = self.get("TIMESTAMP"), self.get("TIMESTAMP_FORMAT")
+        if name is None:
+            if pattern is not None:
+                raise invalid("'TIMESTAMP_FORMAT' needs 'TIMESTAMP' too.", self.node("TIMESTAMP_FORMAT"))
+            return inherited
+        column = _identifier(name)
+        found = schema.find(column)
+        if found is None:
+            near = nearest(column, (c.name for c in schema.columns))
+            raise invalid(
+                f"The TIMESTAMP column set in the WITH clause does not exist in the schema: '{column}'.",
+                self.node("TIMESTAMP"), hint=f"Did you mean {near}?" if near else None,
+            )  # fmt: skip
+        if found.type == STRING:
+            if pattern is None:
+                raise invalid(
+                    f"A String timestamp field, `{column}`, has been specified without also specifying the "
+                    "timestamp_format.",
+                    self.node("TIMESTAMP"),
+                )
+        elif found.type not in (BIGINT, TIMESTAMP):
+            raise invalid(
+                f"Timestamp column, `{column}`, should be LONG(INT64), TIMESTAMP, or a String with a "
+                f"timestamp_format specified. It is {found.type}.",
+                self.node("TIMESTAMP"),
+            )
+        elif pattern is not None:
+            raise invalid(
+                f"'TIMESTAMP_FORMAT' is set, but the column `{column}` is no STRING.",
+                self.node("TIMESTAMP_FORMAT"),
+            )
+        return TimestampColumn(column, pattern)
+
+
+def _identifier(text: str) -> str:
+    """A column's name in a property: folded to upper case unless quoted."""
+    for quote in ("`", '"'):
+        if len(text) >= 2 and text[0] == text[-1] == quote:
+            return text[1:-1].replace(quote * 2, quote)
+    return text.upper()
+
+
+def _checked(name: str, node: nodes.Property, statement: str) -> Any:
+    rule = PROPERTIES.get(name)
+    if rule is None:
+        near = nearest(name, [k for k, r in PROPERTIES.items() if statement in r.where])
+        raise failure(
+            "PROPERTY_IN_WITH", node, name=name, reason="it is not a valid property name",
+            hint=f"Did you mean {near}?" if near else None,
+        )  # fmt: skip
+    if statement not in rule.where:
+        places = " and ".join(sorted(rule.where))
+        raise failure("PROPERTY_IN_WITH", node, name=name, reason=f"it is for {places} only")
+    value = node.value
+
+    def wrong(wanted: str) -> Exception:
+        return failure("PROPERTY_IN_WITH", node, name=name, reason=f"Expected {wanted}, got {value!r}")
+
+    match rule.type:
+        case "string":
+            if not isinstance(value, str):
+                raise wrong("a text in single quotes")
+            return value
+        case "boolean":
+            if isinstance(value, bool):
+                return value
+            if isinstance(value, str) and value.lower() in ("true", "false"):
+                return value.lower() == "true"
+            raise wrong("true or false")
+    if isinstance(value, str) and re.fullmatch(r"-?\d+", value.strip()):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise wrong("an integer")
+    if rule.least is not None and value < rule.least:
+        raise wrong(f"at least {rule.least}")
+    return value

@@ -1,0 +1,42 @@
+"""Push queries: SELECT … EMIT (reference §2.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from grammar import nodes
+from ksql_spark.analyzer.failures import invalid
+from ksql_spark.analyzer.projections import project
+from ksql_spark.analyzer.queries import bind_any, make_context
+from ksql_spark.analyzer.selects import Target, bind_select
+from ksql_spark.logical.nodes import Node, PushQuery
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.schema import Column
+
+
+def bind_push(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> PushQuery:
+    """The push query of a SELECT with EMIT.
+
+    Raises:
+        KsqlError: the first rule that is broken, with its place.
+    """
+    if query.order_by:
+        raise invalid(
+            "ORDER BY cannot run on a stream, which has no end to sort to.", query.order_by[0],
+            hint="Leave EMIT away for a pull query, which can sort; or use TOPK(...) in a window.",
+        )  # fmt: skip
+    if query.offset is not None:
+        raise invalid("OFFSET is for pull queries.", query, hint="Leave EMIT away for a pull query.")
+    if query.limit is not None and query.limit < 0:
+        raise invalid(f"LIMIT must not be negative, got {query.limit}.", query)
+    context = make_context(metastore, config)
+    if isinstance(query, nodes.Union):
+        root: Node = bind_any(query, context, None).root
+        output = tuple(Column(c.name, c.type) for c in root.schema.columns)
+        return PushQuery(root, output, query.limit)
+    assert isinstance(query, nodes.Select)
+    bound = bind_select(query, context, Target.PUSH, query.emit)
+    projected = project(bound, query, None, needs_key=False)
+    output = tuple(Column(i.name, i.expression.type) for i in projected.items)
+    return PushQuery(projected.root, output, query.limit)

@@ -1,0 +1,133 @@
+"""Queries as plans: SELECT, UNION ALL, sub-queries and common table expressions (reference §2.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grammar import nodes
+from ksql_spark.analyzer.coercion import coerce, is_implicit
+from ksql_spark.analyzer.failures import invalid
+from ksql_spark.analyzer.projections import project
+from ksql_spark.analyzer.relations import Context
+from ksql_spark.analyzer.scope import Leaf
+from ksql_spark.analyzer.selects import BoundSelect, Target, bind_select
+from ksql_spark.expressions import ColumnRef
+from ksql_spark.functions.signatures import common_type
+from ksql_spark.logical.nodes import Named, Node, Project, UnionAll
+from ksql_spark.metastore.sources import STREAM
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.schema import Role
+from ksql_spark.types import SqlType
+
+
+def bind_query(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> Node:
+    """The plan of a query by the rules of persistent ones: keys are kept (reference §2.2).
+
+    Raises:
+        KsqlError: the first rule that is broken, with its place.
+    """
+    return bind_nested(query, make_context(metastore, config))
+
+
+def make_context(metastore: MetaStore, config: Mapping[str, Any]) -> Context:
+    """What queries are bound against."""
+    return Context(metastore, config, bind_nested)
+
+
+def bind_nested(query: nodes.QueryNode, context: Context) -> Node:
+    """The plan of a sub-query or common table expression.
+
+    Raises:
+        KsqlError: as bind_query; INVALID_STATEMENT for EMIT, LIMIT and ORDER BY inside.
+    """
+    for given, clause in (
+        (query.emit, "EMIT"),
+        (query.limit, "LIMIT"),
+        (query.offset, "OFFSET"),
+        (query.order_by, "ORDER BY"),
+    ):
+        if given:
+            raise invalid(f"{clause} cannot stand in a sub-query.", query, hint=f"Move {clause} to the end.")
+    return bind_any(query, context, None).root
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan whose keys are kept, and the sources' side of it that sinks inherit from.
+
+    ``select`` is the left-most SELECT of a UNION ALL.
+    """
+
+    root: Project | UnionAll
+    select: BoundSelect
+
+    @property
+    def left_most(self) -> Leaf:
+        """The relation that formats and topic properties come from."""
+        return self.select.source.leaves[0]
+
+
+def bind_any(query: nodes.QueryNode, context: Context, sink: str | None, emit: str | None = None) -> Planned:
+    """The plan of a Select or Union; ``sink``: the name of what it builds, for messages."""
+    context = context.with_common_tables(query)
+    match query:
+        case nodes.Select():
+            target = Target.PERSISTENT if sink is not None else Target.NESTED
+            bound = bind_select(query, context, target, query.emit or emit)
+            return Planned(project(bound, query, sink, needs_key=True).root, bound)
+        case nodes.Union():
+            return _union(query, context, sink, query.emit or emit)
+    raise invalid("This is not a query.", query)
+
+
+def _union(query: nodes.Union, context: Context, sink: str | None, emit: str | None) -> Planned:
+    left, right = (bind_any(q, context, sink, emit) for q in (query.left, query.right))
+    children: list[Node] = []
+    for part, node in ((left, query.left), (right, query.right)):
+        if part.root.kind != STREAM:
+            raise invalid("UNION ALL is for streams; this side is a table.", node)
+        children += part.root.children if isinstance(part.root, UnionAll) else (part.root,)
+    return Planned(UnionAll(tuple(_aligned(children, query))), left.select)
+
+
+def _aligned(children: list[Node], query: nodes.Union) -> list[Node]:
+    """The children with the names of the first and common types, column by column."""
+    first = children[0].schema.columns
+    types: list[SqlType] = [c.type for c in first]
+    for child in children:
+        columns = child.schema.columns
+        if [c.role for c in columns] != [c.role for c in first]:
+            raise invalid(
+                "The sides of UNION ALL need the same number of key and value columns: "
+                f"{children[0].schema} and {child.schema}.",
+                query,
+            )
+        for i, column in enumerate(columns):
+            merged = common_type(types[i], column.type)
+            if merged is None:
+                raise invalid(
+                    f"The sides of UNION ALL differ in column {i + 1}: {first[i]} and {column}.", query,
+                    hint="Cast one of them.",
+                )  # fmt: skip
+            types[i] = merged
+    return [fitted(child, [c.name for c in first], types) for child in children]
+
+
+def fitted(node: Node, names: list[str], types: list[SqlType]) -> Node:
+    """``node`` with its columns called ``names`` and coerced to ``types``, position by position."""
+    columns = node.schema.columns
+    if [c.name for c in columns] == names and [c.type for c in columns] == types:
+        return node
+    if isinstance(node, Project):
+        parts = [*node.keys, *node.values]
+        named = [Named(n, coerce(p.expression, t)) for p, n, t in zip(parts, names, types, strict=True)]
+        return Project(node.child, tuple(named[: len(node.keys)]), tuple(named[len(node.keys) :]))
+    references = [coerce(ColumnRef(c.name, c.type), t) for c, t in zip(columns, types, strict=True)]
+    named = [Named(n, e) for n, e in zip(names, references, strict=True)]
+    keys = sum(c.role is Role.KEY for c in columns)
+    return Project(node, tuple(named[:keys]), tuple(named[keys:]))
+
+
+__all__ = ["Planned", "bind_any", "bind_nested", "bind_query", "fitted", "is_implicit", "make_context"]

@@ -1,0 +1,176 @@
+"""What names mean inside one query: columns of the relations in FROM, pseudo columns, lambda parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from grammar.nodes import FunctionCall
+from ksql_spark.analyzer.failures import failure
+from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.expressions import ColumnRef, Expression, LambdaRef
+from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Column, Schema
+from ksql_spark.types import SqlType
+
+if TYPE_CHECKING:
+    from ksql_spark.logical.nodes import Node
+    from ksql_spark.metastore.sources import DataSource, Windowing
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One relation of FROM: a source or a sub-query.
+
+    Args:
+        alias: the name that qualifies its columns.
+        schema: its columns under their own names.
+        kind: STREAM or TABLE.
+        window: what its keys are windowed by.
+        prefixed: in joins: its columns are called ``<ALIAS>_<COLUMN>``.
+        hidden: pseudo columns and window bounds, by name.
+        source: the stream or table, None for a sub-query.
+        node: the sub-query's plan, None for a source.
+        place: where it is named, for errors.
+    """
+
+    alias: str
+    schema: Schema
+    kind: str
+    window: Windowing | None = None
+    prefixed: bool = False
+    hidden: Mapping[str, SqlType] = field(default_factory=dict)
+    source: DataSource | None = None
+    node: Node | None = None
+    place: exp.Expr | None = None
+
+    def internal(self, name: str) -> str:
+        """The unique name of the column ``name`` in the joined relation."""
+        return f"{self.alias}_{name}" if self.prefixed else name
+
+    def find(self, name: str) -> SqlType | None:
+        """The type of the column or pseudo column ``name``, None where there is none."""
+        column = self.schema.find(name)
+        return column.type if column is not None else self.hidden.get(name)
+
+
+def hidden_columns(window: Windowing | None) -> dict[str, SqlType]:
+    """The pseudo columns of a source's records, with bounds where its keys are windowed."""
+    return PSEUDO_COLUMNS | (WINDOW_BOUNDS if window else {})
+
+
+#: what to do with a call of an aggregate or table function: gives the reference to its result
+CallRule = Callable[[FunctionCall, "Scope"], Expression]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The names that an expression may use.
+
+    Args:
+        leaves: the relations of FROM.
+        extra: columns that belong to none of them: a join's ROWKEY, the bounds of an aggregate's window.
+        lambdas: parameters of the lambdas around the expression.
+        types: custom types, for CAST.
+        clause: where the expression stands, for messages: SELECT, WHERE, JOIN ON …
+        named: (alias, name) of every pseudo column that an expression named; shared by derived scopes.
+        aggregate: binds aggregate calls; None where they are not allowed.
+        table_function: likewise for table functions.
+        forbidden: names that may not be used here, with the message.
+    """
+
+    leaves: tuple[Leaf, ...] = ()
+    extra: Mapping[str, SqlType] = field(default_factory=dict)
+    lambdas: Mapping[str, SqlType] = field(default_factory=dict)
+    types: Mapping[str, SqlType] = field(default_factory=dict)
+    clause: str = "SELECT"
+    named: set[tuple[str, str]] = field(default_factory=set)
+    aggregate: CallRule | None = None
+    table_function: CallRule | None = None
+    forbidden: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, schema: Schema, alias: str = "", kind: str = "STREAM") -> Scope:
+        """The scope of one relation with the columns of ``schema``."""
+        return cls((Leaf(alias, schema, kind, hidden=dict(PSEUDO_COLUMNS)),))
+
+    def at(self, clause: str) -> Scope:
+        """The same names for another clause, where neither aggregates nor table functions are allowed."""
+        return replace(self, clause=clause, aggregate=None, table_function=None)
+
+    def with_lambda(self, parameters: Mapping[str, SqlType]) -> Scope:
+        """The scope of a lambda's body."""
+        return replace(self, lambdas={**self.lambdas, **parameters})
+
+    def leaf(self, alias: str, node: exp.Expr | None = None) -> Leaf:
+        """The relation called ``alias``.
+
+        Raises:
+            KsqlError: ALIAS_UNKNOWN with the nearest name.
+        """
+        found = next((x for x in self.leaves if x.alias == alias), None)
+        if found is None:
+            raise failure(
+                "ALIAS_UNKNOWN",
+                node,
+                name=alias,
+                hint=self._did_you_mean(alias, [x.alias for x in self.leaves]),
+            )
+        return found
+
+    def is_column(self, name: str) -> bool:
+        """Whether the unqualified ``name`` means something here."""
+        return name in self.lambdas or name in self.extra or any(x.find(name) for x in self.leaves)
+
+    def resolve(self, alias: str, name: str, node: exp.Expr | None = None) -> Expression:
+        """The column (or lambda parameter) that ``alias.name``, or ``name`` where alias is "", stands for.
+
+        Raises:
+            KsqlError: COLUMN_UNKNOWN and ALIAS_UNKNOWN with the nearest name, COLUMN_AMBIGUOUS.
+        """
+        if name in self.forbidden:
+            raise failure("INVALID_STATEMENT", node, reason=self.forbidden[name])
+        if not alias and name in self.lambdas:
+            return LambdaRef(name, self.lambdas[name])
+        if not alias and name in self.extra:
+            return ColumnRef(name, self.extra[name])
+        candidates = (self.leaf(alias, node),) if alias else self.leaves
+        found = [(leaf, type_) for leaf in candidates if (type_ := leaf.find(name)) is not None]
+        if len(found) > 1:
+            places = " or ".join(f"{leaf.alias}.{name}" for leaf, _ in found)
+            raise failure("COLUMN_AMBIGUOUS", node, name=name, places=places)
+        if not found:
+            raise self._unknown(alias, name, node)
+        leaf, type_ = found[0]
+        if leaf.schema.find(name) is None:
+            self.named.add((leaf.alias, name))
+        return ColumnRef(leaf.internal(name), type_)
+
+    def _unknown(self, alias: str, name: str, node: exp.Expr | None) -> KsqlError:
+        leaves = [x for x in self.leaves if not alias or x.alias == alias]
+        names = [*self.extra, *(c.name for x in leaves for c in x.schema.columns)]
+        hint = self._did_you_mean(name, names)
+        if hint is None and self.leaves:
+            hint = f"There are: {', '.join(names[:8])}{', …' if len(names) > 8 else ''}." if names else None
+        shown = f"{alias}.{name}" if alias else name
+        return failure("COLUMN_UNKNOWN", node, clause=self.clause, name=shown, hint=hint)
+
+    @staticmethod
+    def _did_you_mean(name: str, names: list[str]) -> str | None:
+        near = nearest(name, names)
+        return f"Did you mean {near}?" if near else None
+
+    def display(self, internal: str) -> str:
+        """``ALIAS.NAME`` of the column with a unique name, for messages."""
+        for leaf in self.leaves:
+            for name in (*(c.name for c in leaf.schema.columns), *leaf.hidden):
+                if leaf.internal(name) == internal:
+                    return f"{leaf.alias}.{name}" if leaf.alias else name
+        return internal
+
+
+def star_columns(leaf: Leaf) -> tuple[Column, ...]:
+    """The columns that ``*`` gives for one relation: keys, then values."""
+    return leaf.schema.columns

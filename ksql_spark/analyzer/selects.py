@@ -1,0 +1,531 @@
+"""One SELECT: from its clauses to output columns, key slots and plan nodes (reference §2.2, §2.5, §6.2-6.8).
+
+The plan is built last: which pseudo columns a join must expose and how its key is called are known only
+when every clause is bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from sqlglot import exp
+
+from grammar import nodes
+from ksql_spark.analyzer.aggregates import (
+    FORBIDDEN_BOUNDS,
+    Aggregates,
+    has_aggregate,
+    not_grouped,
+    over_groups,
+)
+from ksql_spark.analyzer.expressions import bind_arguments, bind_expression, bind_predicate, call, dereference
+from ksql_spark.analyzer.failures import failure, invalid
+from ksql_spark.analyzer.joins import Joined, leaves_of, show
+from ksql_spark.analyzer.naming import Names
+from ksql_spark.analyzer.relations import Context, From, bind_from, build_from
+from ksql_spark.analyzer.scope import Leaf, Scope
+from ksql_spark.analyzer.windows import bind_window
+from ksql_spark.expressions import ColumnRef, Expression, FieldRef
+from ksql_spark.logical.nodes import (
+    FOREIGN_KEY,
+    Aggregate,
+    AggregateCall,
+    Filter,
+    FlatMap,
+    Named,
+    Node,
+    SelectKey,
+    WindowSpec,
+)
+from ksql_spark.metastore.sources import STREAM, TABLE, Windowing
+from ksql_spark.schema import PSEUDO_COLUMNS, RESERVED_COLUMNS, WINDOW_BOUNDS, Role
+from ksql_spark.types import Null, Struct
+
+#: names of the columns that table functions give
+SYNTHETIC = "KSQL_SYNTH_"
+
+
+class Target(Enum):
+    """What a SELECT is for."""
+
+    PERSISTENT = "PERSISTENT"
+    PUSH = "PUSH"
+    NESTED = "NESTED"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One output column: its name, what it is over the stages below, where it was written."""
+
+    name: str
+    expression: Expression
+    node: exp.Expr | None
+
+
+@dataclass(frozen=True)
+class KeySlot:
+    """One key column of the result.
+
+    Args:
+        candidates: unique names of the columns that can be it, the preferred first.
+        shown: the candidates as messages show them.
+        what: key column, join expression, partitioning expression or grouping expression.
+    """
+
+    candidates: tuple[str, ...]
+    shown: tuple[str, ...]
+    what: str
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """GROUP BY, its aggregates and what follows it."""
+
+    groups: tuple[Named, ...]
+    aggregates: tuple[AggregateCall, ...]
+    window: WindowSpec | None
+    emit_final: bool
+    having: Expression | None
+
+
+@dataclass(frozen=True)
+class BoundSelect:
+    """A SELECT before its projection: FROM, then the stages in this order, then ``items``.
+
+    Args:
+        source: the FROM clause.
+        where: the condition, over its columns.
+        partition_by: new keys; None: no re-keying; empty: PARTITION BY NULL.
+        functions: table functions, under the names of their results.
+        grouping: GROUP BY or aggregates.
+        items: the output columns in SELECT order.
+        slots: the key columns of the result.
+        join_key: the name that the outermost join's key must have, None: free.
+    """
+
+    source: From
+    where: Expression | None
+    partition_by: tuple[Named, ...] | None
+    functions: tuple[Named, ...]
+    grouping: Grouping | None
+    items: tuple[Item, ...]
+    slots: tuple[KeySlot, ...]
+    join_key: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """STREAM or TABLE: what the SELECT gives."""
+        return TABLE if self.grouping is not None else self.source.tree.kind
+
+    @property
+    def window(self) -> Windowing | None:
+        """What the result's keys are windowed by."""
+        if self.grouping is not None:
+            return self.grouping.window.windowing if self.grouping.window else None
+        return None if self.partition_by is not None else self.source.leaves[0].window
+
+    def build(self, join_key: str | None = None) -> Node:
+        """The plan below the projection; ``join_key`` names the outermost join's key."""
+        node = build_from(self.source, self.join_key or join_key)
+        if self.where is not None:
+            node = Filter(node, self.where)
+        if self.partition_by is not None:
+            node = SelectKey(node, self.partition_by)
+        if self.functions:
+            node = FlatMap(node, self.functions)
+        if self.grouping is not None:
+            g = self.grouping
+            node = Aggregate(node, g.groups, g.aggregates, g.window, g.emit_final)
+            if g.having is not None:
+                node = Filter(node, g.having)
+        return node
+
+
+def bind_select(select: nodes.Select, context: Context, target: Target, emit: str | None) -> BoundSelect:
+    """Bind every clause of ``select``.
+
+    Args:
+        select: the query; its LIMIT, OFFSET and ORDER BY are the caller's concern.
+        context: the metastore and the common tables.
+        target: what it is for.
+        emit: None, CHANGES or FINAL.
+
+    Raises:
+        KsqlError: the first rule that is broken, with its place.
+    """
+    if select.distinct:
+        raise invalid(
+            "SELECT DISTINCT cannot run on a stream of changes.", select,
+            hint="GROUP BY the columns, with an aggregate such as COUNT(*); pull queries can do DISTINCT.",
+        )  # fmt: skip
+    source = bind_from(select.relation, context.with_common_tables(select))
+    return _Binder(select, source, target, emit).bind()
+
+
+class _Binder:
+    """Binds one SELECT; the order of its methods is the order of ``bind``."""
+
+    def __init__(self, select: nodes.Select, source: From, target: Target, emit: str | None) -> None:
+        self.select = select
+        self.source = source
+        self.target = target
+        self.is_final = emit == "FINAL"
+        self.names = Names(c.name for leaf in source.leaves for c in leaf.schema.columns)
+        self.aggregates = Aggregates()
+        self.functions: list[Named] = []
+        self.join_key: str | None = None
+
+    def bind(self) -> BoundSelect:
+        select, scope = self.select, self.source.scope
+        window = bind_window(select.window, self.is_final) if select.window is not None else None
+        where = bind_predicate(select.where, scope.at("WHERE")) if select.where is not None else None
+        guarded = replace(scope.at("GROUP BY"), forbidden=FORBIDDEN_BOUNDS if window else {})
+        groups = self._group_expressions(guarded)
+        partitions = self._partition_expressions(scope.at("PARTITION BY"))
+        bound = self._explicit_items(self._select_scope(window))
+        having = self._having(guarded)
+        partition_by = self._partition_by(partitions, bound)
+        items = list(self._all_items(bound, partition_by))
+        slots = self._source_slots()
+        if partition_by is not None:
+            items = [_over_partition(item, partition_by) for item in items]
+            slots = self._partition_slots(partition_by)
+        grouping = None
+        if groups or self.aggregates.calls or having is not None or select.group_by:
+            grouping, items = self._grouping(groups, window, having, items)
+            slots = tuple(
+                KeySlot((g.name,), (str(g.expression),), "grouping expression") for g in grouping.groups
+            )
+        elif window is not None:
+            raise invalid("WINDOW clause requires a GROUP BY clause.", select.window)
+        if self.is_final and (grouping is None or grouping.window is None):
+            raise invalid("EMIT FINAL is only supported for windowed aggregations.", select)
+        self._check_value_formats()
+        for item in items:
+            if isinstance(item.expression.type, Null):
+                raise invalid(
+                    "Can't infer a type of null. Please explicitly cast it to a required type, "
+                    "e.g. CAST(null AS VARCHAR).",
+                    item.node,
+                )
+        real_partition = (
+            partition_by if self.join_key is None and not self._is_current_key(partition_by) else None
+        )
+        return BoundSelect(
+            self.source, where, real_partition, tuple(self.functions), grouping, tuple(items), slots,
+            self.join_key,
+        )  # fmt: skip
+
+    # ---- SELECT list ----------------------------------------------------------------------------------
+
+    def _select_scope(self, window: WindowSpec | None) -> Scope:
+        scope = self.source.scope
+        extra = dict(scope.extra)
+        if window is not None and not self.source.is_join:
+            extra |= WINDOW_BOUNDS
+        return replace(
+            scope, extra=extra, clause="SELECT", aggregate=self.aggregates.bind, table_function=self._table_function
+        )  # fmt: skip
+
+    def _table_function(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
+        parent = node.parent
+        while parent is not None and not isinstance(parent, nodes.SelectItem | nodes.QueryNode):
+            if isinstance(parent, nodes.FunctionCall | exp.Case):
+                raise invalid(f"Table functions can't be nested: {node.name}.", node)
+            parent = parent.parent
+        if self.source.tree.kind == TABLE:
+            raise invalid("Table source is not supported with table functions.", node)
+        inside = replace(scope, aggregate=self._no_aggregates, table_function=None)
+        bound = call(node.name, bind_arguments(node, inside), node)
+        self.functions.append(Named(f"{SYNTHETIC}{len(self.functions)}", bound))
+        return ColumnRef(self.functions[-1].name, bound.type)
+
+    @staticmethod
+    def _no_aggregates(node: nodes.FunctionCall, _: Scope) -> Expression:
+        raise invalid("Table functions cannot be used with aggregations.", node)
+
+    def _explicit_items(self, scope: Scope) -> list[Item | nodes.AllColumns]:
+        """The items in order, with ``*`` left for later and ``s->*`` expanded."""
+        found: list[Item | nodes.AllColumns] = []
+        for node in self.select.items:
+            match node:
+                case nodes.AllColumns():
+                    if node.source_name is not None:
+                        scope.leaf(node.source_name, node)
+                    found.append(node)
+                case nodes.AllFields():
+                    operand = bind_expression(node.this, scope)
+                    if not isinstance(operand.type, Struct):
+                        raise invalid(f"->* needs a STRUCT, got {operand} ({operand.type}).", node)
+                    for field in operand.type.fields:
+                        value = dereference(operand, field.name, node)
+                        found.append(Item(self.names.field(field.name), value, node))
+                case nodes.SelectItem():
+                    bound = bind_expression(node.this, scope)
+                    found.append(Item(self._item_name(node, bound), bound, node))
+        return found
+
+    def _item_name(self, node: nodes.SelectItem, bound: Expression) -> str:
+        written: exp.Expr = node.this
+        while isinstance(written, exp.Paren):
+            written = written.this
+        alias = node.alias_name
+        if alias is not None:
+            own = isinstance(written, exp.Column) and written.name == alias
+            if alias in RESERVED_COLUMNS and not own:
+                raise failure(
+                    "COLUMN_RESERVED", node, name=f"`{alias}`",
+                    what="You cannot use it as an alias for a column.",
+                )  # fmt: skip
+            return alias
+        if isinstance(written, exp.Column) and isinstance(bound, ColumnRef):
+            return bound.name if self._clashes(written.name) else written.name
+        if isinstance(written, nodes.Dereference):
+            return self.names.field(written.field_name)
+        return self.names.generated()
+
+    def _clashes(self, name: str) -> bool:
+        return sum(leaf.find(name) is not None for leaf in self.source.leaves) > 1
+
+    def _all_items(
+        self, bound: list[Item | nodes.AllColumns], partition_by: tuple[Named, ...] | None
+    ) -> Iterator[Item]:
+        for item in bound:
+            if isinstance(item, Item):
+                yield item
+            elif item.source_name is not None:
+                yield from self._leaf_star(self.source.scope.leaf(item.source_name), item)
+            else:
+                yield from self._star(item, partition_by)
+
+    def _star(self, node: nodes.AllColumns, partition_by: tuple[Named, ...] | None) -> Iterator[Item]:
+        if partition_by is None or self._is_current_key(partition_by):
+            for name, type_ in self.source.scope.extra.items():
+                yield Item(name, ColumnRef(name, type_), node)
+            for leaf in self.source.leaves:
+                yield from self._leaf_star(leaf, node)
+            return
+        for key in partition_by:
+            yield Item(key.name, ColumnRef(key.name, key.expression.type), node)
+        new = {k.name for k in partition_by if isinstance(k.expression, ColumnRef)}
+        for leaf in self.source.leaves:
+            columns = [c for c in leaf.schema.columns if c.role is not Role.KEY]
+            pseudo = PSEUDO_COLUMNS if self.source.is_join else {}
+            keys = leaf.schema.key
+            named = [(c.name, c.type) for c in columns]
+            # a re-keyed join shows its pseudo columns (reference §3.6)
+            for name, type_ in pseudo.items():
+                if leaf.find(name) is not None:
+                    self.source.scope.named.add((leaf.alias, name))
+                    named.append((name, type_))
+            named += [(c.name, c.type) for c in keys]
+            for name, type_ in named:
+                internal = leaf.internal(name)
+                if internal not in new:
+                    yield Item(internal, ColumnRef(internal, type_), node)
+
+    def _leaf_star(self, leaf: Leaf, node: nodes.AllColumns) -> Iterator[Item]:
+        columns = [(c.name, c.type) for c in leaf.schema.columns]
+        if leaf.window is not None and (self.source.is_join or self.target is Target.PUSH):
+            if self.select.group_by:
+                bounds = []
+            else:
+                bounds = list(WINDOW_BOUNDS.items())
+            if self.source.is_join:
+                self.source.scope.named.update((leaf.alias, name) for name, _ in bounds)
+            keys = len(leaf.schema.key)
+            columns[keys:keys] = bounds
+        for name, type_ in columns:
+            yield Item(leaf.internal(name), ColumnRef(leaf.internal(name), type_), node)
+
+    # ---- PARTITION BY ---------------------------------------------------------------------------------
+
+    def _partition_expressions(self, scope: Scope) -> list[Expression] | None:
+        """The bound expressions; None without the clause, empty for NULL."""
+        written = self.select.partition_by
+        if not written:
+            return None
+        if self.source.tree.kind == TABLE:
+            raise invalid(
+                "PARTITION BY is for streams: the key of a table cannot be changed.", written[0],
+                hint="Use GROUP BY.",
+            )  # fmt: skip
+        if any(leaf.window for leaf in self.source.leaves):
+            raise invalid("Implicit repartitioning of windowed sources is not supported.", written[0])
+        if any(isinstance(w, exp.Null) for w in written):
+            if len(written) > 1:
+                raise invalid("Cannot PARTITION BY multiple columns including NULL.", written[0])
+            return []
+        bound = []
+        for node in written:
+            if isinstance(node, exp.Column) and not scope.is_column(node.name) and not node.table:
+                output = {i.alias_name for i in self.select.items if isinstance(i, nodes.SelectItem)}
+                if node.name in output:
+                    raise failure(
+                        "COLUMN_UNKNOWN", node, clause="PARTITION BY", name=node.name,
+                        hint=f"'{node.name}' must be a column in the source schema since PARTITION BY is "
+                        "applied on the input.",
+                    )  # fmt: skip
+            expression = bind_expression(node, scope)
+            if expression in bound:
+                raise invalid(f"Duplicate PARTITION BY expression: {show(expression, scope)}.", node)
+            bound.append(expression)
+        return bound
+
+    def _partition_by(
+        self, partitions: list[Expression] | None, items: list[Item | nodes.AllColumns]
+    ) -> tuple[Named, ...] | None:
+        if partitions is None:
+            return None
+        names = self._key_names(partitions, items)
+        keys = tuple(Named(n, p) for n, p in zip(names, partitions, strict=True))
+        tree = self.source.tree
+        if isinstance(tree, Joined) and len(keys) == 1 and keys[0].name in tree.candidates:
+            self.join_key = keys[0].name if isinstance(keys[0].expression, ColumnRef) else None
+        return keys
+
+    def _key_names(self, expressions: list[Expression], items: list[Item | nodes.AllColumns]) -> list[str]:
+        """Names of key columns: the column's own, the alias in SELECT, the field's, or a generated one."""
+        taken = {leaf.internal(c.name) for leaf in self.source.leaves for c in leaf.schema.columns}
+        names: list[str] = []
+        for expression in expressions:
+            if isinstance(expression, ColumnRef):
+                names.append(expression.name)
+                continue
+            alias = next((i.name for i in items if isinstance(i, Item) and i.expression == expression), None)
+            if alias is not None and alias not in taken and alias not in names:
+                names.append(alias)
+            elif isinstance(expression, FieldRef):
+                names.append(self.names.field(expression.field))
+            else:
+                names.append(self.names.generated())
+        return names
+
+    def _is_current_key(self, partition_by: tuple[Named, ...] | None) -> bool:
+        """Whether re-keying would change nothing."""
+        tree = self.source.tree
+        if not partition_by or isinstance(tree, Joined):
+            return bool(partition_by) and self.join_key is not None
+        return tuple(k.expression for k in partition_by) == tuple(
+            ColumnRef(tree.internal(c.name), c.type) for c in tree.schema.key
+        )
+
+    # ---- keys -----------------------------------------------------------------------------------------
+
+    def _source_slots(self) -> tuple[KeySlot, ...]:
+        tree, scope = self.source.tree, self.source.scope
+        if isinstance(tree, Joined):
+            if tree.type == FOREIGN_KEY:
+                leaf = leaves_of(tree)[0]
+                return tuple(
+                    KeySlot((leaf.internal(c.name),), (c.name,), f"foreign key of `{leaf.alias}`")
+                    for c in leaf.schema.key
+                )
+            names = tree.candidates or (tree.default_key,)
+            return (KeySlot(names, tuple(scope.display(n) for n in names), "join expression"),)
+        return tuple(KeySlot((c.name,), (c.name,), "key column") for c in tree.schema.key)
+
+    def _partition_slots(self, partition_by: tuple[Named, ...]) -> tuple[KeySlot, ...]:
+        scope = self.source.scope
+        return tuple(
+            KeySlot((k.name,), (show(k.expression, scope),), "partitioning expression") for k in partition_by
+        )
+
+    # ---- GROUP BY -------------------------------------------------------------------------------------
+
+    def _group_expressions(self, scope: Scope) -> list[Expression]:
+        bound: list[Expression] = []
+
+        def refuse(node: nodes.FunctionCall, _: Scope) -> Expression:
+            raise invalid(
+                f"GROUP BY does not support aggregate functions: {node.name} is an aggregate function.", node
+            )
+
+        for node in self.select.group_by:
+            expression = bind_expression(node, replace(scope, aggregate=refuse))
+            if expression in bound:
+                raise invalid(f"Duplicate GROUP BY expression: {show(expression, scope)}.", node)
+            if isinstance(expression.type, Null):
+                raise invalid("GROUP BY needs expressions with a type, not NULL.", node)
+            bound.append(expression)
+        return bound
+
+    def _having(self, scope: Scope) -> Expression | None:
+        if self.select.having is None:
+            return None
+        having = replace(scope, clause="HAVING", aggregate=self._having_aggregate)
+        bound = bind_expression(self.select.having, having)
+        from ksql_spark.types import BOOLEAN
+
+        if bound.type != BOOLEAN:
+            raise failure(
+                "PREDICATE_TYPE", self.select.having, clause="HAVING", expression=self.aggregates.show(bound),
+                type=bound.type,
+            )  # fmt: skip
+        return bound
+
+    def _having_aggregate(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
+        return self.aggregates.bind(node, replace(scope, extra={**scope.extra}, clause="HAVING"))
+
+    def _grouping(
+        self, expressions: list[Expression], window: WindowSpec | None, having: Expression | None,
+        items: list[Item],
+    ) -> tuple[Grouping, list[Item]]:  # fmt: skip
+        select = self.select
+        if self.functions:
+            raise invalid("Table functions cannot be used with aggregations.", select)
+        allowed = frozenset(WINDOW_BOUNDS) if window is not None and not self.source.is_join else frozenset()
+        names = self._key_names(expressions, list(items))
+        groups = tuple(Named(n, e) for n, e in zip(names, expressions, strict=True))
+        over = [(item, *over_groups(item.expression, groups, allowed)) for item in items]
+        if not self.aggregates.calls:
+            raise invalid(
+                "GROUP BY requires aggregate functions in either the SELECT or HAVING clause.",
+                select.group_by[0] if select.group_by else select,
+                hint="Add for instance COUNT(*).",
+            )
+        stray = [item for item, _, left in over if left]
+        if stray:
+            texts = [self.aggregates.show(item.expression) for item in stray]
+            raise not_grouped("SELECT", texts, stray[0].node)
+        if having is not None:
+            having, left = over_groups(having, groups, frozenset())
+            if left:
+                raise not_grouped("HAVING", [str(c) for c in left], select.having)
+        if not expressions and self.target is not Target.PUSH:
+            raise failure("GROUP_BY_MISSING", select, aggregates=", ".join(self.aggregates.texts))
+        if self.source.tree.kind == TABLE:
+            self.aggregates.check_table_source(select)
+            if window is not None:
+                raise invalid("WINDOW clause is only supported on streams, not on tables.", select.window)
+        grouping = Grouping(groups, tuple(self.aggregates.calls), window, self.is_final, having)
+        return grouping, [replace(item, expression=rewritten) for item, rewritten, _ in over]
+
+    # ---- rules that need the whole --------------------------------------------------------------------
+
+    def _check_value_formats(self) -> None:
+        """KAFKA values can neither be joined nor grouped (reference §5.1)."""
+        lacking = [
+            x.source.name for x in self.source.leaves if x.source and x.source.value_format.name == "KAFKA"
+        ]
+        what = "JOIN" if self.source.is_join else "GROUP BY" if self.select.group_by else None
+        if lacking and what:
+            raise invalid(
+                f"Source(s) {', '.join(lacking)} are using the 'KAFKA' value format. "
+                f"This format does not yet support {what}.",
+                self.select.relation,
+                hint="Copy the source to another value format first.",
+            )
+
+
+def _over_partition(item: Item, partition_by: tuple[Named, ...]) -> Item:
+    """``item`` as a reference where it is one of the new keys."""
+    for key in partition_by:
+        if item.expression == key.expression:
+            return replace(item, expression=ColumnRef(key.name, key.expression.type))
+    return item
+
+
+__all__ = ["STREAM", "BoundSelect", "Grouping", "Item", "KeySlot", "Target", "bind_select", "has_aggregate"]

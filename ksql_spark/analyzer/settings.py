@@ -1,0 +1,20 @@
+"""Properties that change what is allowed or what a default is (reference §9), read from a plain mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def flag(config: Mapping[str, Any], name: str, default: bool = True) -> bool:
+    """The boolean property ``name``: a bool, or a text such as 'false'."""
+    value = config.get(name)
+    if value is None:
+        return default
+    return value if isinstance(value, bool) else str(value).strip().lower() == "true"
+
+
+def text(config: Mapping[str, Any], name: str) -> str | None:
+    """The property ``name`` as text; None where it is absent or empty."""
+    value = config.get(name)
+    return None if value is None or str(value) == "" else str(value)

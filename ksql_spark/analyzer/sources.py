@@ -1,0 +1,334 @@
+"""CREATE STREAM and CREATE TABLE over a topic (reference §2.1), and what may replace or extend them (§2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from grammar import nodes
+from grammar.statements.sources import AlterSource, CreateSource
+from ksql_spark.analyzer import settings
+from ksql_spark.analyzer.failures import failure, invalid, within_statement
+from ksql_spark.analyzer.properties import CREATE, Properties
+from ksql_spark.analyzer.serialization import CAPABILITIES, check_columns, check_wrapping, known_format
+from ksql_spark.analyzer.typing import bind_type
+from ksql_spark.metastore.sources import TABLE, DataSource, FormatSpec
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.schema import RESERVED_COLUMNS, Column, Role, Schema
+from ksql_spark.types import BYTES, HEADERS
+
+VERSION_HINT = "List the columns in the statement."
+
+
+def bind_create_source(
+    statement: CreateSource, metastore: MetaStore, config: Mapping[str, Any]
+) -> DataSource:
+    """The stream or table that ``statement`` declares.
+
+    IF NOT EXISTS is the caller's concern: call this only when the source shall be made.
+
+    Args:
+        statement: CREATE [OR REPLACE] [SOURCE] STREAM | TABLE.
+        metastore: for custom types and for what is replaced.
+        config: server and session properties.
+
+    Raises:
+        KsqlError: with the place of the column or property that breaks a rule.
+    """
+    with within_statement(statement):
+        return _bind(statement, metastore, config)
+
+
+def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, Any]) -> DataSource:
+    check_source_name(statement)
+    existing = metastore.find(statement.name)
+    _check_replaceable(statement, existing)
+    given = Properties(statement.properties, CREATE)
+    topic = given.get("KAFKA_TOPIC")
+    if topic is None:
+        raise invalid(
+            "Missing required property \"KAFKA_TOPIC\" which has no default value.", statement,
+            hint="Add WITH (KAFKA_TOPIC = '...').",
+        )  # fmt: skip
+    if not topic.strip():
+        raise invalid("KAFKA_TOPIC must not be empty.", given.node("KAFKA_TOPIC"))
+    schema = _schema(statement, metastore, config)
+    window = given.windowing()
+    key_format, value_format = _formats(statement, given, schema, config)
+    if statement.kind == TABLE and not schema.key and not _infers(key_format):
+        raise invalid(
+            "Tables require a PRIMARY KEY. Please define the PRIMARY KEY.", statement,
+            hint="Write for instance: id INT PRIMARY KEY.",
+        )  # fmt: skip
+    _check_inference(statement, given, schema, key_format, value_format)
+    if window is not None and not schema.key:
+        raise invalid("Windowed sources require a key column.", given.node("WINDOW_TYPE"))
+    retention = given.get("RETENTION_MS")
+    if retention is not None and statement.kind == TABLE and window is None:
+        raise invalid(
+            "Cannot define RETENTION_MS on an unwindowed table: its topic is compacted.",
+            given.node("RETENTION_MS"),
+        )
+    source = DataSource(
+        statement.name, statement.kind, schema, topic, key_format, value_format,
+        partitions=given.get("PARTITIONS"), replicas=given.get("REPLICAS"), retention_ms=retention,
+        timestamp=given.timestamp(schema), window=window, read_only=bool(statement.source),
+        statement=statement.source_text,
+    )  # fmt: skip
+    if existing is not None:
+        check_replacement(existing, source, statement)
+    return source
+
+
+def check_source_name(statement: nodes.NamedStatement) -> None:
+    """Refuse names that no stream or table may have: they become parts of topic names (reference §1.1)."""
+    if not statement.name or not all(c.isascii() and (c.isalnum() or c in "_-") for c in statement.name):
+        raise invalid(
+            f"Illegal argument at name `{statement.name}`. Source names may only contain alphanumeric values, "
+            "'_' or '-'.",
+            statement.this,
+        )
+
+
+def _check_replaceable(statement: CreateSource, existing: DataSource | None) -> None:
+    word = statement.kind.lower()
+    if statement.or_replace and (statement.source or (existing is not None and existing.read_only)):
+        raise invalid(
+            f"Cannot add {word} '{statement.name}': CREATE OR REPLACE is not supported on source {word}s.",
+            statement.this,
+        )
+    check_free(statement, existing, bool(statement.or_replace))
+
+
+def check_free(statement: nodes.NamedStatement, existing: DataSource | None, or_replace: bool) -> None:
+    """Refuse a name that is in use, unless it is to be replaced."""
+    if existing is None or or_replace:
+        return
+    word, other = str(statement.args["kind"]).lower(), existing.kind.lower()
+    raise invalid(
+        f"Cannot add {word} '{statement.name}': A {other} with the same name already exists.", statement.this,
+        hint=f"Use CREATE OR REPLACE, or DROP {existing.kind} {existing.name}; first.",
+    )  # fmt: skip
+
+
+# ---- columns ------------------------------------------------------------------------------------------
+
+_KEY_WORDS = {"STREAM": "KEY", "TABLE": "PRIMARY KEY"}
+
+
+def _schema(statement: CreateSource, metastore: MetaStore, config: Mapping[str, Any]) -> Schema:
+    columns: list[Column] = []
+    for definition in statement.columns:
+        column = _column(definition, statement, metastore, config)
+        if any(c.name == column.name for c in columns):
+            raise invalid(f"Duplicate column names: `{column.name}`", definition)
+        if column.role is Role.HEADERS:
+            _check_headers(column, columns, definition)
+        columns.append(column)
+    return Schema.of(columns)
+
+
+def _column(
+    definition: nodes.ColumnDefinition,
+    statement: CreateSource,
+    metastore: MetaStore,
+    config: Mapping[str, Any],
+) -> Column:
+    name, constraint = definition.name, definition.constraint
+    if name in RESERVED_COLUMNS:
+        raise failure(
+            "COLUMN_RESERVED", definition, name=f"'{name}'", what="You cannot use it as a name for a column."
+        )
+    type_ = bind_type(definition.data_type, metastore)
+    if constraint is None:
+        return Column(name, type_)
+    if constraint in ("HEADERS", "HEADER"):
+        if not settings.flag(config, "ksql.headers.columns.enabled"):
+            raise invalid("Cannot create header columns: ksql.headers.columns.enabled is false.", definition)
+        expected = HEADERS if constraint == "HEADERS" else BYTES
+        if type_ != expected:
+            label = "HEADERS" if constraint == "HEADERS" else f"HEADER('{definition.header_key}')"
+            raise invalid(f"Invalid type for {label} column: expected {expected}, got {type_}.", definition)
+        return Column(name, type_, Role.HEADERS, definition.header_key)
+    wanted = _KEY_WORDS[statement.kind]
+    if constraint != wanted:
+        raise invalid(
+            f"Column `{name}` is a '{constraint}' column: please use '{wanted}' for "
+            f"{'streams' if statement.kind == 'STREAM' else 'tables'}.",
+            definition,
+        )
+    return Column(name, type_, Role.KEY)
+
+
+def _check_headers(column: Column, before: list[Column], node: nodes.ColumnDefinition) -> None:
+    headers = [c for c in before if c.role is Role.HEADERS]
+    if any(c.header_key is None for c in headers):
+        raise invalid("Schema already contains a HEADERS column.", node)
+    if column.header_key is None and headers:
+        raise invalid("A HEADERS column cannot follow HEADER columns.", node)
+    if column.header_key is not None and any(c.header_key == column.header_key for c in headers):
+        raise invalid(f"Schema already contains a HEADER('{column.header_key}') column.", node)
+
+
+# ---- formats ------------------------------------------------------------------------------------------
+
+
+def _formats(
+    statement: CreateSource, given: Properties, schema: Schema, config: Mapping[str, Any]
+) -> tuple[FormatSpec, FormatSpec]:
+    key_name, key_node = given.format_name("KEY")
+    value_name, value_node = given.format_name("VALUE")
+    if key_name is None:
+        default = settings.text(config, "ksql.persistence.default.format.key")
+        key_name = known_format(default or "KAFKA", statement)
+    if value_name is None:
+        default = settings.text(config, "ksql.persistence.default.format.value")
+        if default is None:
+            raise invalid(
+                "Statement is missing the 'VALUE_FORMAT' property from the WITH clause. Either provide one or "
+                "set a default via the 'ksql.persistence.default.format.value' config.",
+                statement,
+            )
+        value_name = known_format(default, statement)
+    if not schema.key and key_node is None and not CAPABILITIES[key_name].registry:
+        key_name = "NONE" if statement.columns else key_name
+    key_format = given.format_spec("KEY", key_name)
+    value_format = given.format_spec("VALUE", value_name)
+    if schema.key:
+        check_columns(key_name, schema.key, is_key=True, node=statement)
+    if value_name == "NONE":
+        raise invalid("The 'NONE' format can only be used for keys.", value_node or statement)
+    check_columns(value_name, schema.value, is_key=False, node=value_node or statement)
+    check_wrapping(value_name, len(schema.value), value_format.wrapped, given.node("WRAP_SINGLE_VALUE"))
+    return key_format, replace(
+        value_format, wrapped=effective_wrapping(value_format, len(schema.value), config)
+    )
+
+
+def effective_wrapping(value_format: FormatSpec, columns: int, config: Mapping[str, Any]) -> bool | None:
+    """WRAP_SINGLE_VALUE, else ksql.persistence.wrap.single.values where the format has a choice."""
+    if value_format.wrapped is not None or columns != 1:
+        return value_format.wrapped
+    default = settings.text(config, "ksql.persistence.wrap.single.values")
+    capability = CAPABILITIES[value_format.name]
+    if default is None or not (capability.wrapped and capability.unwrapped):
+        return None
+    return default.strip().lower() == "true"
+
+
+def _infers(key_format: FormatSpec) -> bool:
+    return CAPABILITIES[key_format.name].registry
+
+
+def _check_inference(
+    statement: CreateSource, given: Properties, schema: Schema, key: FormatSpec, value: FormatSpec
+) -> None:
+    """Columns must be there, or come from a schema registry (reference §5.6)."""
+    for side, spec, columns in (("KEY", key, schema.key), ("VALUE", value, schema.value)):
+        if spec.schema_id is None:
+            continue
+        node = given.node(f"{side}_SCHEMA_ID")
+        if not CAPABILITIES[spec.name].registry:
+            raise invalid(
+                f"{side}_FORMAT should support schema inference when {side}_SCHEMA_ID is provided. "
+                f"Current format is {spec.name}.",
+                node,
+            )
+        if columns:
+            raise invalid(
+                f"Table elements and {side}_SCHEMA_ID cannot both exist for create statement.", node
+            )
+    if schema.value or schema.headers:
+        if not (key.schema_id is not None and not schema.key):
+            return
+    if CAPABILITIES[value.name].registry or (CAPABILITIES[key.name].registry and not schema.key):
+        raise failure(
+            "NOT_DONE_YET", statement, what="Taking columns from a schema registry", version="0",
+            hint=VERSION_HINT,
+        )  # fmt: skip
+    raise invalid(
+        "No columns supplied. The statement does not define any columns.", statement, hint=VERSION_HINT
+    )
+
+
+# ---- OR REPLACE, ALTER --------------------------------------------------------------------------------
+
+
+def check_replacement(old: DataSource, new: DataSource, statement: nodes.NamedStatement) -> None:
+    """Refuse a CREATE OR REPLACE that changes more than new value columns at the end (reference §2.3)."""
+    word = new.kind.lower()
+
+    def refuse(reason: str) -> Exception:
+        return invalid(
+            f"Cannot add {word} '{new.name}': Cannot upgrade data source: {reason}", statement.this
+        )
+
+    if old.kind != new.kind:
+        raise refuse(
+            f"DataSource '`{old.name}`' has type = {old.kind} which cannot be upgraded to type = {new.kind}."
+        )
+    for what, before, after in (
+        ("topic", old.topic, new.topic),
+        ("key format", old.key_format, new.key_format),
+        ("value format", old.value_format, new.value_format),
+        ("timestamp column", old.timestamp, new.timestamp),
+        ("window", old.window, new.window),
+    ):
+        if before != after:
+            raise refuse(f"the {what} cannot change.")
+    if old.schema.key != new.schema.key:
+        raise refuse(f"key columns must stay the same: {', '.join(map(str, old.schema.key))}.")
+    kept = new.schema.value[: len(old.schema.value)]
+    changed = [c for c, now in zip(old.schema.value, kept, strict=False) if c != now]
+    changed += old.schema.value[len(kept) :]
+    if changed:
+        raise refuse(
+            f"The following columns are changed, missing or reordered: [{', '.join(map(str, changed))}]."
+        )
+
+
+def bind_alter_source(statement: AlterSource, metastore: MetaStore) -> DataSource:
+    """The stream or table with the columns of ALTER … ADD COLUMN appended (reference §2.3).
+
+    Raises:
+        KsqlError: SOURCE_UNKNOWN; the kind is wrong, the source is no plain CREATE, a column exists.
+    """
+    from ksql_spark.analyzer.failures import place
+
+    with within_statement(statement):
+        source = metastore.require(statement.name, place(statement.this))
+        word = source.kind.lower()
+        if source.kind != statement.kind:
+            raise invalid(
+                f"Incompatible data source type is {source.kind}, but statement was ALTER {statement.kind}.",
+                statement.this,
+            )
+        if source.read_only:
+            raise invalid(
+                f"Cannot alter {word} '{source.name}': ALTER operations are not supported on source {word}s.",
+                statement.this,
+            )
+        if source.is_sink:
+            raise invalid(
+                f"ALTER command is not supported for CREATE ... AS statements: {source.name}.", statement.this,
+                hint=f"Use CREATE OR REPLACE {source.kind} {source.name} AS SELECT ...",
+            )  # fmt: skip
+        columns = list(source.schema.columns)
+        for definition in statement.columns:
+            if definition.constraint is not None:
+                raise invalid("Only value columns can be added.", definition)
+            if definition.name in RESERVED_COLUMNS:
+                raise failure(
+                    "COLUMN_RESERVED", definition, name=f"'{definition.name}'",
+                    what="You cannot use it as a name for a column.",
+                )  # fmt: skip
+            if any(c.name == definition.name for c in columns):
+                raise invalid(
+                    f"Cannot add column `{definition.name}` to schema. A column with the same name already exists.",
+                    definition,
+                )
+            columns.append(Column(definition.name, bind_type(definition.data_type, metastore)))
+        schema = Schema.of(columns)
+        check_columns(source.value_format.name, schema.value, is_key=False, node=statement)
+        return replace(source, schema=schema)

@@ -1,0 +1,65 @@
+"""Types as written to SQL types (reference §3.1); custom types are expanded here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from grammar.nodes import TypeNode
+from ksql_spark.analyzer.failures import failure, invalid
+from ksql_spark.errors import nearest
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.types import ALIASES, STRING, Array, Decimal, Field, Map, SqlType, Struct
+
+
+def bind_type(node: TypeNode, metastore: MetaStore) -> SqlType:
+    """The type that ``node`` names, custom types expanded.
+
+    Raises:
+        KsqlError: TYPE_UNKNOWN with the nearest name; INVALID_STATEMENT for a bad DECIMAL.
+    """
+    return resolve_type(node, metastore.types())
+
+
+def resolve_type(node: TypeNode, custom: Mapping[str, SqlType]) -> SqlType:
+    """As ``bind_type``, with the custom types given by name."""
+    if not node.quoted:
+        match node.name:
+            case "ARRAY":
+                return Array(resolve_type(node.element, custom))
+            case "MAP":
+                return Map(resolve_type(node.key, custom), resolve_type(node.value, custom))
+            case "STRUCT":
+                return _struct(node, custom)
+            case "DECIMAL":
+                return _decimal(node)
+        if node.name in ALIASES:
+            if node.parameters and ALIASES[node.name] != STRING:
+                raise invalid(f"The type {node.name} takes no parameters.", node)
+            return ALIASES[node.name]
+    if node.name in custom:
+        return custom[node.name]
+    near = nearest(node.name, (*ALIASES, "ARRAY", "MAP", "STRUCT", "DECIMAL", *custom))
+    hint = f"Did you mean {near}?" if near else "SHOW TYPES lists the custom types."
+    raise failure("TYPE_UNKNOWN", node, name=node.name, hint=hint)
+
+
+def _struct(node: TypeNode, custom: Mapping[str, SqlType]) -> Struct:
+    names = [f.name for f in node.fields]
+    for name in names:
+        if names.count(name) > 1:
+            raise invalid(f"Duplicate field name in STRUCT: '{name}'.", node)
+    return Struct(tuple(Field(f.name, resolve_type(f.type, custom)) for f in node.fields))
+
+
+def _decimal(node: TypeNode) -> Decimal:
+    numbers = [p for p in node.parameters if isinstance(p, int)]
+    if len(numbers) != 2 or len(node.parameters) != 2:
+        raise invalid("DECIMAL needs a precision and a scale, as in DECIMAL(10, 2).", node)
+    precision, scale = numbers
+    if precision < 1:
+        raise invalid(f"DECIMAL precision must be at least 1, got {precision}.", node)
+    if not 0 <= scale <= precision:
+        raise invalid(
+            f"DECIMAL scale must be between 0 and the precision: DECIMAL({precision}, {scale}).", node
+        )
+    return Decimal(precision, scale)

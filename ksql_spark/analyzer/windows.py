@@ -1,0 +1,42 @@
+"""The WINDOW clause: its checks and its defaults (reference §2.6)."""
+
+from __future__ import annotations
+
+from grammar import nodes
+from ksql_spark.analyzer.failures import invalid
+from ksql_spark.logical.nodes import WindowSpec
+
+DAY_MS = 24 * 3_600_000
+
+
+def bind_window(node: nodes.Window, emit_final: bool) -> WindowSpec:
+    """The window with its defaults filled in; all lengths in ms.
+
+    Args:
+        node: the clause.
+        emit_final: with EMIT FINAL the grace period is 0 unless given.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT for lengths that cannot be.
+    """
+    size = node.size.milliseconds
+    if size <= 0:
+        what = "gap" if node.kind == "SESSION" else "SIZE"
+        raise invalid(f"The window's {what} must be longer than zero.", node.size)
+    advance = node.advance.milliseconds if node.advance is not None else None
+    if advance is not None and not 0 < advance <= size:
+        raise invalid("ADVANCE BY must be longer than zero and at most the SIZE of the window.", node.advance)
+    if node.grace is not None:
+        grace = node.grace.milliseconds
+    else:
+        grace = 0 if emit_final else max(DAY_MS - size, 0)
+    if node.retention is None:
+        return WindowSpec(node.kind, size, advance, max(DAY_MS, size + grace), grace)
+    retention = node.retention.milliseconds
+    least = size + (grace if node.grace is not None else 0)
+    if retention < least:
+        raise invalid(
+            f"RETENTION must be at least the window's size plus its grace period: {least} ms, got {retention} ms.",
+            node.retention,
+        )
+    return WindowSpec(node.kind, size, advance, retention, min(grace, retention - size))
