@@ -17,6 +17,7 @@ help: ## list what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(PREPARED) ## make the virtual environment, fetch packages and JVM artifacts
+	@:
 
 run: setup ## start Kafka, Spark, the server, and the SQL shell on them
 	@$(BIN)/ksql-spark $(ARGS)

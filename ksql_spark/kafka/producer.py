@@ -73,11 +73,11 @@ class RecordProducer:
             outcome.append((error, message))
             delivered.set()
 
-        self.send_async(topic, key, value, timestamp_ms, headers, partition, on_delivery)
+        self._produce(topic, key, value, timestamp_ms, headers, partition, on_delivery)
         delivered.wait()
         error, message = outcome[0]
         if error:
-            raise self._connection.failure(error, f"write to topic '{topic}'", topic)
+            raise self._failure(error, topic)
         written_to, offset = message.partition(), message.offset()
         assert written_to is not None and offset is not None  # known once delivered
         return written_to, offset
@@ -90,9 +90,34 @@ class RecordProducer:
         timestamp_ms: int | None = None,
         headers: Headers = (),
         partition: int | None = None,
-        on_delivery: Callable[[KafkaError | None, Message], None] | None = None,
+        on_delivery: Callable[[KsqlError | None], None] | None = None,
     ) -> None:
-        """Hand one record over for writing; flush() waits for it. Arguments as in send()."""
+        """Hand one record over for writing; flush() waits for it.
+
+        Args:
+            on_delivery: called, in another thread, with None when it is written and with the error when it
+                is not. The other arguments are those of send().
+        """
+        told = on_delivery
+        if told is None:
+            self._produce(topic, key, value, timestamp_ms, headers, partition, None)
+            return
+
+        def tell(error: KafkaError | None, message: Message) -> None:
+            told(self._failure(error, topic) if error else None)
+
+        self._produce(topic, key, value, timestamp_ms, headers, partition, tell)
+
+    def _produce(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int | None,
+        headers: Headers,
+        partition: int | None,
+        on_delivery: Callable[[KafkaError | None, Message], None] | None,
+    ) -> None:
         optional: dict[str, Any] = {}
         if timestamp_ms is not None:
             optional["timestamp"] = timestamp_ms
@@ -110,10 +135,9 @@ class RecordProducer:
                 # the queue is full: wait until some of it is delivered
                 self._producer.poll(0.01)
             except (KafkaException, ValueError, TypeError) as error:
-                raise self._connection.failure(error, f"write to topic '{topic}'", topic) from None
+                raise self._failure(error, topic) from None
 
-    def failure(self, error: KafkaError, topic: str) -> KsqlError:
-        """The error to raise for one that a delivery callback was given."""
+    def _failure(self, error: BaseException | KafkaError, topic: str) -> KsqlError:
         return self._connection.failure(error, f"write to topic '{topic}'", topic)
 
     def flush(self, timeout_s: float = REQUEST_TIMEOUT_S) -> int:
