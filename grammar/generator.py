@@ -14,9 +14,9 @@ from sqlglot import exp
 from sqlglot.generator import Generator
 
 from grammar import nodes
-from grammar.words import RESERVED
+from grammar.words import RESERVED, UNITS
 
-_BARE = re.compile(r"[A-Z_][A-Z0-9_@]*")
+_BARE = re.compile(r"[A-Z_][A-Z0-9_@]*|(?![0-9]+(?:E[0-9]+)?$)[0-9][A-Z0-9_@]+")
 
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -38,8 +38,31 @@ _OPERATORS: dict[type[exp.Expr], str] = {
 }
 
 
+#: how tight an expression binds (reference §1.1); what is not here binds tightest
+_TIGHTNESS: dict[type[exp.Expr], int] = {
+    exp.Or: 1,
+    exp.And: 2,
+    exp.Not: 3,
+    **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ), 4),
+    **dict.fromkeys((exp.Is, exp.In, exp.Between, nodes.Like), 4),
+    exp.DPipe: 5,
+    **dict.fromkeys((exp.Add, exp.Sub), 6),
+    **dict.fromkeys((exp.Mul, exp.Div, exp.Mod), 7),
+    **dict.fromkeys((exp.Neg, nodes.Pos), 8),
+}
+_PREDICATE, _VALUE, _SIGNED, _PRIMARY = 4, 5, 8, 9
+
+
 class KsqlGenerator(Generator):
     """Renders with TRANSFORMS only: sqlglot does not look for `<name>_sql` methods of our nodes."""
+
+    def tight(self, node: exp.Expr, least: int) -> str:
+        """``node``, in brackets where it binds less tightly than its place asks for.
+
+        Parsed trees hold their brackets as nodes and need none; trees made by hand may.
+        """
+        text = self.sql(node)
+        return f"({text})" if _TIGHTNESS.get(type(node), _PRIMARY) < least else text
 
     def joined(self, items: Iterable[exp.Expr]) -> str:
         """``a, b, c``."""
@@ -111,8 +134,8 @@ def _identifier(_: KsqlGenerator, node: exp.Identifier) -> str:
     if node.quoted:
         return quoted_name(name)
     # a hand-made name may need the quotes that it does not ask for; units stand bare as arguments
-    is_bare = name[:1].isdigit() or _BARE.fullmatch(name)
-    if not is_bare or (name in RESERVED and not isinstance(node.parent, exp.Column)):
+    is_unit = name in UNITS and isinstance(node.parent, exp.Column)
+    if not _BARE.fullmatch(name) or (name in RESERVED and not is_unit):
         return quoted_name(name)
     return name
 
@@ -134,16 +157,21 @@ def _binary(self: KsqlGenerator, node: exp.Expr) -> str:
     # the left side is walked in a loop: a chain of a thousand ORs is legal
     parts: list[str] = []
     current: exp.Expr = node
-    while (operator := _OPERATORS.get(type(current))) is not None:
-        parts += (self.sql(current, "expression"), operator)
-        current = current.this
-    parts.append(self.sql(current))
-    return " ".join(reversed(parts))
+    while True:
+        tightness = _TIGHTNESS[type(current)]
+        parts += (self.tight(current.expression, tightness + 1), _OPERATORS[type(current)])
+        # comparisons do not chain, all other operators group to the left
+        least = tightness + 1 if tightness == _PREDICATE else tightness
+        left = current.this
+        if type(left) not in _OPERATORS or _TIGHTNESS[type(left)] < least:
+            parts.append(self.tight(left, least))
+            return " ".join(reversed(parts))
+        current = left
 
 
 def _signed(sign: str) -> Callable[[KsqlGenerator, exp.Expr], str]:
     def render(self: KsqlGenerator, node: exp.Expr) -> str:
-        operand = self.sql(node, "this")
+        operand = self.tight(node.this, _SIGNED)
         return f"{sign} {operand}" if operand.startswith(sign) else sign + operand
 
     return render
@@ -153,25 +181,25 @@ def _not(self: KsqlGenerator, node: exp.Not) -> str:
     inner = node.this
     if type(inner) in _NEGATABLE:
         return _NEGATABLE[type(inner)](self, inner, "NOT ")
-    return f"NOT {self.sql(inner)}"
+    return f"NOT {self.tight(inner, _TIGHTNESS[exp.Not])}"
 
 
 def _is(self: KsqlGenerator, node: exp.Expr, negation: str = "") -> str:
-    return f"{self.sql(node, 'this')} IS {negation}NULL"
+    return f"{self.tight(node.this, _VALUE)} IS {negation}NULL"
 
 
 def _in(self: KsqlGenerator, node: exp.Expr, negation: str = "") -> str:
-    return f"{self.sql(node, 'this')} {negation}IN ({self.joined(node.expressions)})"
+    return f"{self.tight(node.this, _VALUE)} {negation}IN ({self.joined(node.expressions)})"
 
 
 def _between(self: KsqlGenerator, node: exp.Expr, negation: str = "") -> str:
-    low, high = self.sql(node, "low"), self.sql(node, "high")
-    return f"{self.sql(node, 'this')} {negation}BETWEEN {low} AND {high}"
+    low, high = self.tight(node.args["low"], _VALUE), self.tight(node.args["high"], _VALUE)
+    return f"{self.tight(node.this, _VALUE)} {negation}BETWEEN {low} AND {high}"
 
 
 def _like(self: KsqlGenerator, node: exp.Expr, negation: str = "") -> str:
     escape = f" ESCAPE {self.sql(node, 'escape')}" if node.args.get("escape") else ""
-    return f"{self.sql(node, 'this')} {negation}LIKE {self.sql(node, 'expression')}{escape}"
+    return f"{self.tight(node.this, _VALUE)} {negation}LIKE {self.tight(node.expression, _VALUE)}{escape}"
 
 
 _NEGATABLE: dict[type[exp.Expr], Callable[[KsqlGenerator, exp.Expr, str], str]] = {
@@ -196,6 +224,10 @@ def _cast(self: KsqlGenerator, node: exp.Cast) -> str:
 def _call(self: KsqlGenerator, node: nodes.FunctionCall) -> str:
     distinct = "DISTINCT " if node.distinct else ""
     return f"{self.sql(node.this)}({distinct}{self.joined(node.arguments)})"
+
+
+def _subscript(self: KsqlGenerator, node: nodes.Subscript) -> str:
+    return f"{self.tight(node.this, _PRIMARY)}[{self.tight(node.index_expression, _VALUE)}]"
 
 
 def _lambda(self: KsqlGenerator, node: nodes.Lambda) -> str:
@@ -296,7 +328,7 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     exp.Star: _constant("*"),
     nodes.ArrayConstructor: lambda self, node: f"ARRAY[{self.joined(node.elements)}]",
     nodes.DecimalLiteral: _literal,
-    nodes.Dereference: lambda self, node: f"{self.sql(node.this)}->{self.sql(node.field)}",
+    nodes.Dereference: lambda self, node: f"{self.tight(node.this, _PRIMARY)}->{self.sql(node.field)}",
     nodes.FloatLiteral: _literal,
     nodes.FunctionCall: _call,
     nodes.IntegerLiteral: _literal,
@@ -307,7 +339,7 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     nodes.Pos: _signed("+"),
     nodes.StructConstructor: lambda self, node: f"STRUCT({self.joined(node.fields)})",
     nodes.StructField: lambda self, node: f"{self.sql(node.this)} := {self.sql(node.value)}",
-    nodes.Subscript: lambda self, node: f"{self.sql(node.this)}[{self.sql(node.index_expression)}]",
+    nodes.Subscript: _subscript,
 }
 
 QUERIES: dict[type[exp.Expr], Callable[[Any, Any], str]] = {

@@ -1,0 +1,80 @@
+"""Trees made by hand: brackets and quotes appear where the text needs them."""
+
+from __future__ import annotations
+
+import pytest
+from sqlglot import exp
+
+import grammar
+from grammar import nodes
+
+
+def column(name: str, *, quoted: bool = False) -> exp.Column:
+    return exp.Column(this=exp.Identifier(this=name, quoted=quoted))
+
+
+A, B, C = column("A"), column("B"), column("C")
+
+
+def binary(cls: type[exp.Expression], left: exp.Expr, right: exp.Expr) -> exp.Expression:
+    return cls(this=left.copy(), expression=right.copy())
+
+
+@pytest.mark.parametrize(
+    ("node", "text"),
+    [
+        (binary(exp.Mul, binary(exp.Add, A, B), C), "(A + B) * C"),
+        (binary(exp.Sub, A, binary(exp.Sub, B, C)), "A - (B - C)"),
+        (binary(exp.Sub, binary(exp.Sub, A, B), C), "A - B - C"),
+        (binary(exp.And, binary(exp.Or, A, B), C), "(A OR B) AND C"),
+        (binary(exp.EQ, binary(exp.EQ, A, B), C), "(A = B) = C"),
+        (binary(exp.EQ, A, exp.Not(this=B.copy())), "A = (NOT B)"),
+        (exp.Not(this=binary(exp.And, A, B)), "NOT (A AND B)"),
+        (exp.Neg(this=binary(exp.Add, A, B)), "-(A + B)"),
+        (nodes.Dereference(this=exp.Neg(this=A.copy()), field=exp.Identifier(this="F")), "(-A)->F"),
+        (
+            nodes.Subscript(this=binary(exp.DPipe, A, B), index_expression=binary(exp.EQ, B, C)),
+            "(A || B)[(B = C)]",
+        ),
+        (exp.Is(this=binary(exp.EQ, A, B), expression=exp.Null()), "(A = B) IS NULL"),
+        (exp.Not(this=exp.In(this=A.copy(), expressions=[B.copy()])), "A NOT IN (B)"),
+    ],
+)
+def test_brackets(node: exp.Expression, text: str) -> None:
+    assert grammar.render(node) == text
+
+    def bare(tree: exp.Expr) -> exp.Expr:
+        return tree.transform(lambda n: n.this if isinstance(n, exp.Paren) else n)
+
+    assert bare(grammar.parse_expression(text)) == node
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("A", "A"),
+        ("lower", "`lower`"),
+        ("FROM", "`FROM`"),
+        ("DAYS", "DAYS"),
+        ("A B", "`A B`"),
+        ("A`B", "`A``B`"),
+        ("", "``"),
+        ("1ST", "1ST"),
+        ("1E5", "`1E5`"),
+        ("12", "`12`"),
+        ("1E5X", "1E5X"),
+        ("ÄB", "`ÄB`"),
+    ],
+)
+def test_quotes(name: str, text: str) -> None:
+    assert grammar.render(column(name)) == text
+
+
+def test_types_render() -> None:
+    for text in (
+        "STRUCT< >",
+        "MAP<STRING, ARRAY<DECIMAL(3, 1)>>",
+        "STRUCT<A INT, `b` `Custom`>",
+        "VARCHAR(10)",
+    ):
+        assert grammar.render(grammar.parse_type(text)) == text
