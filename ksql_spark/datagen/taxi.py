@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -53,12 +54,12 @@ _DROPOFF_WEIGHTS = {"Yellow Zone": 26, "Airports": 40, "Boro Zone": 2, "EWR": 6}
 def ride_events(random: Random, clock: Clock) -> Iterator[Event]:
     """Rides in the order of their pickups; the fare follows from the way, the time and the zones."""
     ids = [zone.location_id for zone in zones()]
-    pickup_weights = [_PICKUP_WEIGHTS[zone.service_zone] for zone in zones()]
-    dropoff_weights = [_DROPOFF_WEIGHTS[zone.service_zone] for zone in zones()]
+    pickup_weights = list(accumulate(_PICKUP_WEIGHTS[zone.service_zone] for zone in zones()))
+    dropoff_weights = list(accumulate(_DROPOFF_WEIGHTS[zone.service_zone] for zone in zones()))
     number = 0
     while True:
-        (pickup,) = random.choices(ids, pickup_weights)
-        (dropoff,) = random.choices(ids, dropoff_weights)
+        (pickup,) = random.choices(ids, cum_weights=pickup_weights)
+        (dropoff,) = random.choices(ids, cum_weights=dropoff_weights)
         timestamp_ms = clock(number)
         yield Event(None, json_bytes(_ride(random, pickup, dropoff, timestamp_ms)), timestamp_ms)
         number += 1
