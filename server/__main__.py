@@ -2,6 +2,11 @@
 
 import sys
 
-from server.main import main
+try:
+    from server.main import main
 
-sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+except KeyboardInterrupt:
+    # Ctrl-C before there was anything to stop: the modules were still being read.
+    code = 130
+sys.exit(code)

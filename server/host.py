@@ -10,9 +10,11 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from ksql_spark.engine import QueryStream, Request
+if TYPE_CHECKING:
+    # Not at run time: this import brings Spark, and the port should be open before that.
+    from ksql_spark.engine import QueryStream, Request
 
 LOG = logging.getLogger(__name__)
 

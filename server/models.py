@@ -5,13 +5,15 @@ Bodies are read whatever their Content-Type says, since clients (curl -d among t
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pydantic
 from fastapi import Request as HttpRequest
 
-from ksql_spark.engine import Request
 from server.errors import RequestError
+
+if TYPE_CHECKING:
+    from ksql_spark.engine import Request
 
 
 class Body(pydantic.BaseModel):
@@ -31,6 +33,8 @@ class StatementsBody(Body):
 
     def request(self) -> Request:
         """What the engine takes."""
+        from ksql_spark.engine import Request
+
         return Request(
             self.ksql,
             self.streamsProperties or {},
@@ -49,6 +53,8 @@ class QueryStreamBody(Body):
 
     def request(self) -> Request:
         """What the engine takes."""
+        from ksql_spark.engine import Request
+
         return Request(self.sql, self.properties or {}, _texts(self.sessionVariables))
 
 

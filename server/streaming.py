@@ -11,14 +11,16 @@ import json
 import secrets
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from ksql_spark.engine import QueryStream, ResultColumn, Row
 from server import errors
 from server.host import Host
+
+if TYPE_CHECKING:
+    from ksql_spark.engine import QueryStream, ResultColumn, Row
 
 FRAMES = "application/vnd.ksql.v1+json"
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"

@@ -118,7 +118,8 @@ class EmbeddedServer:
         for reader in self._readers:
             reader.join(timeout=2)
         said = "\n".join(self._complaints).strip().removeprefix("ksql-spark server: ")
-        return said or f"The engine ended while it was starting (exit code {self._process.returncode})."
+        log = self.data_dir / "logs" / "server.log"
+        return said or f"it gave no reason (exit code {self._process.returncode}); its log is {log}."
 
     def stop(self, tick: Callable[[str], None] = lambda _: None) -> None:
         """Stop it and wait until it is gone; ``tick`` is called while waiting."""

@@ -6,7 +6,9 @@ The shell itself is light; a subcommand's module is imported only when it is cal
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -34,11 +36,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the shell or a subcommand; the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments and arguments[0] in SUBCOMMANDS:
-        module: Any = importlib.import_module(SUBCOMMANDS[arguments[0]][0])
-        return int(module.main(arguments[1:]))
+        try:
+            module: Any = importlib.import_module(SUBCOMMANDS[arguments[0]][0])
+            return int(module.main(arguments[1:]))
+        except KeyboardInterrupt:
+            return 130
     from shell.options import OptionProblem
 
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    meant = difflib.get_close_matches(options.url or "", SUBCOMMANDS, n=1)
+    if meant:
+        parser.error(f"'{options.url}' is neither a command nor a URL. Did you mean 'ksql-spark {meant[0]}'?")
     try:
         return _shell(options)
     except OptionProblem as problem:
@@ -47,8 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read our output has had enough; nothing more can be said to them.
-        sys.stderr.close()
+        # Whoever read our output has had enough. What is still in the buffer has to go somewhere at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 

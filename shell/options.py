@@ -152,7 +152,13 @@ class Connection:
                 console.status(f"{self.session.client.url} is starting")
         finally:
             console.clear_status()
-        self.session.before_request = None
+        self.session.before_request = self._check_engine if self.server is not None else None
+
+    def _check_engine(self) -> None:
+        """Say so where our own engine has ended meanwhile. Raises ClientError."""
+        assert self.server is not None
+        if self.server.failed:
+            raise ClientError(f"The engine has ended: {self.server.last_words()} Leave and start again.")
 
 
 @contextlib.contextmanager

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from ksql_spark import engine
 from server.errors import NOT_ACCEPTABLE, RequestError
 from server.host import Host
 from server.models import CloseQueryBody, QueryStreamBody, StatementsBody, openapi, read_body
@@ -23,6 +23,9 @@ from server.streaming import (
     Lines,
     QueryResponse,
 )
+
+if TYPE_CHECKING:
+    from ksql_spark import engine
 
 router = APIRouter()
 

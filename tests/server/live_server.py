@@ -21,7 +21,8 @@ class LiveServer:
         self.engine = engine
         self.host = Host(max_push_queries)
         self.host.engine = engine
-        self._sock = socket.socket()
+        # asyncio sends without delay (TCP_NODELAY) only where the protocol is named.
+        self._sock = socket.socket(proto=socket.IPPROTO_TCP)
         self._sock.bind(("127.0.0.1", 0))
         self._sock.listen(128)
         self.port: int = self._sock.getsockname()[1]

@@ -14,6 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from server.main import _bind
+
 SERVER = Path(__file__).with_name("fake_server.py")
 #: for what happens at once, unless the machine is very busy
 SOON_S = 60
@@ -101,6 +103,12 @@ def test_start_that_fails_is_one_line(run) -> None:
     code, _, err = run("--listen", "127.0.0.1:0", engine="FailingEngine").end()
     message = "Kafka at kafka:9092 does not answer: connection refused. Is the broker running?"
     assert (code, err) == (1, f"ksql-spark server: {message}\n")
+
+
+def test_socket_sends_without_delay() -> None:
+    sock = _bind("127.0.0.1", 0)
+    with sock:
+        assert sock.proto == socket.IPPROTO_TCP, "asyncio asks for this before it sets TCP_NODELAY"
 
 
 def test_taken_port_is_one_line(run) -> None:
