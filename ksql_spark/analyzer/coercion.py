@@ -101,6 +101,9 @@ def unify(members: Sequence[Expression], nodes: Sequence[Placed | None]) -> tupl
 def _merge(wanted: SqlType, member: Expression, node: Placed | None) -> SqlType:
     """``wanted`` widened so that ``member`` fits too."""
     given = member.type
+    if not isinstance(wanted, Null) and isinstance(member, Cast) and member.operand == Literal(None, NULL):
+        # a NULL takes any type, also one that an inner list gave it
+        return common_type(wanted, given) or wanted
     if isinstance(wanted, Null) or isinstance(given, Null):
         return given if isinstance(wanted, Null) else wanted
     match wanted, member:
@@ -117,7 +120,7 @@ def _merge(wanted: SqlType, member: Expression, node: Placed | None) -> SqlType:
         case Struct(fields), MakeStruct(given_fields, _):
             return _merge_struct(fields, dict(given_fields), member, node)
         case Struct(fields), _ if isinstance(given, Struct) and wanted != given:
-            raise _mismatch(wanted, member, node)
+            return _merge_columns(fields, given, member, node)
     if wanted == STRING and is_scalar_literal(member):
         return STRING
     if given == STRING and isinstance(member, Literal) and wanted != STRING:
@@ -139,6 +142,21 @@ def _merge_struct(
     known = {f.name for f in fields}
     merged += [Field(name, e.type) for name, e in given.items() if name not in known]
     return Struct(tuple(merged))
+
+
+def _merge_columns(
+    fields: tuple[Field, ...], given: Struct, member: Expression, node: Placed | None
+) -> Struct:
+    """All fields of both, those of both as their common type."""
+    merged = []
+    for field in fields:
+        other = given.field(field.name)
+        type_ = common_type(field.type, other.type) if other else field.type
+        if type_ is None:
+            raise _mismatch(Struct(fields), member, node)
+        merged.append(Field(field.name, type_))
+    known = {f.name for f in fields}
+    return Struct((*merged, *(f for f in given.fields if f.name not in known)))
 
 
 def _mismatch(wanted: SqlType, member: Expression, node: Placed | None) -> Exception:

@@ -7,6 +7,7 @@ coercion they need becomes Cast.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 from sqlglot import exp
@@ -212,7 +213,11 @@ def _in(node: exp.In, scope: Scope) -> Expression:
     bound = [_moment(m, node.this, scope) for m in members]
     if isinstance(bound[0].type, Null):
         raise invalid("NULL cannot be looked up with IN.", node, hint="Use IS NULL.")
-    _, fitted = unify(bound, members)
+    type_, fitted = unify(bound, members)
+    if isinstance(type_, Map):
+        # maps have = only
+        tests: list[Expression] = [call("=", (fitted[0], m), node) for m in fitted[1:]]
+        return reduce(lambda a, b: call("OR", (a, b), node), tests)
     return call("IN", fitted, node)
 
 
@@ -326,7 +331,7 @@ def _map(node: nodes.MapConstructor, scope: Scope) -> Expression:
 
 
 def _struct(node: nodes.StructConstructor, scope: Scope) -> Expression:
-    fields = []
+    fields: list[tuple[str, Expression]] = []
     for item in node.fields:
         name = str(item.this.this)
         if any(name == known for known, _ in fields):
@@ -419,9 +424,9 @@ def bind_arguments(node: nodes.FunctionCall, scope: Scope) -> list[Expression]:
 
 
 def _argument(node: exp.Expr, scope: Scope) -> Expression:
-    if isinstance(node, exp.Column) and not node.table and node.name in INTERVAL_UNITS:
-        if not scope.is_column(node.name):
-            return Literal(node.name, STRING)
+    is_unit = isinstance(node, exp.Column) and not node.table and node.name in INTERVAL_UNITS
+    if is_unit and not scope.is_column(node.name):
+        return Literal(node.name, STRING)
     return bind_expression(node, scope)
 
 

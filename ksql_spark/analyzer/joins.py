@@ -308,6 +308,11 @@ def _check_windows(
             f"{described(first)}\n{described(right)}",
             node,
         )
+    if first.window != right.window:
+        raise invalid(
+            "Implicit repartitioning of windowed sources is not supported.", node,
+            hint="Both sides need windows of the same type and size.",
+        )  # fmt: skip
     left_is_key = any(_is_key(left_key, leaf) for leaf in leaves_of(left))
     if not left_is_key or not _is_key(right_key, right):
         raise invalid("Implicit repartitioning of windowed sources is not supported.", node.on)

@@ -24,15 +24,19 @@ def epoch_ms(text: str) -> int | None:
     if found is None:
         return None
     part = found.groupdict()
+    hour = int(part["hour"] or 0)
+    is_midnight = hour == 24 and not any(int(part[p] or 0) for p in ("minute", "second", "fraction"))
+    if hour > 23 and not is_midnight:
+        return None
     try:
         moment = datetime(
             int(part["year"]), int(part["month"] or 1), int(part["day"] or 1),
-            int(part["hour"] or 0), int(part["minute"] or 0), int(part["second"] or 0),
+            hour % 24, int(part["minute"] or 0), int(part["second"] or 0),
             int((part["fraction"] or "0").ljust(6, "0")[:6]),
         ).replace(tzinfo=_zone(part["zone"]))  # fmt: skip
     except (ValueError, KeyError, OSError):
         return None
-    return (moment - _EPOCH) // timedelta(milliseconds=1)
+    return (moment + timedelta(days=hour // 24) - _EPOCH) // timedelta(milliseconds=1)
 
 
 def _zone(text: str | None) -> timezone | ZoneInfo:

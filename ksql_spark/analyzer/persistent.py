@@ -10,6 +10,7 @@ from typing import Any
 from grammar import nodes
 from grammar.statements.inserts import InsertSelect
 from grammar.statements.sources import CreateAsSelect
+from ksql_spark import formats
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.coercion import is_implicit
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
@@ -17,7 +18,13 @@ from ksql_spark.analyzer.properties import CREATE_AS, INSERT, Properties
 from ksql_spark.analyzer.queries import Planned, bind_any, fitted, make_context
 from ksql_spark.analyzer.relations import leaves_of
 from ksql_spark.analyzer.serialization import check_columns, check_wrapping
-from ksql_spark.analyzer.sources import check_free, check_replacement, check_source_name, effective_wrapping
+from ksql_spark.analyzer.sources import (
+    check_free,
+    check_replacement,
+    check_source_name,
+    effective_wrapping,
+    needs_registry,
+)
 from ksql_spark.errors import KsqlError
 from ksql_spark.logical.nodes import Node, PersistentQuery, Source, UnionAll
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
@@ -81,6 +88,9 @@ def _bind_create(
         )
     check_free(statement, existing, bool(statement.or_replace))
     given = Properties(statement.properties, CREATE_AS)
+    for side in ("KEY_SCHEMA_ID", "VALUE_SCHEMA_ID"):
+        if side in given:
+            raise needs_registry(given.node(side))
     try:
         planned = bind_any(statement.query, make_context(metastore, config), statement.name)
     except KsqlError as error:
@@ -144,7 +154,7 @@ def _sink(
     return DataSource(
         statement.name, statement.kind, schema, topic or f"{prefix}{statement.name}", key_format, value_format,
         partitions=given.get("PARTITIONS"),
-        replicas=given.get("REPLICAS") if "REPLICAS" in given else origin and origin.replicas,
+        replicas=given.get("REPLICAS") if "REPLICAS" in given or origin is None else origin.replicas,
         retention_ms=retention, timestamp=given.timestamp(schema), window=window, is_sink=True,
         statement=statement.source_text,
     )  # fmt: skip
@@ -187,18 +197,18 @@ def _key_format(
     name = inherited.name
     if name == "NONE":
         name = (settings.text(config, "ksql.persistence.default.format.key") or "KAFKA").upper()
-    if name in ("KAFKA", "NONE") and _needs_switch(
-        schema, select.partition_by is not None or select.grouping is not None
-    ):
+    if name == "KAFKA" and select.grouping is not None and not _kafka_carries(schema):
         name = "JSON"
     check_columns(name, schema.key, is_key=True, node=statement)
     spec = given.format_spec("KEY", name, inherited)
     return replace(spec, wrapped=inherited.wrapped if inherited.name == name else None)
 
 
-def _needs_switch(schema: Schema, is_rekeyed: bool) -> bool:
-    """Whether KAFKA cannot carry the new key, so JSON takes its place (reference §5.4)."""
-    return len(schema.key) > 1
+def _kafka_carries(schema: Schema) -> bool:
+    """Whether the key format KAFKA can stay for a grouping, else JSON takes its place (reference §5.4)."""
+    if len(schema.key) > 1:
+        return False
+    return not any(formats.lookup("KAFKA").refusal(c.type) for c in schema.key)
 
 
 def _value_format(

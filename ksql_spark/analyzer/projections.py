@@ -50,7 +50,9 @@ def project(bound: BoundSelect, select: exp.Expr, sink: str | None, *, needs_key
     if missing and needs_key and not (sink is None and bound.kind != TABLE):
         raise _missing(missing, bound, sink, select)
     if needs_key:
-        _check_reserved(items)
+        # PARTITION BY ROWTIME makes a key of that name
+        rekeyed = [k for k, _ in keys] if bound.partition_by is not None else []
+        _check_reserved([i for i in items if not any(i is k for k in rekeyed)])
     key_items = [item for item, _ in keys]
     values = [i for i in items if not any(i is k for k in key_items)]
     if needs_key and not values:

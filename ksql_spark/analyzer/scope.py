@@ -134,7 +134,9 @@ class Scope:
             raise failure("INVALID_STATEMENT", node, reason=self.forbidden[name])
         if not alias and name in self.lambdas:
             return LambdaRef(name, self.lambdas[name])
-        if not alias and name in self.extra:
+        if name in self.extra and (not alias or name in WINDOW_BOUNDS):
+            if alias:
+                self.leaf(alias, node)
             return ColumnRef(name, self.extra[name])
         candidates = (self.leaf(alias, node),) if alias else self.leaves
         found = [(leaf, type_) for leaf in candidates if (type_ := leaf.find(name)) is not None]

@@ -166,9 +166,5 @@ def check_wrapping(name: str, columns: int, wrapped: bool | None, node: Placed |
         raise invalid(
             f"Format '{name}' does not support 'WRAP_SINGLE_VALUE' set to '{str(wrapped).lower()}'.", node
         )
-    if not (capability.wrapped and capability.unwrapped):
-        raise invalid(
-            f"Format '{name}' does not support 'WRAP_SINGLE_VALUE' set to '{str(wrapped).lower()}'.", node
-        )
     if columns != 1:
         raise invalid("'WRAP_SINGLE_VALUE' is only valid for single-field value schemas.", node)

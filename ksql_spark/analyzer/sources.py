@@ -6,19 +6,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import ksql_spark
 from grammar import nodes
 from grammar.statements.sources import AlterSource, CreateSource
 from ksql_spark.analyzer import settings
-from ksql_spark.analyzer.failures import failure, invalid, within_statement
+from ksql_spark.analyzer.failures import Placed, failure, invalid, place, within_statement
 from ksql_spark.analyzer.properties import CREATE, Properties
 from ksql_spark.analyzer.serialization import CAPABILITIES, check_columns, check_wrapping, known_format
 from ksql_spark.analyzer.typing import bind_type
+from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.sources import TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import RESERVED_COLUMNS, Column, Role, Schema
 from ksql_spark.types import BYTES, HEADERS
 
-VERSION_HINT = "List the columns in the statement."
+COLUMNS_HINT = "List the columns in the statement."
 
 
 def bind_create_source(
@@ -200,7 +202,8 @@ def _formats(
     if value_name == "NONE":
         raise invalid("The 'NONE' format can only be used for keys.", value_node or statement)
     check_columns(value_name, schema.value, is_key=False, node=value_node or statement)
-    check_wrapping(value_name, len(schema.value), value_format.wrapped, given.node("WRAP_SINGLE_VALUE"))
+    if schema.value:
+        check_wrapping(value_name, len(schema.value), value_format.wrapped, given.node("WRAP_SINGLE_VALUE"))
     return key_format, replace(
         value_format, wrapped=effective_wrapping(value_format, len(schema.value), config)
     )
@@ -239,17 +242,22 @@ def _check_inference(
             raise invalid(
                 f"Table elements and {side}_SCHEMA_ID cannot both exist for create statement.", node
             )
-    if schema.value or schema.headers:
-        if not (key.schema_id is not None and not schema.key):
-            return
-    if CAPABILITIES[value.name].registry or (CAPABILITIES[key.name].registry and not schema.key):
-        raise failure(
-            "NOT_DONE_YET", statement, what="Taking columns from a schema registry", version="0",
-            hint=VERSION_HINT,
-        )  # fmt: skip
-    raise invalid(
-        "No columns supplied. The statement does not define any columns.", statement, hint=VERSION_HINT
-    )
+    infers_key = not schema.key and CAPABILITIES[key.name].registry
+    infers_value = not schema.value and CAPABILITIES[value.name].registry
+    if infers_key or infers_value:
+        raise needs_registry(statement)
+    if not statement.columns:
+        raise invalid(
+            "No columns supplied. The statement does not define any columns.", statement, hint=COLUMNS_HINT
+        )
+
+
+def needs_registry(node: Placed | None) -> KsqlError:
+    """NOT_DONE_YET: columns or schemas from a registry."""
+    return failure(
+        "NOT_DONE_YET", node, what="Taking columns from a schema registry", version=ksql_spark.__version__,
+        hint=COLUMNS_HINT,
+    )  # fmt: skip
 
 
 # ---- OR REPLACE, ALTER --------------------------------------------------------------------------------
@@ -294,8 +302,6 @@ def bind_alter_source(statement: AlterSource, metastore: MetaStore) -> DataSourc
     Raises:
         KsqlError: SOURCE_UNKNOWN; the kind is wrong, the source is no plain CREATE, a column exists.
     """
-    from ksql_spark.analyzer.failures import place
-
     with within_statement(statement):
         source = metastore.require(statement.name, place(statement.this))
         word = source.kind.lower()
