@@ -88,6 +88,7 @@ def _is_complete(folder: Path) -> bool:
 def _retrieve(confs: Sequence[str], report: Report) -> None:
     """Let Ivy fetch the configurations, then put each in its place with a stamp."""
     cache = cache_dir()
+    _remove_left_behind("retrieve-")
     with tempfile.TemporaryDirectory(prefix="retrieve-", dir=cache) as scratch:
         properties = {"ksql.repository": repository(), "ksql.ivy.cache": str(cache / "ivy")}
         command = [
@@ -108,6 +109,12 @@ def _retrieve(confs: Sequence[str], report: Report) -> None:
         for conf in confs:
             _put_in_place(Path(scratch) / conf, _folder(conf))
     report("JVM artifacts: complete")
+
+
+def _remove_left_behind(prefix: str) -> None:
+    """Remove scratch folders of runs that were killed; whoever calls this has the lock on them."""
+    for folder in cache_dir().glob(f"{prefix}*"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _put_in_place(fetched: Path, folder: Path) -> None:
@@ -279,6 +286,7 @@ def compile_java(
 def _compile(sources: Path, files: Sequence[Path], against: Sequence[Path], jar: Path) -> None:
     """Run the compiler and put its classes into ``jar`` in one step."""
     jar.parent.mkdir(parents=True, exist_ok=True)
+    _remove_left_behind("compile-")
     with tempfile.TemporaryDirectory(prefix="compile-", dir=cache_dir()) as scratch:
         classes = Path(scratch) / "classes"
         # A file of arguments, for a class path longer than a command line may be.

