@@ -1,36 +1,13 @@
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
-from typing import Any
 
-import httpx
 import pytest
+from app_client import AppClient
 from fake_engine import FakeEngine
 from live_server import LiveServer
 
-from server.app import create_app
 from server.host import Host
-
-
-class AppClient:
-    """Calls the application without a port; responses come whole."""
-
-    def __init__(self, host: Host) -> None:
-        self._transport = httpx.ASGITransport(create_app(host), raise_app_exceptions=False)
-
-    def get(self, path: str, **arguments: Any) -> httpx.Response:
-        return self._request("GET", path, **arguments)
-
-    def post(self, path: str, **arguments: Any) -> httpx.Response:
-        return self._request("POST", path, **arguments)
-
-    def _request(self, method: str, path: str, **arguments: Any) -> httpx.Response:
-        async def send() -> httpx.Response:
-            async with httpx.AsyncClient(transport=self._transport, base_url="http://server") as client:
-                return await client.request(method, path, **arguments)
-
-        return asyncio.run(send())
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import AppClient
+from app_client import AppClient
 from fake_engine import FakeEngine
 
 from server.host import Host

@@ -3,7 +3,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from conftest import AppClient
+from app_client import AppClient
 from fake_engine import FakeEngine, FakeStream
 
 from ksql_spark.engine import ResultColumn, Row

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from conftest import AppClient
+from app_client import AppClient
 from fake_engine import FakeEngine
 
 

@@ -1,10 +1,13 @@
-"""The command line as a process: options, exit codes, files, pipes, the embedded engine."""
+"""The command line: options, exit codes, files, pipes, the embedded engine."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,22 +17,35 @@ from live_server import LiveServer
 from shell import embedded
 from shell.client import Client
 from shell.embedded import EmbeddedServer, StartFailed
+from shell.main import main
 
 FAKE_SERVER = Path(__file__).parent.parent / "server" / "fake_server.py"
 #: for what happens at once, unless the machine is very busy
 SOON_S = 60
 
 
-def ksql(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("KSQL_")}
-    return subprocess.run(
-        [sys.executable, "-c", "import sys; from shell.main import main; sys.exit(main())", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=SOON_S,
-    )
+@dataclass
+class Done:
+    """What one run of the command line gave."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def ksql(*arguments: str, stdin: str = "") -> Done:
+    """Run the command line in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    before, sys.stdin = sys.stdin, io.StringIO(stdin)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                code = main(arguments)
+            except SystemExit as stop:
+                code = int(stop.code or 0)
+    finally:
+        sys.stdin = before
+    return Done(code, out.getvalue(), err.getvalue())
 
 
 def test_the_shell_is_light() -> None:
@@ -46,6 +62,21 @@ def test_help_lists_the_commands() -> None:
     assert done.returncode == 0
     for name in ("server", "run", "datagen", "demo", "--execute", "--query-row-limit"):
         assert name in done.stdout
+
+
+def test_the_installed_command() -> None:
+    code = "import sys; from shell.main import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "-e", "x", "127.0.0.1:1"], capture_output=True, text=True, timeout=SOON_S
+    )
+    assert (done.returncode, done.stdout) == (255, "")
+    assert done.stderr.count("\n") == 1
+
+
+def test_misspelt_command() -> None:
+    done = ksql("sever")
+    assert done.returncode == 2
+    assert "Did you mean 'ksql-spark server'?" in done.stderr
 
 
 def test_version() -> None:
