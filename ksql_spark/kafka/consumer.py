@@ -163,22 +163,25 @@ class TopicReader:
     def _records(self, messages: list[Any]) -> list[Record]:
         """Records from messages, with the positions and the ends noted."""
         records = []
+        topic, positions, at_end = self.topic, self._positions, self._at_end
         for message in messages:
             error = message.error()
             partition = message.partition()
             if error is None:
                 offset = message.offset()
-                self._positions[partition] = offset + 1
-                self._at_end.discard(partition)
+                positions[partition] = offset + 1
+                if at_end:
+                    at_end.discard(partition)
+                headers = message.headers()
                 records.append(
                     Record(
-                        self.topic,
+                        topic,
                         partition,
                         offset,
                         message.timestamp()[1],
                         message.key(),
                         message.value(),
-                        tuple(message.headers() or ()),
+                        tuple(headers) if headers else (),
                     )
                 )
             elif error.code() == KafkaError._PARTITION_EOF:
