@@ -9,6 +9,7 @@ import pytest
 
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.spark.session import SparkProcess
 
 
 @pytest.fixture(scope="session")
@@ -36,3 +37,18 @@ def topic_names(broker: EmbeddedBroker, kafka_admin: KafkaAdmin) -> Iterator[Cal
     yield make
     existing = kafka_admin.topics()
     kafka_admin.delete_topics(name for name in made if name in existing)
+
+
+@pytest.fixture(scope="session")
+def spark_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkProcess]:
+    """One Spark session for the whole test run, with our own functions; marked ``spark`` or ``kafka``."""
+    process = SparkProcess(tmp_path_factory.mktemp("spark"), memory="1g")
+    process.start()
+    yield process
+    process.stop()
+
+
+@pytest.fixture(scope="session")
+def local_spark(spark_process: SparkProcess) -> object:
+    """The shared session."""
+    return spark_process.session

@@ -19,8 +19,8 @@ from ksql_spark.formats.number_text import (
     parse_integer,
     wrap,
 )
-from ksql_spark.formats.temporal import NUMBER_OF, from_number, to_number
-from ksql_spark.functions.spark_text import spark_type, string, variable
+from ksql_spark.formats.temporal import NUMBER_OF
+from ksql_spark.functions.spark_text import spark_type, string
 from ksql_spark.schema import Column
 from ksql_spark.types import (
     BIGINT,
@@ -83,121 +83,21 @@ class JsonFormat(Format):
         return [_read(_member(value, folded, c.name), c.type, f"$.{c.name}") for c in columns]
 
     # ---- in Spark SQL --------------------------------------------------------------------------------
+    # Both go to functions of ours on the JVM: from_json and to_json match names exactly, read and write
+    # temporal values as text, and are several times slower.
 
     def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
-        """See ``json_decode_sql``."""
-        return json_decode_sql(data, columns, wrapped)
+        """A call of JsonDecoder.java, the schema in the function's name."""
+        schema = ", ".join(f"{quote_identifier(c.name)} {spark_type(c.type)}" for c in columns)
+        name = f"decode_json:{'' if wrapped else '='}{schema}"
+        return f"ksql.{quote_identifier(name)}({data})"
 
     def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:
-        """``to_json`` of the columns, temporal values as numbers."""
+        """A call of JsonEncoder.java; the names travel in the struct's type."""
         if not columns:
             return "cast(NULL as binary)"
-        wire = [_to_wire(t, c.type) for t, c in zip(texts, columns, strict=True)]
-        if wrapped:
-            members = ", ".join(f"{string(c.name)}, {w}" for c, w in zip(columns, wire, strict=True))
-            return f"cast({_to_json(members)} as binary)"
-        text = _to_json(f"'V', {wire[0]}")
-        # {"V":x} without {"V": and }
-        return f"if({texts[0]} is null, NULL, cast(substr({text}, 6, length({text}) - 6) as binary))"
-
-
-def json_decode_sql(data: str, columns: Sequence[Column], wrapped: bool) -> str:
-    """Spark SQL text: the STRUCT of ``columns`` in the JSON of the binary ``data``; NULL where that is bad.
-
-    ``from_json`` matches names exactly, so each member is asked for by its column's name and in lower case.
-    """
-    fields = [(c.name, c.type) for c in columns] if wrapped else [("V", columns[0].type)]
-    text = f"cast({data} as string)"
-    if not wrapped:
-        text = f"concat('{{\"V\":', {text}, '}}')"
-    schema = string(f"{_wire_fields(fields)}, `\u0001bad` string")
-    options = "map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '\u0001bad')"
-    value = "_json"
-    members = []
-    for (name, type_), column in zip(fields, columns, strict=True):
-        members.append(f"{string(column.name)}, {_from_wire(_wire_member(value, name, type_), type_)}")
-    body = f"if({value}.`\u0001bad` is not null, NULL, named_struct({', '.join(members)}))"
-    parsed = f"from_json({text}, {schema}, {options})"
-    return f"if({data} is null, NULL, transform(array({parsed}), {value} -> {body})[0])"
-
-
-# ---- wire types in Spark SQL -----------------------------------------------------------------------------
-
-
-def _wire_fields(fields: Sequence[tuple[str, SqlType]]) -> str:
-    listed = {}
-    for name, type_ in fields:
-        listed[name] = _wire_type(type_)
-    for name, type_ in fields:
-        listed.setdefault(name.lower(), _wire_type(type_))
-    return ", ".join(f"{quote_identifier(n)} {t}" for n, t in listed.items())
-
-
-def _wire_type(type_: SqlType) -> str:
-    match type_:
-        case Array(element):
-            return f"array<{_wire_type(element)}>"
-        case Map(_, value):
-            return f"map<string, {_wire_type(value)}>"
-        case Struct(fields):
-            inner = _wire_fields([(f.name, f.type) for f in fields])
-            return f"struct<{inner}>"
-    return spark_type(NUMBER_OF.get(type_, type_))
-
-
-def _wire_member(record: str, name: str, type_: SqlType) -> str:
-    exact = f"{record}.{quote_identifier(name)}"
-    lower = f"{record}.{quote_identifier(name.lower())}"
-    return exact if name == name.lower() else f"coalesce({exact}, {lower})"
-
-
-def _from_wire(text: str, type_: SqlType) -> str:
-    match type_:
-        case Array(element):
-            v = variable(text)
-            return f"transform({text}, {v} -> {_from_wire(v, element)})"
-        case Map(_, value):
-            k, v = variable(text, "k"), variable(text)
-            return f"transform_values({text}, ({k}, {v}) -> {_from_wire(v, value)})"
-        case Struct(fields):
-            members = ", ".join(
-                f"{string(f.name)}, {_from_wire(_wire_member(text, f.name, f.type), f.type)}" for f in fields
-            )
-            return f"if({text} is null, NULL, named_struct({members}))"
-    return from_number(text, type_)
-
-
-def _to_wire(text: str, type_: SqlType) -> str:
-    if not _has_temporal(type_):
-        return text
-    match type_:
-        case Array(element):
-            v = variable(text)
-            return f"transform({text}, {v} -> {_to_wire(v, element)})"
-        case Map(_, value):
-            k, v = variable(text, "k"), variable(text)
-            return f"transform_values({text}, ({k}, {v}) -> {_to_wire(v, value)})"
-        case Struct(fields):
-            members = ", ".join(
-                f"{string(f.name)}, {_to_wire(f'{text}.{quote_identifier(f.name)}', f.type)}" for f in fields
-            )
-            return f"if({text} is null, NULL, named_struct({members}))"
-    return to_number(text, type_)
-
-
-def _has_temporal(type_: SqlType) -> bool:
-    match type_:
-        case Array(element):
-            return _has_temporal(element)
-        case Map(_, value):
-            return _has_temporal(value)
-        case Struct(fields):
-            return any(_has_temporal(f.type) for f in fields)
-    return type_ in NUMBER_OF
-
-
-def _to_json(members: str) -> str:
-    return f"to_json(named_struct({members}), map('ignoreNullFields', 'false'))"
+        members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(columns, texts, strict=True))
+        return f"ksql.{'encode_json' if wrapped else 'encode_json_bare'}(named_struct({members}))"
 
 
 # ---- values in Python ------------------------------------------------------------------------------------

@@ -41,6 +41,9 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.catalog.ksql": "org.ksqlspark.KsqlCatalog",
     "spark.sql.shuffle.partitions": "1",
+    # slots are many; work on local rows is not to be spread over all of them
+    "spark.default.parallelism": "1",
+    "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",

@@ -96,7 +96,7 @@ def describe_function(statement: DescribeFunction, scope: Scope) -> Action:
                     "name": p.name,
                     "type": str(p.pattern),
                     "description": spec.parameters.get(p.name, ""),
-                    "isVariadic": signature.variadic == i,
+                    "isVariadic": i == signature.variadic_at,
                 }
                 for i, p in enumerate(signature.parameters)
             ]

@@ -1,5 +1,6 @@
 package org.ksqlspark;
 
+import java.util.function.Function;
 import org.apache.spark.sql.connector.catalog.FunctionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
@@ -37,45 +38,45 @@ public final class KsqlCatalog implements FunctionCatalog {
         int colon = full.indexOf(':');
         String function = colon < 0 ? full : full.substring(0, colon);
         String argument = colon < 0 ? "" : full.substring(colon + 1);
-        BoundFunction bound;
         switch (function) {
             case "decode_json":
-                bound = new JsonDecoder(argument);
-                break;
+                return new Unbound(full, types -> new JsonDecoder(argument));
+            case "encode_json":
+                return new Unbound(full, types -> new JsonEncoder(row(types), false));
+            case "encode_json_bare":
+                return new Unbound(full, types -> new JsonEncoder(row(types), true));
             case "kafka_int_decode":
-                bound = new KafkaCodec.DecodeInt();
-                break;
+                return new Unbound(full, types -> new KafkaCodec.DecodeInt());
             case "kafka_bigint_decode":
-                bound = new KafkaCodec.DecodeLong();
-                break;
+                return new Unbound(full, types -> new KafkaCodec.DecodeLong());
             case "kafka_double_decode":
-                bound = new KafkaCodec.DecodeDouble();
-                break;
+                return new Unbound(full, types -> new KafkaCodec.DecodeDouble());
             case "kafka_double_encode":
-                bound = new KafkaCodec.EncodeDouble();
-                break;
+                return new Unbound(full, types -> new KafkaCodec.EncodeDouble());
             case "kafka_partition":
-                bound = new KafkaCodec.Partition();
-                break;
+                return new Unbound(full, types -> new KafkaCodec.Partition());
             default:
                 throw new IllegalArgumentException("no function " + full + " in catalog " + name);
         }
-        return new Unbound(full, bound);
     }
 
-    /** A function with one signature: binding checks nothing, since the plan is typed already. */
+    private static StructType row(StructType types) {
+        return (StructType) types.fields()[0].dataType();
+    }
+
+    /** A function with one signature: binding takes the types as they are, since the plan is typed already. */
     private static final class Unbound implements UnboundFunction {
         private final String name;
-        private final BoundFunction bound;
+        private final Function<StructType, BoundFunction> binder;
 
-        Unbound(String name, BoundFunction bound) {
+        Unbound(String name, Function<StructType, BoundFunction> binder) {
             this.name = name;
-            this.bound = bound;
+            this.binder = binder;
         }
 
         @Override
         public BoundFunction bind(StructType inputType) {
-            return bound;
+            return binder.apply(inputType);
         }
 
         @Override
