@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ from shell.session import Failure, Session, read_script
 SCRIPT = Path(__file__).parent.parent / "examples" / "taxi.sql"
 READY_S = 120.0
 FRAME_S = 0.2
+#: without a terminal: how often each panel prints its newest row
+LINES_S = 1.0
 #: the generator ends with us however we end: its standard input is a pipe of ours
 _DATAGEN = (
     "import os, sys, threading; sys.path[:] = [p for p in sys.path if p]; "
@@ -125,7 +128,11 @@ class Demo:
         client = self._connect()
         self._run_script(client, text)
         servers = bootstrap_servers(client)
-        self._generate("zones", servers)
+        # All zones first, so that the first rides find theirs.
+        zones = self._generate("zones", servers)
+        with self._console.busy("generating zones", after_s=0):
+            zones.wait()
+        self._check_generators()
         self._generate("rides", servers, "--rate", f"{self._options.rate}/s")
         for panel in self.panels:
             self._follow(client, panel.feed)
@@ -138,7 +145,7 @@ class Demo:
                     self._draw(client.url, time.monotonic() - began)
                 else:
                     self._print_new(printed)
-                time.sleep(FRAME_S)
+                time.sleep(FRAME_S if self._console.tty else LINES_S)
         return 0
 
     def _is_over(self, began: float) -> bool:
@@ -179,16 +186,14 @@ class Demo:
         quiet = Session(client, Console(io.StringIO(), tty=False))
         for part in grammar.split(text):
             first = part.text.split("\n")[0].split("(")[0].strip()
-            console.status(first)
             try:
-                quiet.run_each(part.text + ";")
+                with console.busy(first, after_s=0):
+                    quiet.run_each(part.text + ";")
             except Failure as failure:
                 raise Failure(failure.error, part.line, part.column) from None
-            finally:
-                console.clear_status()
             console.line(f"{console.green('✓')} {first}")
 
-    def _generate(self, schema: str, servers: str, *arguments: str) -> None:
+    def _generate(self, schema: str, servers: str, *arguments: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [
                 sys.executable,
@@ -210,6 +215,7 @@ class Demo:
         self._generators.append(process)
         self._stack.callback(_end, process)
         self._console.line(f"{self._console.green('✓')} generating {schema}")
+        return process
 
     def _check_generators(self) -> None:
         for process in self._generators:
@@ -266,8 +272,13 @@ class Demo:
             if feed.problem:
                 raise DemoProblem(f"{feed.sql} {feed.problem}")
             if row is not None:
-                cells = ", ".join(f"{name}={value_text(value)}" for name, value in row.items())
+                cells = ", ".join(f"{name}={_short(value)}" for name, value in row.items())
                 self._console.line(f"{panel.title}: {cells}")
+
+
+def _short(value: Any) -> str:
+    """A value as the demo's lines show it: amounts in cents, not in all digits of a DOUBLE."""
+    return f"{value:.2f}" if isinstance(value, (float, Decimal)) else value_text(value)
 
 
 def bootstrap_servers(client: Client) -> str:

@@ -158,7 +158,7 @@ class EmbeddedServer:
                 if match:
                     self.ready_after_s = float(match[2])
                     self.url = match[1]
-                self.progress = line.strip()
+                self.progress = line.strip() or self.progress
                 self._change.notify_all()
 
     def _follow_errors(self) -> None:

@@ -5,10 +5,9 @@ Prompt, files and command line all end here; what comes back is printed on the c
 
 from __future__ import annotations
 
-import contextlib
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,7 +127,7 @@ class Session:
     def send(self, text: str) -> None:
         """Run ``text`` as one /ksql request and print the answer. Raises ClientError."""
         self._ready()
-        with self._waiting():
+        with self.console.busy():
             answer = self.client.run(text, self.settings)
         self._remember(answer)
         entities.show(answer, self.console)
@@ -178,7 +177,7 @@ class Session:
     def query(self, text: str) -> None:
         """Run a SELECT and print its rows as they come; Ctrl-C ends it. Raises ClientError."""
         self._ready()
-        with self._waiting():
+        with self.console.busy():
             stream = self.client.query(text, self.settings)
         self._show_stream(
             stream, _QueryView(self.console, is_push="EMIT" in text.upper()), "Query terminated"
@@ -187,7 +186,7 @@ class Session:
     def print_topic(self, text: str) -> None:
         """Run a PRINT; Ctrl-C ends it. Raises ClientError."""
         self._ready()
-        with self._waiting():
+        with self.console.busy():
             stream = self.client.print_topic(text, self.settings)
         self._show_stream(stream, _LinesView(self.console), "Topic printing ceased")
 
@@ -266,11 +265,6 @@ class Session:
     def _ready(self) -> None:
         if self.before_request is not None:
             self.before_request()
-
-    @contextlib.contextmanager
-    def _waiting(self) -> Iterator[None]:
-        self.console.clear_status()
-        yield
 
     def _remember(self, answer: Sequence[Mapping[str, Any]]) -> None:
         numbers = [entity.get("commandSequenceNumber") for entity in answer]

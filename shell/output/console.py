@@ -5,11 +5,14 @@ Knows colours and lines, not what they mean; entities.py and rows.py make the te
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -101,6 +104,35 @@ class Console:
         self._out.write(f"\r\x1b[2K{self.dim(wheel + ' ' + text[:room])}")
         self._out.flush()
         self._status_shown = True
+
+    @contextlib.contextmanager
+    def busy(self, text: str = "", after_s: float = 0.5) -> Iterator[None]:
+        """Keep a passing line moving while the block inside waits for something; nothing may print there.
+
+        Args:
+            text: what is waited for.
+            after_s: waits shorter than this show nothing.
+        """
+        if not self.tty:
+            yield
+            return
+        over = threading.Event()
+        began = time.monotonic()
+
+        def turn() -> None:
+            wait_s = after_s
+            while not over.wait(wait_s):
+                self.status(f"{text} ({time.monotonic() - began:.1f} s)".strip())
+                wait_s = 0.1
+
+        wheel = threading.Thread(target=turn, name="busy", daemon=True)
+        wheel.start()
+        try:
+            yield
+        finally:
+            over.set()
+            wheel.join()
+            self.clear_status()
 
     def clear_status(self) -> None:
         """Take the passing line away."""

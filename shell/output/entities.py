@@ -262,11 +262,14 @@ def _describe(source: Entity) -> Iterator[Part]:
     yield from _query_list(
         "Queries that write from this " + str(source.get("type")), source.get("writeQueries")
     )
-    yield "\nLocal runtime statistics\n------------------------"
-    yield text(source.get("statistics"))
-    yield text(source.get("errorStats"))
+    statistics = [text(source[member]) for member in ("statistics", "errorStats") if source.get(member)]
+    if statistics:
+        yield "\nLocal runtime statistics\n------------------------"
+        yield from statistics
     for summary in source.get("queryOffsetSummaries") or []:
-        yield f"\nConsumer Groups summary:\n\nConsumer Group       : {summary.get('groupId')}"
+        yield "\nConsumer Groups summary:"
+        if summary.get("groupId"):
+            yield "\n" + label("Consumer Group", summary["groupId"])
         for topic in summary.get("topicSummaries") or []:
             yield f"\n{label('Kafka topic', topic.get('kafkaTopic'))}"
             yield _offsets(topic.get("offsets") or [])

@@ -20,7 +20,7 @@ TYPE_WIDTHS = {
     "BOOLEAN": 5,
     "INTEGER": 8,
     "BIGINT": 13,
-    "DOUBLE": 12,
+    "DOUBLE": 18,
     "DATE": 10,
     "TIME": 12,
     "TIMESTAMP": 23,
