@@ -55,7 +55,7 @@ CONDITIONS: dict[str, Condition] = {
     "BROKER_UNREACHABLE": Condition(
         50000, "Kafka at {servers} does not answer: {reason}. Is the broker running?"
     ),
-    "CAST_UNSUPPORTED": Condition(40001, "Cast of {source} to {target} is not supported."),
+    "CAST_UNSUPPORTED": Condition(40001, "{problem}Cast of {source} to {target} is not supported."),
     "COLUMN_AMBIGUOUS": Condition(40001, "Column '{name}' is ambiguous. Could be {places}."),
     "COLUMN_RESERVED": Condition(40001, "{name} is a reserved column name. {what}"),
     "COLUMN_UNKNOWN": Condition(40001, "{clause} column '{name}' cannot be resolved."),
@@ -65,7 +65,9 @@ CONDITIONS: dict[str, Condition] = {
         "Use that release or a later one.",
     ),
     "COMPARISON_NULL": Condition(
-        40001, "Error in {clause} expression: Comparison with NULL not supported: {left} {symbol} {right}\n"
+        40001,
+        "Error in {clause} expression: Comparison with NULL not supported: {left} {symbol} {right}\n"
+        "Use 'IS NULL' or 'IS NOT NULL' instead.",
     ),
     "COMPARISON_TYPES": Condition(
         40001,
@@ -93,7 +95,9 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "FUNCTION_UNKNOWN": Condition(40001, "Can't find any functions with the name '{name}'."),
     "GROUP_BY_MISSING": Condition(40001, "The aggregates {aggregates} need a GROUP BY clause here."),
-    "INSERT_UNKNOWN": Condition(40001, "Cannot insert values into an unknown stream/table: `{name}`\n"),
+    "INSERT_UNKNOWN": Condition(
+        40001, "Cannot insert values into an unknown stream/table: `{name}`{similar}"
+    ),
     "INTERNAL": Condition(
         50000, "Something went wrong inside ksql-spark: {reason}. The server's log has the details."
     ),
@@ -112,13 +116,14 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "LIST_TYPES": Condition(
         40001,
-        "operator does not exist: {wanted} = {given} ({member}). You might need to add explicit type casts.",
+        "{problem}operator does not exist: {wanted} = {given} ({member})\n"
+        "Hint: You might need to add explicit type casts.",
     ),
-    "LITERAL_SYNTAX": Condition(40001, 'invalid input syntax for type {type}: "{value}".'),
+    "LITERAL_SYNTAX": Condition(40001, '{problem}invalid input syntax for type {type}: "{value}".'),
     "MAP_KEY": Condition(
         40001,
-        "Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior "
-        "due to inconsistent serialization. Key column name: `{column}`. Column type: {type}.",
+        "Map keys, including types that contain maps, are not supported as they may lead to unexpected "
+        "behavior due to inconsistent serialization. Key column name: `{column}`. Column type: {type}.",
     ),
     "NOT_DONE_YET": Condition(40001, "{what} is not done yet in ksql-spark {version}."),
     "NOT_GROUPED": Condition(

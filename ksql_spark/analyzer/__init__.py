@@ -10,6 +10,7 @@ from ksql_spark.analyzer.persistent import bind_persistent
 from ksql_spark.analyzer.pull import bind_pull
 from ksql_spark.analyzer.push import bind_push
 from ksql_spark.analyzer.queries import bind_query
+from ksql_spark.analyzer.replacing import check_query_replacement
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.analyzer.sources import bind_alter_source, bind_create_source
 from ksql_spark.analyzer.typing import bind_type
@@ -27,4 +28,5 @@ __all__ = [
     "bind_push",
     "bind_query",
     "bind_type",
+    "check_query_replacement",
 ]

@@ -50,7 +50,7 @@ class Aggregates:
             raise invalid(f"Aggregate functions can not be nested: {node.name}({inner.name}()).", inner)
 
         extra = {k: v for k, v in scope.extra.items() if k not in WINDOW_BOUNDS}
-        forbidden = FORBIDDEN_BOUNDS if len(extra) != len(scope.extra) else {}
+        forbidden = {**scope.forbidden, **(FORBIDDEN_BOUNDS if len(extra) != len(scope.extra) else {})}
         inside = replace(scope, aggregate=nested, table_function=None, extra=extra, forbidden=forbidden)
         arguments = bind_arguments(node, inside)
         if node.distinct and (node.name not in _WITH_DISTINCT or len(arguments) != 1):
@@ -106,6 +106,9 @@ def over_groups(
     """
 
     def rewrite(part: Expression) -> Expression | None:
+        if isinstance(part, Literal) and part is not node:
+            # a constant may have to stay one
+            return None
         for group in groups:
             if part == group.expression:
                 return ColumnRef(group.name, part.type)

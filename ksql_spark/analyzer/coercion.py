@@ -82,8 +82,15 @@ def can_cast(source: SqlType, target: SqlType) -> bool:
 _BOOLEAN_WORDS = ("true", "yes", "false", "no")
 
 
-def unify(members: Sequence[Expression], nodes: Sequence[Placed | None]) -> tuple[SqlType, list[Expression]]:
+def unify(
+    members: Sequence[Expression], nodes: Sequence[Placed | None], problem: str = ""
+) -> tuple[SqlType, list[Expression]]:
     """The common type of a list's members and the members as that type.
+
+    Args:
+        members: the bound members.
+        nodes: where they were written.
+        problem: how an error's message begins.
 
     The first member that is not NULL leads; numbers widen; literals are laxer (reference §3.4). The type is
     NULL where all members are.
@@ -93,12 +100,30 @@ def unify(members: Sequence[Expression], nodes: Sequence[Placed | None]) -> tupl
     """
     wanted: SqlType = NULL
     for member, node in zip(members, nodes, strict=True):
-        wanted = _merge(wanted, member, node)
-    fitted = [_fit(m, wanted, n) for m, n in zip(members, nodes, strict=True)]
-    return wanted, fitted
+        try:
+            wanted = _merge(wanted, member)
+        except _Mismatch as mismatch:
+            if mismatch.literal is not None:
+                raise failure(
+                    "LITERAL_SYNTAX", node, problem=problem, type=mismatch.wanted, value=mismatch.literal
+                ) from None
+            given = member.type
+            raise failure(
+                "LIST_TYPES", node, problem=problem, wanted=wanted, given=given, member=member
+            ) from None
+    return wanted, [_fit(m, wanted) for m in members]
 
 
-def _merge(wanted: SqlType, member: Expression, node: Placed | None) -> SqlType:
+class _Mismatch(Exception):
+    """A part of a list member that does not fit; ``literal``: a text that does not read as ``wanted``."""
+
+    def __init__(self, wanted: SqlType, literal: str | None = None) -> None:
+        super().__init__()
+        self.wanted = wanted
+        self.literal = literal
+
+
+def _merge(wanted: SqlType, member: Expression) -> SqlType:
     """``wanted`` widened so that ``member`` fits too."""
     given = member.type
     if not isinstance(wanted, Null) and isinstance(member, Cast) and member.operand == Literal(None, NULL):
@@ -109,58 +134,48 @@ def _merge(wanted: SqlType, member: Expression, node: Placed | None) -> SqlType:
     match wanted, member:
         case Array(element), Call("ARRAY", members, _):
             for inner in members:
-                element = _merge(element, inner, node)
+                element = _merge(element, inner)
             return Array(element)
         case Map(key, value), Call("MAP", members, _):
             for inner in members[::2]:
-                key = _merge(key, inner, node)
+                key = _merge(key, inner)
             for inner in members[1::2]:
-                value = _merge(value, inner, node)
+                value = _merge(value, inner)
             return Map(key, value)
         case Struct(fields), MakeStruct(given_fields, _):
-            return _merge_struct(fields, dict(given_fields), member, node)
+            return _merge_struct(fields, dict(given_fields))
         case Struct(fields), _ if isinstance(given, Struct) and wanted != given:
-            return _merge_columns(fields, given, member, node)
+            return _merge_columns(fields, given)
     if wanted == STRING and is_scalar_literal(member):
         return STRING
     if given == STRING and isinstance(member, Literal) and wanted != STRING:
         if not literal_fits(str(member.value), wanted):
-            raise failure("LITERAL_SYNTAX", node, type=wanted, value=member.value)
+            raise _Mismatch(wanted, str(member.value))
         return wanted
     merged = common_type(wanted, given)
     if merged is None or (STRING in (wanted, given) and merged != STRING):
-        raise _mismatch(wanted, member, node)
+        raise _Mismatch(wanted)
     return merged
 
 
-def _merge_struct(
-    fields: tuple[Field, ...], given: dict[str, Expression], member: Expression, node: Placed | None
-) -> Struct:
-    merged = [
-        Field(f.name, _merge(f.type, given[f.name], node) if f.name in given else f.type) for f in fields
-    ]
+def _merge_struct(fields: tuple[Field, ...], given: dict[str, Expression]) -> Struct:
+    merged = [Field(f.name, _merge(f.type, given[f.name]) if f.name in given else f.type) for f in fields]
     known = {f.name for f in fields}
     merged += [Field(name, e.type) for name, e in given.items() if name not in known]
     return Struct(tuple(merged))
 
 
-def _merge_columns(
-    fields: tuple[Field, ...], given: Struct, member: Expression, node: Placed | None
-) -> Struct:
+def _merge_columns(fields: tuple[Field, ...], given: Struct) -> Struct:
     """All fields of both, those of both as their common type."""
     merged = []
     for field in fields:
         other = given.field(field.name)
         type_ = common_type(field.type, other.type) if other else field.type
         if type_ is None:
-            raise _mismatch(Struct(fields), member, node)
+            raise _Mismatch(field.type)
         merged.append(Field(field.name, type_))
     known = {f.name for f in fields}
     return Struct((*merged, *(f for f in given.fields if f.name not in known)))
-
-
-def _mismatch(wanted: SqlType, member: Expression, node: Placed | None) -> Exception:
-    return failure("LIST_TYPES", node, wanted=wanted, given=member.type, member=member)
 
 
 def is_scalar_literal(node: Expression) -> bool:
@@ -170,21 +185,19 @@ def is_scalar_literal(node: Expression) -> bool:
     )
 
 
-def _fit(member: Expression, wanted: SqlType, node: Placed | None) -> Expression:
+def _fit(member: Expression, wanted: SqlType) -> Expression:
     """``member`` as ``wanted``, constructors rebuilt from converted parts."""
     if member.type == wanted:
         return member
     match wanted, member:
         case Array(element), Call("ARRAY", members, _):
-            return Call("ARRAY", tuple(_fit(m, element, node) for m in members), wanted)
+            return Call("ARRAY", tuple(_fit(m, element) for m in members), wanted)
         case Map(key, value), Call("MAP", members, _):
-            parts = (_fit(m, value if i % 2 else key, node) for i, m in enumerate(members))
+            parts = (_fit(m, value if i % 2 else key) for i, m in enumerate(members))
             return Call("MAP", tuple(parts), wanted)
         case Struct(fields), MakeStruct(given_fields, _):
             given = dict(given_fields)
-            parts_by_name = (
-                (f.name, _fit(given.get(f.name, Literal(None, NULL)), f.type, node)) for f in fields
-            )
+            parts_by_name = ((f.name, _fit(given.get(f.name, Literal(None, NULL)), f.type)) for f in fields)
             return MakeStruct(tuple(parts_by_name), wanted)
     if wanted == BOOLEAN and isinstance(member, Literal) and isinstance(member.value, str):
         return Literal(_boolean(member.value), BOOLEAN)

@@ -77,7 +77,9 @@ def bind_predicate(node: exp.Expr, scope: Scope) -> Expression:
     """
     bound = bind_expression(node, scope)
     if bound.type != BOOLEAN:
-        raise failure("PREDICATE_TYPE", node, clause=scope.clause, expression=bound, type=bound.type)
+        raise failure(
+            "PREDICATE_TYPE", node, clause=scope.clause, expression=scope.show(bound), type=bound.type
+        )
     return bound
 
 
@@ -126,7 +128,7 @@ def _arithmetic(symbol: str) -> Rule:
         if isinstance(left.type, Null) or isinstance(right.type, Null):
             raise failure(
                 "ARITHMETIC_NULL", node, clause=scope.clause, left=_shown_type(left.type),
-                right=_shown_type(right.type), expression=f"({left} {symbol} {right})",
+                right=_shown_type(right.type), expression=f"({scope.show(left)} {symbol} {scope.show(right)})",
                 hint="Give the NULL a type: CAST(NULL AS ...).",
             )  # fmt: skip
         try:
@@ -136,7 +138,7 @@ def _arithmetic(symbol: str) -> Rule:
                 raise
             raise failure(
                 "ARITHMETIC_TYPES", node, clause=scope.clause, left=_shown_type(left.type),
-                right=_shown_type(right.type), expression=f"({left} {symbol} {right})",
+                right=_shown_type(right.type), expression=f"({scope.show(left)} {symbol} {scope.show(right)})",
             ) from None  # fmt: skip
 
     return rule
@@ -163,7 +165,7 @@ def compare(symbol: str, left: Expression, right: Expression, node: exp.Expr, sc
     """
     if NULL in (left.type, right.type) and not symbol.startswith("IS "):
         raise failure(
-            "COMPARISON_NULL", node, clause=scope.clause, hint="Use 'IS NULL' or 'IS NOT NULL' instead.",
+            "COMPARISON_NULL", node, clause=scope.clause,
             left=_shown_operand(left), symbol=symbol, right=_shown_operand(right),
         )  # fmt: skip
     try:
@@ -172,7 +174,7 @@ def compare(symbol: str, left: Expression, right: Expression, node: exp.Expr, sc
         if error.condition != "FUNCTION_ARGUMENTS":
             raise
         raise failure(
-            "COMPARISON_TYPES", node, clause=scope.clause, left=left, left_type=left.type, right=right,
+            "COMPARISON_TYPES", node, clause=scope.clause, left=scope.show(left), left_type=left.type, right=scope.show(right),
             right_type=right.type, operator=_COMPARISON_NAMES[symbol],
         ) from None  # fmt: skip
 
@@ -213,7 +215,7 @@ def _in(node: exp.In, scope: Scope) -> Expression:
     bound = [_moment(m, node.this, scope) for m in members]
     if isinstance(bound[0].type, Null):
         raise invalid("NULL cannot be looked up with IN.", node, hint="Use IS NULL.")
-    type_, fitted = unify(bound, members)
+    type_, fitted = unify(bound, members, scope.problem)
     if isinstance(type_, Map):
         # maps have = only
         tests: list[Expression] = [call("=", (fitted[0], m), node) for m in fitted[1:]]
@@ -245,7 +247,9 @@ def _logical(word: str) -> Rule:
 def _operand(node: exp.Expr, scope: Scope) -> Expression:
     bound = bind_expression(node, scope)
     if bound.type not in (BOOLEAN, NULL):
-        raise failure("PREDICATE_TYPE", node, clause=scope.clause, expression=bound, type=bound.type)
+        raise failure(
+            "PREDICATE_TYPE", node, clause=scope.clause, expression=scope.show(bound), type=bound.type
+        )
     return bound
 
 
@@ -307,7 +311,7 @@ def dereference(operand: Expression, field: str, node: exp.Expr) -> FieldRef:
 def _array(node: nodes.ArrayConstructor, scope: Scope) -> Expression:
     if not node.elements:
         raise invalid("Array constructor cannot be empty. Please supply at least one element.", node)
-    element, members = unify([bind_expression(e, scope) for e in node.elements], node.elements)
+    element, members = unify([bind_expression(e, scope) for e in node.elements], node.elements, scope.problem)
     if isinstance(element, Null):
         raise invalid(
             "Cannot construct an array with all NULL elements.", node,
@@ -320,8 +324,8 @@ def _map(node: nodes.MapConstructor, scope: Scope) -> Expression:
     if not node.entries:
         raise invalid("Map constructor cannot be empty. Please supply at least one key value pair.", node)
     key_nodes, value_nodes = [e.map_key for e in node.entries], [e.value for e in node.entries]
-    key, keys = unify([bind_expression(k, scope) for k in key_nodes], key_nodes)
-    value, values = unify([bind_expression(v, scope) for v in value_nodes], value_nodes)
+    key, keys = unify([bind_expression(k, scope) for k in key_nodes], key_nodes, scope.problem)
+    value, values = unify([bind_expression(v, scope) for v in value_nodes], value_nodes, scope.problem)
     for type_, what in ((key, "keys"), (value, "values")):
         if isinstance(type_, Null):
             hint = "Give one of them a type: CAST(NULL AS ...)."
@@ -360,7 +364,7 @@ def _case(node: exp.Case, scope: Scope) -> Expression:
     results: list[exp.Expr] = [b.args["true"] for b in branches]
     default: exp.Expr | None = node.args.get("default")
     parts = [*results, *([default] if default is not None else [])]
-    type_, bound = unify([bind_expression(p, scope) for p in parts], parts)
+    type_, bound = unify([bind_expression(p, scope) for p in parts], parts, scope.problem)
     if isinstance(type_, Null):
         raise invalid(
             "Invalid Case expression. All case branches have NULL type.", node,
@@ -374,7 +378,7 @@ def _cast(node: exp.Cast, scope: Scope) -> Expression:
     target = resolve_type(node.args["to"], scope.types)
     operand = bind_expression(node.this, scope)
     if not can_cast(operand.type, target):
-        raise failure("CAST_UNSUPPORTED", node, source=operand.type, target=target)
+        raise failure("CAST_UNSUPPORTED", node, problem=scope.problem, source=operand.type, target=target)
     return operand if operand.type == target else Cast(operand, target)
 
 

@@ -48,8 +48,9 @@ def placed_at(node: Placed | None) -> Iterator[None]:
 
 
 @contextmanager
-def within_statement(statement: Statement | None) -> Iterator[None]:
-    """Give errors from inside the text of ``statement``, so that they can show the line."""
+def within_statement(node: exp.Expr) -> Iterator[None]:
+    """Give errors from inside the text of the statement around ``node``, so that they can show the line."""
+    statement = node if isinstance(node, Statement) else node.find_ancestor(Statement)
     try:
         yield
     except KsqlError as error:

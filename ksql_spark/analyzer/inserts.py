@@ -60,7 +60,7 @@ def _target(statement: InsertValues, metastore: MetaStore, config: Mapping[str, 
     source = metastore.find(statement.name)
     if source is None:
         raise failure(
-            "INSERT_UNKNOWN", statement.this, name=statement.name, hint=_similar(statement.name, metastore)
+            "INSERT_UNKNOWN", statement.this, name=statement.name, similar=_similar(statement.name, metastore)
         )
     word = source.kind.lower()
     if source.read_only:
@@ -73,15 +73,16 @@ def _target(statement: InsertValues, metastore: MetaStore, config: Mapping[str, 
     return source
 
 
-def _similar(name: str, metastore: MetaStore) -> str | None:
+def _similar(name: str, metastore: MetaStore) -> str:
+    """The end of the message: what was probably meant."""
     names = [s.name for s in metastore.sources()]
     other_case = next((n for n in names if n.upper() == name.upper()), None)
     if other_case is not None:
         if other_case == other_case.upper():
-            return f"Did you mean {other_case}? Hint: try removing double quotes from the source name."
-        return f'Did you mean "{other_case}"? Hint: wrap the source name in double quotes to make it case-sensitive.'
+            return f"\nDid you mean {other_case}? Hint: try removing double quotes from the source name."
+        return f'\nDid you mean "{other_case}"? Hint: wrap the source name in double quotes to make it case-sensitive.'
     near = nearest(name, names)
-    return f"Did you mean {near}?" if near else None
+    return f"\nDid you mean {near}?" if near else ""
 
 
 def _columns(statement: InsertValues, source: DataSource) -> list[tuple[str, SqlType, exp.Expr | None]]:

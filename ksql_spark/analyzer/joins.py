@@ -131,6 +131,8 @@ def bind_join(node: nodes.Join, left: Joined | Leaf, right: Leaf, scope: Scope, 
         )  # fmt: skip
     if join_type == TABLE_TABLE:
         join_type = _table_join(node, left, right, left_key, right_key, shown, got)
+    if join_type != FOREIGN_KEY:
+        _check_partitions(node, left, right)
     within = _within(node, rule, left.kind, right.kind)
     _check_windows(node, left, right, left_key, right_key)
     candidates = [e.name for e in (left_key, right_key) if isinstance(e, ColumnRef)]
@@ -284,6 +286,22 @@ def _within(node: nodes.Join, rule: JoinRule, left: str, right: str) -> WithinSp
         )  # fmt: skip
     grace = given.grace.milliseconds if given.grace is not None else None
     return WithinSpec(given.before.milliseconds, given.after.milliseconds, grace)
+
+
+def _check_partitions(node: nodes.Join, left: Joined | Leaf, right: Leaf) -> None:
+    """Both topics need the same number of partitions, where both are known (reference §6.4)."""
+    first = leaves_of(left)[0].source
+    second = right.source
+    if first is None or second is None or None in (first.partitions, second.partitions):
+        return
+    if first.partitions != second.partitions:
+        raise invalid(
+            f"Can't join `{first.name}` with `{second.name}` since the number of partitions don't match. "
+            f"`{first.name}` partitions = {first.partitions}; `{second.name}` partitions = {second.partitions}. "
+            "Please repartition either one so that the number of partitions match.",
+            node,
+            hint="For instance: CREATE STREAM copy WITH (PARTITIONS = n) AS SELECT ...",
+        )
 
 
 def _check_windows(

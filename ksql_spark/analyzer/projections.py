@@ -55,7 +55,7 @@ def project(bound: BoundSelect, select: exp.Expr, sink: str | None, *, needs_key
         _check_reserved([i for i in items if not any(i is k for k in rekeyed)])
     key_items = [item for item, _ in keys]
     values = [i for i in items if not any(i is k for k in key_items)]
-    if needs_key and not values:
+    if sink is not None and not values:
         raise invalid("The projection contains no value columns.", select, hint="AS_VALUE(key) copies a key.")
     join_key = (
         keys[0][1] if keys and isinstance(bound.source.tree, Joined) and bound.grouping is None else None

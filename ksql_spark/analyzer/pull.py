@@ -15,7 +15,7 @@ import ksql_spark
 from grammar import nodes
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
-from ksql_spark.analyzer.failures import failure, invalid, place
+from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.naming import Names
 from ksql_spark.analyzer.scope import Leaf, Scope
 from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal, columns_in, walk
@@ -36,6 +36,11 @@ def bind_pull(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str,
     Raises:
         KsqlError: a clause that pull queries lack, a table that is not materialised, or as bind_expression.
     """
+    with within_statement(query):
+        return _bind(query, metastore, config)
+
+
+def _bind(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> PullQuery:
     if not isinstance(query, nodes.Select) or query.ctes:
         raise _later("UNION ALL" if isinstance(query, nodes.Union) else "WITH", query)
     relation = _check_clauses(query)

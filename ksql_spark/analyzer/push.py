@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from grammar import nodes
-from ksql_spark.analyzer.failures import invalid
+from ksql_spark.analyzer.failures import invalid, within_statement
 from ksql_spark.analyzer.projections import project
 from ksql_spark.analyzer.queries import bind_any, make_context
 from ksql_spark.analyzer.selects import Target, bind_select
-from ksql_spark.logical.nodes import Node, PushQuery
+from ksql_spark.logical.nodes import PushQuery
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import Column
 
@@ -21,6 +21,11 @@ def bind_push(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str,
     Raises:
         KsqlError: the first rule that is broken, with its place.
     """
+    with within_statement(query):
+        return _bind(query, metastore, config)
+
+
+def _bind(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> PushQuery:
     if query.order_by:
         raise invalid(
             "ORDER BY cannot run on a stream, which has no end to sort to.", query.order_by[0],
@@ -32,9 +37,10 @@ def bind_push(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str,
         raise invalid(f"LIMIT must not be negative, got {query.limit}.", query)
     context = make_context(metastore, config)
     if isinstance(query, nodes.Union):
-        root: Node = bind_any(query, context, None).root
-        output = tuple(Column(c.name, c.type) for c in root.schema.columns)
-        return PushQuery(root, output, query.limit)
+        planned = bind_any(query, context, None)
+        types = {c.name: c.type for c in planned.root.schema.columns}
+        output = tuple(Column(i.name, types[i.name]) for i in planned.select.items if i.name in types)
+        return PushQuery(planned.root, output, query.limit)
     assert isinstance(query, nodes.Select)
     bound = bind_select(query, context, Target.PUSH, query.emit)
     projected = project(bound, query, None, needs_key=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 from grammar import nodes
 from ksql_spark.analyzer.coercion import coerce, is_implicit
-from ksql_spark.analyzer.failures import invalid
+from ksql_spark.analyzer.failures import invalid, within_statement
 from ksql_spark.analyzer.projections import project
 from ksql_spark.analyzer.relations import Context
 from ksql_spark.analyzer.scope import Leaf
@@ -28,7 +28,8 @@ def bind_query(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str
     Raises:
         KsqlError: the first rule that is broken, with its place.
     """
-    return bind_nested(query, make_context(metastore, config))
+    with within_statement(query):
+        return bind_nested(query, make_context(metastore, config))
 
 
 def make_context(metastore: MetaStore, config: Mapping[str, Any]) -> Context:

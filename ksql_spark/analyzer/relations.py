@@ -71,11 +71,26 @@ def bind_from(relation: nodes.Relation, context: Context) -> From:
     if not isinstance(relation, nodes.Join):
         return From(leaves[0], scope)
     taken = {c.name for leaf in leaves for c in leaf.schema.columns}
+    _check_internal_names(leaves)
     rowkey = _synthetic_name(taken)
     tree = _join_tree(relation, {id(leaf.place): leaf for leaf in leaves}, scope, rowkey)
     if tree.synthetic:
         scope = replace(scope, extra={tree.synthetic: tree.left_key.type})
     return From(tree, scope)
+
+
+def _check_internal_names(leaves: list[Leaf]) -> None:
+    """``<ALIAS>_<COLUMN>`` must be unique: A_B.C and A.B_C are not."""
+    seen: dict[str, str] = {}
+    for leaf in leaves:
+        for column in leaf.schema.columns:
+            name, shown = leaf.internal(column.name), f"{leaf.alias}.{column.name}"
+            if name in seen:
+                raise invalid(
+                    f"The columns {seen[name]} and {shown} would both be called `{name}`.", leaf.place,
+                    hint="Give one of the sources another alias.",
+                )  # fmt: skip
+            seen[name] = shown
 
 
 def _synthetic_name(taken: set[str]) -> str:

@@ -79,6 +79,7 @@ class Scope:
         aggregate: binds aggregate calls; None where they are not allowed.
         table_function: likewise for table functions.
         forbidden: names that may not be used here, with the message.
+        show: the text of a bound expression for messages.
     """
 
     leaves: tuple[Leaf, ...] = ()
@@ -90,6 +91,7 @@ class Scope:
     aggregate: CallRule | None = None
     table_function: CallRule | None = None
     forbidden: Mapping[str, str] = field(default_factory=dict)
+    show: Callable[[Expression], str] = str
 
     @classmethod
     def of(cls, schema: Schema, alias: str = "", kind: str = "STREAM") -> Scope:
@@ -99,6 +101,11 @@ class Scope:
     def at(self, clause: str) -> Scope:
         """The same names for another clause, where neither aggregates nor table functions are allowed."""
         return replace(self, clause=clause, aggregate=None, table_function=None)
+
+    @property
+    def problem(self) -> str:
+        """How messages about types begin."""
+        return {"SELECT": "Invalid Select: ", "WHERE": "Invalid Predicate: "}.get(self.clause, "")
 
     def with_lambda(self, parameters: Mapping[str, SqlType]) -> Scope:
         """The scope of a lambda's body."""

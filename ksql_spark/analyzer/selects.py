@@ -27,7 +27,7 @@ from ksql_spark.analyzer.naming import Names
 from ksql_spark.analyzer.relations import Context, From, bind_from, build_from
 from ksql_spark.analyzer.scope import Leaf, Scope
 from ksql_spark.analyzer.windows import bind_window
-from ksql_spark.expressions import ColumnRef, Expression, FieldRef
+from ksql_spark.expressions import ColumnRef, Expression, FieldRef, Literal, transform
 from ksql_spark.logical.nodes import (
     FOREIGN_KEY,
     Aggregate,
@@ -190,10 +190,12 @@ class _Binder:
         items = list(self._all_items(bound, partition_by))
         slots = self._source_slots()
         if partition_by is not None:
-            items = [_over_partition(item, partition_by) for item in items]
+            items = [replace(i, expression=_over_keys(i.expression, partition_by)) for i in items]
             slots = self._partition_slots(partition_by)
         grouping = None
-        if groups or self.aggregates.calls or having is not None or select.group_by:
+        if groups or self.aggregates.calls or having is not None:
+            groups = [_over_keys(g, partition_by or ()) for g in groups]
+            having = having and _over_keys(having, partition_by or ())
             grouping, items = self._grouping(groups, window, having, items)
             slots = tuple(
                 KeySlot((g.name,), (str(g.expression),), "grouping expression") for g in grouping.groups
@@ -226,7 +228,8 @@ class _Binder:
         if window is not None and not self.source.is_join:
             extra |= WINDOW_BOUNDS
         return replace(
-            scope, extra=extra, clause="SELECT", aggregate=self.aggregates.bind, table_function=self._table_function
+            scope, extra=extra, clause="SELECT", aggregate=self.aggregates.bind, table_function=self._table_function,
+            show=self.aggregates.show,
         )  # fmt: skip
 
     def _table_function(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
@@ -455,19 +458,10 @@ class _Binder:
     def _having(self, scope: Scope) -> Expression | None:
         if self.select.having is None:
             return None
-        having = replace(scope, clause="HAVING", aggregate=self._having_aggregate)
-        bound = bind_expression(self.select.having, having)
-        from ksql_spark.types import BOOLEAN
-
-        if bound.type != BOOLEAN:
-            raise failure(
-                "PREDICATE_TYPE", self.select.having, clause="HAVING", expression=self.aggregates.show(bound),
-                type=bound.type,
-            )  # fmt: skip
-        return bound
-
-    def _having_aggregate(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
-        return self.aggregates.bind(node, replace(scope, extra={**scope.extra}, clause="HAVING"))
+        having = replace(
+            scope, clause="HAVING", aggregate=self.aggregates.bind, show=self.aggregates.show
+        )  # fmt: skip
+        return bind_predicate(self.select.having, having)
 
     def _grouping(
         self, expressions: list[Expression], window: WindowSpec | None, having: Expression | None,
@@ -520,12 +514,17 @@ class _Binder:
             )
 
 
-def _over_partition(item: Item, partition_by: tuple[Named, ...]) -> Item:
-    """``item`` as a reference where it is one of the new keys."""
-    for key in partition_by:
-        if item.expression == key.expression:
-            return replace(item, expression=ColumnRef(key.name, key.expression.type))
-    return item
+def _over_keys(node: Expression, partition_by: tuple[Named, ...]) -> Expression:
+    """``node`` with references in place of what PARTITION BY made a key of."""
+
+    def rewrite(part: Expression) -> Expression | None:
+        if isinstance(part, Literal) and part is not node:
+            # a constant may have to stay one
+            return None
+        key = next((k for k in partition_by if part == k.expression), None)
+        return None if key is None else ColumnRef(key.name, part.type)
+
+    return transform(node, rewrite) if partition_by else node
 
 
 __all__ = ["STREAM", "BoundSelect", "Grouping", "Item", "KeySlot", "Target", "bind_select", "has_aggregate"]

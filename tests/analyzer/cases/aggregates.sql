@@ -1,0 +1,231 @@
+CREATE STREAM s (id INT KEY, name STRING, amount DECIMAL(10, 2), pos STRUCT<lat DOUBLE, lon DOUBLE>) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
+CREATE TABLE t (id INT PRIMARY KEY, region STRING, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+----
+CREATE TABLE o AS SELECT name, COUNT(*) AS n, SUM(amount) + COUNT(*), COUNT(*) * 2 AS twice FROM s GROUP BY name;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `N` BIGINT, `KSQL_COL_0` DECIMAL(22, 2), `TWICE` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N, (KSQL_AGG_VARIABLE_1 + CAST(KSQL_AGG_VARIABLE_0 AS DECIMAL(19, 0))) AS KSQL_COL_0, (KSQL_AGG_VARIABLE_0 * CAST(2 AS BIGINT)) AS TWICE]
+      Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0, SUM(AMOUNT) AS KSQL_AGG_VARIABLE_1
+        Source S
+
+CREATE TABLE o AS SELECT name AS k, UCASE(name) AS u, COUNT(*) AS n FROM s WHERE id > 3 GROUP BY name HAVING COUNT(*) > 1 AND name <> 'x';
+    TABLE O SINK
+      columns `K` STRING KEY, `U` STRING, `N` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [NAME AS K] value [UCASE(NAME) AS U, KSQL_AGG_VARIABLE_0 AS N]
+      Filter ((KSQL_AGG_VARIABLE_0 > CAST(1 AS BIGINT)) AND (NAME <> 'x'))
+        Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0
+          Filter (ID > 3)
+            Source S
+
+CREATE TABLE o AS SELECT id, name, COUNT(*) AS n FROM s GROUP BY id, name;
+    TABLE O SINK
+      columns `ID` INTEGER KEY, `NAME` STRING KEY, `N` BIGINT
+      topic O, key JSON, value JSON
+    Project key [ID AS ID, NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [ID AS ID, NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        Source S
+
+CREATE TABLE o AS SELECT ABS(id) AS a, COUNT(*) AS n FROM s GROUP BY ABS(id);
+    TABLE O SINK
+      columns `A` INTEGER KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [A AS A] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [ABS(ID) AS A] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        Source S
+
+CREATE TABLE o AS SELECT pos->lat, COUNT(*) AS n FROM s GROUP BY pos->lat;
+    TABLE O SINK
+      columns `LAT` DOUBLE KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [LAT AS LAT] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [POS->`LAT` AS LAT] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        Source S
+
+CREATE TABLE o AS SELECT name, WINDOWSTART AS ws, WINDOWEND, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY name;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `WS` BIGINT, `N` BIGINT
+      topic O, key KAFKA, value JSON
+      retention_ms 86400000, window Windowing(kind='TUMBLING', size_ms=60000)
+    Project key [NAME AS NAME] value [WINDOWSTART AS WS, KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0 WindowSpec(kind='TUMBLING', size_ms=60000, advance_ms=None, retention_ms=86400000, grace_ms=86340000)
+        Source S
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 10 MINUTES, RETENTION 2 DAYS, GRACE PERIOD 1 HOUR) GROUP BY name;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+      retention_ms 172800000, window Windowing(kind='HOPPING', size_ms=3600000)
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0 WindowSpec(kind='HOPPING', size_ms=3600000, advance_ms=600000, retention_ms=172800000, grace_ms=3600000)
+        Source S
+
+CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW SESSION (30 SECONDS) GROUP BY name EMIT FINAL;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+      retention_ms 86400000, window Windowing(kind='SESSION', size_ms=None)
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0 WindowSpec(kind='SESSION', size_ms=30000, advance_ms=None, retention_ms=86400000, grace_ms=0) FINAL
+        Source S
+
+CREATE TABLE o AS SELECT name, COUNT(DISTINCT id) AS n FROM s GROUP BY name;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [NAME AS NAME] COUNT(DISTINCT ID) AS KSQL_AGG_VARIABLE_0
+        Source S
+
+CREATE TABLE o AS SELECT region, COUNT(*) AS n, SUM(v) FROM t GROUP BY region;
+    TABLE O SINK
+      columns `REGION` STRING KEY, `N` BIGINT, `KSQL_COL_0` INTEGER
+      topic O, key KAFKA, value JSON
+    Project key [REGION AS REGION] value [KSQL_AGG_VARIABLE_0 AS N, KSQL_AGG_VARIABLE_1 AS KSQL_COL_0]
+      Aggregate by [REGION AS REGION] COUNT(*) AS KSQL_AGG_VARIABLE_0, SUM(V) AS KSQL_AGG_VARIABLE_1
+        Source T
+
+CREATE TABLE o AS SELECT name, TOPK(id, 3) AS top FROM s GROUP BY name;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `TOP` ARRAY<INTEGER>
+      topic O, key KAFKA, value JSON
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS TOP]
+      Aggregate by [NAME AS NAME] TOPK(ID, 3) AS KSQL_AGG_VARIABLE_0
+        Source S
+
+SELECT COUNT(*) FROM s EMIT CHANGES;
+    OUTPUT `KSQL_COL_0` BIGINT
+    Project key [] value [KSQL_AGG_VARIABLE_0 AS KSQL_COL_0]
+      Aggregate by [] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        Source S
+
+SELECT COUNT(*), WINDOWSTART FROM s WINDOW TUMBLING (SIZE 1 DAY) GROUP BY name EMIT CHANGES LIMIT 5;
+    OUTPUT `KSQL_COL_0` BIGINT, `WINDOWSTART` BIGINT LIMIT 5
+    Project key [] value [KSQL_AGG_VARIABLE_0 AS KSQL_COL_0]
+      Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0 WindowSpec(kind='TUMBLING', size_ms=86400000, advance_ms=None, retention_ms=86400000, grace_ms=0)
+        Source S
+
+CREATE TABLE o AS SELECT COUNT(*) FROM s;
+    INVALID_STATEMENT: CREATE TABLE AS SELECT statement does not support aggregate function [COUNT(*)] without a GROUP BY clause.
+    line 1:19
+      CREATE TABLE o AS SELECT COUNT(*) FROM s
+                        ^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT COUNT(*) AS n FROM s GROUP BY name;
+    KEY_MISSING: Key missing from projection (ie, SELECT).
+    The query used to build `O` must include the grouping expression NAME in its projection (eg, SELECT NAME...).
+    line 1:19
+      CREATE TABLE o AS SELECT COUNT(*) AS n FROM s GROUP BY name
+                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT id, COUNT(*) AS n FROM s GROUP BY name;
+    NOT_GROUPED: Non-aggregate SELECT expression(s) not part of GROUP BY: ID
+    Either add the column(s) to the GROUP BY or remove them from the SELECT.
+    line 1:26
+      CREATE TABLE o AS SELECT id, COUNT(*) AS n FROM s GROUP BY name
+                               ^^
+
+CREATE TABLE o AS SELECT name, id + SUM(id) FROM s GROUP BY name;
+    NOT_GROUPED: Non-aggregate SELECT expression(s) not part of GROUP BY: (ID + SUM(ID))
+    Either add the column(s) to the GROUP BY or remove them from the SELECT.
+    line 1:32
+      CREATE TABLE o AS SELECT name, id + SUM(id) FROM s GROUP BY name
+                                     ^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) FROM s GROUP BY name HAVING id > 1;
+    NOT_GROUPED: Non-aggregate HAVING expression not part of GROUP BY: ID
+    Either add the column(s) to the GROUP BY or remove them from the HAVING.
+    line 1:69
+      CREATE TABLE o AS SELECT name, COUNT(*) FROM s GROUP BY name HAVING id > 1
+                                                                          ^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) FROM s GROUP BY name HAVING COUNT(*) > 'x';
+    COMPARISON_TYPES: Error in HAVING expression: Cannot compare COUNT(*) (BIGINT) to 'x' (STRING) with GREATER_THAN.
+    line 1:69
+      CREATE TABLE o AS SELECT name, COUNT(*) FROM s GROUP BY name HAVING COUNT(*) > 'x'
+                                                                          ^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, SUM(COUNT(*)) FROM s GROUP BY name;
+    INVALID_STATEMENT: Aggregate functions can not be nested: SUM(COUNT()).
+    line 1:36
+      CREATE TABLE o AS SELECT name, SUM(COUNT(*)) FROM s GROUP BY name
+                                         ^^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) FROM s GROUP BY name, s.name;
+    INVALID_STATEMENT: Duplicate GROUP BY expression: S.NAME.
+    line 1:63
+      CREATE TABLE o AS SELECT name, COUNT(*) FROM s GROUP BY name, s.name
+                                                                    ^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) FROM s GROUP BY SUM(id);
+    INVALID_STATEMENT: GROUP BY does not support aggregate functions: SUM is an aggregate function.
+    line 1:57
+      CREATE TABLE o AS SELECT name, COUNT(*) FROM s GROUP BY SUM(id)
+                                                              ^^^^^^^
+
+CREATE TABLE o AS SELECT name FROM s GROUP BY name;
+    INVALID_STATEMENT: GROUP BY requires aggregate functions in either the SELECT or HAVING clause. Add for instance COUNT(*).
+    line 1:47
+      CREATE TABLE o AS SELECT name FROM s GROUP BY name
+                                                    ^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 DAY) GROUP BY name, WINDOWSTART;
+    INVALID_STATEMENT: Window bounds column WINDOWSTART can only be used in the SELECT clause of windowed aggregations and can not be passed to aggregate functions.
+    line 1:92
+      CREATE TABLE o AS SELECT name, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 DAY) GROUP BY name, WINDOWSTART
+                                                                                                 ^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, MIN(WINDOWSTART) FROM s WINDOW TUMBLING (SIZE 1 DAY) GROUP BY name;
+    INVALID_STATEMENT: Window bounds column WINDOWSTART can only be used in the SELECT clause of windowed aggregations and can not be passed to aggregate functions.
+    line 1:36
+      CREATE TABLE o AS SELECT name, MIN(WINDOWSTART) FROM s WINDOW TUMBLING (SIZE 1 DAY) GROUP BY name
+                                         ^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 DAY, RETENTION 1 HOUR) GROUP BY name;
+    INVALID_STATEMENT: RETENTION must be at least the window's size plus its grace period: 86400000 ms, got 3600000 ms.
+    line 1:87
+      CREATE TABLE o AS SELECT name, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 DAY, RETENTION 1 HOUR) GROUP BY name
+                                                                                            ^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) FROM s WINDOW HOPPING (SIZE 1 DAY, ADVANCE BY 2 DAYS) GROUP BY name;
+    INVALID_STATEMENT: ADVANCE BY must be longer than zero and at most the SIZE of the window.
+    line 1:87
+      CREATE TABLE o AS SELECT name, COUNT(*) FROM s WINDOW HOPPING (SIZE 1 DAY, ADVANCE BY 2 DAYS) GROUP BY name
+                                                                                            ^^^^^^
+
+CREATE TABLE o AS SELECT * FROM t WINDOW TUMBLING (SIZE 1 DAY);
+    INVALID_STATEMENT: WINDOW clause requires a GROUP BY clause.
+    line 1:35
+      CREATE TABLE o AS SELECT * FROM t WINDOW TUMBLING (SIZE 1 DAY)
+                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, COUNT(*) FROM s GROUP BY name EMIT FINAL;
+    INVALID_STATEMENT: EMIT FINAL is only supported for windowed aggregations.
+    line 1:19
+      CREATE TABLE o AS SELECT name, COUNT(*) FROM s GROUP BY name EMIT FINAL
+                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT region, MAX(v), LATEST_BY_OFFSET(v) FROM t GROUP BY region;
+    INVALID_STATEMENT: The aggregation functions MAX and LATEST_BY_OFFSET cannot be applied to a table source, only to a stream source.
+    line 1:19
+      CREATE TABLE o AS SELECT region, MAX(v), LATEST_BY_OFFSET(v) FROM t GROUP BY region
+                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT name, COUNT(*) FROM s GROUP BY name;
+    INVALID_STATEMENT: Invalid result type. Your SELECT query produces a TABLE. Please use CREATE TABLE AS SELECT statement instead.
+    line 1:1
+      CREATE STREAM o AS SELECT name, COUNT(*) FROM s GROUP BY name
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, SUM(DISTINCT id) FROM s GROUP BY name;
+    INVALID_STATEMENT: DISTINCT is supported in COUNT(DISTINCT expression) only, not in SUM.
+    line 1:32
+      CREATE TABLE o AS SELECT name, SUM(DISTINCT id) FROM s GROUP BY name
+                                     ^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, TOPK(id, id) FROM s GROUP BY name;
+    FUNCTION_ARGUMENTS: Function 'TOPK' does not accept parameters (INTEGER, INTEGER). Accepted: TOPK(value INTEGER, k INTEGER) -> ARRAY<INTEGER>; TOPK(value BIGINT, k INTEGER) -> ARRAY<BIGINT>; TOPK(value DOUBLE, k INTEGER) -> ARRAY<DOUBLE>; TOPK(value STRING, k INTEGER) -> ARRAY<STRING>; TOPK(value T, column C..., k INTEGER) -> ARRAY<STRUCT>.
+    line 1:32
+      CREATE TABLE o AS SELECT name, TOPK(id, id) FROM s GROUP BY name
+                                     ^^^^^^^^^^^^

@@ -1,0 +1,121 @@
+CREATE STREAM s (id INT KEY, name STRING, amount DECIMAL(10, 2), d DOUBLE, moment TIMESTAMP, tags ARRAY<BIGINT>, pos STRUCT<lat DOUBLE, note STRING>) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
+CREATE TABLE t (id INT PRIMARY KEY, v STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+CREATE SOURCE TABLE fixed (id INT PRIMARY KEY, v STRING) WITH (KAFKA_TOPIC='f', VALUE_FORMAT='JSON');
+CREATE STREAM h (id INT KEY, b BYTES HEADER('x'), v INT) WITH (KAFKA_TOPIC='h', VALUE_FORMAT='JSON');
+CREATE STREAM w (id INT KEY, v INT) WITH (KAFKA_TOPIC='w', VALUE_FORMAT='JSON', WINDOW_TYPE='SESSION');
+----
+INSERT INTO s VALUES (1, 'a', 3, 4, '2024-01-01T10:00', ARRAY[1, 2], STRUCT(lat := 1));
+    ID = 1
+    NAME = 'a'
+    AMOUNT = CAST(3 AS DECIMAL(10, 2))
+    D = CAST(4 AS DOUBLE)
+    MOMENT = CAST('2024-01-01T10:00' AS TIMESTAMP)
+    TAGS = ARRAY(CAST(1 AS BIGINT), CAST(2 AS BIGINT))
+    POS = STRUCT(`LAT`:=CAST(1 AS DOUBLE), `NOTE`:=CAST(NULL AS STRING))
+
+INSERT INTO s (ROWTIME, name, amount) VALUES (1234, UCASE('x') + 'y', 1.5);
+    ROWTIME = CAST(1234 AS BIGINT)
+    NAME = (UCASE('x') + 'y')
+    AMOUNT = CAST(1.5 AS DECIMAL(10, 2))
+
+INSERT INTO t (id) VALUES (1);
+    ID = 1
+
+INSERT INTO s (id, name) VALUES ('1', 'a');
+    INVALID_STATEMENT: Expected type INTEGER for field `ID` but got STRING('1').
+    line 1:34
+      INSERT INTO s (id, name) VALUES ('1', 'a')
+                                       ^^^
+
+INSERT INTO s (id, amount) VALUES (1, 1.234);
+    INVALID_STATEMENT: Expected type DECIMAL(10, 2) for field `AMOUNT` but got DECIMAL(4, 3)(1.234).
+    line 1:39
+      INSERT INTO s (id, amount) VALUES (1, 1.234)
+                                            ^^^^^
+
+INSERT INTO s (id, name) VALUES (1);
+    INVALID_STATEMENT: Expected number columns and values to match: 2, 1
+    line 1:1
+      INSERT INTO s (id, name) VALUES (1)
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+INSERT INTO s VALUES (1, 'a');
+    INVALID_STATEMENT: Expected a value for each column. Expected Columns: [`ID`, `NAME`, `AMOUNT`, `D`, `MOMENT`, `TAGS`, `POS`]. Got 2 value(s).
+    line 1:1
+      INSERT INTO s VALUES (1, 'a')
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+INSERT INTO s (id, nam) VALUES (1, 'a');
+    INVALID_STATEMENT: Column name `NAM` does not exist. Did you mean NAME?
+    line 1:20
+      INSERT INTO s (id, nam) VALUES (1, 'a')
+                         ^^^
+
+INSERT INTO s (id, id) VALUES (1, 2);
+    INVALID_STATEMENT: Column name ID is listed twice.
+    line 1:20
+      INSERT INTO s (id, id) VALUES (1, 2)
+                         ^^
+
+INSERT INTO s (id, name) VALUES (1, id);
+    COLUMN_UNKNOWN: VALUES column 'ID' cannot be resolved.
+    line 1:37
+      INSERT INTO s (id, name) VALUES (1, id)
+                                          ^^
+
+INSERT INTO s (id, ROWOFFSET) VALUES (1, 2);
+    INVALID_STATEMENT: Inserting into column `ROWOFFSET` is not allowed.
+    line 1:20
+      INSERT INTO s (id, ROWOFFSET) VALUES (1, 2)
+                         ^^^^^^^^^
+
+INSERT INTO t (id, v) VALUES (NULL, 'x');
+    INVALID_STATEMENT: Failed to insert values into 'T'. Value for primary key column(s) ID is required for tables.
+    line 1:1
+      INSERT INTO t (id, v) VALUES (NULL, 'x')
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+INSERT INTO t (v) VALUES ('x');
+    INVALID_STATEMENT: Failed to insert values into 'T'. Value for primary key column(s) ID is required for tables.
+    line 1:1
+      INSERT INTO t (v) VALUES ('x')
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+INSERT INTO fixed VALUES (1, 'x');
+    INVALID_STATEMENT: Cannot insert values into read-only table: FIXED
+    line 1:13
+      INSERT INTO fixed VALUES (1, 'x')
+                  ^^^^^
+
+INSERT INTO h VALUES (1, NULL, 3);
+    INVALID_STATEMENT: Cannot insert into HEADER columns: B
+    line 1:1
+      INSERT INTO h VALUES (1, NULL, 3)
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+INSERT INTO w VALUES (1, 3);
+    INVALID_STATEMENT: Cannot insert values into windowed stream: W
+    line 1:13
+      INSERT INTO w VALUES (1, 3)
+                  ^
+
+INSERT INTO `t` VALUES (1, 'x');
+    INSERT_UNKNOWN: Cannot insert values into an unknown stream/table: `t`
+    Did you mean T? Hint: try removing double quotes from the source name.
+    line 1:13
+      INSERT INTO `t` VALUES (1, 'x')
+                  ^^^
+
+INSERT INTO `s` VALUES (1);
+    INSERT_UNKNOWN: Cannot insert values into an unknown stream/table: `s`
+    Did you mean S? Hint: try removing double quotes from the source name.
+    line 1:13
+      INSERT INTO `s` VALUES (1)
+                  ^^^
+
+INSERT INTO "S2" VALUES (1);
+    INSERT_UNKNOWN: Cannot insert values into an unknown stream/table: `S2`
+    Did you mean S?
+    line 1:13
+      INSERT INTO "S2" VALUES (1)
+                  ^^^^

@@ -1,0 +1,257 @@
+CREATE STREAM l (id INT KEY, a INT, b STRING) WITH (KAFKA_TOPIC='l', VALUE_FORMAT='JSON', PARTITIONS=2);
+CREATE STREAM r (id INT KEY, c INT, b STRING) WITH (KAFKA_TOPIC='r', VALUE_FORMAT='JSON', PARTITIONS=2);
+CREATE STREAM far (id INT KEY, z INT) WITH (KAFKA_TOPIC='far', VALUE_FORMAT='JSON', PARTITIONS=3);
+CREATE TABLE t (id INT PRIMARY KEY, d STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+CREATE TABLE u (id INT PRIMARY KEY, ref INT, e STRING) WITH (KAFKA_TOPIC='u', VALUE_FORMAT='JSON');
+CREATE TABLE v (id INT PRIMARY KEY, f STRING) WITH (KAFKA_TOPIC='v', VALUE_FORMAT='JSON');
+CREATE STREAM w (id INT KEY, g INT) WITH (KAFKA_TOPIC='w', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='1 MINUTE');
+CREATE STREAM w2 (id INT KEY, h INT) WITH (KAFKA_TOPIC='w2', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='1 MINUTE');
+CREATE STREAM raw (id INT KEY, k INT) WITH (KAFKA_TOPIC='raw', VALUE_FORMAT='KAFKA');
+----
+CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 10 SECONDS ON l.id = r.id;
+    STREAM O SINK
+      columns `L_ID` INTEGER KEY, `L_A` INTEGER, `L_B` STRING, `R_ID` INTEGER, `R_C` INTEGER, `R_B` STRING
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS L_ID] value [L_A AS L_A, L_B AS L_B, R_ID AS R_ID, R_C AS R_C, R_B AS R_B]
+      Join INNER STREAM_STREAM on L_ID = R_ID as L_ID WithinSpec(before_ms=10000, after_ms=10000, grace_ms=None)
+        Source L prefixed
+        Source R prefixed
+
+CREATE STREAM o AS SELECT x.id, a, c, x.b, l.b AS lb, x.ROWTIME FROM l LEFT JOIN r x WITHIN (1 HOUR, 2 HOURS) GRACE PERIOD 5 MINUTES ON l.id = x.id;
+    STREAM O SINK
+      columns `X_ID` INTEGER KEY, `A` INTEGER, `C` INTEGER, `X_B` STRING, `LB` STRING, `X_ROWTIME` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [X_ID AS X_ID] value [L_A AS A, X_C AS C, X_B AS X_B, L_B AS LB, X_ROWTIME AS X_ROWTIME]
+      Join LEFT STREAM_STREAM on L_ID = X_ID as X_ID WithinSpec(before_ms=3600000, after_ms=7200000, grace_ms=300000)
+        Source L prefixed
+        Source R X prefixed with ROWTIME
+
+CREATE STREAM o AS SELECT ROWKEY AS k, l.id, r.id FROM l FULL JOIN r WITHIN 1 DAY ON l.id = r.id;
+    STREAM O SINK
+      columns `K` INTEGER KEY, `L_ID` INTEGER, `R_ID` INTEGER
+      topic O, key KAFKA, value JSON
+    Project key [ROWKEY AS K] value [L_ID AS L_ID, R_ID AS R_ID]
+      Join FULL STREAM_STREAM on L_ID = R_ID as ROWKEY WithinSpec(before_ms=86400000, after_ms=86400000, grace_ms=None)
+        Source L prefixed
+        Source R prefixed
+
+CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 1 DAY ON ABS(l.id) = r.c + 1;
+    STREAM O SINK
+      columns `ROWKEY` INTEGER KEY, `L_ID` INTEGER, `L_A` INTEGER, `L_B` STRING, `R_ID` INTEGER, `R_C` INTEGER, `R_B` STRING
+      topic O, key KAFKA, value JSON
+    Project key [ROWKEY AS ROWKEY] value [L_ID AS L_ID, L_A AS L_A, L_B AS L_B, R_ID AS R_ID, R_C AS R_C, R_B AS R_B]
+      Join INNER STREAM_STREAM on ABS(L_ID) = (R_C + 1) as ROWKEY WithinSpec(before_ms=86400000, after_ms=86400000, grace_ms=None)
+        Source L prefixed
+        Source R prefixed
+
+CREATE STREAM o AS SELECT l.*, d FROM l JOIN t ON l.a = t.id;
+    STREAM O SINK
+      columns `L_A` INTEGER KEY, `L_ID` INTEGER, `L_B` STRING, `D` STRING
+      topic O, key KAFKA, value JSON
+    Project key [L_A AS L_A] value [L_ID AS L_ID, L_B AS L_B, T_D AS D]
+      Join INNER STREAM_TABLE on L_A = T_ID as L_A
+        Source L prefixed
+        Source T prefixed
+
+CREATE STREAM o AS SELECT t.id, a, e, f FROM l JOIN t ON l.id = t.id LEFT JOIN u ON l.id = u.id JOIN v ON u.ref = v.id;
+    KEY_MISSING: Key missing from projection (ie, SELECT).
+    The query used to build `O` must include the join expressions U.REF or V.ID in its projection (eg, SELECT U.REF...).
+    line 1:20
+      CREATE STREAM o AS SELECT t.id, a, e, f FROM l JOIN t ON l.id = t.id LEFT JOIN u ON l.id = u.id JOIN v ON u.ref = v.id
+                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT t.id, d, e FROM t RIGHT JOIN u ON t.id = u.id;
+    TABLE O SINK
+      columns `T_ID` INTEGER KEY, `D` STRING, `E` STRING
+      topic O, key KAFKA, value JSON
+    Project key [T_ID AS T_ID] value [T_D AS D, U_E AS E]
+      Join RIGHT TABLE_TABLE on T_ID = U_ID as T_ID
+        Source T prefixed
+        Source U prefixed
+
+CREATE TABLE o AS SELECT u.id, d, e FROM u LEFT JOIN t ON t.id = u.ref;
+    TABLE O SINK
+      columns `U_ID` INTEGER KEY, `D` STRING, `E` STRING
+      topic O, key KAFKA, value JSON
+    Project key [U_ID AS U_ID] value [T_D AS D, U_E AS E]
+      Join LEFT FOREIGN_KEY on U_REF = T_ID as U_ID
+        Source U prefixed
+        Source T prefixed
+
+CREATE TABLE o AS SELECT u.id, d, e, f FROM u JOIN t ON u.ref = t.id JOIN v ON u.id = v.id;
+    TABLE O SINK
+      columns `U_ID` INTEGER KEY, `D` STRING, `E` STRING, `F` STRING
+      topic O, key KAFKA, value JSON
+    Project key [U_ID AS U_ID] value [T_D AS D, U_E AS E, V_F AS F]
+      Join INNER TABLE_TABLE on U_ID = V_ID as U_ID
+        Join INNER FOREIGN_KEY on U_REF = T_ID as U_ID
+          Source U prefixed
+          Source T prefixed
+        Source V prefixed
+
+CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 1 DAY ON l.id = r.c PARTITION BY l.b;
+    STREAM O SINK
+      columns `L_B` STRING KEY, `L_A` INTEGER, `L_ROWTIME` BIGINT, `L_ROWPARTITION` INTEGER, `L_ROWOFFSET` BIGINT, `L_ID` INTEGER, `R_C` INTEGER, `R_B` STRING, `R_ROWTIME` BIGINT, `R_ROWPARTITION` INTEGER, `R_ROWOFFSET` BIGINT, `R_ID` INTEGER
+      topic O, key KAFKA, value JSON
+    Project key [L_B AS L_B] value [L_A AS L_A, L_ROWTIME AS L_ROWTIME, L_ROWPARTITION AS L_ROWPARTITION, L_ROWOFFSET AS L_ROWOFFSET, L_ID AS L_ID, R_C AS R_C, R_B AS R_B, R_ROWTIME AS R_ROWTIME, R_ROWPARTITION AS R_ROWPARTITION, R_ROWOFFSET AS R_ROWOFFSET, R_ID AS R_ID]
+      SelectKey L_B AS L_B
+        Join INNER STREAM_STREAM on L_ID = R_C as L_ID WithinSpec(before_ms=86400000, after_ms=86400000, grace_ms=None)
+          Source L prefixed with ROWTIME, ROWPARTITION, ROWOFFSET
+          Source R prefixed with ROWTIME, ROWPARTITION, ROWOFFSET
+
+CREATE TABLE o AS SELECT d, COUNT(*) AS n FROM l JOIN t ON l.id = t.id GROUP BY d;
+    TABLE O SINK
+      columns `D` STRING KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [T_D AS D] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [T_D AS T_D] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        Join INNER STREAM_TABLE on L_ID = T_ID as L_ID
+          Source L prefixed
+          Source T prefixed
+
+CREATE STREAM o AS SELECT l.id, d FROM l JOIN t ON l.id = t.id WHERE l.ROWTIME > '2024-01' AND l.b = 'x';
+    STREAM O SINK
+      columns `L_ID` INTEGER KEY, `D` STRING
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS L_ID] value [T_D AS D]
+      Filter ((L_ROWTIME > 1704067200000) AND (L_B = 'x'))
+        Join INNER STREAM_TABLE on L_ID = T_ID as L_ID
+          Source L prefixed with ROWTIME
+          Source T prefixed
+
+SELECT * FROM w x JOIN w2 ON x.id = w2.id EMIT CHANGES;
+    INVALID_STATEMENT: Stream-Stream joins must have a WITHIN clause specified. None was provided. For instance: WITHIN 1 HOUR.
+    line 1:15
+      SELECT * FROM w x JOIN w2 ON x.id = w2.id EMIT CHANGES
+                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l JOIN r ON l.id = r.id;
+    INVALID_STATEMENT: Stream-Stream joins must have a WITHIN clause specified. None was provided. For instance: WITHIN 1 HOUR.
+    line 1:34
+      CREATE STREAM o AS SELECT * FROM l JOIN r ON l.id = r.id
+                                       ^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l JOIN t WITHIN 1 DAY ON l.id = t.id;
+    INVALID_STATEMENT: A window definition was provided for a Stream-Table join. These joins are not windowed. Please remove the window definition (ie. the WITHIN clause).
+    line 1:43
+      CREATE STREAM o AS SELECT * FROM l JOIN t WITHIN 1 DAY ON l.id = t.id
+                                                ^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l JOIN t ON l.id = t.d;
+    JOIN_INVALID: Invalid join condition: types don't match. Got L.ID{INTEGER} = T.D{STRING}. Cast one side: CAST(... AS ...).
+    line 1:46
+      CREATE STREAM o AS SELECT * FROM l JOIN t ON l.id = t.d
+                                                   ^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l JOIN t ON l.b = t.d;
+    JOIN_INVALID: Invalid join condition: stream-table joins require to join on the table's primary key. Got L.B = T.D.
+    line 1:46
+      CREATE STREAM o AS SELECT * FROM l JOIN t ON l.b = t.d
+                                                   ^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l RIGHT JOIN t ON l.id = t.id;
+    INVALID_STATEMENT: Invalid join type: right-outer joins between streams and tables are not supported. Got L RIGHT [OUTER] JOIN T.
+    line 1:34
+      CREATE STREAM o AS SELECT * FROM l RIGHT JOIN t ON l.id = t.id
+                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM t JOIN l ON l.id = t.id;
+    INVALID_STATEMENT: Invalid join order: table-stream joins are not supported; only stream-table joins. Got T [INNER] JOIN L.
+    line 1:34
+      CREATE STREAM o AS SELECT * FROM t JOIN l ON l.id = t.id
+                                       ^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT * FROM t JOIN u ON t.id = u.ref;
+    JOIN_INVALID: Invalid join condition: table-table joins require to join on the primary key of the right input table. Got T.ID = U.REF.
+    line 1:45
+      CREATE TABLE o AS SELECT * FROM t JOIN u ON t.id = u.ref
+                                                  ^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT * FROM u FULL JOIN t ON u.ref = t.id;
+    INVALID_STATEMENT: Invalid join type: full-outer join not supported for foreign-key table-table join. Got U FULL [OUTER] JOIN T.
+    line 1:33
+      CREATE TABLE o AS SELECT * FROM u FULL JOIN t ON u.ref = t.id
+                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT d FROM u JOIN t ON u.ref = t.id;
+    KEY_MISSING: Primary key column missing in projection. For foreign-key table-table joins, the projection must include all primary key columns from the left input table (`U`). Missing column: `ID`.
+    line 1:19
+      CREATE TABLE o AS SELECT d FROM u JOIN t ON u.ref = t.id
+                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT l.a, r.c FROM l JOIN r WITHIN 1 DAY ON l.id = r.id;
+    KEY_MISSING: Key missing from projection (ie, SELECT).
+    The query used to build `O` must include the join expressions L.ID or R.ID in its projection (eg, SELECT L.ID...).
+    line 1:20
+      CREATE STREAM o AS SELECT l.a, r.c FROM l JOIN r WITHIN 1 DAY ON l.id = r.id
+                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT l.*, r.* FROM l JOIN r WITHIN 1 DAY ON ABS(l.id) = ABS(r.id);
+    KEY_MISSING: Key missing from projection (ie, SELECT).
+    The query used to build `O` must include the join expression ROWKEY in its projection (eg, SELECT ROWKEY...).
+    ROWKEY was added as a synthetic key column because the join criteria did not match any source column. This expression must be included in the projection and may be aliased.
+    line 1:20
+      CREATE STREAM o AS SELECT l.*, r.* FROM l JOIN r WITHIN 1 DAY ON ABS(l.id) = ABS(r.id)
+                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 1 DAY ON l.id = r.id AND l.a = r.c;
+    JOIN_INVALID: Invalid join condition: joins on multiple conditions are not yet supported. Got ((L.ID = R.ID) AND (L.A = R.C)).
+    line 1:59
+      CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 1 DAY ON l.id = r.id AND l.a = r.c
+                                                                ^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 1 DAY ON l.id > r.id;
+    JOIN_INVALID: Invalid join condition: ON must be one comparison with =.
+    line 1:59
+      CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 1 DAY ON l.id > r.id
+                                                                ^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 1 DAY ON l.id = 3;
+    INVALID_STATEMENT: Invalid comparison expression '3' in join '(L.ID = 3)'. Each side of the join comparision must contain references from exactly one source.
+    line 1:59
+      CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 1 DAY ON l.id = 3
+                                                                ^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 1 DAY ON l.id = l.a;
+    INVALID_STATEMENT: Each side of the join must reference exactly one source and not the same source. Left side references `L` and right references `L`.
+    line 1:59
+      CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 1 DAY ON l.id = l.a
+                                                                ^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 1 DAY ON l.id = r.b;
+    JOIN_INVALID: Invalid join condition: types don't match. Got L.ID{INTEGER} = R.B{STRING}. Cast one side: CAST(... AS ...).
+    line 1:59
+      CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 1 DAY ON l.id = r.b
+                                                                ^^^^^^^^^^
+
+CREATE STREAM o AS SELECT b, l.id FROM l JOIN r WITHIN 1 DAY ON l.id = r.id;
+    COLUMN_AMBIGUOUS: Column 'B' is ambiguous. Could be L.B or R.B.
+    line 1:27
+      CREATE STREAM o AS SELECT b, l.id FROM l JOIN r WITHIN 1 DAY ON l.id = r.id
+                                ^
+
+CREATE STREAM o AS SELECT * FROM l JOIN l x WITHIN 1 DAY ON l.id = x.id;
+    INVALID_STATEMENT: Can not join 'L' to 'L': self joins are not yet supported. Make a copy first: CREATE STREAM L_COPY AS SELECT * FROM L.
+    line 1:41
+      CREATE STREAM o AS SELECT * FROM l JOIN l x WITHIN 1 DAY ON l.id = x.id
+                                              ^^^
+
+CREATE STREAM o AS SELECT * FROM l JOIN far WITHIN 1 DAY ON l.id = far.id;
+    INVALID_STATEMENT: Can't join `L` with `FAR` since the number of partitions don't match. `L` partitions = 2; `FAR` partitions = 3. Please repartition either one so that the number of partitions match. For instance: CREATE STREAM copy WITH (PARTITIONS = n) AS SELECT ...
+    line 1:34
+      CREATE STREAM o AS SELECT * FROM l JOIN far WITHIN 1 DAY ON l.id = far.id
+                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l JOIN w WITHIN 1 DAY ON l.id = w.id;
+    INVALID_STATEMENT: Can not join windowed source to non-windowed source.
+    `L` is not windowed
+    `W` is TUMBLING windowed
+    line 1:34
+      CREATE STREAM o AS SELECT * FROM l JOIN w WITHIN 1 DAY ON l.id = w.id
+                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l JOIN raw WITHIN 1 DAY ON l.id = raw.id;
+    INVALID_STATEMENT: Source(s) RAW are using the 'KAFKA' value format. This format does not yet support JOIN. Copy the source to another value format first.
+    line 1:34
+      CREATE STREAM o AS SELECT * FROM l JOIN raw WITHIN 1 DAY ON l.id = raw.id
+                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -1,0 +1,217 @@
+CREATE STREAM s (id INT KEY, name STRING, amount DECIMAL(10, 2)) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
+CREATE STREAM s2 (id INT KEY, title STRING) WITH (KAFKA_TOPIC='s2', VALUE_FORMAT='JSON');
+CREATE TABLE plain (id INT PRIMARY KEY, v STRING) WITH (KAFKA_TOPIC='plain', VALUE_FORMAT='JSON');
+CREATE TABLE counts AS SELECT name, COUNT(*) AS n FROM s GROUP BY name;
+CREATE TABLE pairs AS SELECT id, name, COUNT(*) AS n FROM s GROUP BY id, name;
+CREATE TABLE per_minute AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY name;
+----
+SELECT * FROM s EMIT CHANGES;
+    OUTPUT `ID` INTEGER, `NAME` STRING, `AMOUNT` DECIMAL(10, 2)
+    Project key [ID AS ID] value [NAME AS NAME, AMOUNT AS AMOUNT]
+      Source S
+
+SELECT amount, name, id, id AS again FROM s EMIT CHANGES LIMIT 2;
+    OUTPUT `AMOUNT` DECIMAL(10, 2), `NAME` STRING, `ID` INTEGER, `AGAIN` INTEGER LIMIT 2
+    Project key [ID AS ID] value [AMOUNT AS AMOUNT, NAME AS NAME, ID AS AGAIN]
+      Source S
+
+SELECT ROWTIME, ROWPARTITION, ROWOFFSET AS o FROM s EMIT CHANGES;
+    OUTPUT `ROWTIME` BIGINT, `ROWPARTITION` INTEGER, `O` BIGINT
+    Project key [] value [ROWOFFSET AS O]
+      Source S
+
+SELECT * FROM per_minute EMIT CHANGES;
+    OUTPUT `NAME` STRING, `WINDOWSTART` BIGINT, `WINDOWEND` BIGINT, `N` BIGINT
+    Project key [NAME AS NAME] value [N AS N]
+      Source PER_MINUTE
+
+SELECT b.id, b.name FROM (SELECT id, name FROM s WHERE amount > 1) b EMIT CHANGES;
+    OUTPUT `ID` INTEGER, `NAME` STRING
+    Project key [ID AS ID] value [NAME AS NAME]
+      Project key [ID AS ID] value [NAME AS NAME]
+        Filter (CAST(AMOUNT AS DECIMAL(12, 2)) > CAST(1 AS DECIMAL(12, 2)))
+          Source S
+
+WITH big AS (SELECT id, name FROM s WHERE amount > 1), named AS (SELECT id, UCASE(name) AS name FROM big) SELECT * FROM named EMIT CHANGES;
+    OUTPUT `ID` INTEGER, `NAME` STRING
+    Project key [ID AS ID] value [NAME AS NAME]
+      Project key [ID AS ID] value [UCASE(NAME) AS NAME]
+        Project key [ID AS ID] value [NAME AS NAME]
+          Filter (CAST(AMOUNT AS DECIMAL(12, 2)) > CAST(1 AS DECIMAL(12, 2)))
+            Source S
+
+CREATE STREAM o AS SELECT id, name FROM s UNION ALL SELECT id, title FROM s2;
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `NAME` STRING
+      topic O, key KAFKA, value JSON
+    UnionAll
+      Project key [ID AS ID] value [NAME AS NAME]
+        Source S
+      Project key [ID AS ID] value [TITLE AS NAME]
+        Source S2
+
+SELECT name, id FROM s UNION ALL SELECT title, id FROM s2 EMIT CHANGES;
+    OUTPUT `NAME` STRING, `ID` INTEGER
+    UnionAll
+      Project key [ID AS ID] value [NAME AS NAME]
+        Source S
+      Project key [ID AS ID] value [TITLE AS NAME]
+        Source S2
+
+SELECT * FROM counts WHERE name = 'a';
+    PULL NAME AS NAME, N AS N FROM COUNTS KEYS NAME
+      lookup 'a'
+      where (NAME = 'a')
+
+SELECT * FROM counts WHERE name IN ('a', 'b') OR ('c' = name AND n > 3);
+    PULL NAME AS NAME, N AS N FROM COUNTS KEYS NAME
+      lookup 'a'
+      lookup 'b'
+      lookup 'c'
+      where (IN(NAME, 'a', 'b') OR (('c' = NAME) AND (N > CAST(3 AS BIGINT))))
+
+SELECT n + 1, name AS k FROM counts WHERE n > 3;
+    PULL (N + CAST(1 AS BIGINT)) AS KSQL_COL_0, NAME AS K FROM COUNTS KEYS K
+      scan
+      where (N > CAST(3 AS BIGINT))
+
+SELECT * FROM pairs WHERE id IN (1, 2) AND name = 'x';
+    PULL ID AS ID, NAME AS NAME, N AS N FROM PAIRS KEYS ID, NAME
+      lookup 1, 'x'
+      lookup 2, 'x'
+      where (IN(ID, 1, 2) AND (NAME = 'x'))
+
+SELECT * FROM pairs WHERE id = 1;
+    PULL ID AS ID, NAME AS NAME, N AS N FROM PAIRS KEYS ID, NAME
+      scan
+      where (ID = 1)
+
+SELECT * FROM per_minute WHERE name = 'a' AND WINDOWSTART >= '2024-01-01' AND WINDOWEND < 99;
+    PULL NAME AS NAME, WINDOWSTART AS WINDOWSTART, WINDOWEND AS WINDOWEND, N AS N FROM PER_MINUTE KEYS NAME, WINDOWEND, WINDOWSTART
+      lookup 'a'
+      where (((NAME = 'a') AND (WINDOWSTART >= 1704067200000)) AND (WINDOWEND < CAST(99 AS BIGINT)))
+
+SELECT DISTINCT n FROM counts ORDER BY n DESC LIMIT 3 OFFSET 1;
+    PULL N AS N FROM COUNTS
+      scan
+      order by N DESC
+      limit 3
+      offset 1
+      distinct
+
+SELECT name FROM s WHERE amount > 1 LIMIT 3;
+    PULL NAME AS NAME FROM S
+      scan
+      where (CAST(AMOUNT AS DECIMAL(12, 2)) > CAST(1 AS DECIMAL(12, 2)))
+      limit 3
+
+SELECT * FROM plain;
+    INVALID_STATEMENT: The `PLAIN` table isn't queryable. To derive a queryable table, you can do 'CREATE TABLE QUERYABLE_PLAIN AS SELECT * FROM PLAIN'. Add EMIT CHANGES if you intended to issue a push query.
+    line 1:15
+      SELECT * FROM plain
+                    ^^^^^
+
+SELECT * FROM counts WHERE name = 3;
+    COMPARISON_TYPES: Error in WHERE expression: Cannot compare NAME (STRING) to 3 (INTEGER) with EQUAL.
+    line 1:28
+      SELECT * FROM counts WHERE name = 3
+                                 ^^^^^^^^
+
+SELECT * FROM counts WHERE name = NULL;
+    COMPARISON_NULL: Error in WHERE expression: Comparison with NULL not supported: STRING = NULL
+    Use 'IS NULL' or 'IS NOT NULL' instead.
+    line 1:28
+      SELECT * FROM counts WHERE name = NULL
+                                 ^^^^^^^^^^^
+
+SELECT * FROM pairs WHERE id IN ('1', 2);
+    INVALID_STATEMENT: '1' can not be converted to the type of the key column: ID INTEGER KEY
+    line 1:27
+      SELECT * FROM pairs WHERE id IN ('1', 2)
+                                ^^^^^^^^^^^^^^
+
+SELECT *, ROWPARTITION FROM counts;
+    INVALID_STATEMENT: Pull queries don't support the following columns in SELECT clauses: `ROWPARTITION`.
+    line 1:11
+      SELECT *, ROWPARTITION FROM counts
+                ^^^^^^^^^^^^
+
+SELECT * FROM counts WHERE WINDOWSTART = 3;
+    COLUMN_UNKNOWN: WHERE column 'WINDOWSTART' cannot be resolved. There are: NAME, N.
+    line 1:28
+      SELECT * FROM counts WHERE WINDOWSTART = 3
+                                 ^^^^^^^^^^^
+
+SELECT name, COUNT(*) FROM counts GROUP BY name;
+    NOT_DONE_YET: GROUP BY in a pull query is not done yet in ksql-spark 0.1.0. Add EMIT CHANGES if you intended to issue a push query.
+    line 1:44
+      SELECT name, COUNT(*) FROM counts GROUP BY name
+                                                 ^^^^
+
+SELECT * FROM counts JOIN plain ON counts.name = plain.id;
+    NOT_DONE_YET: JOIN in a pull query is not done yet in ksql-spark 0.1.0. Add EMIT CHANGES if you intended to issue a push query.
+    line 1:15
+      SELECT * FROM counts JOIN plain ON counts.name = plain.id
+                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT * FROM counts PARTITION BY n;
+    INVALID_STATEMENT: Pull queries don't support PARTITION BY clauses. Add EMIT CHANGES if you intended to issue a push query.
+    line 1:1
+      SELECT * FROM counts PARTITION BY n
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT COUNT(*) FROM counts;
+    AGGREGATE_NOT_ALLOWED: COUNT is an aggregate function: it cannot be used in SELECT.
+    line 1:8
+      SELECT COUNT(*) FROM counts
+             ^^^^^^^^
+
+SELECT * FROM s ORDER BY id EMIT CHANGES;
+    INVALID_STATEMENT: ORDER BY cannot run on a stream, which has no end to sort to. Leave EMIT away for a pull query, which can sort; or use TOPK(...) in a window.
+    line 1:26
+      SELECT * FROM s ORDER BY id EMIT CHANGES
+                               ^^
+
+SELECT DISTINCT id FROM s EMIT CHANGES;
+    INVALID_STATEMENT: SELECT DISTINCT cannot run on a stream of changes. GROUP BY the columns, with an aggregate such as COUNT(*); pull queries can do DISTINCT.
+    line 1:1
+      SELECT DISTINCT id FROM s EMIT CHANGES
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT * FROM (SELECT * FROM s LIMIT 3) x EMIT CHANGES;
+    INVALID_STATEMENT: LIMIT cannot stand in a sub-query. Move LIMIT to the end.
+    line 1:16
+      SELECT * FROM (SELECT * FROM s LIMIT 3) x EMIT CHANGES
+                     ^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT id, name FROM s UNION ALL SELECT id, amount FROM s;
+    INVALID_STATEMENT: The sides of UNION ALL differ in column 2: `NAME` STRING and `AMOUNT` DECIMAL(10, 2). Cast one of them.
+    line 1:20
+      CREATE STREAM o AS SELECT id, name FROM s UNION ALL SELECT id, amount FROM s
+                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT * FROM per_minute;
+    INVALID_STATEMENT: KSQL does not support persistent queries on windowed tables. Push and pull queries can read them; a windowed topic can be declared as a stream.
+    line 1:33
+      CREATE TABLE o AS SELECT * FROM per_minute
+                                      ^^^^^^^^^^
+
+INSERT INTO counts SELECT id, title FROM s2;
+    INVALID_STATEMENT: INSERT INTO can only be used to insert into a stream. COUNTS is a table.
+    line 1:13
+      INSERT INTO counts SELECT id, title FROM s2
+                  ^^^^^^
+
+INSERT INTO s2 SELECT id, name, amount FROM s;
+    INVALID_STATEMENT: Incompatible schema between results and sink.
+    Result schema is `ID` INTEGER KEY, `NAME` STRING, `AMOUNT` DECIMAL(10, 2)
+    Sink schema is `ID` INTEGER KEY, `TITLE` STRING
+    line 1:16
+      INSERT INTO s2 SELECT id, name, amount FROM s
+                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+INSERT INTO s2 WITH (QUERY_ID='csas_x') SELECT id, name FROM s;
+    INVALID_STATEMENT: Query IDs must not start with a reserved query ID prefix (CSAS_, CTAS_, CST_, INSERTQUERY_, TRANSIENT_). Got 'CSAS_X'.
+    line 1:22
+      INSERT INTO s2 WITH (QUERY_ID='csas_x') SELECT id, name FROM s
+                           ^^^^^^^^^^^^^^^^^

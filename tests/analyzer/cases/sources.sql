@@ -1,0 +1,231 @@
+CREATE TYPE address AS STRUCT<street STRING, city STRING>;
+CREATE STREAM there (id INT KEY, v STRING) WITH (KAFKA_TOPIC='there', VALUE_FORMAT='JSON');
+CREATE SOURCE STREAM fixed (id INT KEY, v STRING) WITH (KAFKA_TOPIC='fixed', VALUE_FORMAT='JSON');
+----
+CREATE STREAM s (v STRING, id INT KEY, home address) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=4, REPLICAS=1);
+    STREAM S
+      columns `ID` INTEGER KEY, `V` STRING, `HOME` STRUCT<`STREET` STRING, `CITY` STRING>
+      topic t, key KAFKA, value JSON
+      partitions 4, replicas 1
+
+CREATE TABLE t (id INT PRIMARY KEY, moment STRING) WITH (KAFKA_TOPIC='t', FORMAT='DELIMITED', KEY_DELIMITER='|', VALUE_DELIMITER='TAB', TIMESTAMP='moment', TIMESTAMP_FORMAT='yyyy-MM-dd');
+    TABLE T
+      columns `ID` INTEGER KEY, `MOMENT` STRING
+      topic t, key DELIMITED {'delimiter': '|'}, value DELIMITED {'delimiter': '\t'}
+      timestamp TimestampColumn(column='MOMENT', pattern='yyyy-MM-dd')
+
+CREATE STREAM w (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='tumbling', WINDOW_SIZE='10 SECONDS');
+    STREAM W
+      columns `ID` INTEGER KEY, `V` INTEGER
+      topic t, key KAFKA, value JSON
+      window Windowing(kind='TUMBLING', size_ms=10000)
+
+CREATE STREAM h (v INT, a ARRAY<STRUCT<key STRING, value BYTES>> HEADERS) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    STREAM H
+      columns `V` INTEGER, `A` ARRAY<STRUCT<`KEY` STRING, `VALUE` BYTES>> HEADERS
+      topic t, key NONE, value JSON
+
+CREATE STREAM h (v INT, a BYTES HEADER('x'), b BYTES HEADER('y')) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WRAP_SINGLE_VALUE=false);
+    STREAM H
+      columns `V` INTEGER, `A` BYTES HEADER('x'), `B` BYTES HEADER('y')
+      topic t, key NONE, value JSON {'wrapped': False}
+
+CREATE OR REPLACE STREAM there (id INT KEY, v STRING, more INT) WITH (KAFKA_TOPIC='there', VALUE_FORMAT='JSON');
+    STREAM THERE
+      columns `ID` INTEGER KEY, `V` STRING, `MORE` INTEGER
+      topic there, key KAFKA, value JSON
+
+CREATE STREAM s (v STRING) WITH (VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: Missing required property "KAFKA_TOPIC" which has no default value. Add WITH (KAFKA_TOPIC = '...').
+    line 1:1
+      CREATE STREAM s (v STRING) WITH (VALUE_FORMAT='JSON')
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (v STRING) WITH (KAFKA_TOPIC='t');
+    INVALID_STATEMENT: Statement is missing the 'VALUE_FORMAT' property from the WITH clause. Either provide one or set a default via the 'ksql.persistence.default.format.value' config.
+    line 1:1
+      CREATE STREAM s (v STRING) WITH (KAFKA_TOPIC='t')
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (v STRNG) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    TYPE_UNKNOWN: Cannot resolve unknown type: STRNG. Did you mean STRING?
+    line 1:20
+      CREATE STREAM s (v STRNG) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')
+                         ^^^^^
+
+CREATE STREAM s (v STRING, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: Duplicate column names: `V`
+    line 1:28
+      CREATE STREAM s (v STRING, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')
+                                 ^^^^^
+
+CREATE STREAM s (rowtime BIGINT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    COLUMN_RESERVED: 'ROWTIME' is a reserved column name. You cannot use it as a name for a column.
+    line 1:18
+      CREATE STREAM s (rowtime BIGINT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')
+                       ^^^^^^^^^^^^^^
+
+CREATE STREAM s (id INT PRIMARY KEY) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: Column `ID` is a 'PRIMARY KEY' column: please use 'KEY' for streams.
+    line 1:18
+      CREATE STREAM s (id INT PRIMARY KEY) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')
+                       ^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE s (id INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: Tables require a PRIMARY KEY. Please define the PRIMARY KEY. Write for instance: id INT PRIMARY KEY.
+    line 1:1
+      CREATE TABLE s (id INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (id MAP<STRING, INT> KEY, v INT) WITH (KAFKA_TOPIC='t', FORMAT='JSON');
+    MAP_KEY: Map keys, including types that contain maps, are not supported as they may lead to unexpected behavior due to inconsistent serialization. Key column name: `ID`. Column type: MAP<STRING, INTEGER>.
+    line 1:1
+      CREATE STREAM s (id MAP<STRING, INT> KEY, v INT) WITH (KAFKA_TOPIC='t', FORMAT='JSON')
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (id BOOLEAN KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    FORMAT_SCHEMA: Key format does not support schema.
+    format: KAFKA
+    schema: [`ID` BOOLEAN KEY]
+    reason: The 'KAFKA' format does not support type 'BOOLEAN', column: `ID`.
+    line 1:1
+      CREATE STREAM s (id BOOLEAN KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSNO');
+    FORMAT_UNKNOWN: Unknown format: JSNO. Did you mean JSON?
+    line 1:48
+      CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSNO')
+                                                     ^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMT='JSON');
+    PROPERTY_IN_WITH: Configuration VALUE_FORMT is invalid: it is not a valid property name. Did you mean VALUE_FORMAT?
+    line 1:48
+      CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMT='JSON')
+                                                     ^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=0);
+    PROPERTY_IN_WITH: Configuration PARTITIONS is invalid: Expected at least 1, got 0.
+    line 1:69
+      CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=0)
+                                                                          ^^^^^^^^^^^^
+
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', FORMAT='JSON', KEY_FORMAT='JSON');
+    INVALID_STATEMENT: Cannot supply both 'KEY_FORMAT' and 'FORMAT' properties, as 'FORMAT' sets both.
+    line 1:63
+      CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', FORMAT='JSON', KEY_FORMAT='JSON')
+                                                                    ^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', VALUE_DELIMITER='|');
+    INVALID_STATEMENT: JSON does not support the following configs: [delimiter].
+    line 1:69
+      CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', VALUE_DELIMITER='|')
+                                                                          ^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='DELIMITED', VALUE_DELIMITER='<>');
+    PROPERTY_IN_WITH: Configuration VALUE_DELIMITER is invalid: Invalid delimiter value: '<>'. Delimiter must be a single character or TAB,SPACE
+    Example valid value: ';'.
+    line 1:74
+      CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='DELIMITED', VALUE_DELIMITER='<>')
+                                                                               ^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (v INT, w INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WRAP_SINGLE_VALUE=true);
+    INVALID_STATEMENT: 'WRAP_SINGLE_VALUE' is only valid for single-field value schemas.
+    line 1:76
+      CREATE STREAM s (v INT, w INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WRAP_SINGLE_VALUE=true)
+                                                                                 ^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', TIMESTAMP='vv');
+    INVALID_STATEMENT: The TIMESTAMP column set in the WITH clause does not exist in the schema: 'VV'. Did you mean V?
+    line 1:69
+      CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', TIMESTAMP='vv')
+                                                                          ^^^^^^^^^^^^^^
+
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', TIMESTAMP='v');
+    INVALID_STATEMENT: Timestamp column, `V`, should be LONG(INT64), TIMESTAMP, or a String with a timestamp_format specified. It is INTEGER.
+    line 1:69
+      CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', TIMESTAMP='v')
+                                                                          ^^^^^^^^^^^^^
+
+CREATE STREAM s (v STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', TIMESTAMP='v');
+    INVALID_STATEMENT: A String timestamp field, `V`, has been specified without also specifying the timestamp_format.
+    line 1:72
+      CREATE STREAM s (v STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', TIMESTAMP='v')
+                                                                             ^^^^^^^^^^^^^
+
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='SESSION', WINDOW_SIZE='1 DAY');
+    INVALID_STATEMENT: 'WINDOW_SIZE' should not be set for SESSION windows.
+    line 1:104
+      CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='SESSION', WINDOW_SIZE='1 DAY')
+                                                                                                             ^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='HOPPING', WINDOW_SIZE='1 bob');
+    PROPERTY_IN_WITH: Configuration WINDOW_SIZE is invalid: Invalid duration: '1 bob'. Unknown time unit: 'BOB'.
+    line 1:104
+      CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='HOPPING', WINDOW_SIZE='1 bob')
+                                                                                                             ^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE s (id INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', RETENTION_MS=1);
+    INVALID_STATEMENT: Cannot define RETENTION_MS on an unwindowed table: its topic is compacted.
+    line 1:88
+      CREATE TABLE s (id INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', RETENTION_MS=1)
+                                                                                             ^^^^^^^^^^^^^^
+
+CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: No columns supplied. The statement does not define any columns. List the columns in the statement.
+    line 1:1
+      CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO');
+    NOT_DONE_YET: Taking columns from a schema registry is not done yet in ksql-spark 0.1.0. List the columns in the statement.
+    line 1:1
+      CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO')
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM there (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: Cannot add stream 'THERE': A stream with the same name already exists. Use CREATE OR REPLACE, or DROP STREAM THERE; first.
+    line 1:15
+      CREATE STREAM there (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')
+                    ^^^^^
+
+CREATE OR REPLACE STREAM there (id INT KEY, w STRING) WITH (KAFKA_TOPIC='there', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: Cannot add stream 'THERE': Cannot upgrade data source: The following columns are changed, missing or reordered: [`V` STRING].
+    line 1:26
+      CREATE OR REPLACE STREAM there (id INT KEY, w STRING) WITH (KAFKA_TOPIC='there', VALUE_FORMAT='JSON')
+                               ^^^^^
+
+CREATE OR REPLACE STREAM fixed (id INT KEY, v STRING) WITH (KAFKA_TOPIC='fixed', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: Cannot add stream 'FIXED': CREATE OR REPLACE is not supported on source streams.
+    line 1:26
+      CREATE OR REPLACE STREAM fixed (id INT KEY, v STRING) WITH (KAFKA_TOPIC='fixed', VALUE_FORMAT='JSON')
+                               ^^^^^
+
+CREATE STREAM s (v DECIMAL(3, 4)) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+    INVALID_STATEMENT: DECIMAL scale must be between 0 and the precision: DECIMAL(3, 4).
+    line 1:20
+      CREATE STREAM s (v DECIMAL(3, 4)) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')
+                         ^^^^^^^^^^^^^
+
+ALTER STREAM there ADD COLUMN w INT, ADD x address;
+    STREAM THERE
+      columns `ID` INTEGER KEY, `V` STRING, `W` INTEGER, `X` STRUCT<`STREET` STRING, `CITY` STRING>
+      topic there, key KAFKA, value JSON
+
+ALTER STREAM there ADD COLUMN v INT;
+    INVALID_STATEMENT: Cannot add column `V` to schema. A column with the same name already exists.
+    line 1:31
+      ALTER STREAM there ADD COLUMN v INT
+                                    ^^^^^
+
+ALTER TABLE there ADD COLUMN w INT;
+    INVALID_STATEMENT: Incompatible data source type is STREAM, but statement was ALTER TABLE.
+    line 1:13
+      ALTER TABLE there ADD COLUMN w INT
+                  ^^^^^
+
+ALTER STREAM fixed ADD COLUMN w INT;
+    INVALID_STATEMENT: Cannot alter stream 'FIXED': ALTER operations are not supported on source streams.
+    line 1:14
+      ALTER STREAM fixed ADD COLUMN w INT
+                   ^^^^^

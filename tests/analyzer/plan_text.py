@@ -1,0 +1,121 @@
+"""Bound plans and rows as text, one line per node, for comparison in tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ksql_spark.analyzer import BoundRow
+from ksql_spark.logical.nodes import (
+    Aggregate,
+    Filter,
+    FlatMap,
+    Join,
+    Node,
+    PersistentQuery,
+    Project,
+    PullQuery,
+    PushQuery,
+    SelectKey,
+    Source,
+    UnionAll,
+)
+from ksql_spark.metastore.sources import DataSource, FormatSpec
+
+
+def text(bound: Any) -> str:
+    """The text of what one of the analyzer's functions returned."""
+    match bound:
+        case DataSource():
+            return "\n".join(_source(bound))
+        case PersistentQuery():
+            query_id = [f"query id {bound.query_id}"] if bound.query_id else []
+            sink = _source(bound.sink) if bound.creates_sink else [f"INTO {bound.sink.name}"]
+            return "\n".join([*sink, *query_id, *_node(bound.root, 0)])
+        case PushQuery():
+            limit = f" LIMIT {bound.limit}" if bound.limit is not None else ""
+            return "\n".join([f"OUTPUT {_list(bound.output)}{limit}", *_node(bound.root, 0)])
+        case PullQuery():
+            return "\n".join(_pull(bound))
+        case BoundRow():
+            return "\n".join(f"{name} = {value}" for name, value in bound.values)
+    raise TypeError(f"no text for {bound!r}")
+
+
+def _list(items: Any) -> str:
+    return ", ".join(map(str, items))
+
+
+def _format(spec: FormatSpec) -> str:
+    settings = {k: v for k, v in vars(spec).items() if k != "name" and v is not None}
+    return spec.name + (f" {settings}" if settings else "")
+
+
+def _source(source: DataSource) -> Iterator[str]:
+    words = [w for w, on in (("READ ONLY", source.read_only), ("SINK", source.is_sink)) if on]
+    yield " ".join([source.kind, source.name, *words])
+    yield f"  columns {source.schema}"
+    yield f"  topic {source.topic}, key {_format(source.key_format)}, value {_format(source.value_format)}"
+    others = ("partitions", "replicas", "retention_ms", "timestamp", "window")
+    given = [f"{name} {value}" for name in others if (value := getattr(source, name)) is not None]
+    if given:
+        yield f"  {', '.join(given)}"
+
+
+def _pull(query: PullQuery) -> Iterator[str]:
+    keys = " KEYS " + ", ".join(sorted(query.key_names)) if query.key_names else ""
+    yield f"PULL {_list(query.items)} FROM {query.source.name}{keys}"
+    if query.lookups is None:
+        yield "  scan"
+    for lookup in query.lookups or ():
+        yield f"  lookup {_list(lookup.values)}"
+    if query.predicate is not None:
+        yield f"  where {query.predicate}"
+    if query.order_by:
+        yield "  order by " + ", ".join(f"{e}{' DESC' if down else ''}" for e, down in query.order_by)
+    for name in ("limit", "offset"):
+        if getattr(query, name) is not None:
+            yield f"  {name} {getattr(query, name)}"
+    if query.distinct:
+        yield "  distinct"
+
+
+def _node(node: Node, depth: int) -> Iterator[str]:
+    yield "  " * depth + _line(node)
+    match node:
+        case Join():
+            children: tuple[Node, ...] = (node.left, node.right)
+        case UnionAll():
+            children = node.children
+        case Source():
+            children = ()
+        case _:
+            children = (node.child,)
+    for child in children:
+        yield from _node(child, depth + 1)
+
+
+def _line(node: Node) -> str:
+    match node:
+        case Source(source, alias, prefixed, exposed):
+            name = source.name if alias == source.name else f"{source.name} {alias}"
+            return f"Source {name}{' prefixed' if prefixed else ''}{f' with {_list(exposed)}' if exposed else ''}"
+        case Filter(_, predicate):
+            return f"Filter {predicate}"
+        case SelectKey(_, keys):
+            return f"SelectKey {_list(keys) or 'none'}"
+        case Join():
+            within = f" {node.within}" if node.within else ""
+            on = f"{node.left_key} = {node.right_key}"
+            return f"Join {node.join} {node.type} on {on} as {node.key_name}{within}"
+        case FlatMap(_, functions):
+            return f"FlatMap {_list(functions)}"
+        case Aggregate():
+            window = f" {node.window_spec}" if node.window_spec else ""
+            final = " FINAL" if node.emit_final else ""
+            return f"Aggregate by [{_list(node.group_by)}] {_list(node.aggregates)}{window}{final}"
+        case Project(_, keys, values):
+            return f"Project key [{_list(keys)}] value [{_list(values)}]"
+        case UnionAll():
+            return "UnionAll"
+    raise TypeError(f"no line for {node!r}")
