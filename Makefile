@@ -34,11 +34,11 @@ check: lint types contracts test-fast ## what needs no Java: lint, types, layers
 
 test-fast: setup ## the tests that need no Java
 	@echo "== fast tests"
-	@$(BIN)/python -m pytest -q -m "not kafka" $(ARGS)
+	@$(BIN)/python -m pytest -q -m "not kafka and not spark" $(ARGS)
 
 test-kafka: setup ## the tests on Kafka and Spark
 	@echo "== tests on Kafka and Spark"
-	@$(BIN)/python -m pytest -q -m kafka $(ARGS)
+	@$(BIN)/python -m pytest -q -m "kafka or spark" $(ARGS)
 
 lint: setup ## style, with ruff
 	@echo "== ruff"

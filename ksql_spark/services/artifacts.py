@@ -127,6 +127,16 @@ def _put_in_place(fetched: Path, folder: Path) -> None:
     fetched.rename(folder)
 
 
+#: downloads and compilations under way
+_running: set[subprocess.Popen[str]] = set()
+
+
+def interrupt() -> None:
+    """End what ensure() and compile_java() are doing in other threads; they then raise a KsqlError."""
+    for process in list(_running):
+        process.kill()
+
+
 def _run(command: Sequence[str], read: Report) -> int:
     """Run a command, hand each line it prints to ``read``, and end it if we are interrupted."""
     process = subprocess.Popen(
@@ -137,12 +147,14 @@ def _run(command: Sequence[str], read: Report) -> int:
         text=True,
         errors="replace",
     )
+    _running.add(process)
     try:
         assert process.stdout is not None
         for line in process.stdout:
             read(line.rstrip())
         return process.wait()
     finally:
+        _running.discard(process)
         if process.poll() is None:
             process.kill()
             process.wait()

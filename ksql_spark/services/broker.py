@@ -12,6 +12,7 @@ import os
 import shutil
 import socket
 import subprocess
+import threading
 import time
 import uuid
 from collections.abc import Iterable
@@ -83,6 +84,9 @@ class EmbeddedBroker:
         self._lock: IO[str] | None = None
         self._child: ChildProcess | None = None
         self._archive: tuple[Path, Path] | None = None
+        self._fetching = False
+        self._stopped = False
+        self._mutex = threading.Lock()
 
     def __enter__(self) -> EmbeddedBroker:
         self.start()
@@ -121,8 +125,11 @@ class EmbeddedBroker:
         """
         if self.is_running():
             return
-        artifacts.ensure(("broker",), self._report)
+        self._stopped = False
+        self._fetching = True
         try:
+            artifacts.ensure(("broker",), self._report)
+            self._fetching = False
             self._prepare_folder()
             self._format()
             for attempt in range(3):
@@ -130,25 +137,34 @@ class EmbeddedBroker:
                 self._choose_port()
                 if self._launch(last_attempt=attempt == 2):
                     break
-        except OSError as error:
+        except BaseException as error:
+            self._fetching = False
             self.stop()
-            raise self._folder_error(error) from None
-        except BaseException:
-            self.stop()
+            if isinstance(error, OSError):
+                raise self._folder_error(error) from None
             raise
         self._report(f"Kafka is ready at {self.bootstrap_servers}")
 
     def stop(self) -> None:
-        """Stop the broker and wait until it is gone; may be called at any time and more than once."""
-        if self._child:
-            self._child.stop(_STOP_TIMEOUT_S)
-            self._child = None
+        """Stop the broker and wait until it is gone; may be called at any time and more than once.
+
+        From another thread it ends a start() that is under way, which then raises BROKER_FAILED.
+        """
+        with self._mutex:
+            self._stopped = True
+            child = self._child
+        if self._fetching:
+            artifacts.interrupt()
+        if child:
+            child.stop(_STOP_TIMEOUT_S)
             self._keep_archive()
-        if self._lock:
-            # closing alone would leave it with the broker's watcher for a moment
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
-            self._lock.close()
-            self._lock = None
+        with self._mutex:
+            self._child = None
+            if self._lock:
+                # closing alone would leave it with the broker's watcher for a moment
+                fcntl.flock(self._lock, fcntl.LOCK_UN)
+                self._lock.close()
+                self._lock = None
 
     # ---- the folder
 
@@ -245,27 +261,30 @@ class EmbeddedBroker:
 
     def _launch(self, last_attempt: bool) -> bool:
         """Start the process and wait for its answer; False where its port was taken meanwhile."""
-        assert self._lock is not None
         options = ["-Xmx512m", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", *self._class_archive()]
         printed = self.log_file.with_name("broker.out")
         printed.write_bytes(b"")
         log_start = self.log_file.stat().st_size if self.log_file.exists() else 0
         command = [*self._java(*options), "kafka.Kafka", str(self._properties_file)]
-        self._child = ChildProcess(command, printed, pass_fds=(self._lock.fileno(),))
-        if self._answers():
+        with self._mutex:
+            if self._stopped or self._lock is None:
+                raise self._interrupted()
+            child = self._child = ChildProcess(command, printed, pass_fds=(self._lock.fileno(),))
+        if self._answers(child):
             return True
-        self._child.stop(_STOP_TIMEOUT_S)
+        child.stop(_STOP_TIMEOUT_S)
+        if self._stopped:
+            raise self._interrupted()
         self._child = None
         lines = [*_lines_from(self.log_file, log_start), *_lines_from(printed, 0)]
         if any("Address already in use" in line for line in lines) and not last_attempt:
             return False
         raise self._failure(lines)
 
-    def _answers(self) -> bool:
+    def _answers(self, child: ChildProcess) -> bool:
         """True once the broker answers; False when it has ended or takes too long."""
-        assert self._child is not None
         deadline = time.monotonic() + _START_TIMEOUT_S
-        while self._child.is_running() and time.monotonic() < deadline:
+        while child.is_running() and time.monotonic() < deadline:
             try:
                 socket.create_connection((HOST, self.port), timeout=1).close()
             except OSError:
@@ -273,8 +292,11 @@ class EmbeddedBroker:
                 continue
             with suppress(KsqlError):
                 KafkaAdmin(self.bootstrap_servers, timeout_s=5).cluster_id()
-                return self._child.is_running()
+                return child.is_running()
         return False
+
+    def _interrupted(self) -> KsqlError:
+        return KsqlError("BROKER_FAILED", reason="it was stopped while it started", log=str(self.log_file))
 
     def _failure(self, lines: list[str]) -> KsqlError:
         """Why Kafka did not start, from what it wrote."""

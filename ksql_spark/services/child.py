@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
@@ -49,6 +50,7 @@ class ChildProcess:
                 start_new_session=True,
                 pass_fds=pass_fds,
             )
+        self._stopping = threading.Lock()
         assert self._process.stdin is not None
         self._lifeline: IO[bytes] = self._process.stdin
 
@@ -62,20 +64,21 @@ class ChildProcess:
         return self._process.poll() is None
 
     def stop(self, timeout_s: float) -> None:
-        """Ask it to end and wait; kill it after the time. May be called more than once."""
-        if self.is_running():
-            self._process.terminate()
-            try:
-                self._process.wait(timeout_s)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-        if not self._lifeline.closed:
-            with contextlib.suppress(BrokenPipeError):
-                self._lifeline.write(b"ended\n")
-                self._lifeline.flush()
-            with contextlib.suppress(BrokenPipeError):
-                self._lifeline.close()
+        """Ask it to end and wait; kill it after the time. May be called more than once, and from any thread."""
+        with self._stopping:
+            if self.is_running():
+                self._process.terminate()
+                try:
+                    self._process.wait(timeout_s)
+                except subprocess.TimeoutExpired:
+                    self._process.kill()
+                    self._process.wait()
+            if not self._lifeline.closed:
+                with contextlib.suppress(BrokenPipeError):
+                    self._lifeline.write(b"ended\n")
+                    self._lifeline.flush()
+                with contextlib.suppress(BrokenPipeError):
+                    self._lifeline.close()
 
 
 def is_alive(pid: int) -> bool:

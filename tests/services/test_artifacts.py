@@ -194,3 +194,11 @@ class TestCompiler:
         (tmp_path / "Bad.java").write_text("class Bad { int x = y; }")
         with pytest.raises(KsqlError, match="y cannot be resolved"):
             artifacts.compile_java(tmp_path)
+
+
+def test_a_command_under_way_can_be_interrupted():
+    def read(line: str) -> None:
+        assert line == "ready"
+        artifacts.interrupt()
+
+    assert artifacts._run(["sh", "-c", "echo ready; exec sleep 600"], read) < 0

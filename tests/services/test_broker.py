@@ -175,6 +175,21 @@ class TestRealBroker:
         assert not embedded.is_running()
         EmbeddedBroker(tmp_path, port=0)._prepare_folder()
 
+    def test_another_thread_may_stop_a_start(self, tmp_path):
+        stopped = threading.Event()
+
+        def stop(text: str) -> None:
+            if text == "starting Kafka":
+                threading.Thread(target=lambda: (embedded.stop(), stopped.set())).start()
+
+        embedded = EmbeddedBroker(tmp_path, port=0, report=stop)
+        with pytest.raises(KsqlError, match="it was stopped while it started"):
+            embedded.start()
+        assert stopped.wait(30)
+        assert not embedded.is_running()
+        with EmbeddedBroker(tmp_path, port=0) as again:
+            assert again.is_running()
+
     def test_a_broker_that_cannot_start_says_why(self, monkeypatch, tmp_path):
         monkeypatch.setitem(module._PROPERTIES, "num.io.threads", "many")
         with pytest.raises(KsqlError, match=r"did not start: .*num\.io\.threads"):
