@@ -64,7 +64,7 @@ class ChildProcess:
         return self._process.poll() is None
 
     def stop(self, timeout_s: float) -> None:
-        """Ask it to end and wait; kill it after the time. May be called more than once, and from any thread."""
+        """Ask it to end and wait; kill it after the time. From any thread, more than once."""
         with self._stopping:
             if self.is_running():
                 self._process.terminate()
