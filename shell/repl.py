@@ -5,7 +5,9 @@ Reading line by line from a pipe is here too, since both follow the same rules o
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -177,7 +179,8 @@ class Repl:
             if not statements.body(text):
                 continue
             try:
-                run_input(text, self._context)
+                with _without_echo():
+                    run_input(text, self._context)
             except Leave:
                 break
             self._metadata.refresh()
@@ -244,6 +247,26 @@ def _enter(buffer: Buffer) -> None:
         buffer.validate_and_handle()
     else:
         buffer.insert_text("\n")
+
+
+@contextlib.contextmanager
+def _without_echo() -> Iterator[None]:
+    """Keep what is typed meanwhile out of the output; the next prompt gets it all the same."""
+    try:
+        import termios
+
+        before = termios.tcgetattr(sys.stdin)
+    except Exception:
+        # No terminal, or none of this kind: then there is no echo to turn off.
+        yield
+        return
+    quiet = list(before)
+    quiet[3] &= ~termios.ECHO
+    termios.tcsetattr(sys.stdin, termios.TCSADRAIN, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
 def open_history() -> History:

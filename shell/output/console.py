@@ -106,7 +106,7 @@ class Console:
         self._status_shown = True
 
     @contextlib.contextmanager
-    def busy(self, text: str = "", after_s: float = 0.5) -> Iterator[None]:
+    def busy(self, text: str = "running", after_s: float = 0.5) -> Iterator[None]:
         """Keep a passing line moving while the block inside waits for something; nothing may print there.
 
         Args:
@@ -122,7 +122,7 @@ class Console:
         def turn() -> None:
             wait_s = after_s
             while not over.wait(wait_s):
-                self.status(f"{text} ({time.monotonic() - began:.1f} s)".strip())
+                self.status(f"{text} ({time.monotonic() - began:.1f} s)")
                 wait_s = 0.1
 
         wheel = threading.Thread(target=turn, name="busy", daemon=True)
