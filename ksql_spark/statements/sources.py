@@ -230,7 +230,7 @@ def _check_replaceable(old: DataSource, new: DataSource) -> None:
 def alter_source(statement: AlterSource, scope: Scope) -> Action:
     """ALTER STREAM|TABLE … ADD COLUMN: value columns appended (reference §2.3)."""
     old = scope.metastore.require(statement.name)
-    new = analyzer.bind_alter_source(statement, scope.metastore, scope.config)
+    new = analyzer.bind_alter_source(statement, scope.metastore)
     scope.metastore.add(new)
     services = scope.services
 
