@@ -172,6 +172,8 @@ class EmbeddedBroker:
         """Make the folders, take the lock, see that there is room."""
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
         self._take_lock()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch.mkdir()
         if shutil.disk_usage(self.data_dir).free < _LEAST_FREE_BYTES:
             raise KsqlError("DISK_FULL", path=str(self.data_dir))
 
@@ -211,6 +213,10 @@ class EmbeddedBroker:
     @property
     def _topics_dir(self) -> Path:
         return self.data_dir / "topics"
+
+    @property
+    def _scratch(self) -> Path:
+        return self.data_dir / "tmp"
 
     @property
     def _properties_file(self) -> Path:
@@ -257,7 +263,9 @@ class EmbeddedBroker:
         jars = os.pathsep.join(map(str, artifacts.jars("broker")))
         settings = Path(__file__).with_name("log4j2.properties")
         logging = [f"-Dlog4j2.configurationFile={settings}", f"-Dksql.log.file={self.log_file}"]
-        return [str(java_binary()), "-Djava.awt.headless=true", *options, *logging, "-cp", jars]
+        # what it unpacks goes with the folder, and not into everybody's /tmp
+        scratch = [f"-Djava.io.tmpdir={self._scratch}", "-XX:-UsePerfData"]
+        return [str(java_binary()), "-Djava.awt.headless=true", *scratch, *options, *logging, "-cp", jars]
 
     def _launch(self, last_attempt: bool) -> bool:
         """Start the process and wait for its answer; False where its port was taken meanwhile."""
