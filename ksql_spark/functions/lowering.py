@@ -83,7 +83,8 @@ def lower(node: Expression) -> str:
             return quote_identifier(name)
         case Lambda(parameters, body):
             names = ", ".join(quote_identifier(p) for p in parameters)
-            return f"({names}) -> {lower(body)}"
+            # Spark's grammar takes no brackets around a single one
+            return f"{names if len(parameters) == 1 else f'({names})'} -> {lower(body)}"
         case Cast(Literal(str() as text, _), Decimal() as wanted) if text.strip() == text:
             return f"cast({string(text)} as {spark_type(wanted)})"
         case Cast(operand, type_):

@@ -114,10 +114,10 @@ def _truncate(args: Sequence[str], types: Types) -> str:
         return let(args[0], lambda x: f"cast(if({x} < 0, ceil({x}), floor({x})) as {wanted})")
     n = args[1]
     if not _INTEGER_TEXT.fullmatch(n):
-        wanted = spark_type(kind)
+        power = f"pow(10D, {n})"
         return let(
             args[0],
-            lambda x: f"cast(sign({x}) * floor(abs({x}) * pow(10D, {n})) / pow(10D, {n}) as {wanted})",
+            lambda x: f"cast(sign({x}) * floor(abs({x}) * {power}) / {power} as {spark_type(kind)})",
         )
 
     def cut(v: str) -> str:
@@ -179,8 +179,8 @@ def _distance(args: Sequence[str], _: Types) -> str:
     if len(args) == 5:
         unit = f"upper(coalesce({args[4]}, ''))"
         radius = (
-            f"(case when {unit} in ('', 'KM', 'KILOMETER', 'KILOMETERS', 'KILOMETRE', 'KILOMETRES') then 6371D "
-            f"when {unit} in ('MI', 'MILE', 'MILES') then 3959D end)"
+            f"(case when {unit} in ('', 'KM', 'KILOMETER', 'KILOMETERS', 'KILOMETRE', 'KILOMETRES') "
+            f"then 6371D when {unit} in ('MI', 'MILE', 'MILES') then 3959D end)"
         )
 
     def haversine(a: str, b: str) -> str:

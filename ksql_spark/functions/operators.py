@@ -324,7 +324,8 @@ def _lower_or(args: Sequence[str], _: Types) -> str:
     return f"(case {args[0]} when true then true when false then {args[1]} end)"
 
 
-_LIKE_QUOTE = string(r"([\\.\^$|?*+()\[\]{}-])")
+_LIKE_SPECIAL, _BACKSLASH_BEFORE = string(r"([\\.\^$|?*+()\[\]{}-])"), string(r"\\$1")
+_LIKE_END = string(r")\z")
 
 
 def like_pattern(pattern: str, escape: str | None = None) -> str:
@@ -334,12 +335,13 @@ def like_pattern(pattern: str, escape: str | None = None) -> str:
         # escaped characters hide in a private area while the others are turned into regex
         for plain, stand_in in ((escape, "\ue000"), ("'%'", "\ue001"), ("'_'", "\ue002")):
             text = f"replace({text}, concat({escape}, {plain}), '{stand_in}')"
-    text = f"regexp_replace({text}, {_LIKE_QUOTE}, {string(chr(92) * 2 + '$1')})"
+    text = f"regexp_replace({text}, {_LIKE_SPECIAL}, {_BACKSLASH_BEFORE})"
     text = f"replace(replace({text}, '%', '.*'), '_', '.')"
     if escape is not None:
-        quoted = f"concat({string(chr(92) + 'Q')}, {escape}, {string(chr(92) + 'E')})"
+        begin, end = string(r"\Q"), string(r"\E")
+        quoted = f"concat({begin}, {escape}, {end})"
         text = f"replace(replace(replace({text}, '\ue001', '%'), '\ue002', '_'), '\ue000', {quoted})"
-    return f"concat('^(?:', {text}, {string(')' + chr(92) + 'z')})"
+    return f"concat('^(?:', {text}, {_LIKE_END})"
 
 
 def _lower_like(args: Sequence[str], _: Types) -> str:

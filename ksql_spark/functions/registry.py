@@ -12,8 +12,19 @@ from typing import Any
 
 from ksql_spark import errors
 from ksql_spark.errors import KsqlError
-from ksql_spark.functions import conditional, numeric, operators, strings
-from ksql_spark.functions.aggregates import statistics, totals
+from ksql_spark.functions import (
+    collections,
+    conditional,
+    datetime,
+    json_text,
+    lambdas,
+    numeric,
+    operators,
+    strings,
+    table_functions,
+    url,
+)
+from ksql_spark.functions.aggregates import by_offset, collected, statistics, totals
 from ksql_spark.functions.signatures import Match, Signature, common_type, match_signature
 from ksql_spark.functions.spec import Kind, Spec
 from ksql_spark.types import NULL, Function, Null, SqlType
@@ -23,9 +34,17 @@ FAMILIES: tuple[tuple[Spec, ...], ...] = (
     operators.SPECS,
     numeric.SPECS,
     strings.SPECS,
+    json_text.SPECS,
+    collections.SPECS,
+    lambdas.SPECS,
     conditional.SPECS,
+    datetime.SPECS,
+    url.SPECS,
     totals.SPECS,
     statistics.SPECS,
+    collected.SPECS,
+    by_offset.SPECS,
+    table_functions.SPECS,
 )
 
 

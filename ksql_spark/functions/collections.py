@@ -1,0 +1,275 @@
+"""Functions on arrays and maps (reference §4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ksql_spark.functions.operators import from_entries
+from ksql_spark.functions.signatures import Signature, signature
+from ksql_spark.functions.spark_text import let, to_text, variable
+from ksql_spark.functions.spec import Category, Example, Spec, Typed, scalar
+from ksql_spark.types import INTEGER, PRIMITIVES, STRING, Array, Field, SqlType, Struct
+
+Types = Sequence[SqlType]
+
+_INTEGERS = Array(INTEGER)
+_NO_ARRAY = Typed(None, _INTEGERS)
+_ARRAY = {"array": "any array"}
+_TWO = (signature("left ARRAY<T>, right ARRAY<T> -> ARRAY<T>"),)
+_TWO_NAMES = {"left": "an array", "right": "another array"}
+
+
+def _contains(args: Sequence[str], _: Types) -> str:
+    x = variable(*args)
+    return f"coalesce(exists({args[0]}, {x} -> {x} <=> {args[1]}), false)"
+
+
+def _remove(args: Sequence[str], _: Types) -> str:
+    x = variable(*args)
+    return f"filter({args[0]}, {x} -> not ({x} <=> {args[1]}))"
+
+
+def _join(args: Sequence[str], types: Types) -> str:
+    assert isinstance(types[0], Array)
+    x = variable(args[0])
+    delimiter = f"coalesce({args[1]}, '')" if len(args) == 2 else "','"
+    texts = f"transform({args[0]}, {x} -> coalesce({to_text(x, types[0].element)}, 'null'))"
+    return f"array_join({texts}, {delimiter})"
+
+
+def _sort(args: Sequence[str], _: Types) -> str:
+    if len(args) == 1:
+        return f"array_sort({args[0]})"
+    return let(
+        args[0],
+        lambda a: (
+            f"(case when upper({args[1]}) in ('ASC', 'ASCENDING') then array_sort({a}) "
+            f"when upper({args[1]}) in ('DESC', 'DESCENDING') then sort_array({a}, false) end)"
+        ),
+    )
+
+
+def _slice(args: Sequence[str], _: Types) -> str:
+    def cut(a: str) -> str:
+        first, last = f"coalesce({args[1]}, 1)", f"coalesce({args[2]}, array_size({a}))"
+        fits = f"{first} >= 1 and {last} <= array_size({a}) and {first} <= {last} + 1"
+        return f"if({fits}, slice({a}, {first}, {last} - {first} + 1), NULL)"
+
+    return let(args[0], cut)
+
+
+def _as_map(args: Sequence[str], _: Types) -> str:
+    k, i = variable(*args), variable(*args, "i")
+    pair = f"struct({k} as key, try_element_at({args[1]}, {i} + 1) as value)"
+    return f"if({args[1]} is null, NULL, {from_entries(f'transform({args[0]}, ({k}, {i}) -> {pair})')})"
+
+
+def _entries(args: Sequence[str], _: Types) -> str:
+    e = variable(args[0])
+    rows = f"transform(map_entries({args[0]}), {e} -> struct({e}.key as K, {e}.value as V))"
+    if args[1] in ("true", "false"):
+        return f"array_sort({rows})" if args[1] == "true" else rows
+    return let(rows, lambda r: f"if({args[1]}, array_sort({r}), {r})")
+
+
+_JOINED = tuple(
+    signature(text)
+    for t in ("BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "STRING")
+    for text in (f"array ARRAY<{t}> -> STRING", f"array ARRAY<{t}>, delimiter STRING -> STRING")
+)
+
+
+def _entry_signature(type_: str) -> Signature:
+    row = Array(Struct((Field("K", STRING), Field("V", PRIMITIVES[type_]))))
+    return signature(f"map MAP<STRING, {type_}>, sorted BOOLEAN", lambda _: row, str(row))
+
+
+SPECS: tuple[Spec, ...] = (
+    scalar(
+        "ARRAY_CONCAT",
+        Category.ARRAY,
+        "The elements of one array after those of another; a NULL array counts as empty.",
+        _TWO,
+        lambda args, _: f"coalesce(concat({args[0]}, {args[1]}), {args[0]}, {args[1]})",
+        Example(([1, None], [2]), [1, None, 2]),
+        Example((_NO_ARRAY, [2]), [2]),
+        Example((_NO_ARRAY, _NO_ARRAY), None),
+        parameters=_TWO_NAMES,
+    ),
+    scalar(
+        "ARRAY_CONTAINS",
+        Category.ARRAY,
+        "True where an element equals the value; NULL equals NULL.",
+        (signature("array ARRAY<T>, value T -> BOOLEAN"),),
+        _contains,
+        Example(([1, 2], 2), True),
+        Example(([1, None], Typed(None, INTEGER)), True),
+        Example(([1], 2), False),
+        Example((_NO_ARRAY, 2), False),
+        parameters=_ARRAY | {"value": "what to look for"},
+    ),
+    scalar(
+        "ARRAY_DISTINCT",
+        Category.ARRAY,
+        "The elements without repetitions, in the order of their first appearance.",
+        (signature("array ARRAY<T> -> ARRAY<T>"),),
+        lambda args, _: f"array_distinct({args[0]})",
+        Example(([2, 1, None, 2, None],), [2, 1, None]),
+        parameters=_ARRAY,
+    ),
+    scalar(
+        "ARRAY_EXCEPT",
+        Category.ARRAY,
+        "The distinct elements of one array that are not in another.",
+        _TWO,
+        lambda args, _: f"array_except({args[0]}, {args[1]})",
+        Example(([3, 1, 2, 3, None], [1]), [3, 2, None]),
+        Example((_NO_ARRAY, [1]), None),
+        parameters=_TWO_NAMES,
+    ),
+    scalar(
+        "ARRAY_INTERSECT",
+        Category.ARRAY,
+        "The distinct elements of one array that are in another, too.",
+        _TWO,
+        lambda args, _: f"array_intersect({args[0]}, {args[1]})",
+        Example(([3, 1, None, 3], [None, 3]), [3, None]),
+        parameters=_TWO_NAMES,
+    ),
+    scalar(
+        "ARRAY_UNION",
+        Category.ARRAY,
+        "The distinct elements of two arrays.",
+        _TWO,
+        lambda args, _: f"array_union({args[0]}, {args[1]})",
+        Example(([2, 1], [None, 1, 3]), [2, 1, None, 3]),
+        parameters=_TWO_NAMES,
+    ),
+    scalar(
+        "ARRAY_JOIN",
+        Category.ARRAY,
+        "The elements as text with a delimiter between; NULL prints as null.",
+        _JOINED,
+        _join,
+        Example(([1, None, 3],), "1,null,3"),
+        Example((["a", "b"], "-"), "a-b"),
+        Example(([1.5, 2.0], Typed(None, STRING)), "1.52.0"),
+        Example(([True, False], ""), "truefalse"),
+        parameters=_ARRAY | {"delimiter": "what to put between; a comma if absent"},
+    ),
+    scalar(
+        "ARRAY_LENGTH",
+        Category.ARRAY,
+        "How many elements there are.",
+        (signature("array ARRAY<T> -> INTEGER"),),
+        lambda args, _: f"array_size({args[0]})",
+        Example(([1, None],), 2),
+        Example((_NO_ARRAY,), None),
+        parameters=_ARRAY,
+    ),
+    scalar(
+        "ARRAY_MAX",
+        Category.ARRAY,
+        "The greatest element; NULLs are ignored.",
+        (signature("array ARRAY<T> -> T"),),
+        lambda args, _: f"array_max({args[0]})",
+        Example(([1, None, 3],), 3),
+        Example((Typed([None], _INTEGERS),), None),
+        parameters=_ARRAY,
+    ),
+    scalar(
+        "ARRAY_MIN",
+        Category.ARRAY,
+        "The smallest element; NULLs are ignored.",
+        (signature("array ARRAY<T> -> T"),),
+        lambda args, _: f"array_min({args[0]})",
+        Example((["b", None, "a"],), "a"),
+        parameters=_ARRAY,
+    ),
+    scalar(
+        "ARRAY_REMOVE",
+        Category.ARRAY,
+        "The elements that do not equal the value.",
+        (signature("array ARRAY<T>, value T -> ARRAY<T>"),),
+        _remove,
+        Example(([1, 2, 1], 1), [2]),
+        Example(([1, None], Typed(None, INTEGER)), [1]),
+        parameters=_ARRAY | {"value": "what to remove"},
+    ),
+    scalar(
+        "ARRAY_SORT",
+        Category.ARRAY,
+        "The elements in order, NULLs last.",
+        (
+            signature("array ARRAY<T> -> ARRAY<T>"),
+            signature("array ARRAY<T>, direction STRING -> ARRAY<T>"),
+        ),
+        _sort,
+        Example(([2, None, 1],), [1, 2, None]),
+        Example(([2, None, 1, 3], "desc"), [3, 2, 1, None]),
+        Example(([2, 1], "up"), None),
+        parameters=_ARRAY | {"direction": "ASC (if absent) or DESC"},
+    ),
+    scalar(
+        "SLICE",
+        Category.ARRAY,
+        "The elements from one position to another, both included.",
+        (signature("array ARRAY<T>, first INTEGER, last INTEGER -> ARRAY<T>"),),
+        _slice,
+        Example(([1, 2, 3], 2, 3), [2, 3]),
+        Example(([1, 2, 3], Typed(None, INTEGER), 2), [1, 2]),
+        Example(([1, 2, 3], 2, Typed(None, INTEGER)), [2, 3]),
+        Example(([1, 2, 3], 2, 4), None),
+        Example(([1, 2, 3], 0, 2), None),
+        Example((_NO_ARRAY, 1, 2), None),
+        parameters=_ARRAY | {"first": "from 1; NULL: the first", "last": "NULL: the last"},
+    ),
+    scalar(
+        "AS_MAP",
+        Category.MAP,
+        "A map from an array of keys and one of values.",
+        (signature("keys ARRAY<STRING>, values ARRAY<T> -> MAP<STRING, T>"),),
+        _as_map,
+        Example((["a", "b"], [1, 2]), {"a": 1, "b": 2}),
+        Example((["a", "b", "a"], [1]), {"a": None, "b": None}),
+        Example((["a"], [1, 2]), {"a": 1}),
+        parameters={"keys": "the keys", "values": "the values; missing ones are NULL"},
+    ),
+    scalar(
+        "ENTRIES",
+        Category.MAP,
+        "The entries of a map as an array of structs with fields K and V.",
+        tuple(_entry_signature(t) for t in ("INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "STRING")),
+        _entries,
+        Example(({"b": 1, "a": 2}, True), [{"K": "a", "V": 2}, {"K": "b", "V": 1}]),
+        Example(({"a": "x"}, False), [{"K": "a", "V": "x"}]),
+        parameters={"map": "a map with STRING keys", "sorted": "whether to sort by key"},
+    ),
+    scalar(
+        "MAP_KEYS",
+        Category.MAP,
+        "The keys of a map, in no order.",
+        (signature("map MAP<K, V> -> ARRAY<K>"),),
+        lambda args, _: f"map_keys({args[0]})",
+        Example(({"a": 1},), ["a"]),
+        parameters={"map": "any map"},
+    ),
+    scalar(
+        "MAP_VALUES",
+        Category.MAP,
+        "The values of a map, in no order.",
+        (signature("map MAP<K, V> -> ARRAY<V>"),),
+        lambda args, _: f"map_values({args[0]})",
+        Example(({"a": 1},), [1]),
+        parameters={"map": "any map"},
+    ),
+    scalar(
+        "MAP_UNION",
+        Category.MAP,
+        "The entries of two maps; where both have a key the second one's value is taken.",
+        (signature("left MAP<K, V>, right MAP<K, V> -> MAP<K, V>"),),
+        lambda args, _: f"coalesce(map_concat({args[0]}, {args[1]}), {args[0]}, {args[1]})",
+        Example(({"a": 1, "b": 1}, {"b": 2}), {"a": 1, "b": 2}),
+        parameters={"left": "a map", "right": "the map that wins"},
+    ),
+)

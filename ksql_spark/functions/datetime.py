@@ -1,0 +1,355 @@
+"""Functions on dates, times and timestamps (reference §4.6).
+
+Patterns are those of Java's DateTimeFormatter. Spark has no A, B, N, Y, c, e, n, p, u, w and W in them, and
+the zone that a pattern prints is always UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from ksql_spark.functions.signatures import signature
+from ksql_spark.functions.spark_text import let
+from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar
+from ksql_spark.types import BIGINT, DATE, TIME, TIMESTAMP, SqlType
+
+Types = Sequence[SqlType]
+
+_DAY_MS = 86_400_000
+
+#: what DATEADD and its relatives count in; the bare words of the language arrive as string literals
+UNITS_MS = {
+    "MILLISECOND": 1,
+    "SECOND": 1_000,
+    "MINUTE": 60_000,
+    "HOUR": 3_600_000,
+    "DAY": _DAY_MS,
+}
+
+
+def _unit_ms(unit: str) -> str:
+    """Milliseconds of a unit's name: a number for a literal, which it normally is."""
+    plain = unit.strip("'").upper().removesuffix("S")
+    if plain in UNITS_MS:
+        return f"{UNITS_MS[plain]}L"
+    cases = " ".join(f"when '{name}' then {ms}L when '{name}S' then {ms}L" for name, ms in UNITS_MS.items())
+    return f"(case upper({unit}) {cases} end)"
+
+
+def _shifted(args: Sequence[str], sign: str) -> str:
+    """The milliseconds to add."""
+    return f"{sign}{args[1]} * {_unit_ms(args[0])}"
+
+
+def _date_shift(sign: str) -> Lowering:
+    return lambda args, _: (
+        f"date_from_unix_date(cast((unix_date({args[2]}) * {_DAY_MS}L + {_shifted(args, sign)}) "
+        f"div {_DAY_MS}L as int))"
+    )
+
+
+def _time_shift(sign: str) -> Lowering:
+    return lambda args, _: f"cast(pmod({args[2]} + {_shifted(args, sign)}, {_DAY_MS}L) as int)"
+
+
+def _timestamp_shift(sign: str) -> Lowering:
+    return lambda args, _: f"timestamp_millis(unix_millis({args[2]}) + {_shifted(args, sign)})"
+
+
+# ---- patterns --------------------------------------------------------------------------------------------
+
+_LITERAL = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_QUOTED_PART = re.compile(r"''|'[^']*'")
+#: letters that mean something else in Spark or nothing at all
+_UNKNOWN_LETTERS = re.compile(r"[ABNYcenpuwWCIJPRTUbfgijlortv{}#]")
+_ZONE_LETTERS = re.compile(r"[VzOXxZ]")
+
+
+def _letters(pattern: str) -> str | None:
+    """What a constant pattern holds outside of quotes; None for a pattern that is no constant."""
+    found = _LITERAL.fullmatch(pattern)
+    if found is None:
+        return None
+    return _QUOTED_PART.sub("", re.sub(r"\\(.)", r"\1", found.group(1), flags=re.DOTALL))
+
+
+def _checked(pattern: str, lowered: str, type_: str) -> str:
+    """``lowered``, or NULL for a constant pattern that Spark would stop the query for."""
+    letters = _letters(pattern)
+    is_bad = letters is not None and ("'" in letters or _UNKNOWN_LETTERS.search(letters) is not None)
+    return f"cast(NULL as {type_})" if is_bad else lowered
+
+
+def _format(moment: str, args: Sequence[str]) -> str:
+    pattern = args[1]
+    if len(args) == 3:
+        moment = f"from_utc_timestamp({moment}, {args[2]})"
+    return _checked(pattern, f"date_format({moment}, {pattern})", "string")
+
+
+def _parse(args: Sequence[str]) -> str:
+    """Spark SQL text: the moment in a text, in whole milliseconds since the epoch."""
+    text, pattern = args[:2]
+    moment = f"try_to_timestamp({text}, {pattern})"
+    letters = _letters(pattern)
+    if len(args) == 3 and (letters is None or not _ZONE_LETTERS.search(letters)):
+        # a zone in the text itself would win
+        moment = f"to_utc_timestamp({moment}, {args[2]})"
+    return _checked(pattern, f"unix_millis({moment})", "bigint")
+
+
+def _parse_date(args: Sequence[str]) -> str:
+    return let(_parse(args), lambda ms: f"if({ms} % {_DAY_MS}L = 0, cast({ms} div {_DAY_MS}L as int), NULL)")
+
+
+def _parse_time(args: Sequence[str], _: Types) -> str:
+    return let(_parse(args), lambda ms: f"if({ms} between 0 and {_DAY_MS - 1}, cast({ms} as int), NULL)")
+
+
+def _convert_tz(args: Sequence[str], _: Types) -> str:
+    moment, source, target = args
+
+    def local(zone: str) -> str:
+        return f"unix_millis(from_utc_timestamp({moment}, {zone}))"
+
+    return f"timestamp_millis(unix_millis({moment}) + {local(target)} - {local(source)})"
+
+
+#: current_timestamp() is one value for a whole batch, which in real-time mode lasts for minutes
+_NOW_MS = "cast(reflect('java.lang.System', 'currentTimeMillis') as bigint)"
+
+# ---- specs -----------------------------------------------------------------------------------------------
+
+_UNIT = {"unit": "MILLISECONDS, SECONDS, MINUTES, HOURS or DAYS", "count": "how many"}
+_PATTERN = {"pattern": "a pattern such as yyyy-MM-dd"}
+_ZONE = {"zone": "a time zone such as Europe/Berlin or +0200"}
+
+
+def _shift(name: str, type_: str, verb: str, lower: Lowering, *examples: Example) -> Spec:
+    return scalar(
+        name,
+        Category.DATE_TIME,
+        f"The {type_} with some units of time {verb}.",
+        (signature(f"unit STRING!, count INTEGER, value {type_} -> {type_}"),),
+        lower,
+        *examples,
+        parameters=_UNIT | {"value": f"a {type_}"},
+    )
+
+
+def _one(name: str, description: str, text: str, lower: Callable[[str], str], *examples: Example) -> Spec:
+    return scalar(
+        name,
+        Category.DATE_TIME,
+        description,
+        (signature(text),),
+        lambda args, _: lower(args[0]),
+        *examples,
+        parameters={"value": "what to convert"},
+    )
+
+
+_LEAP_DAY = Typed("2020-02-29", DATE)
+_MOMENT = Typed("2018-05-11T21:58:33.123", TIMESTAMP)
+
+SPECS: tuple[Spec, ...] = (
+    scalar(
+        "CONVERT_TZ",
+        Category.DATE_TIME,
+        "A local time of one zone as the local time of another.",
+        (signature("value TIMESTAMP, source STRING, target STRING -> TIMESTAMP"),),
+        _convert_tz,
+        Example((Typed("1970-01-01T00:00:00.100", TIMESTAMP), "+0200", "+0500"), "1970-01-01T03:00:00.100"),
+        Example((_MOMENT, "America/Los_Angeles", "America/New_York"), "2018-05-12T00:58:33.123"),
+        parameters={
+            "value": "a TIMESTAMP",
+            "source": "the zone it is in",
+            "target": "the zone it is wanted in",
+        },
+    ),
+    _shift(
+        "DATEADD",
+        "DATE",
+        "added",
+        _date_shift(""),
+        Example(("DAYS", 1, _LEAP_DAY), "2020-03-01"),
+        Example(("HOUR", 30, _LEAP_DAY), "2020-03-01"),
+    ),
+    _shift("DATESUB", "DATE", "taken away", _date_shift("-"), Example(("DAYS", 10, _LEAP_DAY), "2020-02-19")),
+    _shift(
+        "TIMEADD",
+        "TIME",
+        "added",
+        _time_shift(""),
+        Example(("HOURS", 2, Typed("23:00", TIME)), "01:00:00.000"),
+    ),
+    _shift(
+        "TIMESUB",
+        "TIME",
+        "taken away",
+        _time_shift("-"),
+        Example(("MILLISECONDS", 1, Typed("00:00", TIME)), "23:59:59.999"),
+    ),
+    _shift(
+        "TIMESTAMPADD",
+        "TIMESTAMP",
+        "added",
+        _timestamp_shift(""),
+        Example(("MINUTES", 2, _MOMENT), "2018-05-11T22:00:33.123"),
+    ),
+    _shift(
+        "TIMESTAMPSUB",
+        "TIMESTAMP",
+        "taken away",
+        _timestamp_shift("-"),
+        Example(("DAYS", 11, _MOMENT), "2018-04-30T21:58:33.123"),
+    ),
+    scalar(
+        "FORMAT_DATE",
+        Category.DATE_TIME,
+        "A DATE as text.",
+        (signature("value DATE, pattern STRING -> STRING"),),
+        lambda args, _: _format(args[0], args),
+        Example((_LEAP_DAY, "dd-MMM-yyyy'x'"), "29-Feb-2020x"),
+        Example((_LEAP_DAY, "yyyy-'"), None),
+        parameters={"value": "a DATE"} | _PATTERN,
+    ),
+    scalar(
+        "FORMAT_TIME",
+        Category.DATE_TIME,
+        "A TIME as text.",
+        (signature("value TIME, pattern STRING -> STRING"),),
+        lambda args, _: _format(f"timestamp_millis({args[0]})", args),
+        Example((Typed("00:01:05", TIME), "HH_mm_ss_SSS"), "00_01_05_000"),
+        parameters={"value": "a TIME"} | _PATTERN,
+    ),
+    scalar(
+        "FORMAT_TIMESTAMP",
+        Category.DATE_TIME,
+        "A TIMESTAMP as text, in UTC or another zone.",
+        (
+            signature("value TIMESTAMP, pattern STRING -> STRING"),
+            signature("value TIMESTAMP, pattern STRING, zone STRING -> STRING"),
+        ),
+        lambda args, _: _format(args[0], args),
+        Example((_MOMENT, "yyyy-MM-dd HH:mm:ss.SSS"), "2018-05-11 21:58:33.123"),
+        Example((_MOMENT, "yyyy-MM-dd HH:mm", "America/Los_Angeles"), "2018-05-11 14:58"),
+        parameters={"value": "a TIMESTAMP"} | _PATTERN | _ZONE,
+    ),
+    scalar(
+        "PARSE_DATE",
+        Category.DATE_TIME,
+        "The DATE in a text.",
+        (signature("text STRING, pattern STRING -> DATE"),),
+        lambda args, _: f"date_from_unix_date({_parse_date(args)})",
+        Example(("01-Jan-2022", "dd-MMM-yyyy"), "2022-01-01"),
+        Example(("01-Jan-2022 05", "dd-MMM-yyyy HH"), None),
+        Example(("x", "dd-MMM-yyyy"), None),
+        parameters={"text": "a date"} | _PATTERN,
+    ),
+    scalar(
+        "PARSE_TIME",
+        Category.DATE_TIME,
+        "The TIME in a text.",
+        (signature("text STRING, pattern STRING -> TIME"),),
+        _parse_time,
+        Example(("01:00:00 Pm", "hh:mm:ss a"), "13:00:00.000"),
+        Example(("00:01:05Lit", "HH:mm:ss'Lit'"), "00:01:05.000"),
+        Example(("2020 01", "yyyy HH"), None),
+        parameters={"text": "a time of day"} | _PATTERN,
+    ),
+    scalar(
+        "PARSE_TIMESTAMP",
+        Category.DATE_TIME,
+        "The TIMESTAMP in a text; UTC unless the text or an argument names a zone.",
+        (
+            signature("text STRING, pattern STRING -> TIMESTAMP"),
+            signature("text STRING, pattern STRING, zone STRING -> TIMESTAMP"),
+        ),
+        lambda args, _: f"timestamp_millis({_parse(args)})",
+        Example(("2018-05-11T21:58:33", "yyyy-MM-dd'T'HH:mm:ss"), "2018-05-11T21:58:33.000"),
+        Example(("2018-05-11 21:58", "yyyy-MM-dd HH:mm", "America/Los_Angeles"), "2018-05-12T04:58:00.000"),
+        Example(("2018-05-11 21:58+02", "yyyy-MM-dd HH:mmX", "Asia/Tokyo"), "2018-05-11T19:58:00.000"),
+        Example(("2018", "yyyy"), "2018-01-01T00:00:00.000"),
+        parameters={"text": "a point in time"} | _PATTERN | _ZONE,
+    ),
+    _one(
+        "FROM_DAYS",
+        "The DATE so many days after 1970-01-01.",
+        "value INTEGER -> DATE",
+        lambda x: f"date_from_unix_date({x})",
+        Example((-1,), "1969-12-31"),
+    ),
+    _one(
+        "FROM_UNIXTIME",
+        "The TIMESTAMP so many milliseconds after 1970-01-01.",
+        "value BIGINT -> TIMESTAMP",
+        lambda x: f"timestamp_millis({x})",
+        Example((Typed(100, BIGINT),), "1970-01-01T00:00:00.100"),
+    ),
+    scalar(
+        "UNIX_DATE",
+        Category.DATE_TIME,
+        "The days since 1970-01-01 of a DATE, or of today.",
+        (signature("-> INTEGER"), signature("value DATE -> INTEGER")),
+        lambda args, _: f"unix_date({args[0]})" if args else f"cast({_NOW_MS} div {_DAY_MS}L as int)",
+        Example((Typed("1970-01-11", DATE),), 10),
+        parameters={"value": "a DATE"},
+        is_deterministic=False,
+    ),
+    scalar(
+        "UNIX_TIMESTAMP",
+        Category.DATE_TIME,
+        "The milliseconds since 1970-01-01 of a TIMESTAMP, or of now.",
+        (signature("-> BIGINT"), signature("value TIMESTAMP -> BIGINT")),
+        lambda args, _: f"unix_millis({args[0]})" if args else _NOW_MS,
+        Example((_MOMENT,), 1526075913123),
+        parameters={"value": "a TIMESTAMP"},
+        is_deterministic=False,
+    ),
+    scalar(
+        "DATETOSTRING",
+        Category.DATE_TIME,
+        "Days since 1970-01-01 as text. Deprecated: use FORMAT_DATE.",
+        (signature("days INTEGER, pattern STRING -> STRING"),),
+        lambda args, _: _format(f"date_from_unix_date({args[0]})", args),
+        Example((18993, "dd-MMM-yyyy"), "01-Jan-2022"),
+        parameters={"days": "days since 1970-01-01"} | _PATTERN,
+    ),
+    scalar(
+        "STRINGTODATE",
+        Category.DATE_TIME,
+        "The days since 1970-01-01 of the date in a text. Deprecated: use PARSE_DATE.",
+        (signature("text STRING, pattern STRING -> INTEGER"),),
+        lambda args, _: _parse_date(args),
+        Example(("2018-05-11Lit", "yyyy-MM-dd'Lit'"), 17662),
+        parameters={"text": "a date"} | _PATTERN,
+    ),
+    scalar(
+        "TIMESTAMPTOSTRING",
+        Category.DATE_TIME,
+        "Milliseconds since 1970-01-01 as text. Deprecated: use FORMAT_TIMESTAMP.",
+        (
+            signature("millis BIGINT, pattern STRING -> STRING"),
+            signature("millis BIGINT, pattern STRING, zone STRING -> STRING"),
+        ),
+        lambda args, _: _format(f"timestamp_millis({args[0]})", args),
+        Example((1526075913123, "yyyy-MM-dd HH:mm:ss"), "2018-05-11 21:58:33"),
+        parameters={"millis": "milliseconds since 1970-01-01"} | _PATTERN | _ZONE,
+    ),
+    scalar(
+        "STRINGTOTIMESTAMP",
+        Category.DATE_TIME,
+        "The milliseconds since 1970-01-01 of the time in a text. Deprecated: use PARSE_TIMESTAMP.",
+        (
+            signature("text STRING, pattern STRING -> BIGINT"),
+            signature("text STRING, pattern STRING, zone STRING -> BIGINT"),
+        ),
+        lambda args, _: _parse(args),
+        Example(("2020-05-11T21:58:33z", "yyyy-MM-dd'T'HH:mm:ssX"), 1589234313000),
+        Example(("2019-08-27T13:31:09.2+0000", "yyyy-MM-dd'T'HH:mm:ss.SX"), 1566912669200),
+        Example(("not a time", "yyyy"), None),
+        parameters={"text": "a point in time"} | _PATTERN | _ZONE,
+    ),
+)

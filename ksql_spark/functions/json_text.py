@@ -1,0 +1,278 @@
+"""Functions on text that holds JSON (reference §4.3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ksql_spark.functions.signatures import signature
+from ksql_spark.functions.spark_text import cast, let, string, to_text, variable
+from ksql_spark.functions.spec import Category, Example, Spec, Typed, scalar, struct
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    Array,
+    Map,
+    Null,
+    SqlType,
+    Struct,
+    is_temporal,
+    quote_identifier,
+)
+
+Types = Sequence[SqlType]
+
+_PLAIN_TEXT = re.compile(r"'[^'\\]*'")
+
+
+def _extract(args: Sequence[str], _: Types) -> str:
+    json, path = args
+    # trailing zeros of numbers get lost here: 1.50 gives 1.5
+    found = f"get_json_object({json}, {path})"
+    if not _PLAIN_TEXT.fullmatch(path):
+        return found
+    # Spark gives NULL for a JSON null as for an absent path
+    null = f"is_variant_null(try_variant_get(try_parse_json({json}), {path}, 'variant'))"
+    return f"coalesce({found}, if({null}, 'null', NULL))"
+
+
+def _items(json: str) -> str:
+    """ARRAY<VARIANT> of a JSON array; NULL for anything else."""
+    return f"try_variant_get(try_parse_json({json}), '$', 'array<variant>')"
+
+
+_NUMBER_TYPE = string("^(DECIMAL|DOUBLE|FLOAT)")
+
+
+def _array_contains(args: Sequence[str], types: Types) -> str:
+    json, value = args
+    kind = types[1]
+    v = variable(json, value)
+    if kind in (INTEGER, BIGINT):
+        same = f"schema_of_variant({v}) = 'BIGINT' and cast({v} as bigint) = {value}"
+    elif kind == DOUBLE:
+        same = f"schema_of_variant({v}) rlike {_NUMBER_TYPE} and cast({v} as double) = {value}"
+    elif kind == STRING:
+        same = f"schema_of_variant({v}) = 'STRING' and cast({v} as string) = {value}"
+    elif kind == BOOLEAN:
+        same = f"schema_of_variant({v}) = 'BOOLEAN' and cast({v} as boolean) = {value}"
+    else:
+        same = "false"
+    found = f"exists({_items(json)}, {v} -> if({value} is null, is_variant_null({v}), {same}))"
+    return f"if({json} is null, NULL, coalesce({found}, false))"
+
+
+def _records(args: Sequence[str], _: Types) -> str:
+    k, v = variable(args[0], "k"), variable(args[0])
+    parsed = f"from_json({args[0]}, 'map<string,string>')"
+    return f"transform_values({parsed}, ({k}, {v}) -> coalesce({v}, 'null'))"
+
+
+def _item_texts(args: Sequence[str], _: Types) -> str:
+    # from_json keeps the order of members, the variant knows what was a string
+    t, v = variable(args[0], "t"), variable(args[0])
+    text = (
+        f"case when is_variant_null({v}) then 'null' "
+        f"when schema_of_variant({v}) = 'STRING' then to_json({v}) else {t} end"
+    )
+    return f"zip_with(from_json({args[0]}, 'array<string>'), {_items(args[0])}, ({t}, {v}) -> {text})"
+
+
+def _length(args: Sequence[str], _: Types) -> str:
+    return f"json_array_length({args[0]})"
+
+
+# ---- TO_JSON_STRING --------------------------------------------------------------------------------------
+
+
+def _to_json_string(args: Sequence[str], types: Types) -> str:
+    kind = types[0]
+    if isinstance(kind, Null):
+        return "'null'"
+    value = let(f"to_json(named_struct('V', {_wire(args[0], kind)}), {_OPTIONS})", _bare)
+    return f"if({args[0]} is null, 'null', {value})"
+
+
+_OPTIONS = "map('ignoreNullFields', 'false')"
+
+
+def _bare(json: str) -> str:
+    # {"V":x} without {"V": and }
+    return f"substr({json}, 6, length({json}) - 6)"
+
+
+def _wire(text: str, type_: SqlType) -> str:
+    """``text`` as ``to_json`` should see it: temporal values as text, members sorted by name."""
+    match type_:
+        case Array(element):
+            v = variable(text)
+            return f"transform({text}, {v} -> {_wire(v, element)})"
+        case Map(key, value):
+            v = variable(text)
+            name = cast(f"{v}.key", key, STRING)
+            rows = f"transform(map_entries({text}), {v} -> struct({name} as key, {v}.value as value))"
+            in_order = f"array_sort({rows}, (a, b) -> if(a.key < b.key, -1, if(a.key > b.key, 1, 0)))"
+            ready = f"transform({in_order}, {v} -> struct({v}.key, {_wire(f'{v}.value', value)} as value))"
+            return f"map_from_entries({ready})"
+        case Struct(fields):
+            members = ", ".join(
+                f"{string(f.name)}, {_wire(f'{text}.{quote_identifier(f.name)}', f.type)}"
+                for f in sorted(fields, key=lambda f: f.name)
+            )
+            return f"if({text} is null, NULL, named_struct({members}))"
+    return to_text(text, type_) if is_temporal(type_) else text
+
+
+# ---- JSON_CONCAT -----------------------------------------------------------------------------------------
+
+
+def _concat(args: Sequence[str], _: Types) -> str:
+    """Objects merge as maps of variants; anything else becomes an array and is appended."""
+    if len(args) == 1:
+        return f"to_json(try_parse_json({args[0]}))"
+    parsed = [f"try_parse_json({a})" for a in args]
+    valid = " and ".join(f"{p} is not null" for p in parsed)
+    objects = " and ".join(f"schema_of_variant({p}) like 'OBJECT%'" for p in parsed)
+    maps = ", ".join(f"try_variant_get({p}, '$', 'map<string,variant>')" for p in parsed)
+    arrays = ", ".join(f"coalesce(try_variant_get({p}, '$', 'array<variant>'), array({p}))" for p in parsed)
+    return (
+        f"if({valid}, if({objects}, to_json(map_concat({maps}), {_OPTIONS}), "
+        f"to_json(concat({arrays}), {_OPTIONS})), NULL)"
+    )
+
+
+_JSON = {"json": "JSON text"}
+
+SPECS: tuple[Spec, ...] = (
+    scalar(
+        "EXTRACTJSONFIELD",
+        Category.JSON,
+        "The value at a path in JSON: text as it is, anything else as JSON; NULL where there is none.",
+        (signature("json STRING, path STRING -> STRING"),),
+        _extract,
+        Example(('{"a": {"b": [1, {"c": "x"}]}}', "$.a.b[1].c"), "x"),
+        Example(('{"array": [1.5]}', "$.array[0]"), "1.5"),
+        Example(('{"a": [1, 2]}', "$.a"), "[1,2]"),
+        Example(('{"a": null}', "$.a"), "null"),
+        Example(('{"a": 1}', "$.b"), None),
+        Example(('{"@type": "UDF"}', "$.@type"), "UDF"),
+        Example(("{", "$.b"), None),
+        parameters=_JSON | {"path": "such as $.a.b[0].c"},
+    ),
+    scalar(
+        "IS_JSON_STRING",
+        Category.JSON,
+        "True for text that is JSON.",
+        (signature("json STRING -> BOOLEAN"),),
+        lambda args, _: f"(try_parse_json({args[0]}) is not null)",
+        Example(("[1, 2]",), True),
+        Example(("1",), True),
+        Example(("null",), True),
+        Example(("{",), False),
+        Example(("",), False),
+        Example((Typed(None, STRING),), False),
+        parameters={"json": "any text"},
+    ),
+    scalar(
+        "JSON_ARRAY_CONTAINS",
+        Category.JSON,
+        "True where an element of a JSON array equals the value and is of its kind.",
+        (
+            *(
+                signature(f"json STRING, value {t} -> BOOLEAN")
+                for t in ("INTEGER", "BIGINT", "DOUBLE", "STRING", "BOOLEAN")
+            ),
+            signature("json STRING, value T -> BOOLEAN"),
+        ),
+        _array_contains,
+        Example(("[1, 2]", 2), True),
+        Example(("[1.0, 2]", 1), False),
+        Example(("[1.5]", 1.5), True),
+        Example(('["a"]', "a"), True),
+        Example(("[true]", True), True),
+        Example(("[null]", Typed(None, STRING)), True),
+        Example(("{}", 1), False),
+        Example(("[", 1), False),
+        Example((Typed(None, STRING), 1), None),
+        parameters=_JSON | {"value": "what to look for"},
+    ),
+    scalar(
+        "JSON_ARRAY_LENGTH",
+        Category.JSON,
+        "How many elements a JSON array has; NULL where it is none.",
+        (signature("json STRING -> INTEGER"),),
+        _length,
+        Example(("[1, [2, 3]]",), 2),
+        Example(("{}",), None),
+        Example(("[",), None),
+        parameters=_JSON,
+    ),
+    scalar(
+        "JSON_CONCAT",
+        Category.JSON,
+        "JSON objects merged into one; other values appended as arrays.",
+        (signature("json STRING... -> STRING"),),
+        _concat,
+        Example(('{"a": 1}', '{"b": 2}'), '{"a":1,"b":2}'),
+        Example(('{"a": {"5": 6}}', '{"a": {"3": 4}}'), '{"a":{"3":4}}'),
+        Example(("[1, 2]", '{"a": 1}', "4"), '[1,2,{"a":1},4]'),
+        Example(("null", "null"), "[null,null]"),
+        Example(("{}", "{}"), "{}"),
+        Example(("1", ""), None),
+        parameters=_JSON,
+    ),
+    scalar(
+        "JSON_KEYS",
+        Category.JSON,
+        "The names of a JSON object's members; NULL where it is none.",
+        (signature("json STRING -> ARRAY<STRING>"),),
+        lambda args, _: f"json_object_keys({args[0]})",
+        Example(('{"b": 1, "a": {"c": 2}}',), ["b", "a"]),
+        Example(("[]",), None),
+        parameters=_JSON,
+    ),
+    scalar(
+        "JSON_RECORDS",
+        Category.JSON,
+        "The members of a JSON object as a map: text as it is, anything else as JSON.",
+        (signature("json STRING -> MAP<STRING, STRING>"),),
+        _records,
+        Example(('{"a": "x", "b": null, "c": [1, 2]}',), {"a": "x", "b": "null", "c": "[1,2]"}),
+        Example(("[1]",), None),
+        parameters=_JSON,
+    ),
+    scalar(
+        "JSON_ITEMS",
+        Category.JSON,
+        "The elements of a JSON array, each as JSON.",
+        (signature("json STRING -> ARRAY<STRING>"),),
+        _item_texts,
+        Example(('[{"type": "A", "at": 1.0}, "x", null, 2]',), ['{"type":"A","at":1.0}', '"x"', "null", "2"]),
+        Example(("[]",), []),
+        Example(("{}",), None),
+        parameters=_JSON,
+    ),
+    scalar(
+        "TO_JSON_STRING",
+        Category.JSON,
+        "Any value as JSON.",
+        (signature("value T -> STRING"),),
+        _to_json_string,
+        Example(("abc",), '"abc"'),
+        Example((Typed(None, STRING),), "null"),
+        Example((None,), "null"),
+        Example((123.456,), "123.456"),
+        Example((b"!",), '"IQ=="'),
+        Example((Typed("16:43:40", TIME),), '"16:43:40"'),
+        Example((Typed("2020-02-29", DATE),), '"2020-02-29"'),
+        Example(([1, None],), "[1,null]"),
+        Example(({"b": 1, "a": 2},), '{"a":2,"b":1}'),
+        Example((struct(NAME="Alice", ID=1),), '{"ID":1,"NAME":"Alice"}'),
+        parameters={"value": "anything"},
+    ),
+)

@@ -1,0 +1,146 @@
+"""Functions that take lambdas (reference §4.5).
+
+A lambda's text is ``(`x`, `y`) -> body``, as lowering.lower writes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ksql_spark.expressions import Call, Lambda, LambdaRef, Literal
+from ksql_spark.functions.signatures import signature
+from ksql_spark.functions.spark_text import let, variable
+from ksql_spark.functions.spec import Category, Example, Spec, Typed, scalar
+from ksql_spark.types import BOOLEAN, INTEGER, STRING, Array, Function, Map, SqlType
+
+Types = Sequence[SqlType]
+
+_HEAD = re.compile(r"\((`(?:[^`]|``)*`), (`(?:[^`]|``)*`), (`(?:[^`]|``)*`)\) -> ", re.DOTALL)
+
+
+def _transform(args: Sequence[str], types: Types) -> str:
+    if isinstance(types[0], Array):
+        return f"transform({args[0]}, {args[1]})"
+    sides = f"map_keys({args[0]}), map_values({args[0]})"
+    x = variable(*args)
+
+    def built(keys: str, values: str) -> str:
+        valid = (
+            f"array_size(array_distinct({keys})) = array_size({keys}) and "
+            f"not exists({keys}, {x} -> {x} is null) and not exists({values}, {x} -> {x} is null)"
+        )
+        return f"if({valid}, map_from_arrays({keys}, {values}), NULL)"
+
+    return let(
+        f"zip_with({sides}, {args[1]})",
+        lambda keys: let(f"zip_with({sides}, {args[2]})", lambda values: built(keys, values)),
+    )
+
+
+def _filter(args: Sequence[str], types: Types) -> str:
+    if isinstance(types[0], Array):
+        return f"filter({args[0]}, {args[1]})"
+    x = variable(*args)
+    # an entry with a NULL value cannot be kept
+    return let(
+        f"map_filter({args[0]}, {args[1]})",
+        lambda m: f"if(exists(map_values({m}), {x} -> {x} is null), NULL, {m})",
+    )
+
+
+def _reduce(args: Sequence[str], types: Types) -> str:
+    collection, initial, step = args
+    if isinstance(types[0], Map):
+        head = _HEAD.match(step)
+        assert head is not None
+        state, key, value = head.groups()
+        e = variable(*args)
+        # zip_with over one entry names its key and value as the lambda wants them
+        entry = f"array({e}.key), array({e}.value)"
+        step = f"({state}, {e}) -> zip_with({entry}, ({key}, {value}) -> {step[head.end() :]})[0]"
+        folded = f"aggregate(map_entries({collection}), {initial}, {step})"
+    else:
+        folded = f"aggregate({collection}, {initial}, {step})"
+    return f"if({initial} is null or {collection} is null, {initial}, {folded})"
+
+
+def _ref(name: str, type_: SqlType = INTEGER) -> LambdaRef:
+    return LambdaRef(name, type_)
+
+
+def _plus(*operands: LambdaRef | Literal | Call) -> Call:
+    left, right = operands
+    return Call("+", (left, right), INTEGER)
+
+
+_ONE = Literal(1, INTEGER)
+_ADD_ONE = Lambda(("x",), _plus(_ref("x"), _ONE), Function((INTEGER,), INTEGER))
+_ABOVE_ONE = Lambda(("x",), Call(">", (_ref("x"), _ONE), BOOLEAN), Function((INTEGER,), BOOLEAN))
+_SUM = Lambda(("s", "x"), _plus(_ref("s"), _ref("x")), Function((INTEGER, INTEGER), INTEGER))
+_SUM_ENTRIES = Lambda(
+    ("s", "k", "v"), _plus(_ref("s"), _ref("v")), Function((INTEGER, STRING, INTEGER), INTEGER)
+)
+_UPPER_KEY = Lambda(
+    ("k", "v"), Call("UCASE", (_ref("k", STRING),), STRING), Function((STRING, INTEGER), STRING)
+)
+_VALUE_PLUS_ONE = Lambda(("k", "v"), _plus(_ref("v"), _ONE), Function((STRING, INTEGER), INTEGER))
+_VALUE_ABOVE_ONE = Lambda(
+    ("k", "v"), Call(">", (_ref("v"), _ONE), BOOLEAN), Function((STRING, INTEGER), BOOLEAN)
+)
+
+SPECS: tuple[Spec, ...] = (
+    scalar(
+        "TRANSFORM",
+        Category.LAMBDA,
+        "An array or a map with every element, or every key and value, put through a lambda.",
+        (
+            signature("array ARRAY<T>, change LAMBDA(T) => R -> ARRAY<R>"),
+            signature("map MAP<K, V>, key LAMBDA(K, V) => R, value LAMBDA(K, V) => S -> MAP<R, S>"),
+        ),
+        _transform,
+        Example(([1, None, 3], _ADD_ONE), [2, None, 4]),
+        Example(({"a": 1, "b": 2}, _UPPER_KEY, _VALUE_PLUS_ONE), {"A": 2, "B": 3}),
+        Example(({"a": 1, "A": 2}, _UPPER_KEY, _VALUE_PLUS_ONE), None),
+        parameters={
+            "array": "any array",
+            "change": "what becomes of an element",
+            "map": "any map",
+            "key": "what becomes of a key",
+            "value": "what becomes of a value",
+        },
+    ),
+    scalar(
+        "FILTER",
+        Category.LAMBDA,
+        "The elements of an array, or entries of a map, for which a lambda is true.",
+        (
+            signature("array ARRAY<T>, keep LAMBDA(T) => BOOLEAN -> ARRAY<T>"),
+            signature("map MAP<K, V>, keep LAMBDA(K, V) => BOOLEAN -> MAP<K, V>"),
+        ),
+        _filter,
+        Example(([1, 2, None, 3], _ABOVE_ONE), [2, 3]),
+        Example(({"a": 1, "b": 2}, _VALUE_ABOVE_ONE), {"b": 2}),
+        parameters={"array": "any array", "map": "any map", "keep": "true for what stays"},
+    ),
+    scalar(
+        "REDUCE",
+        Category.LAMBDA,
+        "One value from a whole array or map: a state put through a lambda with each element.",
+        (
+            signature("array ARRAY<T>, state S, step LAMBDA(S, T) => S -> S"),
+            signature("map MAP<K, V>, state S, step LAMBDA(S, K, V) => S -> S"),
+        ),
+        _reduce,
+        Example(([1, 2, 3], 10, _SUM), 16),
+        Example(([1, 2, 3], Typed(None, INTEGER), _SUM), None),
+        Example((Typed(None, Array(INTEGER)), 10, _SUM), 10),
+        Example(({"a": 1, "b": 2}, 10, _SUM_ENTRIES), 13),
+        parameters={
+            "array": "any array",
+            "map": "any map",
+            "state": "what to start with",
+            "step": "the next state",
+        },
+    ),
+)

@@ -1,0 +1,50 @@
+"""Table functions: their lowering gives an ARRAY with one element for each row (reference §4.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ksql_spark.functions.signatures import signature
+from ksql_spark.functions.spark_text import let, variable
+from ksql_spark.functions.spec import Example, Spec, Typed, table_function
+from ksql_spark.types import INTEGER, Array, SqlType
+
+Types = Sequence[SqlType]
+
+_MOST_ELEMENTS = 20
+
+
+def _cube(args: Sequence[str], _: Types) -> str:
+    mask, x, i = variable(args[0], "m"), variable(args[0]), variable(args[0], "i")
+
+    def subsets(a: str) -> str:
+        size = f"array_size({a})"
+        # the first element is the highest bit
+        kept = f"transform({a}, ({x}, {i}) -> if(getbit({mask}, {size} - 1 - {i}) = 1, {x}, NULL))"
+        masks = f"sequence(0, cast(shiftleft(1, {size}) - 1 as int))"
+        return f"if({size} <= {_MOST_ELEMENTS}, array_distinct(transform({masks}, {mask} -> {kept})), NULL)"
+
+    return let(args[0], subsets)
+
+
+SPECS: tuple[Spec, ...] = (
+    table_function(
+        "EXPLODE",
+        "One row for each element of an array.",
+        (signature("array ARRAY<T> -> T"),),
+        lambda args, _: args[0],
+        Example(([1, None],), [1, None]),
+        Example((Typed(None, Array(INTEGER)),), None),
+        parameters={"array": "any array"},
+    ),
+    table_function(
+        "CUBE_EXPLODE",
+        "One row for each subset of an array's elements, with NULL for those that are left out.",
+        (signature("array ARRAY<T> -> ARRAY<T>"),),
+        _cube,
+        Example(([1, 2],), [[None, None], [None, 2], [1, None], [1, 2]]),
+        Example(([1, None],), [[None, None], [1, None]]),
+        Example((Typed(None, Array(INTEGER)),), None),
+        parameters={"array": "at most 20 elements"},
+    ),
+)
