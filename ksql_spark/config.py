@@ -287,7 +287,7 @@ _SECRET = re.compile(r"password|secret|jaas\.config|user\.info|\.key$|token")
 
 #: variables that ksqlDB's images and Kubernetes set, or that are ours, but that are no properties
 _NO_PROPERTIES = re.compile(
-    r"KSQL_(SPARK_.*|OPTS|HEAP_OPTS|JMX_OPTS|JVM_PERFORMANCE_OPTS|GC_LOG_OPTS|LOG4J_.*|LOGGING_.*|CLASSPATH|HOME"
+    r"KSQL_(SPARK_.*|HISTORY|OPTS|HEAP_OPTS|JMX_OPTS|JVM_PERFORMANCE_OPTS|GC_LOG_OPTS|LOG4J_.*|LOGGING_.*|CLASSPATH|HOME"
     r"|DIR|CONFIG_DIR|DEBUG|CUB_.*|PORT(_.*)?|SERVICE_HOST|SERVICE_PORT.*|VERSION)"
 )
 

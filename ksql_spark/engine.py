@@ -136,7 +136,7 @@ class Engine:
         views = Views(admin, views_dir)
         self._stack.callback(views.close)
         checkpoints = self._data_dir / "checkpoints"
-        queries = QueryManager(session, servers, checkpoints, self._config.__getitem__)
+        queries = QueryManager(session, admin, checkpoints, self._config.__getitem__)
         self._stack.callback(queries.close)
         self._services = Services(
             metastore=MetaStore(),
@@ -260,9 +260,13 @@ class Engine:
     ) -> dict[str, Any]:
         """Apply first, log then: a statement that fails never enters the log."""
         before = services.metastore.copy()
-        starts = action.prepare()
-        sequence = services.log.end()
-        outcome = action.apply(sequence, starts)
+        try:
+            starts = action.prepare()
+            sequence = services.log.end()
+            outcome = action.apply(sequence, starts)
+        except BaseException:
+            action.undo()
+            raise
         command = Command(action.command_id, statement.source_text, properties, starts)
         try:
             services.log.append(command)
@@ -270,6 +274,7 @@ class Engine:
             services.metastore = before
             if outcome.query_id is not None:
                 services.queries.stop(outcome.query_id, drop_state=True)
+            action.undo()
             raise
         action.after()
         self._note(action.command_id, outcome.message, outcome.query_id)

@@ -66,14 +66,18 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], StartableEngine] |
         return int(stop.code or 0)
     try:
         config = Config.load(options.properties, os.environ, _overrides(options))
-        listen = _listener(config)
+        listeners = _listeners(config)
     except (KsqlError, OSError, ValueError) as error:
         return _fail(str(error))
-    try:
-        sock = _bind(*listen)
-    except OSError as error:
-        return _fail(_bind_problem(error, *listen))
-    return Running(config, sock, began, make_engine or _real_engine).run(options.exit_with_stdin)
+    sockets: list[socket.socket] = []
+    for listener in listeners:
+        try:
+            sockets.append(_bind(*listener))
+        except OSError as error:
+            for sock in sockets:
+                sock.close()
+            return _fail(_bind_problem(error, *listener))
+    return Running(config, sockets, began, make_engine or _real_engine).run(options.exit_with_stdin)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -113,13 +117,17 @@ def _overrides(options: argparse.Namespace) -> Mapping[str, str]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _listener(config: Config) -> tuple[str, int]:
-    """Host and port of the first of the property ``listeners``.
+def _listeners(config: Config) -> list[tuple[str, int]]:
+    """Hosts and ports of the property ``listeners``. Raises ValueError."""
+    return [_listener(text.strip()) for text in str(config["listeners"]).split(",")]
+
+
+def _listener(text: str) -> tuple[str, int]:
+    """Host and port of one listener.
 
     Raises:
         ValueError: it is not http://HOST:PORT.
     """
-    text = str(config["listeners"]).split(",")[0].strip()
     try:
         url = urlsplit(text)
         host, port = url.hostname, url.port
@@ -204,15 +212,15 @@ class Running:
     def __init__(
         self,
         config: Config,
-        sock: socket.socket,
+        sockets: Sequence[socket.socket],
         began: float,
         make_engine: Callable[[Config], StartableEngine],
     ) -> None:
         self._config = config
-        self._sock = sock
+        self._sockets = sockets
         self._began = began
         self._make_engine = make_engine
-        host, port = sock.getsockname()[:2]
+        host, port = sockets[0].getsockname()[:2]
         self._url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         self._host = Host(int(config["ksql.max.push.queries"]))
         self._engine: StartableEngine | None = None
@@ -234,7 +242,7 @@ class Running:
 
     def run(self, exit_with_stdin: bool) -> int:
         """Start, serve, stop; the exit code."""
-        data_dir = Path(self._config["ksql.spark.data.dir"])
+        data_dir = Path(self._config["ksql.spark.data.dir"]).expanduser().absolute()
         try:
             log = _log_to(data_dir / "logs" / "server.log")
         except OSError as error:
@@ -247,7 +255,7 @@ class Running:
         starter.start()
         if exit_with_stdin:
             threading.Thread(target=self._watch_stdin, name="stdin", daemon=True).start()
-        self._web.run(sockets=[self._sock])
+        self._web.run(sockets=list(self._sockets))
         self._stop(starter)
         if self._failure is None:
             _say("stopped")
@@ -314,6 +322,8 @@ def _log_to(file: Path) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     handler = logging.handlers.RotatingFileHandler(file, maxBytes=10_000_000, backupCount=3, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    # A log that cannot be written (the disk is full) must not put traces on the terminal.
+    logging.raiseExceptions = False
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.INFO)

@@ -52,8 +52,6 @@ class EmbeddedServer:
 
     def __init__(self, data_dir: Path, port: int = 8088, command: list[str] | None = None) -> None:
         self.data_dir = data_dir
-        # The server takes every KSQL_* variable for a property; this one is ours.
-        environment = {name: value for name, value in os.environ.items() if name != "KSQL_HISTORY"}
         arguments = ["--listen", f"127.0.0.1:{port}", "--data-dir", str(data_dir), "--exit-with-stdin"]
         self._process = subprocess.Popen(
             [*(command or [sys.executable, "-c", _SERVER]), *arguments],
@@ -64,7 +62,6 @@ class EmbeddedServer:
             encoding="utf-8",
             errors="replace",
             start_new_session=True,
-            env=environment,
         )
         self.began = time.monotonic()
         #: its last progress line

@@ -117,11 +117,14 @@ class Session:
         self._send(waiting)
 
     def run_each(self, text: str) -> None:
-        """As run, but each statement is a request of its own, so that a Failure's place is exact."""
+        """As run, but each statement is shown, and is a request of its own: a Failure's place is exact."""
         parts = grammar.split(text)
         for part in parts:
             _precheck(part)
         for part in parts:
+            if len(parts) > 1 and self.console.form is Form.TABULAR:
+                self.console.line()
+                self.console.line(self.console.cyan(entities.one_line(part.text) + ";"))
             self._one(part)
 
     def send(self, text: str) -> None:

@@ -1,7 +1,11 @@
-"""GROUP BY: aggregate calls become columns of an Aggregate node, what stands above refers to them (§2.5, §6.8)."""
+"""GROUP BY: aggregate calls become columns of an Aggregate node, and what stands above refers to those.
+
+Rules: reference §2.5, §2.6 and §6.8.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -11,7 +15,7 @@ from ksql_spark.analyzer.coercion import coerce
 from ksql_spark.analyzer.expressions import bind_arguments
 from ksql_spark.analyzer.failures import failure, invalid, placed_at
 from ksql_spark.analyzer.scope import Scope
-from ksql_spark.expressions import ColumnRef, Expression, Literal, transform, walk
+from ksql_spark.expressions import ColumnRef, Expression, Literal, children, transform
 from ksql_spark.functions import registry
 from ksql_spark.logical.nodes import AggregateCall, Named
 from ksql_spark.schema import WINDOW_BOUNDS
@@ -43,7 +47,8 @@ class Aggregates:
         """The reference to the column of an aggregate call; a scope's ``aggregate`` rule.
 
         Raises:
-            KsqlError: INVALID_STATEMENT for nested aggregates, DISTINCT where it cannot be; FUNCTION_ARGUMENTS.
+            KsqlError: FUNCTION_ARGUMENTS; INVALID_STATEMENT for nested aggregates and for DISTINCT where
+                it cannot be.
         """
 
         def nested(inner: nodes.FunctionCall, _: Scope) -> Expression:
@@ -114,36 +119,22 @@ def over_groups(
                 return ColumnRef(group.name, part.type)
         return None
 
-    rewritten = transform(node, rewrite)
-    # a column of a group is a reference to the Aggregate; whatever else is left reads the child
-    fine = {g.name for g in groups} | allowed
-    left: list[ColumnRef] = []
-    _ungrouped(node, tuple(g.expression for g in groups), fine, left)
-    return rewritten, left
+    stray = dict.fromkeys(_ungrouped(node, tuple(g.expression for g in groups), allowed))
+    return transform(node, rewrite), list(stray)
 
 
 def _ungrouped(
-    node: Expression, grouped: tuple[Expression, ...], fine: set[str], found: list[ColumnRef]
-) -> None:
-    from ksql_spark.expressions import children
-
+    node: Expression, grouped: tuple[Expression, ...], allowed: frozenset[str]
+) -> Iterator[ColumnRef]:
+    """The columns in ``node`` that are neither grouped, nor aggregates, nor allowed."""
     if node in grouped:
         return
     if isinstance(node, ColumnRef):
-        if (
-            not node.name.startswith(VARIABLE)
-            and node.name not in WINDOW_BOUNDS.keys() & fine
-            and node not in found
-        ):
-            found.append(node)
+        if not node.name.startswith(VARIABLE) and node.name not in allowed:
+            yield node
         return
     for child in children(node):
-        _ungrouped(child, grouped, fine, found)
-
-
-def has_aggregate(node: Expression) -> bool:
-    """Whether an aggregate's result is used in ``node``."""
-    return any(isinstance(e, ColumnRef) and e.name.startswith(VARIABLE) for e in walk(node))
+        yield from _ungrouped(child, grouped, allowed)
 
 
 def not_grouped(clause: str, texts: list[str], node: exp.Expr | None) -> Exception:

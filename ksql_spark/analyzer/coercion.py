@@ -263,7 +263,7 @@ def insert_coerce(node: Expression, target: SqlType, column: str, place: Placed 
 
 
 def _fits_exactly(node: Expression, target: SqlType) -> bool:
-    """A literal number that DECIMAL(p, s) holds: 3 fits DECIMAL(4, 2) although INTEGER does not widen to it."""
+    """A literal number that DECIMAL(p, s) holds: 3 fits DECIMAL(4, 2) although INTEGER is too wide for it."""
     if not isinstance(node, Literal) or isinstance(node.value, bool) or not isinstance(target, Decimal):
         return False
     if not isinstance(node.value, (int, PythonDecimal)):

@@ -128,7 +128,8 @@ def _arithmetic(symbol: str) -> Rule:
         if isinstance(left.type, Null) or isinstance(right.type, Null):
             raise failure(
                 "ARITHMETIC_NULL", node, clause=scope.clause, left=_shown_type(left.type),
-                right=_shown_type(right.type), expression=f"({scope.show(left)} {symbol} {scope.show(right)})",
+                right=_shown_type(right.type),
+                expression=f"({scope.show(left)} {symbol} {scope.show(right)})",
                 hint="Give the NULL a type: CAST(NULL AS ...).",
             )  # fmt: skip
         try:
@@ -138,7 +139,8 @@ def _arithmetic(symbol: str) -> Rule:
                 raise
             raise failure(
                 "ARITHMETIC_TYPES", node, clause=scope.clause, left=_shown_type(left.type),
-                right=_shown_type(right.type), expression=f"({scope.show(left)} {symbol} {scope.show(right)})",
+                right=_shown_type(right.type),
+                expression=f"({scope.show(left)} {symbol} {scope.show(right)})",
             ) from None  # fmt: skip
 
     return rule
@@ -174,8 +176,8 @@ def compare(symbol: str, left: Expression, right: Expression, node: exp.Expr, sc
         if error.condition != "FUNCTION_ARGUMENTS":
             raise
         raise failure(
-            "COMPARISON_TYPES", node, clause=scope.clause, left=scope.show(left), left_type=left.type, right=scope.show(right),
-            right_type=right.type, operator=_COMPARISON_NAMES[symbol],
+            "COMPARISON_TYPES", node, clause=scope.clause, left=scope.show(left), left_type=left.type,
+            right=scope.show(right), right_type=right.type, operator=_COMPARISON_NAMES[symbol],
         ) from None  # fmt: skip
 
 

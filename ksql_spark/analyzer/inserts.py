@@ -28,8 +28,8 @@ class BoundRow:
 
     Args:
         source: where.
-        values: (column, expression of the column's type) pairs in statement order, ROWTIME among them where it
-            was given; columns that are not listed are NULL. Expressions have no columns in them.
+        values: (column, expression of the column's type) pairs in statement order, ROWTIME among them where
+            it was given; columns that are not listed are NULL. Expressions have no columns in them.
     """
 
     source: DataSource
@@ -80,7 +80,8 @@ def _similar(name: str, metastore: MetaStore) -> str:
     if other_case is not None:
         if other_case == other_case.upper():
             return f"\nDid you mean {other_case}? Hint: try removing double quotes from the source name."
-        return f'\nDid you mean "{other_case}"? Hint: wrap the source name in double quotes to make it case-sensitive.'
+        hint = "Hint: wrap the source name in double quotes to make it case-sensitive."
+        return f'\nDid you mean "{other_case}"? {hint}'
     near = nearest(name, names)
     return f"\nDid you mean {near}?" if near else ""
 

@@ -13,7 +13,7 @@ from grammar import nodes
 from ksql_spark.analyzer.expressions import bind_expression
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.scope import Leaf, Scope
-from ksql_spark.expressions import ColumnRef, Expression, columns_in
+from ksql_spark.expressions import ColumnRef, Expression, columns_in, transform
 from ksql_spark.logical.nodes import FOREIGN_KEY, STREAM_STREAM, STREAM_TABLE, TABLE_TABLE, WithinSpec
 from ksql_spark.metastore.sources import STREAM, TABLE
 
@@ -173,7 +173,7 @@ def _condition(
     for found, text in zip(sources, texts, strict=True):
         if len(found) != 1:
             raise invalid(
-                f"Invalid comparison expression '{'null' if text == 'NULL' else text}' in join '({shown.replace('NULL', 'null')})'. "
+                f"Invalid comparison expression '{text}' in join '({shown})'. "
                 "Each side of the join comparision must contain references from exactly one source.",
                 node.on,
             )
@@ -198,7 +198,6 @@ def _condition(
 
 def show(node: Expression, scope: Scope) -> str:
     """``node`` with its columns as ALIAS.COLUMN, for messages."""
-    from ksql_spark.expressions import transform
 
     def rename(part: Expression) -> Expression | None:
         return _Shown(scope.display(part.name), part.type) if isinstance(part, ColumnRef) else None
@@ -257,12 +256,11 @@ def _table_join(
             reason=f"foreign-key table-table joins are not supported as part of n-way joins. Got {shown}.",
         )  # fmt: skip
     if node.kind not in FOREIGN_KEY_KINDS:
-        if node.kind == "FULL" or node.kind == "RIGHT":
-            kind = node.kind.lower()
-            raise invalid(
-                f"Invalid join type: {kind}-outer join not supported for foreign-key table-table join. {got}",
-                node,
-            )
+        raise invalid(
+            f"Invalid join type: {node.kind.lower()}-outer join not supported for foreign-key table-table "
+            f"join. {got}",
+            node,
+        )
     if left.window or right.window:
         raise invalid("Foreign-key table-table joins are not supported on windowed tables.", node)
     return FOREIGN_KEY
@@ -297,7 +295,8 @@ def _check_partitions(node: nodes.Join, left: Joined | Leaf, right: Leaf) -> Non
     if first.partitions != second.partitions:
         raise invalid(
             f"Can't join `{first.name}` with `{second.name}` since the number of partitions don't match. "
-            f"`{first.name}` partitions = {first.partitions}; `{second.name}` partitions = {second.partitions}. "
+            f"`{first.name}` partitions = {first.partitions}; "
+            f"`{second.name}` partitions = {second.partitions}. "
             "Please repartition either one so that the number of partitions match.",
             node,
             hint="For instance: CREATE STREAM copy WITH (PARTITIONS = n) AS SELECT ...",

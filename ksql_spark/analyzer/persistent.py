@@ -152,7 +152,8 @@ def _sink(
     if grouping is not None and grouping.window is not None:
         retention = max(retention or 0, grouping.window.retention_ms)
     return DataSource(
-        statement.name, statement.kind, schema, topic or f"{prefix}{statement.name}", key_format, value_format,
+        statement.name, statement.kind, schema, topic or f"{prefix}{statement.name}", key_format,
+        value_format,
         partitions=given.get("PARTITIONS"),
         replicas=given.get("REPLICAS") if "REPLICAS" in given or origin is None else origin.replicas,
         retention_ms=retention, timestamp=given.timestamp(schema), window=window, is_sink=True,
@@ -279,7 +280,8 @@ def _query_id(given: Properties) -> str | None:
     upper = str(value).upper()
     if upper.startswith(RESERVED_QUERY_IDS):
         raise invalid(
-            f"Query IDs must not start with a reserved query ID prefix ({', '.join(RESERVED_QUERY_IDS)}). Got '{upper}'.",
+            "Query IDs must not start with a reserved query ID prefix "
+            f"({', '.join(RESERVED_QUERY_IDS)}). Got '{upper}'.",
             given.node("QUERY_ID"),
         )
     return upper

@@ -10,7 +10,7 @@ from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.joins import Joined
 from ksql_spark.analyzer.selects import BoundSelect, Item, KeySlot
 from ksql_spark.expressions import ColumnRef
-from ksql_spark.logical.nodes import Named, Node, Project
+from ksql_spark.logical.nodes import Named, Project
 from ksql_spark.metastore.sources import TABLE
 from ksql_spark.schema import RESERVED_COLUMNS, WINDOW_BOUNDS
 
@@ -113,8 +113,8 @@ def _missing(missing: list[KeySlot], bound: BoundSelect, sink: str | None, selec
         table = first.what.removeprefix("foreign key of ")
         return failure(
             "KEY_MISSING", select,
-            reason="Primary key column missing in projection. For foreign-key table-table joins, the projection "
-            f"must include all primary key columns from the left input table ({table}). "
+            reason="Primary key column missing in projection. For foreign-key table-table joins, the "
+            f"projection must include all primary key columns from the left input table ({table}). "
             f"Missing column{plural}: {names}.",
         )  # fmt: skip
     every = [s.shown for s in bound.slots]
@@ -156,8 +156,3 @@ def _check_reserved(items: list[Item]) -> None:
                 f"Reserved column name in select: `{item.name}`. Please remove or alias the column.",
                 item.node,
             )
-
-
-def root_node(projected: Projected) -> Node:
-    """The plan."""
-    return projected.root

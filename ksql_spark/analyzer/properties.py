@@ -139,8 +139,8 @@ class Properties:
             return _DELIMITERS[value.upper()]
         if not value.strip():
             reason = (
-                "Delimiter cannot be empty, if you meant to have a tab or space for delimiter, please use the "
-                "special values 'TAB' or 'SPACE'\nExample valid value: ';'"
+                "Delimiter cannot be empty, if you meant to have a tab or space for delimiter, please use "
+                "the special values 'TAB' or 'SPACE'\nExample valid value: ';'"
             )
             raise failure("PROPERTY_IN_WITH", node, name=name, reason=reason)
         if len(value) != 1:
@@ -155,7 +155,8 @@ class Properties:
         own, avro = self.get(f"{side}_SCHEMA_FULL_NAME"), self.get(f"{side}_AVRO_SCHEMA_FULL_NAME")
         if own is not None and avro is not None:
             raise invalid(
-                f"Cannot supply both '{side}_AVRO_SCHEMA_FULL_NAME' and '{side}_SCHEMA_FULL_NAME' properties.",
+                f"Cannot supply both '{side}_AVRO_SCHEMA_FULL_NAME' and '{side}_SCHEMA_FULL_NAME' "
+                "properties.",
                 self._side_node(side),
             )
         value = own if own is not None else avro

@@ -6,6 +6,7 @@ The predicate always holds the whole WHERE; the lookups only say which keys can 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -14,7 +15,7 @@ from sqlglot import exp
 import ksql_spark
 from grammar import nodes
 from ksql_spark.analyzer import settings
-from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
+from ksql_spark.analyzer.expressions import bind_expression, bind_predicate, dereference
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.naming import Names
 from ksql_spark.analyzer.scope import Leaf, Scope
@@ -128,8 +129,6 @@ def _check_limit(query: nodes.Select, config: Mapping[str, Any]) -> None:
 
 def _no_disk_columns(scope: Scope, clause: str) -> Scope:
     """``scope`` where the columns that only records in topics have are refused by name."""
-    from dataclasses import replace
-
     message = {
         name: f"Pull queries don't support the following columns in {clause} clauses: `{name}`."
         for name in PSEUDO_COLUMNS
@@ -138,10 +137,14 @@ def _no_disk_columns(scope: Scope, clause: str) -> Scope:
     return replace(scope.at(clause), forbidden=message)
 
 
+def _no_aggregates(node: nodes.FunctionCall, _: Scope) -> Expression:
+    raise _later(f"The aggregate function {node.name}", node)
+
+
 def _items(
     query: nodes.Select, scope: Scope, source: DataSource, names: Names
 ) -> tuple[list[Named], list[str]]:
-    select = _no_disk_columns(scope, "SELECT")
+    select = replace(_no_disk_columns(scope, "SELECT"), aggregate=_no_aggregates)
     keys = {c.name for c in source.schema.key} | (set(WINDOW_BOUNDS) if source.window else set())
     items: list[Named] = []
     for node in query.items:
@@ -154,8 +157,6 @@ def _items(
                 operand = bind_expression(node.this, select)
                 if not isinstance(operand.type, Struct):
                     raise invalid(f"->* needs a STRUCT, got {operand} ({operand.type}).", node)
-                from ksql_spark.analyzer.expressions import dereference
-
                 items += (
                     Named(names.field(f.name), dereference(operand, f.name, node))
                     for f in operand.type.fields

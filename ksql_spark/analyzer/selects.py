@@ -16,7 +16,6 @@ from grammar import nodes
 from ksql_spark.analyzer.aggregates import (
     FORBIDDEN_BOUNDS,
     Aggregates,
-    has_aggregate,
     not_grouped,
     over_groups,
 )
@@ -228,8 +227,8 @@ class _Binder:
         if window is not None and not self.source.is_join:
             extra |= WINDOW_BOUNDS
         return replace(
-            scope, extra=extra, clause="SELECT", aggregate=self.aggregates.bind, table_function=self._table_function,
-            show=self.aggregates.show,
+            scope, extra=extra, clause="SELECT", aggregate=self.aggregates.bind,
+            table_function=self._table_function, show=self.aggregates.show,
         )  # fmt: skip
 
     def _table_function(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
@@ -527,4 +526,4 @@ def _over_keys(node: Expression, partition_by: tuple[Named, ...]) -> Expression:
     return transform(node, rewrite) if partition_by else node
 
 
-__all__ = ["STREAM", "BoundSelect", "Grouping", "Item", "KeySlot", "Target", "bind_select", "has_aggregate"]
+__all__ = ["STREAM", "BoundSelect", "Grouping", "Item", "KeySlot", "Target", "bind_select"]

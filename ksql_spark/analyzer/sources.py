@@ -1,4 +1,4 @@
-"""CREATE STREAM and CREATE TABLE over a topic (reference §2.1), and what may replace or extend them (§2.3)."""
+"""CREATE STREAM and CREATE TABLE over a topic (reference §2.1); replacing and extending them (§2.3)."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def check_source_name(statement: nodes.NamedStatement) -> None:
     """Refuse names that no stream or table may have: they become parts of topic names (reference §1.1)."""
     if not statement.name or not all(c.isascii() and (c.isalnum() or c in "_-") for c in statement.name):
         raise invalid(
-            f"Illegal argument at name `{statement.name}`. Source names may only contain alphanumeric values, "
-            "'_' or '-'.",
+            f"Illegal argument at name `{statement.name}`. Source names may only contain alphanumeric "
+            "values, '_' or '-'.",
             statement.this,
         )
 
@@ -188,8 +188,8 @@ def _formats(
         default = settings.text(config, "ksql.persistence.default.format.value")
         if default is None:
             raise invalid(
-                "Statement is missing the 'VALUE_FORMAT' property from the WITH clause. Either provide one or "
-                "set a default via the 'ksql.persistence.default.format.value' config.",
+                "Statement is missing the 'VALUE_FORMAT' property from the WITH clause. Either provide one "
+                "or set a default via the 'ksql.persistence.default.format.value' config.",
                 statement,
             )
         value_name = known_format(default, statement)
@@ -317,7 +317,8 @@ def bind_alter_source(statement: AlterSource, metastore: MetaStore) -> DataSourc
             )
         if source.is_sink:
             raise invalid(
-                f"ALTER command is not supported for CREATE ... AS statements: {source.name}.", statement.this,
+                f"ALTER command is not supported for CREATE ... AS statements: {source.name}.",
+                statement.this,
                 hint=f"Use CREATE OR REPLACE {source.kind} {source.name} AS SELECT ...",
             )  # fmt: skip
         columns = list(source.schema.columns)
@@ -331,7 +332,8 @@ def bind_alter_source(statement: AlterSource, metastore: MetaStore) -> DataSourc
                 )  # fmt: skip
             if any(c.name == definition.name for c in columns):
                 raise invalid(
-                    f"Cannot add column `{definition.name}` to schema. A column with the same name already exists.",
+                    f"Cannot add column `{definition.name}` to schema. "
+                    "A column with the same name already exists.",
                     definition,
                 )
             columns.append(Column(definition.name, bind_type(definition.data_type, metastore)))

@@ -36,7 +36,8 @@ def bind_window(node: nodes.Window, emit_final: bool) -> WindowSpec:
     least = size + (grace if node.grace is not None else 0)
     if retention < least:
         raise invalid(
-            f"RETENTION must be at least the window's size plus its grace period: {least} ms, got {retention} ms.",
+            f"RETENTION must be at least the window's size plus its grace period: {least} ms, "
+            f"got {retention} ms.",
             node.retention,
         )
     return WindowSpec(node.kind, size, advance, retention, min(grace, retention - size))

@@ -19,7 +19,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.physical.steps import STATEFUL, PhysicalPlan, walk
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.physical.steps import (
+    MICROBATCH,
+    STATEFUL,
+    PhysicalPlan,
+    StreamTableJoin,
+    TableSource,
+    walk,
+)
 from ksql_spark.spark import sinks
 from ksql_spark.spark.build import Context, build
 
@@ -76,16 +84,16 @@ class QueryManager:
 
     Args:
         session: the Spark session.
-        servers: bootstrap servers.
+        admin: of the cluster that everything is read from and written to.
         checkpoints: folder with one folder for each query's checkpoints.
         setting: effective value of a property by name, of the server's configuration.
     """
 
     def __init__(
-        self, session: SparkSession, servers: str, checkpoints: Path, setting: Callable[[str], Any]
+        self, session: SparkSession, admin: KafkaAdmin, checkpoints: Path, setting: Callable[[str], Any]
     ) -> None:
         self._session = session
-        self._servers = servers
+        self._admin = admin
         self._checkpoints = checkpoints
         self._setting = setting
         self._queries: dict[str, RunningQuery] = {}
@@ -99,13 +107,50 @@ class QueryManager:
     def start(self, query: RunningQuery) -> None:
         """Start ``query`` (from its checkpoint where there is one) and keep it running.
 
+        The tables of a join are loaded to their present end before its stream is read.
+
         Raises:
             KsqlError: QUERY_FAILED where Spark refuses the query.
         """
-        query.spark = self._launch(query)
+        tables = self._to_load(query)
+        query.spark = self._launch(query, tables)
         query.state = RUNNING
         with self._lock:
             self._queries[query.id] = query
+        if tables:
+            loader = threading.Thread(
+                target=self._load, args=(query, tables), name=f"load-{query.id}", daemon=True
+            )
+            loader.start()
+
+    def _to_load(self, query: RunningQuery) -> dict[str, dict[int, int]]:
+        """Topics of joined tables with their present ends, where the query is new and they hold records."""
+        steps = walk(query.plan.root)
+        if (self._checkpoints / query.id).exists() or not any(isinstance(s, StreamTableJoin) for s in steps):
+            return {}
+        topics = [s.source.topic for s in steps if isinstance(s, TableSource)]
+        found: dict[str, dict[int, int]] = {}
+        for (topic, partition), end in self._admin.end_offsets(*topics).items():
+            if end > int(query.starts.get(topic, {}).get(str(partition), 0)):
+                found.setdefault(topic, {})[partition] = end
+        return found
+
+    def _load(self, query: RunningQuery, tables: Mapping[str, Mapping[int, int]]) -> None:
+        """Wait until the tables are loaded, then start the query as it is to run."""
+        loading = query.spark
+        try:
+            while loading is not None and loading.isActive and query.spark is loading:
+                if _has_reached(loading.lastProgress, tables):
+                    loading.stop()
+                    with self._lock:
+                        if query.spark is loading and self._queries.get(query.id) is query:
+                            query.spark = self._launch(query)
+                    return
+                if self._closing.wait(0.02):
+                    return
+        except Exception as error:
+            log.exception("query %s did not start after its tables were loaded", query.id)
+            self._failed(query, reason(error))
 
     def register(self, query: RunningQuery) -> None:
         """Take note of a query that start_registered will start (replay of the command log)."""
@@ -124,24 +169,28 @@ class QueryManager:
             except KsqlError as error:
                 self._failed(query, error.message)
 
-    def _launch(self, query: RunningQuery) -> StreamingQuery:
+    def _launch(
+        self, query: RunningQuery, loading: Mapping[str, Mapping[int, int]] | None = None
+    ) -> StreamingQuery:
+        """Start the Spark query; while ``loading`` only these topics are read, in micro-batches."""
         plan = query.plan
+        held = frozenset(s.topic for s in plan.sources if s.topic not in loading) if loading else frozenset()
         # its own session: settings of one query are none of another's business
         session = self._session.newSession()
         stateful = any(isinstance(s, STATEFUL) for s in walk(plan.root))
         partitions = max([1, *(len(offsets) for offsets in query.starts.values())])
         session.conf.set("spark.sql.shuffle.partitions", str(partitions if stateful else 1))
         starts = {topic: json.dumps(dict(offsets)) for topic, offsets in query.starts.items() if offsets}
-        context = Context(session, self._servers, starts)
+        context = Context(session, self._admin.servers, starts, held=held)
         try:
             frame = build(plan.root, context)
             records = sinks.encode(frame, plan.sink, query.sink_partitions)
             return sinks.start(
                 records,
                 name=query.id,
-                servers=self._servers,
+                servers=self._admin.servers,
                 topic=plan.sink.topic,
-                mode=plan.mode,
+                mode=MICROBATCH if loading else plan.mode,
                 checkpoint=self._checkpoints / query.id,
                 interval_ms=int(self._property(query, "ksql.checkpoint.interval.ms")),
                 linger_ms=int(self._property(query, "ksql.sink.linger.ms")),
@@ -242,6 +291,21 @@ class QueryManager:
         most = float(self._setting("ksql.query.retry.backoff.max.ms"))
         query.retry_at = time.monotonic() + min(first * 2 ** (query.failures - 1), most) / 1000
         query.state = ERROR
+
+
+def _has_reached(progress: Any, ends: Mapping[str, Mapping[int, int]]) -> bool:
+    """Whether a finished batch has read all topics to these offsets."""
+    if progress is None:
+        return False
+    reached: dict[str, dict[str, int]] = {}
+    for source in progress["sources"]:
+        with contextlib.suppress(TypeError, ValueError):
+            reached.update(json.loads(source["endOffset"]) if source["endOffset"] else {})
+    return all(
+        reached.get(topic, {}).get(str(partition), 0) >= end
+        for topic, partitions in ends.items()
+        for partition, end in partitions.items()
+    )
 
 
 def reason(error: BaseException) -> str:

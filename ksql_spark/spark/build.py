@@ -35,12 +35,14 @@ class Context:
         servers: bootstrap servers.
         starts: topic -> Spark's ``startingOffsets`` for it (JSON or "earliest").
         is_batch: read what the topics hold now, then end (pull queries on streams).
+        held: topics to read nothing of for now (while the tables of a join are loaded).
     """
 
     session: SparkSession
     servers: str
     starts: Mapping[str, str]
     is_batch: bool = False
+    held: frozenset[str] = frozenset()
 
 
 def build(step: Step, context: Context) -> DataFrame:
@@ -69,7 +71,12 @@ def _named(columns: Iterable[Named]) -> list[str]:
 
 def _source(step: steps.StreamSource | steps.TableSource, context: Context) -> DataFrame:
     raw = sources.read(
-        context.session, context.servers, step.source.topic, context.starts, is_batch=context.is_batch
+        context.session,
+        context.servers,
+        step.source.topic,
+        context.starts,
+        is_batch=context.is_batch,
+        is_held=step.source.topic in context.held,
     )
     return sources.decode(raw, step.source, step.prefix, step.exposed)
 
@@ -86,7 +93,7 @@ def _table_filter(step: steps.TableFilter, context: Context) -> DataFrame:
         _as(NULL_VALUE, "deleted"),
         _as(f"struct({', '.join(map(quoted, frame.columns))})", "row"),
     )
-    kept = _operator(context, "present", tagged)
+    kept = _operator(context, "passPresent", tagged)
     return kept.selectExpr("row.*")
 
 

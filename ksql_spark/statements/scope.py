@@ -94,12 +94,14 @@ class Logged:
         prepare: side effects that must come first (topics); returns where a new query starts to read.
         apply: the change itself, also on replay; gets the sequence number and ``prepare``'s result.
         after: clean-up once the command is in the log (topics to delete); not on replay.
+        undo: takes back what ``prepare`` did where the rest failed.
     """
 
     command_id: str
     apply: Callable[[int, Starts], Outcome]
     prepare: Callable[[], Starts] = dict
     after: Callable[[], None] = lambda: None
+    undo: Callable[[], None] = lambda: None
 
 
 Action = Immediate | Logged

@@ -113,8 +113,11 @@ def _persistent(statement: Statement, bound: PersistentQuery, kind: str, scope: 
         scope.new_topics.setdefault(sink.topic, _sink_partitions(plan, scope))
     services, properties = scope.services, dict(scope.properties)
 
+    made_topics: list[str] = []
+
     def prepare() -> Starts:
         if services.admin.topic(sink.topic) is None:
+            made_topics.append(sink.topic)
             retention = _inherited_retention(plan, scope)
             services.admin.create_topic(
                 sink.topic, _sink_partitions(plan, scope), sink.replicas or -1, _topic_config(sink, retention)
@@ -144,7 +147,10 @@ def _persistent(statement: Statement, bound: PersistentQuery, kind: str, scope: 
             services.views.forget(made.name)
         return Outcome(f"Created query with ID {query.id}", query.id)
 
-    return Logged(f"{kind.lower()}/`{sink.name}`/create", apply, prepare)
+    def undo() -> None:
+        services.admin.delete_topics(made_topics)
+
+    return Logged(f"{kind.lower()}/`{sink.name}`/create", apply, prepare, undo=undo)
 
 
 def _query_id(bound: PersistentQuery, sequence: int) -> str:

@@ -9,7 +9,7 @@ from shell.commands.command import Command, Context
 
 def _run(context: Context, arguments: Sequence[str]) -> None:
     for number, line in enumerate(context.history(), start=1):
-        context.session.console.line(f"{number:4d}: {line}")
+        context.session.console.line(f"{number:4d}: {' '.join(line.splitlines())}")
 
 
 COMMAND = Command("history", "history", "list what was typed", _run)

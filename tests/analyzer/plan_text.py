@@ -99,7 +99,8 @@ def _line(node: Node) -> str:
     match node:
         case Source(source, alias, prefixed, exposed):
             name = source.name if alias == source.name else f"{source.name} {alias}"
-            return f"Source {name}{' prefixed' if prefixed else ''}{f' with {_list(exposed)}' if exposed else ''}"
+            hidden = f" with {_list(exposed)}" if exposed else ""
+            return f"Source {name}{' prefixed' if prefixed else ''}{hidden}"
         case Filter(_, predicate):
             return f"Filter {predicate}"
         case SelectKey(_, keys):

@@ -1,4 +1,4 @@
-"""Measure the analyzer with a folder of conformance cases: ``python tests/conformance/analysis.py CASES [-v]``.
+"""Measure the analyzer: ``python tests/conformance/analysis.py CASES [-v]``, a folder of conformance cases.
 
 Every statement of every case is parsed and bound, nothing runs. Counted: cases that expect success and are
 accepted (with the schemas and columns they expect), cases that expect an error and are refused. Cases are
@@ -221,7 +221,7 @@ def main(arguments: list[str]) -> int:
     """Run all cases and print the report."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("cases", type=Path, help="the folder with the .jsonl files")
-    parser.add_argument("-v", "--verbose", action="store_true", help="list every case that is not as expected")
+    parser.add_argument("-v", "--verbose", action="store_true", help="list what is not as expected")
     parser.add_argument("-m", "--messages", action="store_true", help="list error messages that differ")
     parser.add_argument("--only", default="", help="a part of the case's id")
     options = parser.parse_args(arguments)

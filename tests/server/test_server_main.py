@@ -124,6 +124,15 @@ def test_taken_port_is_one_line(run) -> None:
     )
 
 
+def test_listens_at_several_addresses(run, tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("listeners=http://127.0.0.1:0,http://localhost:0\n")
+    process = run("--properties", str(file))
+    assert process.until("ready: http://127.0.0.1:")
+    process.process.send_signal(signal.SIGTERM)
+    assert process.end()[0] == 0
+
+
 @pytest.mark.parametrize("listen", ["127.0.0.1", "8088", "127.0.0.1:many", "127.0.0.1:99999"])
 def test_address_that_makes_no_sense(run, listen: str) -> None:
     code, _, err = run("--listen", listen).end()

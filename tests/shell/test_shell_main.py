@@ -160,6 +160,21 @@ def test_run(server: LiveServer, engine: FakeEngine, tmp_path: Path) -> None:
     assert [request.text for request in engine.requests] == ["CREATE STREAM a;", "SHOW TOPICS;"]
 
 
+def test_run_shows_the_statements_of_a_script(server: LiveServer, tmp_path: Path) -> None:
+    script = tmp_path / "a.sql"
+    script.write_text("CREATE\n  STREAM a;\nINSERT INTO a VALUES (1);")
+    assert ksql("run", str(script), "--server", server.url).stdout.splitlines() == [
+        "",
+        "CREATE STREAM a;",
+        " Message",
+        "----------------",
+        " Stream created",
+        "----------------",
+        "",
+        "INSERT INTO a VALUES (1);",
+    ]
+
+
 def test_run_ends_at_the_first_error(server: LiveServer, engine: FakeEngine, tmp_path: Path) -> None:
     first, second = tmp_path / "a.sql", tmp_path / "b.sql"
     first.write_text("SHOW TOPICS;\n  DESCRIBE\n    NOWHERE;\nSHOW TABLES;\n")

@@ -161,7 +161,7 @@ SELECT * FROM counts PARTITION BY n;
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT COUNT(*) FROM counts;
-    AGGREGATE_NOT_ALLOWED: COUNT is an aggregate function: it cannot be used in SELECT.
+    NOT_DONE_YET: The aggregate function COUNT in a pull query is not done yet in ksql-spark 0.1.0. Add EMIT CHANGES if you intended to issue a push query.
     line 1:8
       SELECT COUNT(*) FROM counts
              ^^^^^^^^
