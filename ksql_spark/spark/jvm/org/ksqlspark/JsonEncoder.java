@@ -1,0 +1,189 @@
+package org.ksqlspark;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.StreamWriteFeature;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.Serializable;
+import java.io.UncheckedIOException;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.MapData;
+import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * A row as JSON bytes by ksqlDB's rules: every field, NULL as null, DATE as days, TIMESTAMP as milliseconds,
+ * DECIMAL in plain notation, BYTES in base64. Bare: the row's single value alone, NULL as a null record.
+ */
+public final class JsonEncoder implements ScalarFunction<byte[]> {
+    private static final JsonFactory JSON =
+            JsonFactory.builder().enable(StreamWriteFeature.WRITE_BIGDECIMAL_AS_PLAIN).build();
+
+    private final StructType schema;
+    private final boolean bare;
+    private final Writer writer;
+
+    JsonEncoder(StructType schema, boolean bare) {
+        this.schema = schema;
+        this.bare = bare;
+        this.writer = bare ? writer(schema.fields()[0].dataType()) : struct(schema);
+    }
+
+    @Override
+    public DataType[] inputTypes() {
+        return new DataType[] {schema};
+    }
+
+    @Override
+    public DataType resultType() {
+        return DataTypes.BinaryType;
+    }
+
+    @Override
+    public String name() {
+        return "encode_json";
+    }
+
+    @Override
+    public byte[] produceResult(InternalRow input) {
+        return input.isNullAt(0) ? null : invoke(input.getStruct(0, schema.size()));
+    }
+
+    /** Spark calls this one from generated code. */
+    public byte[] invoke(InternalRow row) {
+        if (row == null || bare && row.isNullAt(0)) {
+            return null;
+        }
+        ByteArrayOutputStream out = new ByteArrayOutputStream(256);
+        try (JsonGenerator json = JSON.createGenerator(out)) {
+            if (bare) {
+                writer.write(json, row, 0);
+            } else {
+                fields(json, row, schema, (StructWriter) writer);
+            }
+        } catch (IOException impossible) { // nothing is written but memory
+            throw new UncheckedIOException(impossible);
+        }
+        return out.toByteArray();
+    }
+
+    /** Writes one value that is not NULL. */
+    private interface Writer extends Serializable {
+        void write(JsonGenerator json, SpecializedGetters from, int at) throws IOException;
+    }
+
+    private static final class StructWriter implements Writer {
+        private final StructType type;
+        private final Writer[] writers;
+
+        StructWriter(StructType type) {
+            this.type = type;
+            StructField[] fields = type.fields();
+            writers = new Writer[fields.length];
+            for (int i = 0; i < fields.length; i++) {
+                writers[i] = writer(fields[i].dataType());
+            }
+        }
+
+        @Override
+        public void write(JsonGenerator json, SpecializedGetters from, int at) throws IOException {
+            fields(json, from.getStruct(at, writers.length), type, this);
+        }
+    }
+
+    private static Writer struct(StructType type) {
+        return new StructWriter(type);
+    }
+
+    private static void fields(JsonGenerator json, InternalRow row, StructType type, StructWriter writer)
+            throws IOException {
+        StructField[] fields = type.fields();
+        json.writeStartObject();
+        for (int i = 0; i < fields.length; i++) {
+            json.writeFieldName(fields[i].name());
+            value(json, writer.writers[i], row, i);
+        }
+        json.writeEndObject();
+    }
+
+    private static void value(JsonGenerator json, Writer writer, SpecializedGetters from, int at)
+            throws IOException {
+        if (from.isNullAt(at)) {
+            json.writeNull();
+        } else {
+            writer.write(json, from, at);
+        }
+    }
+
+    private static Writer writer(DataType type) {
+        if (type instanceof StructType) {
+            return struct((StructType) type);
+        }
+        if (type instanceof ArrayType) {
+            Writer element = writer(((ArrayType) type).elementType());
+            return (json, from, at) -> {
+                ArrayData values = from.getArray(at);
+                json.writeStartArray();
+                for (int i = 0; i < values.numElements(); i++) {
+                    value(json, element, values, i);
+                }
+                json.writeEndArray();
+            };
+        }
+        if (type instanceof MapType) {
+            Writer item = writer(((MapType) type).valueType());
+            return (json, from, at) -> {
+                MapData map = from.getMap(at);
+                ArrayData keys = map.keyArray();
+                ArrayData values = map.valueArray();
+                json.writeStartObject();
+                for (int i = 0; i < map.numElements(); i++) {
+                    json.writeFieldName(keys.getUTF8String(i).toString());
+                    value(json, item, values, i);
+                }
+                json.writeEndObject();
+            };
+        }
+        if (type instanceof DecimalType) {
+            int precision = ((DecimalType) type).precision();
+            int scale = ((DecimalType) type).scale();
+            return (json, from, at) ->
+                    json.writeNumber(from.getDecimal(at, precision, scale).toJavaBigDecimal());
+        }
+        switch (type.typeName()) {
+            case "integer":
+            case "date":
+                return (json, from, at) -> json.writeNumber(from.getInt(at));
+            case "long":
+                return (json, from, at) -> json.writeNumber(from.getLong(at));
+            case "double":
+                return (json, from, at) -> json.writeNumber(from.getDouble(at));
+            case "boolean":
+                return (json, from, at) -> json.writeBoolean(from.getBoolean(at));
+            case "timestamp":
+                return (json, from, at) -> json.writeNumber(Math.floorDiv(from.getLong(at), 1000L));
+            case "binary":
+                return (json, from, at) -> json.writeBinary(from.getBinary(at));
+            case "string":
+                return (json, from, at) -> {
+                    UTF8String text = from.getUTF8String(at);
+                    byte[] bytes = text.getBytes();
+                    json.writeUTF8String(bytes, 0, bytes.length);
+                };
+            case "void":
+                return (json, from, at) -> json.writeNull();
+            default:
+                throw new IllegalArgumentException("JSON cannot carry " + type.catalogString());
+        }
+    }
+}
