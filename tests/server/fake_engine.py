@@ -184,7 +184,7 @@ class FakeEngine:
                 return [{"@type": "sourceDescription", "sourceDescription": description} | entity]
             case ["INSERT", _] if "VALUES" in text.upper():
                 return []
-        match = re.match(r"CREATE (STREAM|TABLE) (\w+)", text, re.I)
+        match = re.match(r"CREATE\s+(STREAM|TABLE)\s+(\w+)", text, re.I)
         if match:
             self.sources[match[2].upper()] = match[1].upper()
         self._sequence += 1

@@ -162,7 +162,7 @@ def test_run(server: LiveServer, engine: FakeEngine, tmp_path: Path) -> None:
 
 def test_run_shows_the_statements_of_a_script(server: LiveServer, tmp_path: Path) -> None:
     script = tmp_path / "a.sql"
-    script.write_text("CREATE\n  STREAM a;\nINSERT INTO a VALUES (1);")
+    script.write_text("CREATE STREAM\n  a;\nINSERT INTO a VALUES (1);")
     assert ksql("run", str(script), "--server", server.url).stdout.splitlines() == [
         "",
         "CREATE STREAM a;",
