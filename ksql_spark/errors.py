@@ -90,8 +90,11 @@ CONDITIONS: dict[str, Condition] = {
         "{side} format does not support schema.\nformat: {format}\nschema: [{columns}]\nreason: {reason}.",
     ),
     "FORMAT_UNKNOWN": Condition(40001, "Unknown format: {name}."),
+    "FUNCTION_AMBIGUOUS": Condition(
+        40001, "Function '{name}' cannot be resolved due to ambiguous method parameters ({given})."
+    ),
     "FUNCTION_ARGUMENTS": Condition(
-        40001, "Function '{name}' does not accept parameters ({given}). Accepted: {accepted}."
+        40001, "Function '{name}' does not accept parameters ({given}).\nValid alternatives are:\n{accepted}"
     ),
     "FUNCTION_UNKNOWN": Condition(40001, "Can't find any functions with the name '{name}'."),
     "GROUP_BY_MISSING": Condition(40001, "The aggregates {aggregates} need a GROUP BY clause here."),

@@ -223,9 +223,3 @@ CREATE TABLE o AS SELECT name, SUM(DISTINCT id) FROM s GROUP BY name;
     line 1:32
       CREATE TABLE o AS SELECT name, SUM(DISTINCT id) FROM s GROUP BY name
                                      ^^^^^^^^^^^^^^^^
-
-CREATE TABLE o AS SELECT name, TOPK(id, id) FROM s GROUP BY name;
-    FUNCTION_ARGUMENTS: Function 'TOPK' does not accept parameters (INTEGER, INTEGER). Accepted: TOPK(value INTEGER, k INTEGER) -> ARRAY<INTEGER>; TOPK(value BIGINT, k INTEGER) -> ARRAY<BIGINT>; TOPK(value DOUBLE, k INTEGER) -> ARRAY<DOUBLE>; TOPK(value STRING, k INTEGER) -> ARRAY<STRING>; TOPK(value T, column C..., k INTEGER) -> ARRAY<STRUCT>.
-    line 1:32
-      CREATE TABLE o AS SELECT name, TOPK(id, id) FROM s GROUP BY name
-                                     ^^^^^^^^^^^^

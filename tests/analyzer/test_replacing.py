@@ -1,0 +1,83 @@
+"""CREATE OR REPLACE … AS SELECT (reference §2.3)."""
+
+from __future__ import annotations
+
+import pytest
+
+from ksql_spark.analyzer import check_query_replacement
+from ksql_spark.errors import KsqlError
+from ksql_spark.metastore.store import MetaStore
+from tests.analyzer.binding import bind, run
+
+SCENE = """
+CREATE STREAM s (id INT KEY, v INT, w STRING) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
+CREATE STREAM s2 (id INT KEY, v INT, w STRING) WITH (KAFKA_TOPIC='s2', VALUE_FORMAT='JSON');
+CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "refusal"),
+    [
+        ("STREAM", "id, v FROM s", "id, v FROM s WHERE v > 1", None),
+        ("STREAM", "id, v FROM s WHERE v > 1", "id, v FROM s", None),
+        ("STREAM", "id, v FROM s", "id, v, w FROM s WHERE v > 1", None),
+        (
+            "TABLE",
+            "v, COUNT(*) AS n FROM s GROUP BY v",
+            "v, COUNT(*) AS n FROM s WHERE id > 1 GROUP BY v",
+            None,
+        ),
+        ("STREAM", "id, v FROM s", "id, v FROM s2", "only WHERE may change"),
+        ("STREAM", "id, v FROM s", "id, v + 1 AS v FROM s", "may be appended"),
+        (
+            "TABLE",
+            "v, COUNT(*) AS n FROM s GROUP BY v",
+            "v, SUM(id) AS n FROM s GROUP BY v",
+            "changed, missing",
+        ),
+        (
+            "STREAM",
+            "s.id, s.v FROM s JOIN t ON s.id = t.id",
+            "s.id, s.v FROM s JOIN t ON s.id = t.id",
+            "joins",
+        ),
+        (
+            "TABLE",
+            "v, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY) GROUP BY v",
+            "v, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY) GROUP BY v",
+            "windowed aggregations",
+        ),
+        (
+            "TABLE",
+            "v, COUNT(*) AS n FROM t GROUP BY v",
+            "v, COUNT(*) AS n FROM t GROUP BY v",
+            "aggregations of tables",
+        ),
+        ("STREAM", "id, v FROM s UNION ALL SELECT id, v FROM s2", "id, v FROM s", "UNION ALL"),
+    ],
+)
+def test_replacement(kind: str, old: str, new: str, refusal: str | None) -> None:
+    store = MetaStore()
+    run(SCENE, store)
+    before = bind(f"CREATE {kind} o AS SELECT {old};", store)
+    store.add(before.sink)
+
+    def replaced() -> None:
+        check_query_replacement(before, bind(f"CREATE OR REPLACE {kind} o AS SELECT {new};", store))
+
+    if refusal is None:
+        replaced()
+        return
+    with pytest.raises(KsqlError) as raised:
+        replaced()
+    assert refusal in raised.value.message
+
+
+@pytest.mark.parametrize("new", ["id, w FROM s", "id, v AS w FROM s", "id, CAST(v AS BIGINT) AS v FROM s"])
+def test_columns_of_the_sink_must_stay(new: str) -> None:
+    store = MetaStore()
+    run(SCENE, store)
+    run("CREATE STREAM o AS SELECT id, v FROM s;", store)
+    with pytest.raises(KsqlError, match="Cannot upgrade data source"):
+        bind(f"CREATE OR REPLACE STREAM o AS SELECT {new};", store)

@@ -1,0 +1,107 @@
+"""The tables of rules are whole, and configuration changes what they say."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from ksql_spark.analyzer.joins import RULES
+from ksql_spark.analyzer.properties import PROPERTIES
+from ksql_spark.analyzer.serialization import CAPABILITIES
+from ksql_spark.errors import CONDITIONS, KsqlError
+from ksql_spark.formats import FORMATS
+from ksql_spark.metastore.sources import STREAM, TABLE
+from ksql_spark.metastore.store import MetaStore
+from tests.analyzer.binding import bind, run
+
+SCENE = """
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
+CREATE TABLE t AS SELECT id, COUNT(*) AS n FROM s GROUP BY id;
+CREATE TABLE texts AS SELECT CAST(v AS STRING) AS k, COUNT(*) AS n FROM s GROUP BY CAST(v AS STRING);
+"""
+
+
+def scene() -> MetaStore:
+    store = MetaStore()
+    run(SCENE, store)
+    return store
+
+
+def test_every_pair_and_kind_of_join_has_a_rule() -> None:
+    kinds = ("INNER", "LEFT", "RIGHT", "FULL")
+    assert set(RULES) == set(product((STREAM, TABLE), (STREAM, TABLE), kinds))
+    assert all((rule.type is None) == (rule.error is not None) for rule in RULES.values())
+
+
+def test_tables_are_sorted() -> None:
+    for table in (PROPERTIES, CAPABILITIES, CONDITIONS):
+        assert list(table) == sorted(table)
+
+
+def test_every_format_that_runs_is_known() -> None:
+    assert set(FORMATS) <= set(CAPABILITIES)
+
+
+@pytest.mark.parametrize(
+    ("statement", "config", "message"),
+    [
+        (
+            "CREATE STREAM x (v INT) WITH (KAFKA_TOPIC='x');",
+            {"ksql.persistence.default.format.value": "json"},
+            None,
+        ),
+        (
+            "CREATE STREAM x (a INT KEY, b INT KEY, v INT) WITH (KAFKA_TOPIC='x', VALUE_FORMAT='JSON');",
+            {"ksql.persistence.default.format.key": "JSON"},
+            None,
+        ),
+        (
+            "CREATE STREAM x (b BYTES HEADER('h'), v INT) WITH (KAFKA_TOPIC='x', VALUE_FORMAT='JSON');",
+            {"ksql.headers.columns.enabled": "false"},
+            "ksql.headers.columns.enabled is false",
+        ),
+        (
+            "INSERT INTO s VALUES (1, 2);",
+            {"ksql.insert.into.values.enabled": False},
+            "disabled INSERT INTO ... VALUES",
+        ),
+        ("INSERT INTO s VALUES (1, 2);", {"ksql.readonly.topics": "a,s"}, "read-only topic: s"),
+        (
+            "SELECT * FROM s;",
+            {"ksql.query.pull.stream.enabled": "false"},
+            "Pull queries on streams are disabled",
+        ),
+        ("SELECT * FROM t LIMIT 1;", {"ksql.query.pull.limit.clause.enabled": "false"}, "currently disabled"),
+        ("SELECT * FROM t;", {"ksql.query.pull.table.scan.enabled": "false"}, "requires table scan"),
+        (
+            "SELECT * FROM t WHERE n = 1;",
+            {"ksql.query.pull.table.scan.enabled": "false"},
+            "missing key column",
+        ),
+        (
+            "SELECT * FROM t WHERE id > 1;",
+            {"ksql.query.pull.table.scan.enabled": "false"},
+            "requires table scan",
+        ),
+        ("SELECT * FROM t WHERE id = 1 AND n > 3;", {"ksql.query.pull.table.scan.enabled": "false"}, None),
+        ("SELECT * FROM texts WHERE k > 'a';", {"ksql.query.pull.table.scan.enabled": "false"}, None),
+        (
+            "SELECT * FROM texts WHERE k > 'a';",
+            {"ksql.query.pull.table.scan.enabled": "false", "ksql.query.pull.range.scan.enabled": "false"},
+            "requires table scan",
+        ),
+    ],
+)
+def test_configuration(statement: str, config: dict[str, object], message: str | None) -> None:
+    if message is None:
+        bind(statement, scene(), **config)
+        return
+    with pytest.raises(KsqlError) as raised:
+        bind(statement, scene(), **config)
+    assert message in raised.value.message
+
+
+def test_the_topic_of_a_sink_gets_the_configured_prefix() -> None:
+    bound = bind("CREATE STREAM o AS SELECT * FROM s;", scene(), **{"ksql.output.topic.name.prefix": "pre-"})
+    assert bound.sink.topic == "pre-O"
