@@ -314,7 +314,7 @@ class _QueryView(_View):
         super().__init__(console)
         self._is_push = is_push
         self._header: Mapping[str, Any] | None = None
-        self._printer: rows.RowPrinter | rows.JsonPrinter | None = None
+        self._printer: rows.Printer | None = None
         self._first: list[Mapping[str, Any]] = []
         self._began = 0.0
 

@@ -1,7 +1,8 @@
 """Rows of a running query, drawn as they come (reference §8.3).
 
-The widths are fixed before the rows are all known: by what the columns can hold, by the first rows where
-they come at once, and by the terminal. A longer value takes more lines, or is cut (WRAP OFF).
+A table where the terminal has room for the names of its columns, else a line for each value. The widths
+are fixed before the rows are all known: by what the columns can hold, by the first rows where they come at
+once, and by the terminal. A longer value takes more lines, or is cut (WRAP OFF).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from shell.output.console import Console, Form
 from shell.output.table import fit
@@ -81,6 +82,32 @@ def _split(schema: str) -> list[str]:
     return [*parts, schema[begin:]] if schema.strip() else []
 
 
+def cell(row: Mapping[str, Any], index: int) -> str:
+    """The text of one value of a row frame."""
+    values = row.get("columns") or []
+    value = values[index] if index < len(values) else None
+    # A deleted row has only its key left.
+    if row.get("tombstone") and value is None:
+        return TOMBSTONE
+    return value_text(value)
+
+
+class Printer(Protocol):
+    """What draws the rows of one query."""
+
+    def header(self) -> None:
+        """What comes before the rows."""
+        ...
+
+    def rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Some row frames."""
+        ...
+
+    def footer(self) -> None:
+        """What comes after them."""
+        ...
+
+
 class RowPrinter:
     """Draws a query's header and rows.
 
@@ -101,7 +128,6 @@ class RowPrinter:
         self._columns = columns
         self._more = more or not first
         self._widths = self._choose(first)
-        self.count = 0
 
     def _choose(self, first: Sequence[Mapping[str, Any]]) -> list[int]:
         console = self._console
@@ -109,7 +135,7 @@ class RowPrinter:
             return [console.column_width] * len(self._columns)
         wanted = []
         for index, column in enumerate(self._columns):
-            seen = [width(line) for row in first for line in self._cell(row, index).split("\n")]
+            seen = [width(line) for row in first for line in cell(row, index).split("\n")]
             by_type = TYPE_WIDTHS.get(column.type, 14 if column.is_number else NESTED_WIDTH)
             wanted.append(max(width(column.name), LEAST_WIDTH, by_type if self._more else 0, *seen))
         room = console.columns
@@ -140,22 +166,13 @@ class RowPrinter:
 
     def rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """One line (or more) for each row frame."""
-        self.count += len(rows)
         indices = range(len(self._columns))
-        self._console.write("".join(self._line([self._cell(row, i) for i in indices]) for row in rows))
+        self._console.write("".join(self._line([cell(row, i) for i in indices]) for row in rows))
 
     def footer(self) -> None:
         """The lower edge; only where the box is drawn with lines."""
         if self._console.tty:
             self._console.line(self._console.dim(self._rule(self._console.lines.bottom)))
-
-    def _cell(self, row: Mapping[str, Any], index: int) -> str:
-        values = row.get("columns") or []
-        value = values[index] if index < len(values) else None
-        # A deleted row has only its key left.
-        if row.get("tombstone") and value is None:
-            return TOMBSTONE
-        return value_text(value)
 
     def _line(self, cells: Sequence[str], style: Any = None) -> str:
         console = self._console
@@ -181,13 +198,48 @@ class RowPrinter:
         return corners[0] + corners[1].join(line * (columns + 2) for columns in self._widths) + corners[2]
 
 
+class RecordPrinter:
+    """One line for each column of a row: for rows with more columns than a table has room for."""
+
+    def __init__(self, console: Console, columns: Sequence[Column]) -> None:
+        self._console = console
+        self._columns = columns
+        self._names = max(width(column.name) for column in columns)
+        self._count = 0
+
+    def header(self) -> None:
+        """The columns' names, since it may take a while until a row shows them."""
+        names = ", ".join(column.name for column in self._columns)
+        self._console.line(self._console.dim("\n".join(fold(names, self._console.columns or 80))))
+
+    def rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """A numbered line, and the values below it."""
+        console = self._console
+        bar = console.dim(console.lines.vertical)
+        room = max(LEAST_WIDTH, (console.columns or 80) - self._names - 4)
+        text = []
+        for row in rows:
+            self._count += 1
+            title = f"{console.lines.horizontal}[ {self._count} ]"
+            text.append(console.dim(title + console.lines.horizontal * (self._names + 14 - len(title))))
+            for index, column in enumerate(self._columns):
+                value = cell(row, index)
+                lines = fold(value, room) if console.wrap else [clip(value.replace("\n", " "), room)]
+                name = console.bold(pad(column.name, self._names))
+                text.append(f" {name} {bar} {lines[0]}")
+                text += [f" {' ' * self._names} {bar} {line}" for line in lines[1:]]
+        console.write("\n".join(text) + "\n")
+
+    def footer(self) -> None:
+        """Nothing."""
+
+
 class JsonPrinter:
     """The frames themselves."""
 
     def __init__(self, console: Console, header: Mapping[str, Any]) -> None:
         self._console = console
         self._header = header
-        self.count = 0
 
     def header(self) -> None:
         """The header frame."""
@@ -195,7 +247,6 @@ class JsonPrinter:
 
     def rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """One frame for each row."""
-        self.count += len(rows)
         self._console.write("".join(json_text({"row": row}, indent=2) + "\n" for row in rows))
 
     def footer(self) -> None:
@@ -204,8 +255,17 @@ class JsonPrinter:
 
 def printer(
     console: Console, header: Mapping[str, Any], first: Sequence[Mapping[str, Any]] = (), more: bool = True
-) -> RowPrinter | JsonPrinter:
-    """What draws a query with this header frame in the console's current form."""
+) -> Printer:
+    """What draws a query with this header frame in the console's current form.
+
+    Args:
+        first, more: as RowPrinter takes them.
+    """
     if console.form is Form.JSON:
         return JsonPrinter(console, header)
-    return RowPrinter(console, columns_of(str(header.get("schema", ""))), first, more)
+    columns = columns_of(str(header.get("schema", "")))
+    if console.columns is not None and not console.column_width:
+        least = sum(max(width(column.name), LEAST_WIDTH) + 3 for column in columns) + 1
+        if least > console.columns and len(columns) > 1:
+            return RecordPrinter(console, columns)
+    return RowPrinter(console, columns, first, more)

@@ -302,6 +302,24 @@ def test_rows_on_a_terminal(out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -
     ]
 
 
+def test_rows_with_too_many_columns_take_a_line_for_each(
+    out: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    console = Console(out, tty=True, columns=30)
+    lines = row_lines(
+        console, out, "`PICKUP_TIME` BIGINT, `PASSENGERS` STRING, `N` STRING", [1, ("a b " * 7).strip(), None]
+    )
+    assert lines == [
+        "PICKUP_TIME, PASSENGERS, N",
+        "─[ 1 ]───────────────────",
+        " PICKUP_TIME │ 1",
+        " PASSENGERS  │ a b a b a b a b",
+        "             │ a b a b a b",
+        " N           │ null",
+    ]
+
+
 def test_rows_cut_instead_of_wrapped(out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     console = Console(out, tty=True, columns=30)
