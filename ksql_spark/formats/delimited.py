@@ -7,6 +7,7 @@ import binascii
 import csv
 import io
 import re
+import string as string_constants
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -32,6 +33,10 @@ from ksql_spark.types import (
 
 #: names that KEY_DELIMITER and VALUE_DELIMITER may use instead of the character
 NAMED_DELIMITERS = {"SPACE": " ", "TAB": "\t"}
+
+
+#: delimiters that may turn up in fields other than strings
+_IN_PLAIN_FIELDS = frozenset("0123456789+-.=/") | frozenset(string_constants.ascii_letters)
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ class DelimitedFormat(Format):
 
     def _quote_pattern(self, is_first: bool) -> str:
         """What makes a field be quoted: the rules of Commons CSV's minimal mode."""
-        start = r"^[\x00-#,]|^[^\x00-~]" if is_first else r"^[\x00-#]"
+        start = r"^[^0-9A-Za-z]" if is_first else r"^[\x00-#]"
         return rf'{start}|[\r\n"]|[{re.escape(self.delimiter)}]|[\x00- ]$'
 
     def decode(self, data: bytes, columns: Sequence[Column], wrapped: bool) -> list[Any] | None:
@@ -126,11 +131,12 @@ class DelimitedFormat(Format):
         fields = []
         for i, (text, column) in enumerate(zip(texts, columns, strict=True)):
             field = _text_sql(text, column.type)
-            if column.type == STRING:
+            # numbers after the first field start with nothing odd, unless the delimiter is part of numbers
+            if i == 0 or column.type == STRING or self.delimiter in _IN_PLAIN_FIELDS:
                 pattern = string(self._quote_pattern(i == 0))
                 quoted = f"concat('\"', replace({field}, '\"', '\"\"'), '\"')"
                 field = f"if({field} rlike {pattern}, {quoted}, {field})"
-                if i == 0:
+                if i == 0 and column.type == STRING:
                     field = f"if({text} = '', '\"\"', {field})"
             fields.append(field if len(columns) == 1 else f"coalesce({field}, '')")
         if len(fields) == 1:

@@ -16,6 +16,14 @@ from ksql_spark.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
 _PACKED = {INTEGER: struct.Struct(">i"), BIGINT: struct.Struct(">q"), DOUBLE: struct.Struct(">d")}
 
 
+#: functions of KafkaCodec.java: Catalyst has no way from bytes to numbers
+_DECODERS: dict[SqlType, str] = {
+    INTEGER: "ksql.kafka_int_decode",
+    BIGINT: "ksql.kafka_bigint_decode",
+    DOUBLE: "ksql.kafka_double_decode",
+}
+
+
 @dataclass(frozen=True)
 class KafkaFormat(Format):
     """INTEGER, BIGINT, DOUBLE, STRING or BYTES, bare."""
@@ -62,9 +70,12 @@ class KafkaFormat(Format):
         if not columns:
             return "named_struct()"
         type_ = columns[0].type
-        made = f"named_struct({string(columns[0].name)}, {_decoded(data, type_)})"
-        if type_ in (STRING, BYTES):
-            return f"if({data} is null, NULL, {made})"
+        name = string(columns[0].name)
+        if type_ == BYTES:
+            return f"if({data} is null, NULL, named_struct({name}, {data}))"
+        if type_ == STRING:
+            return f"if({data} is null, NULL, named_struct({name}, cast({data} as string)))"
+        made = f"named_struct({name}, {_DECODERS[type_]}({data}))"
         return f"if(octet_length({data}) = {_PACKED[type_].size}, {made}, NULL)"  # type: ignore[index]
 
     def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:
@@ -74,15 +85,3 @@ class KafkaFormat(Format):
         if columns[0].type == DOUBLE:
             return f"ksql.kafka_double_encode({texts[0]})"
         return f"cast({texts[0]} as binary)"
-
-
-def _decoded(data: str, type_: SqlType) -> str:
-    if type_ == BYTES:
-        return data
-    if type_ == STRING:
-        return f"cast({data} as string)"
-    if type_ == DOUBLE:
-        return f"ksql.kafka_double_decode({data})"
-    number = f"cast(conv(hex({data}), 16, -10) as bigint)"
-    # from 64 bits to 32 the sign bit is where it should be
-    return f"cast({number} as int)" if type_ == INTEGER else number

@@ -9,7 +9,7 @@ from typing import Any
 
 from ksql_spark.functions.signatures import ResultRule, Signature, common_type, signature
 from ksql_spark.functions.spark_text import let, spark_type
-from ksql_spark.functions.spec import Category, Example, Lowering, Resolved, Spec, Typed, scalar
+from ksql_spark.functions.spec import Ambiguous, Category, Example, Lowering, Resolved, Spec, Typed, scalar
 from ksql_spark.types import (
     BIGINT,
     DOUBLE,
@@ -19,6 +19,7 @@ from ksql_spark.types import (
     Null,
     Primitive,
     SqlType,
+    is_numeric,
     to_decimal,
 )
 
@@ -149,8 +150,12 @@ _COMPARED = ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE", "STRING", "BYTES", "DATE"
 
 
 def _common(types: Types, _: Sequence[Any]) -> Resolved | None:
-    if not types or all(isinstance(t, Null) for t in types):
+    if not types:
         return None
+    # ksqlDB takes mixed numbers only where one type is left for them: with a DOUBLE among them
+    numbers = {type(t) if isinstance(t, Decimal) else t for t in types if is_numeric(t)}
+    if all(isinstance(t, Null) for t in types) or (len(numbers) > 1 and DOUBLE not in numbers):
+        raise Ambiguous
     merged: SqlType | None = types[0]
     for type_ in types[1:]:
         merged = merged and common_type(merged, type_)
@@ -378,7 +383,7 @@ SPECS: tuple[Spec, ...] = (
         tuple(signature(f"value {t}... -> {t}") for t in _COMPARED),
         _extreme("least"),
         Example((1, Typed(None, INTEGER), 3), 1),
-        Example((_D("1.5"), 2), _D("1.5")),
+        Example((_D("1.5"), _D("22.25")), _D("1.50")),
         Example((Typed(None, STRING), Typed(None, STRING)), None),
         typing=_common,
         parameters={"value": "the candidates"},

@@ -67,10 +67,6 @@ def _arithmetic(symbol: str) -> Any:
         if len(types) != 2:
             return None
         left, right = types
-        if isinstance(left, Null):
-            left = right
-        if isinstance(right, Null):
-            right = left
         if symbol == "+" and left == right == STRING:
             return Resolved((STRING, STRING), STRING)
         if not (is_numeric(left) and is_numeric(right)):

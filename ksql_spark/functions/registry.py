@@ -26,7 +26,7 @@ from ksql_spark.functions import (
 )
 from ksql_spark.functions.aggregates import by_offset, collected, statistics, totals
 from ksql_spark.functions.signatures import Match, Signature, common_type, match_signature
-from ksql_spark.functions.spec import Kind, Spec
+from ksql_spark.functions.spec import Ambiguous, Kind, Spec
 from ksql_spark.types import NULL, Function, Null, SqlType
 
 #: every family's specs, in the order of the reference
@@ -124,7 +124,7 @@ def require(name: str) -> Spec:
     did_you_mean = f"Did you mean {near}? " if near else ""
     raise KsqlError(
         "FUNCTION_UNKNOWN",
-        name=name.upper(),
+        name=name,
         hint=f"{did_you_mean}See SHOW FUNCTIONS for all of them.",
     )
 
@@ -149,9 +149,9 @@ def lambda_parameters(
         bodies with them, then call ``resolve`` with the real ``types.Function``.
 
     Raises:
-        KsqlError: FUNCTION_UNKNOWN or FUNCTION_ARGUMENTS.
+        KsqlError: FUNCTION_UNKNOWN, FUNCTION_ARGUMENTS or FUNCTION_AMBIGUOUS.
     """
-    types = _choose(require(name), argument_types, literals).parameter_types
+    types = _choose(name, argument_types, literals).parameter_types
     return tuple(t.parameters if isinstance(t, Function) else None for t in types)
 
 
@@ -166,17 +166,22 @@ def resolve(name: str, argument_types: Sequence[SqlType], literals: Sequence[Any
         literals: for each argument the value where it is a literal, else None; may be shorter.
 
     Raises:
-        KsqlError: FUNCTION_UNKNOWN or FUNCTION_ARGUMENTS (lists the accepted signatures).
+        KsqlError: FUNCTION_UNKNOWN, FUNCTION_ARGUMENTS (lists the accepted signatures) or
+            FUNCTION_AMBIGUOUS. The function is named as the caller wrote it.
     """
-    return _choose(require(name), argument_types, literals)
+    return _choose(name, argument_types, literals)
 
 
-def _choose(spec: Spec, arguments: Sequence[SqlType], literals: Sequence[Any]) -> Resolution:
+def _choose(name: str, arguments: Sequence[SqlType], literals: Sequence[Any]) -> Resolution:
+    spec = require(name)
     padded = [*literals, *[None] * (len(arguments) - len(literals))]
     if spec.typing is not None:
-        typed = spec.typing(arguments, padded)
+        try:
+            typed = spec.typing(arguments, padded)
+        except Ambiguous:
+            raise _ambiguous(name, arguments, None) from None
         if typed is None:
-            raise _refused(spec, arguments, None)
+            raise _refused(name, spec, arguments, None)
         return Resolution(spec, None, typed.parameter_types, typed.result_type)
     fits: list[tuple[tuple[int, bool, int], Signature, Match]] = []
     for candidate in spec.signatures:
@@ -184,7 +189,7 @@ def _choose(spec: Spec, arguments: Sequence[SqlType], literals: Sequence[Any]) -
         if match is not None:
             fits.append(((match.cost, candidate.is_variadic, match.generics), candidate, match))
     if not fits:
-        raise _refused(spec, arguments, None)
+        raise _refused(name, spec, arguments, None)
     fits.sort(key=lambda fit: fit[0])
     best_rank, best, match = fits[0]
     if match.untyped and len(fits) > 1 and fits[1][0] == best_rank:
@@ -193,7 +198,7 @@ def _choose(spec: Spec, arguments: Sequence[SqlType], literals: Sequence[Any]) -
         )
     for i, parameter in enumerate(match.parameters):
         if parameter.is_constant and padded[i] is None and not isinstance(arguments[i], Null):
-            raise _refused(spec, arguments, f"{parameter.name} must be a literal.")
+            raise _refused(name, spec, arguments, f"{parameter.name} must be a literal.")
     coerced = tuple(
         match.type_of(p.pattern, given) for p, given in zip(match.parameters, arguments, strict=True)
     )
@@ -201,15 +206,17 @@ def _choose(spec: Spec, arguments: Sequence[SqlType], literals: Sequence[Any]) -
     return Resolution(spec, best, coerced, result)
 
 
-def _refused(spec: Spec, arguments: Sequence[SqlType], hint: str | None) -> KsqlError:
-    accepted = "; ".join(f"{spec.name}{s}" for s in spec.signatures)
-    return KsqlError(
-        "FUNCTION_ARGUMENTS",
-        name=spec.name,
-        given=", ".join(map(str, arguments)),
-        accepted=accepted,
-        hint=hint,
-    )
+def _shown(types: Sequence[SqlType]) -> str:
+    return ", ".join("null" if isinstance(t, Null) else str(t) for t in types)
+
+
+def _refused(name: str, spec: Spec, arguments: Sequence[SqlType], hint: str | None) -> KsqlError:
+    accepted = "\n".join(f"{name}{s.shown()}" for s in spec.signatures)
+    return KsqlError("FUNCTION_ARGUMENTS", name=name, given=_shown(arguments), accepted=accepted, hint=hint)
+
+
+def _ambiguous(name: str, arguments: Sequence[SqlType], hint: str | None) -> KsqlError:
+    return KsqlError("FUNCTION_AMBIGUOUS", name=name, given=_shown(arguments), hint=hint)
 
 
 __all__ = [

@@ -121,6 +121,14 @@ class Signature:
         parts = [f"{p}{'...' if i == self.variadic_at else ''}" for i, p in enumerate(self.parameters)]
         return f"({', '.join(parts)}) -> {self.result_text}"
 
+    def shown(self) -> str:
+        """The parameters as error messages and DESCRIBE FUNCTION print them: types first."""
+        parts = [
+            f"{p.pattern}{'...' if i == self.variadic_at else ''} {p.name}"
+            for i, p in enumerate(self.parameters)
+        ]
+        return f"({', '.join(parts)})"
+
     def expand(self, count: int) -> tuple[Parameter, ...] | None:
         """The parameters for ``count`` arguments, or None where that many do not fit."""
         if self.variadic_at is None:

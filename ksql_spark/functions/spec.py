@@ -100,6 +100,10 @@ class Resolved:
     result_type: SqlType
 
 
+class Ambiguous(Exception):
+    """Raised by a typing rule: the arguments fit several overloads equally well."""
+
+
 #: typing rule of an operator whose signatures cannot say it: argument types, literal values -> types or None
 TypingRule = Callable[[Sequence[SqlType], Sequence[Any]], "Resolved | None"]
 

@@ -62,6 +62,7 @@ class RunningQuery:
         sink_partitions: of the sink's topic.
         creates_sink: the sink is dropped together with this query.
         is_transient: a push query.
+        is_loading: the tables of its join are being read, in micro-batches.
     """
 
     id: str
@@ -75,6 +76,7 @@ class RunningQuery:
     state: str = RUNNING
     errors: deque[QueryError] = field(default_factory=lambda: deque(maxlen=10))
     spark: StreamingQuery | None = None
+    is_loading: bool = False
     failures: int = 0
     retry_at: float = 0.0
 
@@ -114,6 +116,7 @@ class QueryManager:
         """
         tables = self._to_load(query)
         query.spark = self._launch(query, tables)
+        query.is_loading = bool(tables)
         query.state = RUNNING
         with self._lock:
             self._queries[query.id] = query
@@ -145,12 +148,14 @@ class QueryManager:
                     with self._lock:
                         if query.spark is loading and self._queries.get(query.id) is query:
                             query.spark = self._launch(query)
-                    return
+                    break
                 if self._closing.wait(0.02):
                     return
         except Exception as error:
             log.exception("query %s did not start after its tables were loaded", query.id)
             self._failed(query, reason(error))
+        finally:
+            query.is_loading = False
 
     def register(self, query: RunningQuery) -> None:
         """Take note of a query that start_registered will start (replay of the command log)."""
@@ -272,6 +277,8 @@ class QueryManager:
 
     def _check(self, query: RunningQuery) -> None:
         spark = query.spark
+        if query.is_loading:
+            return
         if query.state == RUNNING and spark is not None and not spark.isActive:
             cause = spark.exception()
             message = reason(cause) if cause else "the query ended by itself"

@@ -8,7 +8,7 @@ import pytest
 
 from ksql_spark.formats import FORMATS, BadRecord
 from ksql_spark.functions.spark_text import constant, spark_type
-from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING
+from ksql_spark.types import BIGINT, INTEGER, STRING
 
 from .samples import NESTED, SAMPLES, column
 
@@ -18,8 +18,7 @@ CASES = [
     (FORMATS[name], type_, value, wrapped)
     for name in ("JSON", "KAFKA", "DELIMITED")
     for type_, values in {**SAMPLES, **NESTED}.items()
-    # KAFKA's DOUBLE needs a JVM function that only the engine's session has
-    if FORMATS[name].refusal(type_) is None and (name, type_) != ("KAFKA", DOUBLE)
+    if FORMATS[name].refusal(type_) is None
     for wrapped in ((True, False) if name == "JSON" else (False,))
     for value in values
 ]
@@ -70,12 +69,15 @@ def test_spark_and_python_write_the_same_lines(local_spark: Any) -> None:
         format_.encode_sql([constant(v, t) for v, t in zip(r, types, strict=True)], columns, True)
         for r in records
     ]
-    firsts = ["", "é", "#", ",", "a", None]
+    firsts = ["", "é", "#", ",", "a", "-5", None]
     pair = [column(STRING), column(STRING, "B")]
     texts += [format_.encode_sql([constant(f, STRING), "''"], pair, True) for f in firsts]
+    numbers = [column(INTEGER), column(INTEGER, "B")]
+    texts.append(format_.encode_sql(["-5", "-5"], numbers, True))
     row = local_spark.range(1).selectExpr(*(f"{t} as c{i}" for i, t in enumerate(texts))).collect()[0]
     wanted = [format_.encode(r, columns, True) for r in records]
     wanted += [format_.encode([f, ""], pair, True) for f in firsts]
+    wanted.append(b'"-5",-5')
     assert [bytes(r) for r in row] == wanted
 
 
