@@ -189,9 +189,10 @@ def _key_format(
     if not schema.key:
         if select.partition_by == () and name not in (None, "NONE") and given.node("KEY_FORMAT") is not None:
             raise invalid("Key format specified for stream without key columns.", node)
-        if select.partition_by == () or name is None:
+        if select.partition_by == ():
             return FormatSpec("NONE")
-        return given.format_spec("KEY", name)
+        # a key that a later query makes will have this format
+        return inherited if name is None else given.format_spec("KEY", name, inherited)
     if name is not None:
         check_columns(name, schema.key, is_key=True, node=node)
         return given.format_spec("KEY", name, inherited)

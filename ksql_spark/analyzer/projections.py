@@ -94,11 +94,14 @@ def _find(slot: KeySlot, items: list[Item], once: bool) -> tuple[Item, str] | No
     for candidate in slot.candidates:
         found = [i for i in items if isinstance(i.expression, ColumnRef) and i.expression.name == candidate]
         if len(found) > 1 and once:
-            names = sorted(i.name for i in found)
-            shown = " and ".join([", ".join(names[:-1]), names[-1]])
+            names = [i.name for i in found]
+            if slot.what == "grouping expression":
+                said = "more than once: " + " and ".join(f"`{n}`" for n in names)
+            else:
+                names.sort()
+                said = f"(`{candidate}`) more than once, aliased as: {', '.join(names[:-1])} and {names[-1]}"
             raise failure(
-                "KEY_REPEATED", found[1].node, column=candidate, aliases=shown,
-                hint=f"Use AS_VALUE({slot.shown[0]}) for the copy.",
+                "KEY_REPEATED", found[1].node, said=said, hint=f"Use AS_VALUE({slot.shown[0]}) for the copy."
             )  # fmt: skip
         if found:
             return found[0], candidate

@@ -11,6 +11,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.metastore.store import MetaStore
 from tests.analyzer.binding import bind_statement
+from tests.analyzer.plan_checks import problems
 
 _TOKEN = re.compile(r"'(?:[^']|'')*'|`[^`]*`|[A-Za-z_][A-Za-z0-9_]*|\d+(?:\.\d+)?|->|=>|:=|<>|<=|>=|\|\||\S")
 
@@ -82,8 +83,9 @@ def outcome(text: str, store: MetaStore) -> str:
     except grammar.ParseFailed:
         return "parse error"
     try:
-        bind_statement(statement, store.copy(), {})
+        bound = bind_statement(statement, store.copy(), {})
     except KsqlError as error:
         assert error.message
         return error.condition
+    assert problems(bound) == [], text
     return "bound"

@@ -17,6 +17,7 @@ import pytest
 from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.store import MetaStore
 from tests.analyzer.binding import bind, run
+from tests.analyzer.plan_checks import problems
 from tests.analyzer.plan_text import text
 
 CASES = Path(__file__).parent / "cases"
@@ -69,7 +70,9 @@ def scene(setup: str) -> MetaStore:
 def given(case: Case, setup: str) -> str:
     """What the analyzer makes of the case: a plan's text, or an error's."""
     try:
-        return text(bind(case.statement, scene(setup).copy()))
+        bound = bind(case.statement, scene(setup).copy())
+        assert problems(bound) == []
+        return text(bound)
     except KsqlError as error:
         return f"{error.condition}: {error.message}"
 
