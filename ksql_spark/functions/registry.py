@@ -193,8 +193,8 @@ def _choose(name: str, arguments: Sequence[SqlType], literals: Sequence[Any]) ->
     fits.sort(key=lambda fit: fit[0])
     best_rank, best, match = fits[0]
     if match.untyped and len(fits) > 1 and fits[1][0] == best_rank:
-        raise _refused(
-            spec, arguments, "A bare NULL fits several of them; give it a type: CAST(NULL AS ...)."
+        raise _ambiguous(
+            name, arguments, "A bare NULL fits several of them; give it a type: CAST(NULL AS ...)."
         )
     for i, parameter in enumerate(match.parameters):
         if parameter.is_constant and padded[i] is None and not isinstance(arguments[i], Null):

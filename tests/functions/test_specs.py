@@ -1,0 +1,215 @@
+"""Every function of the reference is there, and every spec says all that it has to."""
+
+from __future__ import annotations
+
+import pytest
+
+from ksql_spark.functions import registry
+from ksql_spark.functions.lowering import lower
+from ksql_spark.functions.spec import Category, Kind, Spec
+
+from .binding import call
+
+#: reference §4, by section
+REFERENCE = [
+    "ABS",
+    "CEIL",
+    "FLOOR",
+    "ROUND",
+    "TRUNC",
+    "SIGN",
+    "SQRT",
+    "EXP",
+    "LN",
+    "CBRT",
+    "SIN",
+    "COS",
+    "TAN",
+    "COT",
+    "ASIN",
+    "ACOS",
+    "ATAN",
+    "SINH",
+    "COSH",
+    "TANH",
+    "DEGREES",
+    "RADIANS",
+    "ATAN2",
+    "POWER",
+    "LOG",
+    "PI",
+    "RANDOM",
+    "GREATEST",
+    "LEAST",
+    "GENERATE_SERIES",
+    "GEO_DISTANCE",
+    "CHR",
+    "CONCAT",
+    "CONCAT_WS",
+    "ELT",
+    "FIELD",
+    "ENCODE",
+    "TO_BYTES",
+    "FROM_BYTES",
+    "INITCAP",
+    "INSTR",
+    "LCASE",
+    "UCASE",
+    "TRIM",
+    "LEN",
+    "LPAD",
+    "RPAD",
+    "MASK",
+    "MASK_LEFT",
+    "MASK_RIGHT",
+    "MASK_KEEP_LEFT",
+    "MASK_KEEP_RIGHT",
+    "MD5",
+    "REPLACE",
+    "REGEXP_EXTRACT",
+    "REGEXP_EXTRACT_ALL",
+    "REGEXP_REPLACE",
+    "REGEXP_SPLIT_TO_ARRAY",
+    "SPLIT",
+    "SPLIT_TO_MAP",
+    "SUBSTRING",
+    "UUID",
+    "INT_FROM_BYTES",
+    "BIGINT_FROM_BYTES",
+    "DOUBLE_FROM_BYTES",
+    "EXTRACTJSONFIELD",
+    "IS_JSON_STRING",
+    "JSON_ARRAY_CONTAINS",
+    "JSON_ARRAY_LENGTH",
+    "JSON_CONCAT",
+    "JSON_KEYS",
+    "JSON_RECORDS",
+    "JSON_ITEMS",
+    "TO_JSON_STRING",
+    "ARRAY_CONCAT",
+    "ARRAY_CONTAINS",
+    "ARRAY_DISTINCT",
+    "ARRAY_EXCEPT",
+    "ARRAY_INTERSECT",
+    "ARRAY_UNION",
+    "ARRAY_JOIN",
+    "ARRAY_LENGTH",
+    "ARRAY_MAX",
+    "ARRAY_MIN",
+    "ARRAY_REMOVE",
+    "ARRAY_SORT",
+    "SLICE",
+    "AS_MAP",
+    "ENTRIES",
+    "MAP_KEYS",
+    "MAP_VALUES",
+    "MAP_UNION",
+    "TRANSFORM",
+    "FILTER",
+    "REDUCE",
+    "COALESCE",
+    "IFNULL",
+    "NULLIF",
+    "AS_VALUE",
+    "CONVERT_TZ",
+    "DATEADD",
+    "DATESUB",
+    "TIMEADD",
+    "TIMESUB",
+    "TIMESTAMPADD",
+    "TIMESTAMPSUB",
+    "FORMAT_DATE",
+    "FORMAT_TIME",
+    "FORMAT_TIMESTAMP",
+    "PARSE_DATE",
+    "PARSE_TIME",
+    "PARSE_TIMESTAMP",
+    "FROM_DAYS",
+    "FROM_UNIXTIME",
+    "UNIX_DATE",
+    "UNIX_TIMESTAMP",
+    "DATETOSTRING",
+    "STRINGTODATE",
+    "TIMESTAMPTOSTRING",
+    "STRINGTOTIMESTAMP",
+    "URL_DECODE_PARAM",
+    "URL_ENCODE_PARAM",
+    "URL_EXTRACT_FRAGMENT",
+    "URL_EXTRACT_HOST",
+    "URL_EXTRACT_PATH",
+    "URL_EXTRACT_PROTOCOL",
+    "URL_EXTRACT_QUERY",
+    "URL_EXTRACT_PORT",
+    "URL_EXTRACT_PARAMETER",
+    "COUNT",
+    "SUM",
+    "SUM_LIST",
+    "AVG",
+    "MIN",
+    "MAX",
+    "COLLECT_LIST",
+    "COLLECT_SET",
+    "COUNT_DISTINCT",
+    "EARLIEST_BY_OFFSET",
+    "LATEST_BY_OFFSET",
+    "HISTOGRAM",
+    "TOPK",
+    "TOPKDISTINCT",
+    "STDDEV_SAMPLE",
+    "STDDEV_SAMP",
+    "CORRELATION",
+    "ATTR",
+    "EXPLODE",
+    "CUBE_EXPLODE",
+]
+
+#: examples cannot say what is random or not to be had without our JVM classes
+WITHOUT_EXAMPLES = {"RANDOM", "DOUBLE_FROM_BYTES"}
+ON_TABLES = set(
+    [
+        "COUNT",
+        "SUM",
+        "SUM_LIST",
+        "AVG",
+        "COLLECT_LIST",
+        "HISTOGRAM",
+        "STDDEV_SAMPLE",
+        "STDDEV_SAMP",
+        "CORRELATION",
+        "ATTR",
+    ]
+)
+CATEGORIES = {v for k, v in vars(Category).items() if k.isupper()}
+
+
+def test_names_are_those_of_the_reference() -> None:
+    assert sorted(REFERENCE) == list(registry.names())
+
+
+@pytest.mark.parametrize("spec", registry.all_specs(), ids=lambda s: s.name)
+def test_spec_is_complete(spec: Spec) -> None:
+    assert spec.description.endswith(".") and "\n" not in spec.description
+    assert spec.category in CATEGORIES
+    assert spec.signatures
+    assert spec.examples or spec.name in WITHOUT_EXAMPLES
+    assert spec.spark is not None or spec.gap
+    if spec.kind is Kind.SCALAR:
+        named = {p.name for s in spec.signatures for p in s.parameters}
+        assert named == set(spec.parameters)
+
+
+@pytest.mark.parametrize("spec", registry.all_specs(), ids=lambda s: s.name)
+def test_examples_have_types_and_a_lowering(spec: Spec) -> None:
+    if spec.kind is Kind.AGGREGATE:
+        assert spec.undo == (spec.name in ON_TABLES)
+        return
+    for example in spec.examples:
+        bound = call(spec.name, *example.args)
+        assert lower(bound) == lower(bound)
+
+
+def test_kinds() -> None:
+    assert registry.scalar("ucase") and registry.scalar("+")
+    assert registry.aggregate("count") and not registry.aggregate("ucase")
+    assert registry.table_function("EXPLODE") and not registry.scalar("explode")
+    assert registry.find("nope") is None
