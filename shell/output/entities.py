@@ -134,20 +134,19 @@ def _topics(entity: Entity) -> Iterator[Part]:
 
 def _queries(entity: Entity) -> Iterator[Part]:
     queries = entity.get("queries") or []
-    yield table(
-        ["Query ID", "Query Type", "Status", "Sink Name", "Sink Kafka Topic", "Query String"],
+    rows = [
         [
-            [
-                q.get("id"),
-                q.get("queryType"),
-                _status_counts(q),
-                ",".join(q.get("sinks") or []),
-                ",".join(q.get("sinkKafkaTopics") or []),
-                one_line(q.get("queryString") or ""),
-            ]
-            for q in queries
-        ],
-    )
+            text(q.get("id")),
+            text(q.get("queryType")),
+            _status_counts(q),
+            ",".join(q.get("sinks") or []),
+            ",".join(q.get("sinkKafkaTopics") or []),
+            one_line(q.get("queryString") or ""),
+        ]
+        for q in queries
+    ]
+    headers = ("Query ID", "Query Type", "Status", "Sink Name", "Sink Kafka Topic", "Query String")
+    yield Table(headers, rows, cut=5)
     if queries:
         yield "For detailed information on a query run: EXPLAIN <Query ID>;"
 

@@ -6,19 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shell.output.console import Console
-from shell.output.text import fold, pad, width
+from shell.output.text import clip, fold, pad, width
 
 #: no column is folded to less than this
 MIN_WIDTH = 8
+#: a column that may be cut keeps at least this much
+CUT_WIDTH = 20
 
 
 @dataclass(frozen=True)
 class Table:
-    """Headers, rows of texts, and the columns whose cells stand to the right."""
+    """Headers, rows of texts, the columns whose cells stand to the right, and the one that may be cut."""
 
     headers: tuple[str, ...]
     rows: Sequence[Sequence[str]]
     right: frozenset[int] = frozenset()
+    #: its texts are long and can be had elsewhere: on a terminal they are cut instead of folded
+    cut: int | None = None
 
 
 def draw(table: Table, console: Console) -> str:
@@ -31,14 +35,22 @@ def draw(table: Table, console: Console) -> str:
     ]
     room = console.columns
     if room is not None:
-        widths = fit(
-            widths, room - 1 - 3 * (len(widths) - 1) - 1, [width(header) for header in table.headers]
-        )
+        room -= 3 * (len(widths) - 1) + 2
+        if table.cut is not None and sum(widths) > room:
+            # The others first; what they leave is its.
+            others = sum(widths) - widths[table.cut]
+            widths[table.cut] = min(widths[table.cut], max(CUT_WIDTH, room - others))
+        widths = fit(widths, room, [width(header) for header in table.headers])
     bar = console.dim(console.lines.vertical)
     rule = console.dim(console.lines.horizontal * (sum(widths) + 3 * (len(widths) - 1) + 2))
 
     def lines(cells: Sequence[str], header: bool = False) -> list[str]:
-        folded = [fold(cell, columns) for cell, columns in zip(cells, widths, strict=True)]
+        folded = [
+            [clip(cell, columns)]
+            if index == table.cut and room is not None and not header
+            else fold(cell, columns)
+            for index, (cell, columns) in enumerate(zip(cells, widths, strict=True))
+        ]
         drawn = []
         for index in range(max(len(cell) for cell in folded)):
             parts = [

@@ -66,7 +66,7 @@ def clip(text: str, columns: int, ellipsis: str = "...") -> str:
 
 
 def fold(text: str, columns: int) -> list[str]:
-    """``text`` in lines of at most ``columns``, broken at spaces where there are some near the end."""
+    """``text`` in lines of at most ``columns``, broken at a space, or after a ``_`` and the like."""
     lines = []
     for line in text.split("\n"):
         while width(line) > columns:
@@ -76,6 +76,7 @@ def fold(text: str, columns: int) -> list[str]:
                 lines.append(line[:space])
                 line = line[space + 1 :]
             else:
+                cut = max((line.rfind(mark, cut // 2, cut) + 1 for mark in "_-.,/"), default=0) or cut
                 lines.append(line[:cut])
                 line = line[cut:]
         lines.append(line)

@@ -70,6 +70,23 @@ def test_queries() -> None:
     ]
 
 
+def test_queries_on_a_terminal_are_cut(out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    query = {
+        "id": "CTAS_RIDES_PER_MINUTE_6",
+        "queryType": "PERSISTENT",
+        "statusCount": {"RUNNING": 1},
+        "sinks": ["RIDES_PER_MINUTE"],
+        "sinkKafkaTopics": ["RIDES_PER_MINUTE"],
+        "queryString": "CREATE TABLE rides_per_minute AS SELECT * FROM rides;",
+    }
+    entities.show([{"@type": "queries", "queries": [query]}], Console(out, tty=True, columns=80))
+    assert out.getvalue().splitlines()[3:5] == [
+        " CTAS_RIDES_ │ PERSISTENT │ RUNNING:1 │ RIDES_PER_  │ RIDES_PER_  │ CREATE T...",
+        " PER_MINUTE_ │            │           │ MINUTE      │ MINUTE      │",
+    ]
+
+
 def test_status_shows_the_first_line_of_its_message() -> None:
     status = {
         "@type": "currentStatus",
