@@ -260,10 +260,10 @@ def implicit_cost(source: SqlType, target: SqlType) -> int | None:
         case Decimal(), Decimal():
             return WIDENED if widen_numeric(source, target) == target else None
     if is_numeric(source) and is_numeric(target):
-        if isinstance(target, Decimal) and widen_numeric(to_decimal(source), target) != target:
-            return None
         distance = rank(target) - rank(source)
-        return WIDENED * distance if distance > 0 else None
+        if distance <= 0 or (isinstance(target, Decimal) and widen_numeric(source, target) != target):
+            return None
+        return WIDENED * distance
     if source == STRING and (is_temporal(target) or target == BYTES):
         return PARSED
     return None
