@@ -204,18 +204,11 @@ class _Binder:
         if self.is_final and (grouping is None or grouping.window is None):
             raise invalid("EMIT FINAL is only supported for windowed aggregations.", select)
         self._check_value_formats()
-        for item in items:
-            if isinstance(item.expression.type, Null):
-                raise invalid(
-                    "Can't infer a type of null. Please explicitly cast it to a required type, "
-                    "e.g. CAST(null AS VARCHAR).",
-                    item.node,
-                )
-        real_partition = (
-            partition_by if self.join_key is None and not self._is_current_key(partition_by) else None
-        )
+        _check_typed(items)
+        if self._is_current_key(partition_by):
+            partition_by = None
         return BoundSelect(
-            self.source, where, real_partition, tuple(self.functions), grouping, tuple(items), slots,
+            self.source, where, partition_by, tuple(self.functions), grouping, tuple(items), slots,
             self.join_key,
         )  # fmt: skip
 
@@ -313,17 +306,13 @@ class _Binder:
             yield Item(key.name, ColumnRef(key.name, key.expression.type), node)
         new = {k.name for k in partition_by if isinstance(k.expression, ColumnRef)}
         for leaf in self.source.leaves:
-            columns = [c for c in leaf.schema.columns if c.role is not Role.KEY]
-            pseudo = PSEUDO_COLUMNS if self.source.is_join else {}
-            keys = leaf.schema.key
-            named = [(c.name, c.type) for c in columns]
-            # a re-keyed join shows its pseudo columns (reference §3.6)
-            for name, type_ in pseudo.items():
-                if leaf.find(name) is not None:
-                    self.source.scope.named.add((leaf.alias, name))
-                    named.append((name, type_))
-            named += [(c.name, c.type) for c in keys]
-            for name, type_ in named:
+            columns = [(c.name, c.type) for c in leaf.schema.columns if c.role is not Role.KEY]
+            if self.source.is_join:
+                # a re-keyed join shows its pseudo columns (reference §3.6)
+                pseudo = [(n, t) for n, t in PSEUDO_COLUMNS.items() if n in leaf.hidden]
+                self.source.scope.named.update((leaf.alias, name) for name, _ in pseudo)
+                columns += pseudo
+            for name, type_ in (*columns, *((c.name, c.type) for c in leaf.schema.key)):
                 internal = leaf.internal(name)
                 if internal not in new:
                     yield Item(internal, ColumnRef(internal, type_), node)
@@ -331,10 +320,7 @@ class _Binder:
     def _leaf_star(self, leaf: Leaf, node: nodes.AllColumns) -> Iterator[Item]:
         columns = [(c.name, c.type) for c in leaf.schema.columns]
         if leaf.window is not None and (self.source.is_join or self.target is Target.PUSH):
-            if self.select.group_by:
-                bounds = []
-            else:
-                bounds = list(WINDOW_BOUNDS.items())
+            bounds = [] if self.select.group_by else list(WINDOW_BOUNDS.items())
             if self.source.is_join:
                 self.source.scope.named.update((leaf.alias, name) for name, _ in bounds)
             keys = len(leaf.schema.key)
@@ -408,8 +394,10 @@ class _Binder:
     def _is_current_key(self, partition_by: tuple[Named, ...] | None) -> bool:
         """Whether re-keying would change nothing."""
         tree = self.source.tree
-        if not partition_by or isinstance(tree, Joined):
-            return bool(partition_by) and self.join_key is not None
+        if not partition_by:
+            return False
+        if isinstance(tree, Joined):
+            return self.join_key is not None
         return tuple(k.expression for k in partition_by) == tuple(
             ColumnRef(tree.internal(c.name), c.type) for c in tree.schema.key
         )
@@ -510,6 +498,16 @@ class _Binder:
                 f"This format does not yet support {what}.",
                 self.select.relation,
                 hint="Copy the source to another value format first.",
+            )
+
+
+def _check_typed(items: list[Item]) -> None:
+    for item in items:
+        if isinstance(item.expression.type, Null):
+            raise invalid(
+                "Can't infer a type of null. Please explicitly cast it to a required type, "
+                "e.g. CAST(null AS VARCHAR).",
+                item.node,
             )
 
 
