@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from sqlglot import exp
+
+from ksql_spark.analyzer.failures import failure, invalid
+from ksql_spark.errors import KsqlError
 
 
 class Names:
@@ -38,3 +43,21 @@ def first_free(name: str, taken: Iterable[str]) -> str:
     while f"{name}_{n}" in used:
         n += 1
     return f"{name}_{n}"
+
+
+def check_unique(names: Sequence[str], nodes: Sequence[exp.Expr | None]) -> None:
+    """Refuse a projection with two columns of one name; ``nodes`` say where each was written."""
+    seen: set[str] = set()
+    for name, node in zip(names, nodes, strict=True):
+        if name in seen:
+            raise invalid(
+                f"The projection contains more than one column called `{name}`.", node,
+                hint="Give one of them another name with AS.",
+            )  # fmt: skip
+        seen.add(name)
+
+
+def reserved_alias(name: str, node: exp.Expr) -> KsqlError:
+    """COLUMN_RESERVED for an alias that is the name of a pseudo column."""
+    what = "You cannot use it as an alias for a column."
+    return failure("COLUMN_RESERVED", node, name=f"`{name}`", what=what)

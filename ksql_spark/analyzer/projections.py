@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.joins import Joined
+from ksql_spark.analyzer.naming import check_unique
 from ksql_spark.analyzer.selects import BoundSelect, Item, KeySlot
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.logical.nodes import Named, Project
@@ -38,7 +39,7 @@ def project(bound: BoundSelect, select: exp.Expr, sink: str | None, *, needs_key
     items = list(bound.items)
     if needs_key and bound.grouping is not None and bound.grouping.window is not None:
         items = [i for i in items if not _is_plain_bound(i)]
-    _check_names(items)
+    check_unique([i.name for i in items], [i.node for i in items])
     keys: list[tuple[Item, str]] = []
     missing: list[KeySlot] = []
     for slot in bound.slots:
@@ -139,17 +140,6 @@ def _missing(missing: list[KeySlot], bound: BoundSelect, sink: str | None, selec
             "any source column. This expression must be included in the projection and may be aliased."
         )
     return failure("KEY_MISSING", select, reason=f"Key missing from projection (ie, SELECT).\n{reason}")
-
-
-def _check_names(items: list[Item]) -> None:
-    seen: set[str] = set()
-    for item in items:
-        if item.name in seen:
-            raise invalid(
-                f"The projection contains more than one column called `{item.name}`.", item.node,
-                hint="Give one of them another name with AS.",
-            )  # fmt: skip
-        seen.add(item.name)
 
 
 def _check_reserved(items: list[Item]) -> None:

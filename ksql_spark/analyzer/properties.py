@@ -241,6 +241,12 @@ class Properties:
                     "timestamp_format.",
                     self.node("TIMESTAMP"),
                 )
+            problem = _pattern_problem(pattern)
+            if problem is not None:
+                raise failure(
+                    "PROPERTY_IN_WITH", self.node("TIMESTAMP_FORMAT"), name="TIMESTAMP_FORMAT",
+                    reason=f"Invalid date time format: {pattern}. {problem}",
+                )  # fmt: skip
         elif found.type not in (BIGINT, TIMESTAMP):
             raise invalid(
                 f"Timestamp column, `{column}`, should be LONG(INT64), TIMESTAMP, or a String with a "
@@ -253,6 +259,22 @@ class Properties:
                 self.node("TIMESTAMP_FORMAT"),
             )
         return TimestampColumn(column, pattern)
+
+
+_QUOTED = re.compile(r"'[^']*'")
+_PATTERN_LETTERS = frozenset("GuyDMLdQqYwWEecFaBhKkHmsSAnNVvzOXxZpg")
+
+
+def _pattern_problem(pattern: str) -> str | None:
+    """What a Java DateTimeFormatter would not understand in ``pattern``, None where it is fine."""
+    bare = _QUOTED.sub("", pattern)
+    if "'" in bare:
+        return "a quote is not closed"
+    letter = next((c for c in bare if c.isascii() and c.isalpha() and c not in _PATTERN_LETTERS), None)
+    if letter is not None:
+        return f"Unknown pattern letter: {letter} (texts need quotes: ''{letter}'')"
+    reserved = next((c for c in bare if c in "{}#"), None)
+    return f"'{reserved}' is reserved" if reserved else None
 
 
 def _identifier(text: str) -> str:

@@ -17,13 +17,13 @@ from grammar import nodes
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate, dereference
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
-from ksql_spark.analyzer.naming import Names
+from ksql_spark.analyzer.naming import Names, check_unique, reserved_alias
 from ksql_spark.analyzer.scope import Leaf, Scope
 from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal, columns_in, walk
 from ksql_spark.logical.nodes import KeyLookup, Named, PullQuery
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS, Column
+from ksql_spark.schema import PSEUDO_COLUMNS, RESERVED_COLUMNS, ROWTIME, WINDOW_BOUNDS, Column
 from ksql_spark.types import BYTES, STRING, Null, Struct, is_numeric
 
 PUSH_HINT = "Add EMIT CHANGES if you intended to issue a push query."
@@ -44,6 +44,8 @@ def bind_pull(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str,
 def _bind(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> PullQuery:
     if not isinstance(query, nodes.Select) or query.ctes:
         raise _later("UNION ALL" if isinstance(query, nodes.Union) else "WITH", query)
+    if not settings.flag(config, "ksql.pull.queries.enable"):
+        raise invalid("Pull queries are disabled.", query, hint=PUSH_HINT)
     relation = _check_clauses(query)
     source = metastore.require(relation.source_name, place(relation))
     _check_queryable(source, relation, config)
@@ -147,6 +149,7 @@ def _items(
     select = replace(_no_disk_columns(scope, "SELECT"), aggregate=_no_aggregates)
     keys = {c.name for c in source.schema.key} | (set(WINDOW_BOUNDS) if source.window else set())
     items: list[Named] = []
+    places: list[exp.Expr] = []
     for node in query.items:
         match node:
             case nodes.AllColumns():
@@ -157,19 +160,17 @@ def _items(
                 operand = bind_expression(node.this, select)
                 if not isinstance(operand.type, Struct):
                     raise invalid(f"->* needs a STRUCT, got {operand} ({operand.type}).", node)
-                items += (
-                    Named(names.field(f.name), dereference(operand, f.name, node))
-                    for f in operand.type.fields
-                )
+                fields = [dereference(operand, f.name, node) for f in operand.type.fields]
+                items += (Named(names.field(f.field), f) for f in fields)
             case nodes.SelectItem():
                 bound = bind_expression(node.this, select)
                 if isinstance(bound.type, Null):
                     raise invalid("Can't infer a type of null.", node, hint="Use CAST(NULL AS ...).")
                 items.append(Named(_item_name(node, bound, names), bound))
-    flagged = [
-        i.name for i in items if isinstance(i.expression, ColumnRef) and i.expression.name in keys
-    ] if source.is_table else []  # fmt: skip
-    return items, flagged
+        places += [node] * (len(items) - len(places))
+    check_unique([i.name for i in items], places)
+    flagged = (i for i in items if isinstance(i.expression, ColumnRef) and i.expression.name in keys)
+    return items, [i.name for i in flagged] if source.is_table else []
 
 
 def _star(source: DataSource) -> list[Column]:
@@ -181,8 +182,11 @@ def _star(source: DataSource) -> list[Column]:
 
 
 def _item_name(node: nodes.SelectItem, bound: Expression, names: Names) -> str:
-    if node.alias_name is not None:
-        return node.alias_name
+    alias = node.alias_name
+    if alias is not None:
+        if alias in RESERVED_COLUMNS and not (isinstance(bound, ColumnRef) and bound.name == alias):
+            raise reserved_alias(alias, node)
+        return alias
     if isinstance(bound, ColumnRef):
         return bound.name
     if isinstance(node.this, nodes.Dereference):

@@ -13,6 +13,7 @@ from enum import Enum
 from sqlglot import exp
 
 from grammar import nodes
+from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.aggregates import (
     FORBIDDEN_BOUNDS,
     Aggregates,
@@ -22,7 +23,7 @@ from ksql_spark.analyzer.aggregates import (
 from ksql_spark.analyzer.expressions import bind_arguments, bind_expression, bind_predicate, call, dereference
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.joins import Joined, leaves_of, show
-from ksql_spark.analyzer.naming import Names
+from ksql_spark.analyzer.naming import Names, reserved_alias
 from ksql_spark.analyzer.relations import Context, From, bind_from, build_from
 from ksql_spark.analyzer.scope import Leaf, Scope
 from ksql_spark.analyzer.windows import bind_window
@@ -159,6 +160,8 @@ def bind_select(select: nodes.Select, context: Context, target: Target, emit: st
             "SELECT DISTINCT cannot run on a stream of changes.", select,
             hint="GROUP BY the columns, with an aggregate such as COUNT(*); pull queries can do DISTINCT.",
         )  # fmt: skip
+    if emit == "FINAL" and not settings.flag(context.config, "ksql.suppress.enabled"):
+        raise invalid("EMIT FINAL is disabled: ksql.suppress.enabled is false.", select)
     source = bind_from(select.relation, context.with_common_tables(select))
     return _Binder(select, source, target, emit).bind()
 
@@ -270,10 +273,7 @@ class _Binder:
         if alias is not None:
             own = isinstance(written, exp.Column) and written.name == alias
             if alias in RESERVED_COLUMNS and not own:
-                raise failure(
-                    "COLUMN_RESERVED", node, name=f"`{alias}`",
-                    what="You cannot use it as an alias for a column.",
-                )  # fmt: skip
+                raise reserved_alias(alias, node)
             return alias
         if isinstance(written, exp.Column) and isinstance(bound, ColumnRef):
             return bound.name if self._clashes(written.name) else written.name

@@ -167,8 +167,6 @@ def _check_headers(column: Column, before: list[Column], node: nodes.ColumnDefin
     headers = [c for c in before if c.role is Role.HEADERS]
     if any(c.header_key is None for c in headers):
         raise invalid("Schema already contains a HEADERS column.", node)
-    if column.header_key is None and headers:
-        raise invalid("A HEADERS column cannot follow HEADER columns.", node)
     if column.header_key is not None and any(c.header_key == column.header_key for c in headers):
         raise invalid(f"Schema already contains a HEADER('{column.header_key}') column.", node)
 

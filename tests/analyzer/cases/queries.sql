@@ -215,3 +215,15 @@ INSERT INTO s2 WITH (QUERY_ID='csas_x') SELECT id, name FROM s;
     line 1:22
       INSERT INTO s2 WITH (QUERY_ID='csas_x') SELECT id, name FROM s
                            ^^^^^^^^^^^^^^^^^
+
+SELECT n, n + 1 AS n FROM counts;
+    INVALID_STATEMENT: The projection contains more than one column called `N`. Give one of them another name with AS.
+    line 1:11
+      SELECT n, n + 1 AS n FROM counts
+                ^^^^^^^^^^
+
+SELECT n AS rowtime FROM counts;
+    COLUMN_RESERVED: `ROWTIME` is a reserved column name. You cannot use it as an alias for a column.
+    line 1:8
+      SELECT n AS rowtime FROM counts
+             ^^^^^^^^^^^^

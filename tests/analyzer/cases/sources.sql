@@ -153,6 +153,12 @@ CREATE STREAM s (v STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', TIMESTAMP
       CREATE STREAM s (v STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', TIMESTAMP='v')
                                                                              ^^^^^^^^^^^^^
 
+CREATE STREAM s (v STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', TIMESTAMP='v', TIMESTAMP_FORMAT='yyyy-MM-ddTHH');
+    PROPERTY_IN_WITH: Configuration TIMESTAMP_FORMAT is invalid: Invalid date time format: yyyy-MM-ddTHH. Unknown pattern letter: T (texts need quotes: ''T'').
+    line 1:87
+      CREATE STREAM s (v STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', TIMESTAMP='v', TIMESTAMP_FORMAT='yyyy-MM-ddTHH')
+                                                                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
 CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='SESSION', WINDOW_SIZE='1 DAY');
     INVALID_STATEMENT: 'WINDOW_SIZE' should not be set for SESSION windows.
     line 1:104
