@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from shell import embedded
-from shell.client import Client, ClientError, ServerError, until_ready
+from shell.client import Client, ClientError, until_ready
 from shell.output.console import Console, Form
 from shell.session import Session
 
@@ -140,6 +140,13 @@ class Connection:
         self.session = session
         self.server = server
 
+    def before_request(self) -> None:
+        """Wait until the server takes statements; Ctrl-C ends only the waiting. Raises ClientError."""
+        try:
+            self.wait_until_ready()
+        except KeyboardInterrupt:
+            raise ClientError("^C  Not sent: the server is still starting.") from None
+
     def wait_until_ready(self) -> None:
         """Block until the server takes statements, with a passing line that says why. Raises ClientError."""
         console = self.session.console
@@ -170,10 +177,10 @@ def connect(url: str | None, options: argparse.Namespace, console: Console) -> I
     """
     properties = properties_of(options.config_file)
     overrides = {name: value for name, value in properties.items() if not _CLIENT_PROPERTIES.match(name)}
+    client = make_client(url or embedded.DEFAULT_URL, options, properties)
     server = None
     if url is None and not embedded.is_running():
-        server = embedded.start(Path(options.data_dir))
-    client = make_client(url or embedded.DEFAULT_URL, options, properties)
+        server = embedded.start(Path(options.data_dir).expanduser())
     console.form = Form(options.output)
     session = Session(
         client,
@@ -184,7 +191,7 @@ def connect(url: str | None, options: argparse.Namespace, console: Console) -> I
         timeout_ms=options.query_timeout,
     )
     connection = Connection(session, server)
-    session.before_request = connection.wait_until_ready
+    session.before_request = connection.before_request
     try:
         yield connection
     finally:
@@ -204,4 +211,4 @@ def _stop(server: embedded.EmbeddedServer, console: Console) -> None:
         console.clear_status()
 
 
-__all__ = ["ClientError", "Connection", "OptionProblem", "ServerError", "connect"]
+__all__ = ["Connection", "OptionProblem", "add_connection_options", "add_output_options", "connect"]
