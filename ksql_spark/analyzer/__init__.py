@@ -13,7 +13,7 @@ from ksql_spark.analyzer.queries import bind_query
 from ksql_spark.analyzer.replacing import check_query_replacement
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.analyzer.sources import bind_alter_source, bind_create_source
-from ksql_spark.analyzer.typing import bind_type
+from ksql_spark.analyzer.type_nodes import bind_type
 
 __all__ = [
     "BoundRow",

@@ -17,7 +17,7 @@ from ksql_spark.analyzer import moments
 from ksql_spark.analyzer.coercion import can_cast, coerce, unify
 from ksql_spark.analyzer.failures import failure, invalid, placed_at
 from ksql_spark.analyzer.scope import Scope
-from ksql_spark.analyzer.typing import resolve_type
+from ksql_spark.analyzer.type_nodes import resolve_type
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.expressions import Call, Case, Cast, Expression, FieldRef, Lambda, Literal, MakeStruct
 from ksql_spark.functions import registry

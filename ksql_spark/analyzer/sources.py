@@ -13,7 +13,7 @@ from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import Placed, failure, invalid, place, within_statement
 from ksql_spark.analyzer.properties import CREATE, Properties
 from ksql_spark.analyzer.serialization import CAPABILITIES, check_columns, check_wrapping, known_format
-from ksql_spark.analyzer.typing import bind_type
+from ksql_spark.analyzer.type_nodes import bind_type
 from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.sources import TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
