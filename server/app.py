@@ -21,8 +21,15 @@ def create_app(host: Host) -> FastAPI:
     return app
 
 
+#: what a headless server does not do (reference §8.4)
+SQL_PATHS = frozenset({"/ksql", "/query", "/query-stream", "/close-query"})
+
+
 class Gate:
-    """Answers 503 to everything but /chc/* until the engine runs, and again once it stops."""
+    """Answers 503 to everything but /chc/* until the engine runs, and again once it stops.
+
+    A headless server also turns away statements, always.
+    """
 
     def __init__(self, app: ASGIApp, host: Host) -> None:
         self._app = app
@@ -34,5 +41,8 @@ class Gate:
             state = self._host.state
             if state != "RUNNING":
                 await errors.unavailable(state)(scope, receive, send)
+                return
+            if self._host.queries_file is not None and scope["path"] in SQL_PATHS:
+                await errors.response(errors.headless(self._host.queries_file))(scope, receive, send)
                 return
         await self._app(scope, receive, send)

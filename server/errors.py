@@ -15,6 +15,7 @@ LOG = logging.getLogger(__name__)
 
 BAD_REQUEST = 40000
 NOT_ACCEPTABLE = 40600
+FORBIDDEN = 40300
 NOT_FOUND = 40400
 SERVER_ERROR = 50000
 NOT_READY = 50302
@@ -64,6 +65,11 @@ def response(error: Exception) -> Response:
     """``error`` as a whole HTTP response: status = code / 100."""
     content = body(error)
     return JSONResponse(content, status_code=content["error_code"] // 100)
+
+
+def headless(file: str) -> RequestError:
+    """What a client hears that sends a statement to a headless server."""
+    return RequestError(f"This server runs the statements of {file} and takes no others.", FORBIDDEN)
 
 
 def unavailable(state: str) -> Response:

@@ -77,6 +77,8 @@ class Host:
     def __init__(self, max_push_queries: int = 100) -> None:
         self.engine: Engine | None = None
         self.stopping = False
+        #: the file whose statements are the only ones that this server runs (headless), if any
+        self.queries_file: str | None = None
         self._statements = ThreadPoolExecutor(STATEMENT_THREADS, thread_name_prefix="statement")
         # A stream that waits for rows holds its thread, so there must be one for each.
         self._reads = ThreadPoolExecutor(max_push_queries + PULL_THREADS, thread_name_prefix="query-read")

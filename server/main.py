@@ -206,6 +206,10 @@ class Web(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+class QueriesFileProblem(Exception):
+    """Why a headless server cannot run its file; the text is for the user."""
+
+
 class Running:
     """One server from its start to its end."""
 
@@ -223,6 +227,7 @@ class Running:
         host, port = sockets[0].getsockname()[:2]
         self._url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         self._host = Host(int(config["ksql.max.push.queries"]))
+        self._host.queries_file = config["ksql.queries.file"] or None
         self._engine: StartableEngine | None = None
         self._failure: BaseException | None = None
         self._signals = 0
@@ -260,8 +265,8 @@ class Running:
         if self._failure is None:
             _say("stopped")
             return 0
-        if isinstance(self._failure, KsqlError):
-            return _fail(self._failure.message)
+        if isinstance(self._failure, (KsqlError, QueriesFileProblem)):
+            return _fail(str(self._failure))
         LOG.error("the server could not start", exc_info=self._failure)
         lines = str(self._failure).splitlines() or [type(self._failure).__name__]
         return _fail(f"The server could not start: {lines[0]}. The details are in {log}.")
@@ -273,6 +278,8 @@ class Running:
             if self._host.stopping:
                 return
             engine.start(_say)
+            if self._host.queries_file is not None:
+                self._run_queries_file(engine, Path(self._host.queries_file))
             self._host.engine = engine
             if not self._host.stopping:
                 _say(f"ready: {self._url} in {time.monotonic() - self._began:.1f} s")
@@ -281,6 +288,27 @@ class Running:
             if not self._host.stopping:
                 self._failure = error
                 self._request_stop()
+
+    def _run_queries_file(self, engine: StartableEngine, file: Path) -> None:
+        """Run the statements of a headless server, unless a run before this one has done so.
+
+        Raises:
+            QueriesFileProblem: the file cannot be read, or a statement of it fails.
+        """
+        from ksql_spark.engine import Request
+
+        # Statements from the command log are running again already; the file would only repeat them.
+        if engine.statuses():
+            _say(f"the command log has statements already; {file} is not run again")
+            return
+        try:
+            engine.execute(Request(file.read_text(encoding="utf-8")))
+        except KsqlError as error:
+            raise QueriesFileProblem(f"{file}: {error.message}") from error
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            raise QueriesFileProblem(f"Cannot read the queries file {file}: {reason}.") from error
+        _say(f"running the statements of {file}")
 
     def _stop(self, starter: threading.Thread) -> None:
         if self._failure is None:

@@ -283,6 +283,14 @@ class SlowEngine(FakeEngine):
         self._stopped.set()
 
 
+class NewEngine(FakeEngine):
+    """Has carried out nothing yet."""
+
+    def statuses(self) -> dict[str, str]:
+        """As Engine.statuses."""
+        return {}
+
+
 class FailingEngine(FakeEngine):
     """Cannot start."""
 

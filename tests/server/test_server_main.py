@@ -111,6 +111,41 @@ def test_socket_sends_without_delay() -> None:
         assert sock.proto == socket.IPPROTO_TCP, "asyncio asks for this before it sets TCP_NODELAY"
 
 
+def test_headless_server_runs_its_file_and_nothing_else(run, tmp_path: Path) -> None:
+    file = tmp_path / "queries.sql"
+    file.write_text("CREATE STREAM a;")
+    process = run("--listen", "127.0.0.1:0", "--queries-file", str(file), engine="NewEngine")
+    assert process.until("running the statements") == f"running the statements of {file}"
+    url = process.until("ready: ").split()[1]
+    answer = httpx.post(f"{url}/ksql", json={"ksql": "SHOW STREAMS;"})
+    assert (answer.status_code, answer.json()["error_code"]) == (403, 40300)
+    assert str(file) in answer.json()["message"]
+    assert httpx.get(f"{url}/info").status_code == 200
+
+
+def test_headless_server_leaves_it_at_what_the_command_log_has(run, tmp_path: Path) -> None:
+    process = run("--listen", "127.0.0.1:0", "--queries-file", str(tmp_path / "queries.sql"))
+    assert process.until("the command log has statements already")
+    assert process.until("ready: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "Cannot read the queries file {file}: No such file or directory."),
+        ("DESCRIBE NOWHERE;", "{file}: Source does not exist: NOWHERE.\nline 1:10\n"),
+    ],
+)
+def test_queries_file_that_fails_ends_the_server(run, tmp_path: Path, text: str | None, message: str) -> None:
+    file = tmp_path / "queries.sql"
+    if text is not None:
+        file.write_text(text)
+    process = run("--listen", "127.0.0.1:0", "--queries-file", str(file), engine="NewEngine")
+    code, _, err = process.end()
+    assert code == 1
+    assert err.startswith(f"ksql-spark server: {message.format(file=file)}")
+
+
 def test_taken_port_is_one_line(run) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
