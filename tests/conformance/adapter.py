@@ -1,0 +1,389 @@
+"""The engine as the conformance runner sees it: one engine and one broker in this process.
+
+Statements and queries go through ``Engine.execute`` and ``Engine.query`` as the server's do; nothing is
+short-cut. Used as ``run.py --adapter tests.conformance.adapter:EngineAdapter``; the runner's folder must be
+importable (the runner sees to it).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import kafkawire  # of the runner: unlike librdkafka it can write a timestamp of 0
+from adapters import Adapter, Rejected
+
+import grammar
+from grammar.statements.sources import CreateAsSelect, CreateSource, DropSource
+from grammar.statements.types import CreateType
+from ksql_spark.config import Config
+from ksql_spark.engine import Engine, Request
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import TopicReader
+from ksql_spark.services.broker import EmbeddedBroker
+
+#: topics that are deleted in one go
+_DELETED_TOGETHER = 40
+#: how long a query may take to have all its tasks running, seconds
+_START_S = 30.0
+#: how long a case may work on its records, seconds
+_LONGEST_S = 60.0
+#: what share of a core a process may use that has nothing to do
+_IDLE_SHARE = 0.2
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+
+class Processes:
+    """Tells whether processes have anything to do: by the time they use and the threads that want to run.
+
+    That is how queries are known to be done whose output nobody can foretell: Spark tells of a real-time
+    query's progress only at its checkpoints.
+    """
+
+    def __init__(self, pids: Sequence[int]) -> None:
+        self._folders = [Path(f"/proc/{pid}") for pid in pids]
+        self._at, self._used = time.monotonic(), self._seconds()
+
+    def are_idle(self) -> bool:
+        """Whether they did next to nothing since the last call and want nothing now."""
+        now, used = time.monotonic(), self._seconds()
+        share = (used - self._used) / max(now - self._at, 1e-3)
+        self._at, self._used = now, used
+        return share <= _IDLE_SHARE and not any(map(self._is_waiting_for_a_core, self._folders))
+
+    def _seconds(self) -> float:
+        ticks = 0
+        for folder in self._folders:
+            fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks * _TICK_S
+
+    @staticmethod
+    def _is_waiting_for_a_core(folder: Path) -> bool:
+        for thread in os.scandir(folder / "task"):
+            try:
+                with open(f"{thread.path}/stat") as stat:
+                    if stat.read().rsplit(")", 1)[1].startswith(" R"):
+                        return True
+            except OSError:  # it ended
+                continue
+        return False
+
+
+class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
+    """An engine with a broker of its own, both in a temporary folder.
+
+    Args:
+        quiet: seconds without output and without work after which no more output is expected.
+        settle: the same once all records that the case expects are there.
+        memory: heap of Spark's JVM.
+    """
+
+    unique_topics = True
+    #: records of one topic are in order anyway; what matters is the order between topics
+    pace = "topic"
+
+    def __init__(self, quiet: str = "0.4", settle: str = "0.15", memory: str = "2g") -> None:
+        self._quiet, self._settle = float(quiet), float(settle)
+        self._folder = Path(tempfile.mkdtemp(prefix="ksql-conformance-"))
+        logging.getLogger("ksql_spark").addHandler(logging.FileHandler(self._folder / "engine.log"))
+        logging.getLogger("ksql_spark").propagate = False
+        self._broker = EmbeddedBroker(self._folder / "broker", port=0)
+        self._engine: Engine | None = None
+        self._sources: list[tuple[str, str]] = []
+        self._topics: list[str] = []
+        self._doomed: list[str] = []
+        self._deleter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="topic-deleter")
+        try:
+            self._broker.start()
+            servers = self._broker.bootstrap_servers
+            self._admin = KafkaAdmin(servers)
+            self._producer = kafkawire.Producer(servers)
+            self._engine = Engine(
+                Config(
+                    {
+                        "bootstrap.servers": servers,
+                        "ksql.spark.data.dir": str(self._folder / "engine"),
+                        "ksql.spark.memory": memory,
+                        # a case that fails fails once
+                        "ksql.query.retry.backoff.initial.ms": 3_600_000,
+                        "ksql.query.retry.backoff.max.ms": 3_600_000,
+                    }
+                )
+            )
+            self._engine.start()
+            assert self._engine._spark is not None
+            assert self._engine._spark._process is not None
+            assert self._broker.pid is not None
+            self._processes = Processes((self._engine._spark._process.pid, self._broker.pid))
+        except BaseException:
+            self.close()
+            raise
+
+    # ---- statements ----------------------------------------------------------------------------------
+
+    def execute(self, sql: str, props: dict[str, Any]) -> list[dict[str, Any]]:
+        """See Adapter."""
+        assert self._engine is not None
+        try:
+            entities = self._engine.execute(Request(sql, props))
+        except KsqlError as error:
+            raise Rejected(error.message, error.code, error.http_status) from None
+        self._note(sql)
+        decoded: list[dict[str, Any]] = json.loads(json.dumps(entities, default=_number), parse_float=Decimal)
+        return decoded
+
+    def _note(self, sql: str) -> None:
+        """Remember what has to be dropped after the case, and its topics."""
+        assert self._engine is not None
+        for statement in grammar.parse(sql):
+            match statement:
+                case CreateSource() | CreateAsSelect():
+                    self._sources.append((statement.kind, statement.name))
+                    found = self._metastore.find(statement.name)
+                    if found is not None and found.topic not in self._topics:
+                        self._topics.append(found.topic)
+                case CreateType():
+                    self._sources.append(("TYPE", statement.name))
+                case DropSource():
+                    self._sources = [s for s in self._sources if s[1] != statement.name]
+
+    @property
+    def _services(self) -> Any:
+        """The engine's parts: only watched here, to know when it is idle."""
+        assert self._engine is not None
+        return self._engine._ready()
+
+    @property
+    def _metastore(self) -> Any:
+        return self._services.metastore
+
+    def query(
+        self,
+        sql: str,
+        props: dict[str, Any],
+        started: Callable[[], None] | None = None,
+        timeout: float = 20.0,
+    ) -> dict[str, Any]:
+        """See Adapter."""
+        assert self._engine is not None
+        deadline = time.monotonic() + timeout
+        rows: list[Any] = []
+        try:
+            stream = self._engine.query(Request(sql, props))
+            try:
+                if started is not None:
+                    started()
+                while (batch := stream.read(0.1)) is not None:
+                    rows += [row.values for row in batch]
+                    if time.monotonic() > deadline:
+                        raise Rejected(f"the query did not end within {timeout} s; {len(rows)} rows so far")
+                final = stream.final_message
+            finally:
+                stream.close()
+                self._engine.close_query(stream.query_id)
+        except KsqlError as error:
+            raise Rejected(error.message, error.code, error.http_status) from None
+        shown = json.loads(json.dumps(rows, default=_number), parse_float=Decimal)
+        return {"schema": [(c.name, c.type) for c in stream.columns], "rows": shown, "final": final}
+
+    def query_errors(self) -> list[str]:
+        """See Adapter: what EXPLAIN tells of queries that failed."""
+        failed = []
+        for entity in self.execute("SHOW QUERIES;", {}):
+            for query in entity.get("queries") or []:
+                if query.get("state") == "ERROR":
+                    (told,) = self.execute(f"EXPLAIN {query['id']};", {})
+                    errors = told["queryDescription"]["queryErrors"]
+                    failed.append("; ".join(e["errorMessage"] for e in errors) or str(query["id"]))
+        return failed
+
+    # ---- Kafka ---------------------------------------------------------------------------------------
+
+    def create_topics(self, topics: Sequence[tuple[str, int]]) -> None:
+        """See Adapter."""
+        for name, partitions in dict(topics).items():
+            if self._admin.topic(name) is None:
+                self._admin.create_topic(name, partitions, config={"retention.ms": "-1"})
+            self._topics.append(name)
+
+    def partitions(self, topic: str) -> int | None:
+        """See Adapter."""
+        found = self._admin.topic(topic)
+        return None if found is None else found.partitions
+
+    def produce(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        ts: int,
+        headers: list[tuple[str, bytes | None]],
+    ) -> None:
+        """See Adapter; run_to_idle hands the records over."""
+        self._producer.produce(topic, key, value, ts, headers)
+
+    def read(self, topic: str) -> list[tuple[Any, ...]]:
+        """See Adapter."""
+        if self._admin.topic(topic) is None:
+            return []
+        records = []
+        with TopicReader(self._broker.bootstrap_servers, topic) as reader:
+            for batch in reader.read_to_end():
+                records += [(r.key, r.value, r.timestamp_ms, list(r.headers)) for r in batch]
+        return records
+
+    # ---- waiting -------------------------------------------------------------------------------------
+
+    def run_to_idle(self, expected: dict[str, int] | None = None, last: bool = True) -> None:
+        """Return when what was produced is processed.
+
+        That is when the tasks of all queries run, and nothing came out of them and the processes had
+        nothing to do for a moment: a shorter one when all records that the case expects are there.
+
+        Raises:
+            Rejected: a query failed.
+        """
+        self._producer.flush()
+        self._wait_until_running()
+        sinks = {q.plan.sink.topic for q in self._persistent()}
+        wanted = {t: n for t, n in (expected or {}).items() if n} if last else {}
+        watched = sorted({*sinks, *wanted})
+        if not watched:
+            return
+        start = since = time.monotonic()
+        seen: dict[str, int] = {}
+        self._processes.are_idle()
+        while time.monotonic() - start < _LONGEST_S:
+            time.sleep(0.05)
+            self._raise_failure()
+            now = self._counts(watched)
+            if now != seen:
+                seen, since = now, time.monotonic()
+            complete = bool(wanted) and all(now.get(t, 0) >= n for t, n in wanted.items())
+            if not complete and not self._processes.are_idle():
+                since = time.monotonic()
+            if time.monotonic() - since >= (self._settle if complete else self._quiet):
+                return
+
+    def _persistent(self) -> list[Any]:
+        return [q for q in self._services.queries.all() if not q.is_transient and q.state == "RUNNING"]
+
+    def _raise_failure(self) -> None:
+        for query in self._services.queries.all():
+            spark = query.spark
+            if query.errors or (
+                query.state == "RUNNING" and not query.is_loading and spark is not None and not spark.isActive
+            ):
+                self._until(lambda q=query: bool(q.errors), 5.0)
+                raise Rejected("; ".join(e.message for e in query.errors) or f"{query.id} ended by itself")
+
+    def _wait_until_running(self) -> None:
+        """Wait until the tasks of all queries run."""
+        for query in self._persistent():
+            self._until(lambda q=query: bool(q.errors) or self._runs(q), _START_S)
+
+    def _runs(self, query: Any) -> bool:
+        spark = query.spark
+        if query.is_loading or spark is None:
+            return False
+        if not spark.isActive or query.plan.mode != "REALTIME":
+            return True
+        tracker = self._tracker
+        jobs = tracker.getJobIdsForGroup(spark.runId)
+        for job in jobs:
+            info = tracker.getJobInfo(job)
+            stages = [tracker.getStageInfo(s) for s in (info.stageIds if info else ())]
+            if stages and all(s is not None and s.numActiveTasks == s.numTasks for s in stages):
+                return True
+        return False
+
+    @property
+    def _tracker(self) -> Any:
+        assert self._engine is not None
+        assert self._engine._spark is not None
+        assert self._engine._spark.session is not None
+        return self._engine._spark.session.sparkContext.statusTracker()
+
+    def _counts(self, topics: Sequence[str]) -> dict[str, int]:
+        there = [t for t in topics if t in self._known(topics)]
+        counts: dict[str, int] = {}
+        for (topic, _), end in self._admin.end_offsets(*there).items():
+            counts[topic] = counts.get(topic, 0) + end
+        return counts
+
+    def _known(self, topics: Sequence[str]) -> set[str]:
+        unknown = [t for t in topics if t not in self._topics]
+        self._topics += [t for t in unknown if self._admin.topic(t) is not None]
+        return set(self._topics)
+
+    @staticmethod
+    def _until(condition: Callable[[], bool], timeout_s: float) -> bool:
+        deadline = time.monotonic() + timeout_s
+        while not condition():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        return True
+
+    # ---- between cases -------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """See Adapter: everything is dropped; topics are deleted later, many at a time."""
+        try:
+            self._drop_all()
+        finally:
+            for topic in self._topics:
+                self._producer.forget(topic)
+            self._doomed += self._topics
+            self._topics, self._sources = [], []
+        if len(self._doomed) >= _DELETED_TOGETHER:
+            doomed, self._doomed = self._doomed, []
+            self._deleter.submit(self._admin.delete_topics, doomed)
+
+    def delete_now(self, names: Sequence[str]) -> None:
+        """Delete these topics: the next case may use the same names."""
+        self._doomed = [t for t in self._doomed if t not in names]
+        self._admin.delete_topics(names)
+
+    def _drop_all(self) -> None:
+        if self._persistent() or any(not q.is_transient for q in self._services.queries.all()):
+            self.execute("TERMINATE ALL;", {})
+        for kind, name in reversed(self._sources):
+            quoted = "`" + name.replace("`", "``") + "`"
+            self.execute(f"DROP {kind} IF EXISTS {quoted};", {})
+        left = self._metastore.sources()
+        while left:
+            before = len(left)
+            for source in left:
+                try:
+                    self.execute(f"DROP {source.kind} `{source.name}`;", {})
+                except Rejected:
+                    continue
+            left = self._metastore.sources()
+            if len(left) == before:
+                raise RuntimeError(f"cannot drop {[s.name for s in left]}")
+
+    def close(self) -> None:
+        """Stop everything and remove the folder."""
+        self._deleter.shutdown(wait=True, cancel_futures=True)
+        if self._engine is not None:
+            self._engine.stop()
+        self._broker.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return float(value)
+    raise TypeError(type(value).__name__)
