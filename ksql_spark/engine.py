@@ -64,9 +64,10 @@ class Engine:
     Args:
         config: the server's configuration; without ``bootstrap.servers`` a broker is started below the
             data folder.
+        spark: a running Spark to work on, which is left running; None: start one, and stop it again.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, spark: SparkProcess | None = None) -> None:
         self.state = "STARTING"
         self._config = config
         self._data_dir = Path(str(config["ksql.spark.data.dir"])).expanduser().absolute()
@@ -74,7 +75,8 @@ class Engine:
         self._stack = contextlib.ExitStack()
         self._stopping = threading.Event()
         self._services: Services | None = None
-        self._spark: SparkProcess | None = None
+        self._spark = spark
+        self._owns_spark = spark is None
         self._streams: dict[str, QueryStream] = {}
         self._statuses: dict[str, dict[str, Any]] = {}
         self._numbers = itertools.count(1)
@@ -101,16 +103,17 @@ class Engine:
     def _start(self, report: Report) -> None:
         artifacts.ensure(report=report)
         self._check_stop()
-        spark = self._spark = SparkProcess(
-            self._data_dir / "spark", settings=self._config.with_prefix("spark.")
-        )
-        self._stack.callback(spark.stop)
+        if self._spark is None:
+            self._spark = SparkProcess(self._data_dir / "spark", settings=self._config.with_prefix("spark."))
+            self._stack.callback(self._spark.stop)
+        spark = self._spark
         failures: list[BaseException] = []
 
         def start_spark() -> None:
             try:
-                report("starting Spark")
-                spark.start(report)
+                if self._owns_spark:
+                    report("starting Spark")
+                    spark.start(report)
             except BaseException as error:  # handed to the starting thread below
                 failures.append(error)
 
