@@ -1,4 +1,4 @@
-"""Run conformance cases on the engine: ``python tests/conformance/run.py [options] [-- options of the runner]``.
+"""Run conformance cases: ``python tests/conformance/run.py [options] [-- options of the runner]``.
 
 The cases and their runner are not part of this project. Where they are is told by ``--runner``, else by
 ``KSQL_SPARK_CONFORMANCE``, else they are looked for in shared/conformance beside the project's folder. The
