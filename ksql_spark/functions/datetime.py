@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import let
+from ksql_spark.functions.spark_text import attempt, let, literal_text
 from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar
 from ksql_spark.types import BIGINT, DATE, TIME, TIMESTAMP, SqlType
 
@@ -59,33 +61,81 @@ def _timestamp_shift(sign: str) -> Lowering:
 
 # ---- patterns --------------------------------------------------------------------------------------------
 
-_LITERAL = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _QUOTED_PART = re.compile(r"''|'[^']*'")
-#: letters that mean something else in Spark or nothing at all
-_UNKNOWN_LETTERS = re.compile(r"[ABNYcenpuwWCIJPRTUbfgijlortv{}#]")
+#: how often a letter may stand in a row, as Spark takes patterns; other letters it refuses
+_RUNS = {
+    "G": 4, "y": 6, "M": 4, "L": 4, "d": 2, "D": 3, "E": 4, "F": 1, "Q": 4, "q": 4, "a": 1, "h": 2, "H": 2,
+    "K": 2, "k": 2, "m": 2, "s": 2, "S": 9, "V": 2, "z": 4, "O": 4, "X": 5, "x": 5, "Z": 5,
+}  # fmt: skip
+_FORMAT_ONLY = frozenset("EFQq")
+_OFFSET = re.compile(r"UTC|GMT|Z|[+-](?:0\d|1[0-7])(?::?[0-5]\d)?")
 _ZONE_LETTERS = re.compile(r"[VzOXxZ]")
 
 
 def _letters(pattern: str) -> str | None:
     """What a constant pattern holds outside of quotes; None for a pattern that is no constant."""
-    found = _LITERAL.fullmatch(pattern)
-    if found is None:
-        return None
-    return _QUOTED_PART.sub("", re.sub(r"\\(.)", r"\1", found.group(1), flags=re.DOTALL))
+    plain = literal_text(pattern)
+    return None if plain is None else _QUOTED_PART.sub("", plain)
 
 
-def _checked(pattern: str, lowered: str, type_: str) -> str:
-    """``lowered``, or NULL for a constant pattern that Spark would stop the query for."""
+@lru_cache
+def _is_pattern(pattern: str, parsing: bool) -> bool | None:
+    """Whether Spark takes a constant pattern (it would stop the query); None where it is no constant."""
     letters = _letters(pattern)
-    is_bad = letters is not None and ("'" in letters or _UNKNOWN_LETTERS.search(letters) is not None)
-    return f"cast(NULL as {type_})" if is_bad else lowered
+    if letters is None:
+        return None
+    if re.search(r"['{}#]", letters) or letters.count("[") != letters.count("]"):
+        return False
+    for run in re.finditer(r"([A-Za-z])\1*", letters):
+        letter, length = run.group(1), len(run.group())
+        if length > _RUNS.get(letter, 0) or (parsing and letter in _FORMAT_ONLY):
+            return False
+        if (letter == "V" and length != 2) or (letter == "O" and length in (2, 3)):
+            return False
+    return True
+
+
+@lru_cache
+def _is_zone(zone: str) -> bool | None:
+    """Whether a constant zone exists; None where it is no constant."""
+    name = literal_text(zone)
+    if name is None:
+        return None
+    if _OFFSET.fullmatch(name):
+        return True
+    try:
+        return ZoneInfo(name) is not None
+    except (ValueError, ZoneInfoNotFoundError, OSError):
+        return False
+
+
+_EPOCH = "timestamp'1970-01-01'"
+
+
+def _checked(
+    text: str, type_: str, formats: Sequence[str], parses: Sequence[str], zones: Sequence[str]
+) -> str:
+    """``text``; NULL where a pattern or a zone is bad, which Spark would stop the query for.
+
+    Constants are judged here, others row by row: by a trial of their own, since a call that stands twice in a
+    query is computed ahead of what could catch its error.
+    """
+    trials = [
+        *((_is_pattern(p, False), f"date_format({_EPOCH}, {p})") for p in formats),
+        *((_is_pattern(p, True), f"coalesce(cast(try_to_timestamp('', {p}) as string), '')") for p in parses),
+        *((_is_zone(z), f"cast(from_utc_timestamp({_EPOCH}, {z}) as string)") for z in zones),
+    ]
+    if any(is_good is False for is_good, _ in trials):
+        return f"cast(NULL as {type_})"
+    guards = [f"{attempt(trial)} is null" for is_good, trial in trials if is_good is None]
+    return f"if({' or '.join(guards)}, NULL, {text})" if guards else text
 
 
 def _format(moment: str, args: Sequence[str]) -> str:
-    pattern = args[1]
-    if len(args) == 3:
-        moment = f"from_utc_timestamp({moment}, {args[2]})"
-    return _checked(pattern, f"date_format({moment}, {pattern})", "string")
+    pattern, zones = args[1], args[2:]
+    for zone in zones:
+        moment = f"from_utc_timestamp({moment}, {zone})"
+    return _checked(f"date_format({moment}, {pattern})", "string", [pattern], [], zones)
 
 
 def _parse(args: Sequence[str]) -> str:
@@ -96,7 +146,7 @@ def _parse(args: Sequence[str]) -> str:
     if len(args) == 3 and (letters is None or not _ZONE_LETTERS.search(letters)):
         # a zone in the text itself would win
         moment = f"to_utc_timestamp({moment}, {args[2]})"
-    return _checked(pattern, f"unix_millis({moment})", "bigint")
+    return _checked(f"unix_millis({moment})", "bigint", [], [pattern], args[2:])
 
 
 def _parse_date(args: Sequence[str]) -> str:
@@ -113,7 +163,8 @@ def _convert_tz(args: Sequence[str], _: Types) -> str:
     def local(zone: str) -> str:
         return f"unix_millis(from_utc_timestamp({moment}, {zone}))"
 
-    return f"timestamp_millis(unix_millis({moment}) + {local(target)} - {local(source)})"
+    millis = f"unix_millis({moment}) + {local(target)} - {local(source)}"
+    return f"timestamp_millis({_checked(millis, 'bigint', [], [], (source, target))})"
 
 
 #: current_timestamp() is one value for a whole batch, which in real-time mode lasts for minutes
@@ -162,6 +213,7 @@ SPECS: tuple[Spec, ...] = (
         _convert_tz,
         Example((Typed("1970-01-01T00:00:00.100", TIMESTAMP), "+0200", "+0500"), "1970-01-01T03:00:00.100"),
         Example((_MOMENT, "America/Los_Angeles", "America/New_York"), "2018-05-12T00:58:33.123"),
+        Example((_MOMENT, "America/Los_Angeles", "Mars/Olympus"), None),
         parameters={
             "value": "a TIMESTAMP",
             "source": "the zone it is in",
@@ -213,6 +265,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: _format(args[0], args),
         Example((_LEAP_DAY, "dd-MMM-yyyy'x'"), "29-Feb-2020x"),
         Example((_LEAP_DAY, "yyyy-'"), None),
+        Example((_LEAP_DAY, "MMMMMMMM"), None),
         parameters={"value": "a DATE"} | _PATTERN,
     ),
     scalar(
@@ -235,6 +288,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: _format(args[0], args),
         Example((_MOMENT, "yyyy-MM-dd HH:mm:ss.SSS"), "2018-05-11 21:58:33.123"),
         Example((_MOMENT, "yyyy-MM-dd HH:mm", "America/Los_Angeles"), "2018-05-11 14:58"),
+        Example((_MOMENT, "yyyy-MM-dd HH:mm", "Mars/Olympus"), None),
         parameters={"value": "a TIMESTAMP"} | _PATTERN | _ZONE,
     ),
     scalar(
@@ -272,6 +326,8 @@ SPECS: tuple[Spec, ...] = (
         Example(("2018-05-11 21:58", "yyyy-MM-dd HH:mm", "America/Los_Angeles"), "2018-05-12T04:58:00.000"),
         Example(("2018-05-11 21:58+02", "yyyy-MM-dd HH:mmX", "Asia/Tokyo"), "2018-05-11T19:58:00.000"),
         Example(("2018", "yyyy"), "2018-01-01T00:00:00.000"),
+        Example(("2018", "yyyyMMMMMMMM"), None),
+        Example(("2018", "yyyy", "Mars/Olympus"), None),
         parameters={"text": "a point in time"} | _PATTERN | _ZONE,
     ),
     _one(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import cast, let, string, to_text, variable
+from ksql_spark.functions.spark_text import cast, let, literal_text, string, to_text, variable
 from ksql_spark.functions.spec import Category, Example, Spec, Typed, scalar, struct
 from ksql_spark.types import (
     BIGINT,
@@ -27,14 +27,15 @@ from ksql_spark.types import (
 
 Types = Sequence[SqlType]
 
-_PLAIN_TEXT = re.compile(r"'[^'\\]*'")
+#: what Spark takes as a path into a VARIANT; it refuses others with an error
+_VARIANT_PATH = re.compile(r"\$(?:[.][A-Za-z_]\w*|\[\d+\])*")
 
 
 def _extract(args: Sequence[str], _: Types) -> str:
     json, path = args
     # trailing zeros of numbers get lost here: 1.50 gives 1.5
     found = f"get_json_object({json}, {path})"
-    if not _PLAIN_TEXT.fullmatch(path):
+    if not _VARIANT_PATH.fullmatch(literal_text(path) or ""):
         return found
     # Spark gives NULL for a JSON null as for an absent path
     null = f"is_variant_null(try_variant_get(try_parse_json({json}), {path}, 'variant'))"
@@ -160,6 +161,7 @@ SPECS: tuple[Spec, ...] = (
         Example(('{"a": [1, 2]}', "$.a"), "[1,2]"),
         Example(('{"a": null}', "$.a"), "null"),
         Example(('{"a": 1}', "$.b"), None),
+        Example(('{"a": [1]}', "$.a[-1]"), None),
         Example(('{"@type": "UDF"}', "$.@type"), "UDF"),
         Example(("{", "$.b"), None),
         parameters=_JSON | {"path": "such as $.a.b[0].c"},

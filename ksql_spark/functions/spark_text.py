@@ -165,6 +165,24 @@ def variable(*seeds: str) -> str:
     return f"_v{zlib.crc32('|'.join(seeds).encode()):08x}"
 
 
+def attempt(text: str) -> str:
+    """Spark SQL text: the STRING ``text``, or NULL where its evaluation throws.
+
+    Some functions of Spark stop the query for a bad pattern or time zone. ``try_to_binary`` catches what its
+    operand throws; between STRING and UTF-8 it changes nothing.
+    """
+    return f"cast(try_to_binary({text}, 'utf-8') as string)"
+
+
+_LITERAL = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
+
+
+def literal_text(text: str) -> str | None:
+    """The value of a Spark SQL string literal as ``string`` writes it; None for any other text."""
+    found = _LITERAL.fullmatch(text)
+    return re.sub(r"\\(.)", r"\1", found.group(1), flags=re.DOTALL) if found else None
+
+
 # ---- casts (reference §3.4) ---------------------------------------------------------------------------
 
 _DATE_PATTERN = string(r"^\d{4}(-\d{1,2}(-\d{1,2})?)?$")

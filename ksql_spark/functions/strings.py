@@ -7,12 +7,12 @@ only, and LEN is exact there too.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ksql_spark.functions.operators import from_entries
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import let, string, variable
+from ksql_spark.functions.spark_text import attempt, let, literal_text, string, variable
 from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar
 from ksql_spark.types import BYTES, INTEGER, STRING, SqlType
 
@@ -35,9 +35,10 @@ def _chr(args: Sequence[str], types: Types) -> str:
             lambda n: f"if({n} < 0 or {n} > 1114111, NULL, decode(unhex(lpad(hex({n}), 8, '0')), 'UTF-32'))",
         )
     escape, prefix = string(r"^(\\u[0-9A-Fa-f]{4})+$"), string("\\u")
+    decoded = f"decode(unhex(replace({{s}}, {prefix}, '')), 'UTF-16BE')"
     return let(
         args[0],
-        lambda s: f"if({s} rlike {escape}, decode(unhex(replace({s}, {prefix}, '')), 'UTF-16BE'), NULL)",
+        lambda s: f"if({s} rlike {escape}, {attempt(decoded.format(s=s))}, NULL)",
     )
 
 
@@ -224,15 +225,40 @@ def _mask_part(kind: str) -> Lowering:
 
 # ---- regular expressions and splitting -------------------------------------------------------------------
 
+_INTEGER_TEXT = re.compile(r"-?\d+|\(-\d+\)")
 _GROUP = re.compile(r"\\Q.*?\\E|\\.|\[(?:\\.|[^\]\\])*\]|(\((?!\?)|\(\?<(?![=!]))", re.DOTALL)
 
 
 def _groups(pattern: str) -> int | None:
     """How many groups the regular expression in a string literal has; None for other texts."""
-    if not re.fullmatch(r"'(?:[^'\\]|\\.)*'", pattern, re.DOTALL):
-        return None
-    plain = re.sub(r"\\(.)", r"\1", pattern[1:-1], flags=re.DOTALL)
-    return sum(1 for m in _GROUP.finditer(plain) if m.group(1))
+    plain = literal_text(pattern)
+    return None if plain is None else sum(1 for m in _GROUP.finditer(plain) if m.group(1))
+
+
+def _is_plain(pattern: str) -> bool:
+    """True for a constant regular expression that Java surely takes: Python does, and it is simple."""
+    plain = literal_text(pattern)
+    if plain is None or re.search(r"\(\?|\[[^\]]*\[|&&|\\[a-zA-Z0-9]", re.sub(r"\\[dDwWsSbB]", "", plain)):
+        return False
+    try:
+        re.compile(plain)
+    except re.error:
+        return False
+    return True
+
+
+def _per_row(pattern: str, text: str) -> str:
+    """``pattern`` as Spark compiles it row by row: nothing can catch the error of a bad constant."""
+    return f"concat({pattern}, left({text}, 0))"
+
+
+def _guarded(text: str, pattern: str, group: str | None, lower: Callable[[str], str]) -> str:
+    """``lower(pattern)``, or NULL where Spark would stop the query for the pattern or the group."""
+    if _is_plain(pattern) and (group is None or _INTEGER_TEXT.fullmatch(group)):
+        return lower(pattern)
+    pattern = _per_row(pattern, text)
+    trial = f"regexp_extract('', {pattern}, {group or '0'})"
+    return f"if({attempt(trial)} is null, NULL, {lower(pattern)})"
 
 
 def _extract(args: Sequence[str], _: Types) -> str:
@@ -240,7 +266,13 @@ def _extract(args: Sequence[str], _: Types) -> str:
     group = args[2] if len(args) == 3 else "0"
     if _is_beyond(pattern, group):
         return _NO_TEXT
-    return let(text, lambda s: f"if({s} rlike {pattern}, regexp_extract({s}, {pattern}, {group}), NULL)")
+
+    def found(s: str) -> str:
+        return _guarded(
+            s, pattern, group, lambda p: f"if({s} rlike {p}, regexp_extract({s}, {p}, {group}), NULL)"
+        )
+
+    return let(text, found)
 
 
 def _extract_all(args: Sequence[str], _: Types) -> str:
@@ -248,7 +280,17 @@ def _extract_all(args: Sequence[str], _: Types) -> str:
     group = args[2] if len(args) == 3 else "0"
     if _is_beyond(pattern, group):
         return "cast(NULL as array<string>)"
-    return f"regexp_extract_all({text}, {pattern}, {group})"
+    return let(
+        text, lambda s: _guarded(s, pattern, group, lambda p: f"regexp_extract_all({s}, {p}, {group})")
+    )
+
+
+def _replace(args: Sequence[str], _: Types) -> str:
+    text, pattern, replacement = args
+    plain = literal_text(replacement)
+    if plain is not None and not re.search(r"[$\\]", plain) and _is_plain(pattern):
+        return f"regexp_replace({text}, {pattern}, {replacement})"
+    return let(text, lambda s: attempt(f"regexp_replace({s}, {_per_row(pattern, s)}, {replacement})"))
 
 
 def _is_beyond(pattern: str, group: str) -> bool:
@@ -368,6 +410,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("\\u597d",), "好"),
         Example(("\\ud820\\udeb8",), "𘊸"),
         Example(("75",), None),
+        Example(("\\ud820",), None),
         parameters={"code": "a Unicode code point", "escape": "one or more of \\uXXXX"},
     ),
     scalar(
@@ -608,6 +651,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("(.*) (.*)", "steven zhang", 2), "zhang"),
         Example(("(.*) (.*)", "agavra", 2), None),
         Example(("(.*) (.*)", "steven zhang", 3), None),
+        Example(("(", "steven zhang"), None),
         parameters={"pattern": "a regular expression", "text": "any text", "group": "which group; 0: all"},
     ),
     scalar(
@@ -623,6 +667,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("test.", "nothing"), []),
         Example(("(\\w+) (\\w*)", "apurva mehta agavra ", 2), ["mehta", ""]),
         Example(("(\\w+)", "a", 2), None),
+        Example(("[", "a"), None),
         parameters={"pattern": "a regular expression", "text": "any text", "group": "which group; 0: all"},
     ),
     scalar(
@@ -630,8 +675,10 @@ SPECS: tuple[Spec, ...] = (
         Category.REGULAR_EXPRESSION,
         "The text with all matches of a regular expression replaced; $1 stands for a group.",
         (signature("text STRING, pattern STRING, replacement STRING -> STRING"),),
-        lambda args, _: f"regexp_replace({', '.join(args)})",
+        _replace,
         Example(("abc", "(b)", "<$1>"), "a<b>c"),
+        Example(("abc", "(b", "x"), None),
+        Example(("abc", "b", "$1"), None),
         parameters=_TEXT | {"pattern": "a regular expression", "replacement": "with what"},
     ),
     scalar(
@@ -639,9 +686,10 @@ SPECS: tuple[Spec, ...] = (
         Category.REGULAR_EXPRESSION,
         "The pieces of a text between matches of a regular expression.",
         (signature("text STRING, pattern STRING -> ARRAY<STRING>"),),
-        lambda args, _: f"split({args[0]}, {args[1]}, -1)",
+        lambda args, _: let(args[0], lambda s: _guarded(s, args[1], None, lambda p: f"split({s}, {p}, -1)")),
         Example(("a1b22c", "[0-9]"), ["a", "b", "", "c"]),
         Example(("abc", ""), ["a", "b", "c"]),
+        Example(("abc", "["), None),
         parameters=_TEXT | {"pattern": "a regular expression"},
     ),
     scalar(
@@ -717,5 +765,12 @@ SPECS: tuple[Spec, ...] = (
     _number_from_bytes(
         "BIGINT_FROM_BYTES", "BIGINT", 8, _bigint, Example((b"\xff" * 8,), -1), Example((b"",), None)
     ),
-    _number_from_bytes("DOUBLE_FROM_BYTES", "DOUBLE", 8, lambda b: f"ksql.kafka_double_decode({b})"),
+    _number_from_bytes(
+        "DOUBLE_FROM_BYTES",
+        "DOUBLE",
+        8,
+        lambda b: f"ksql.kafka_double_decode({b})",
+        Example((b"\x3f\xf8\0\0\0\0\0\0",), 1.5),
+        Example((b"\0\0\0\0\0\0\xf8\x3f", "little_endian"), 1.5),
+    ),
 )

@@ -190,3 +190,50 @@ def test_values(local_spark: Any, cases: list[tuple[Expression, Any]]) -> None:
         if not same(got, wanted):
             wrong.append(f"{node} gave {got!r}, not {wanted!r}, by {lower(node)}")
     assert not wrong, "\n".join(wrong)
+
+
+#: calls that must not stop a query: every one is NULL on every row
+FAILING = [
+    ("REGEXP_EXTRACT", ("(", "S")),
+    ("REGEXP_EXTRACT", ("S", "(")),
+    ("REGEXP_EXTRACT", ("(a)", "S", "I")),
+    ("REGEXP_EXTRACT_ALL", ("[", "S")),
+    ("REGEXP_REPLACE", ("S", "(", "x")),
+    ("REGEXP_REPLACE", ("S", "7", "$9")),
+    ("REGEXP_SPLIT_TO_ARRAY", ("S", "*")),
+    ("FORMAT_TIMESTAMP", ("T", "MMMMMMMM")),
+    ("FORMAT_TIMESTAMP", ("T", "BAD")),
+    ("FORMAT_TIMESTAMP", ("T", "yyyy", "Mars/Olympus")),
+    ("FORMAT_TIMESTAMP", ("T", "yyyy", "S")),
+    ("PARSE_TIMESTAMP", ("S", "{")),
+    ("PARSE_TIMESTAMP", ("S", "BAD")),
+    ("PARSE_TIMESTAMP", ("S", "S", "S")),
+    ("CONVERT_TZ", ("T", "UTC", "S")),
+    ("GENERATE_SERIES", ("I", 9, 0)),
+    ("CHR", ("BAD",)),
+    ("EXTRACTJSONFIELD", ("S", "BAD")),
+    ("JSON_CONCAT", ("BAD", "S")),
+    ("URL_DECODE_PARAM", ("BAD",)),
+    ("FROM_BYTES", ("X", "S")),
+]
+COLUMNS = {
+    "S": ("7", STRING), "BAD": ("%{", STRING), "I": (7, INTEGER), "T": (Typed("2020", TIMESTAMP), TIMESTAMP),
+    "X": (b"a", BYTES),
+}  # fmt: skip
+
+
+@pytest.mark.spark
+def test_bad_rows_do_not_stop_a_query(local_spark: Any) -> None:
+    def argument(given: Any) -> Expression:
+        return ColumnRef(given, COLUMNS[given][1]) if given in COLUMNS else expression(given)
+
+    nodes = [bind(name, [argument(a) for a in args]) for name, args in FAILING]
+    # depends on the row, so that nothing is folded
+    values = [f"if(id >= 0, {lower(expression(v))}, NULL) as {n}" for n, (v, _) in COLUMNS.items()]
+    row = (
+        local_spark.range(1)
+        .selectExpr(*values)
+        .selectExpr(*(f"{lower(n)} as c{i}" for i, n in enumerate(nodes)))
+    )
+    found = row.collect()[0]
+    assert [str(n) for n, value in zip(nodes, found, strict=True) if value is not None] == []

@@ -30,8 +30,8 @@ COUNT_DISTINCT EARLIEST_BY_OFFSET LATEST_BY_OFFSET HISTOGRAM TOPK TOPKDISTINCT S
 CORRELATION ATTR EXPLODE CUBE_EXPLODE
 """
 
-#: examples cannot say what is random or not to be had without our JVM classes
-WITHOUT_EXAMPLES = {"RANDOM", "DOUBLE_FROM_BYTES"}
+#: no example can say what is random
+WITHOUT_EXAMPLES = {"RANDOM"}
 ON_TABLES = {
     "COUNT",
     "SUM",
