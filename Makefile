@@ -12,9 +12,10 @@ INSTALLED := .venv/.installed
 PREPARED := .venv/.prepared
 
 .PHONY: help setup run server demo test test-fast test-kafka check lint types contracts fmt clean
+.PHONY: conformance conformance-parse
 
 help: ## list what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(PREPARED) ## make the virtual environment, fetch packages and JVM artifacts
 	@:
@@ -52,6 +53,12 @@ types: setup ## types, with mypy
 contracts: setup ## who may import whom, with import-linter
 	@echo "== layers"
 	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+
+conformance: setup ## all conformance cases, where they are there (ARGS=--help tells more)
+	@$(BIN)/python -m tests.conformance.run --log build/conformance.log --report build/conformance.json $(ARGS)
+
+conformance-parse: setup ## parse all statements of the conformance cases and back
+	@$(BIN)/python -m tests.conformance.parsing $(ARGS)
 
 fmt: setup ## format the code, and mend what can be mended
 	@$(BIN)/ruff check --fix --quiet . || true

@@ -31,6 +31,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.spark.session import SparkProcess
 
 #: topics that are deleted in one go
 _DELETED_TOGETHER = 40
@@ -86,40 +87,52 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
     Args:
         quiet: seconds without output and without work after which no more output is expected.
         settle: the same once all records that the case expects are there.
-        memory: heap of Spark's JVM.
+        broker: a running broker to use, which is left running; None: start one.
+        spark: a running Spark to use, which is left running; None: start one.
     """
 
     unique_topics = True
     #: records of one topic are in order anyway; what matters is the order between topics
     pace = "topic"
 
-    def __init__(self, quiet: str = "0.4", settle: str = "0.15", memory: str = "2g") -> None:
+    def __init__(
+        self,
+        quiet: str = "0.4",
+        settle: str = "0.15",
+        broker: EmbeddedBroker | None = None,
+        spark: SparkProcess | None = None,
+    ) -> None:
         self._quiet, self._settle = float(quiet), float(settle)
         self._folder = Path(tempfile.mkdtemp(prefix="ksql-conformance-"))
-        logging.getLogger("ksql_spark").addHandler(logging.FileHandler(self._folder / "engine.log"))
-        logging.getLogger("ksql_spark").propagate = False
-        self._broker = EmbeddedBroker(self._folder / "broker", port=0)
+        self._log = logging.FileHandler(self._folder / "engine.log")
+        self._logger = logging.getLogger("ksql_spark")
+        self._propagated = self._logger.propagate
+        self._logger.addHandler(self._log)
+        self._logger.propagate = False
+        self._owns_broker = broker is None
+        self._broker = broker or EmbeddedBroker(self._folder / "broker", port=0)
         self._engine: Engine | None = None
         self._sources: list[tuple[str, str]] = []
         self._topics: list[str] = []
         self._doomed: list[str] = []
         self._deleter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="topic-deleter")
         try:
-            self._broker.start()
+            if self._owns_broker:
+                self._broker.start()
             servers = self._broker.bootstrap_servers
             self._admin = KafkaAdmin(servers)
-            self._producer = kafkawire.Producer(servers)
+            self.producer = kafkawire.Producer(servers)
             self._engine = Engine(
                 Config(
                     {
                         "bootstrap.servers": servers,
                         "ksql.spark.data.dir": str(self._folder / "engine"),
-                        "ksql.spark.memory": memory,
                         # a case that fails fails once
                         "ksql.query.retry.backoff.initial.ms": 3_600_000,
                         "ksql.query.retry.backoff.max.ms": 3_600_000,
                     }
-                )
+                ),
+                spark,
             )
             self._engine.start()
             assert self._engine._spark is not None
@@ -231,7 +244,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
         headers: list[tuple[str, bytes | None]],
     ) -> None:
         """See Adapter; run_to_idle hands the records over."""
-        self._producer.produce(topic, key, value, ts, headers)
+        self.producer.produce(topic, key, value, ts, headers)
 
     def read(self, topic: str) -> list[tuple[Any, ...]]:
         """See Adapter."""
@@ -254,7 +267,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
         Raises:
             Rejected: a query failed.
         """
-        self._producer.flush()
+        self.producer.flush()
         self._wait_until_running()
         sinks = {q.plan.sink.topic for q in self._persistent()}
         wanted = {t: n for t, n in (expected or {}).items() if n} if last else {}
@@ -344,7 +357,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
             self._drop_all()
         finally:
             for topic in self._topics:
-                self._producer.forget(topic)
+                self.producer.forget(topic)
             self._doomed += self._topics
             self._topics, self._sources = [], []
         if len(self._doomed) >= _DELETED_TOGETHER:
@@ -376,10 +389,16 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
 
     def close(self) -> None:
         """Stop everything and remove the folder."""
-        self._deleter.shutdown(wait=True, cancel_futures=True)
+        if not self._owns_broker:
+            self._deleter.submit(self._admin.delete_topics, self._doomed + self._topics)
+        self._deleter.shutdown(wait=True)
         if self._engine is not None:
             self._engine.stop()
-        self._broker.stop()
+        if self._owns_broker:
+            self._broker.stop()
+        self._logger.removeHandler(self._log)
+        self._logger.propagate = self._propagated
+        self._log.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

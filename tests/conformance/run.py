@@ -1,4 +1,4 @@
-"""Run conformance cases: ``python tests/conformance/run.py [options] [-- options of the runner]``.
+"""Run conformance cases: ``python -m tests.conformance.run [options] [-- options of the runner]``.
 
 The cases and their runner are not part of this project. Where they are is told by ``--runner``, else by
 ``KSQL_SPARK_CONFORMANCE``, else they are looked for in shared/conformance beside the project's folder. The
@@ -54,6 +54,8 @@ def run_shard(
     with tempfile.TemporaryDirectory(prefix="ksql-conformance-report-") as folder:
         report = Path(folder) / "report.json"
         command = shard_command(runner, shard, report, options)
+        if log:
+            log.parent.mkdir(parents=True, exist_ok=True)
         output = log.open("a") if log else None
         try:
             done = subprocess.run(

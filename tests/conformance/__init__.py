@@ -1,0 +1,1 @@
+"""The engine against conformance cases that are not part of this project."""
