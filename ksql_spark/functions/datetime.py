@@ -68,7 +68,7 @@ _RUNS = {
     "K": 2, "k": 2, "m": 2, "s": 2, "S": 9, "V": 2, "z": 4, "O": 4, "X": 5, "x": 5, "Z": 5,
 }  # fmt: skip
 _FORMAT_ONLY = frozenset("EFQq")
-_OFFSET = re.compile(r"UTC|GMT|Z|[+-](?:0\d|1[0-7])(?::?[0-5]\d)?")
+_OFFSET = re.compile(r"Z|(?=.)(?:UTC|GMT|UT)?(?:[+-](?:\d|(?:0\d|1[0-7])(?::?[0-5]\d)?))?")
 _ZONE_LETTERS = re.compile(r"[VzOXxZ]")
 
 

@@ -9,6 +9,7 @@ import pytest
 from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
+from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.functions.spec import Kind, Spec, expression
 from ksql_spark.types import Array
 
@@ -65,6 +66,20 @@ def test_scalar_and_operator_examples(local_spark: Any, start: int) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("start", range(0, len(PROJECTED), _BATCH))
+def test_result_types_are_spark_s(local_spark: Any, start: int) -> None:
+    examples = PROJECTED[start : start + _BATCH]
+    bound = [call(spec.name, *example.args) for spec, example in examples]
+    frame = local_spark.range(1).selectExpr(*(f"{lower(b)} as c{i}" for i, b in enumerate(bound)))
+    wrong = []
+    for (spec, _), node, field in zip(examples, bound, frame.schema, strict=True):
+        type_ = Array(node.type) if spec.kind is Kind.TABLE else node.type
+        wanted, got = spark_type(type_).replace("`", ""), field.dataType.simpleString()
+        if wanted != got:
+            wrong.append(f"{node} is {got}, not {wanted}, by {lower(node)}")
+    assert not wrong, "\n".join(wrong)
+
+
 def _alone(session: Any, column: str) -> Any:
     """The value of one column; where all is constant, errors can only be caught by folding."""
     for excluded in (session.conf.get("spark.sql.optimizer.excludedRules"), ""):
@@ -94,5 +109,7 @@ def test_aggregate_examples(local_spark: Any, spec: Spec, example: Any) -> None:
     node = bind(spec.name, arguments)
     zipped = f"inline(arrays_zip({', '.join(f'A{i}' for i, c in enumerate(columns) if c is not None)}))"
     frame = local_spark.range(1).selectExpr(*fields).selectExpr(zipped)
-    got = canonical(frame.selectExpr(lower(node)).collect()[0][0], node.type)
+    result = frame.selectExpr(lower(node))
+    assert result.schema[0].dataType.simpleString() == spark_type(node.type).replace("`", "")
+    got = canonical(result.collect()[0][0], node.type)
     assert same(got, example.result), f"gave {got!r}, not {example.result!r}, by {lower(node)}"
