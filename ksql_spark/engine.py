@@ -315,7 +315,8 @@ class Engine:
                 stream = self._push(statement, scope)
             else:
                 stream = self._pull(statement, scope)
-        self._streams[stream.query_id] = stream
+        if stream.kind == "PUSH":
+            self._streams[stream.query_id] = stream
         return stream
 
     def _print(self, statement: PrintTopic, services: Services) -> QueryStream:

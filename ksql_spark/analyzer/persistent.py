@@ -150,7 +150,8 @@ def _sink(
         retention = origin.retention_ms
     grouping = planned.select.grouping
     if grouping is not None and grouping.window is not None:
-        retention = max(retention or 0, grouping.window.retention_ms)
+        # what is inherited is the topic's own setting, which only its broker knows: see statements.sources
+        retention = None if retention is None else max(retention, grouping.window.retention_ms)
     return DataSource(
         statement.name, statement.kind, schema, topic or f"{prefix}{statement.name}", key_format,
         value_format,

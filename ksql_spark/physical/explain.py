@@ -49,14 +49,15 @@ def _detail(step: Step) -> str:
             within = step.within
             bounds = f"{within.before_ms} ms before, {within.after_ms} ms after"
             return f"{step.join} on {step.left_key} = {step.right_key} | Within: {bounds}"
-        case steps.StreamTableJoin():
+        case steps.StreamTableJoin() | steps.TableTableJoin():
             return f"{step.join} on {step.left_key} = {step.right_key}"
     return ""
 
 
 def _aggregates(step: steps.StreamAggregate | steps.StreamWindowedAggregate) -> str:
     groups = ", ".join(str(g.expression) for g in step.group_by) or "all rows"
-    return f"{', '.join(map(str, step.aggregates))} | Group by: {groups}"
+    having = f" | Having: {step.having}" if step.having is not None else ""
+    return f"{', '.join(map(str, step.aggregates))} | Group by: {groups}{having}"
 
 
 def explain_topology(plan: PhysicalPlan) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import Expression
 from ksql_spark.functions import registry
 from ksql_spark.logical import nodes
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
@@ -90,14 +91,10 @@ def _lower(node: nodes.Node) -> Step:
         case nodes.Source():
             return _source(node)
         case nodes.Filter(child, predicate):
-            below = _lower(child)
-            if isinstance(below, (steps.StreamAggregate, steps.StreamWindowedAggregate)):
-                raise _not_yet(
-                    "HAVING",
-                    "Filter in a second statement: CREATE TABLE … AS SELECT … FROM the first WHERE …",
-                )
+            if isinstance(child, nodes.Aggregate):
+                return _aggregate(child, predicate)
             step = steps.TableFilter if node.kind == TABLE else steps.StreamFilter
-            return step(below, predicate, node.schema, node.window)
+            return step(_lower(child), predicate, node.schema, node.window)
         case nodes.SelectKey(child, keys):
             return steps.StreamSelectKey(_lower(child), keys, node.schema)
         case nodes.FlatMap(child, functions):
@@ -110,7 +107,7 @@ def _lower(node: nodes.Node) -> Step:
         case nodes.Join():
             return _join(node)
         case nodes.Aggregate():
-            return _aggregate(node)
+            return _aggregate(node, None)
     raise TypeError(f"no step for {type(node).__name__}")
 
 
@@ -124,39 +121,31 @@ def _join(node: nodes.Join) -> Step:
     left, right = _lower(node.left), _lower(node.right)
     if node.window is not None:
         raise _not_yet("A join of windowed sources")
-    match node.type, node.join:
-        case nodes.STREAM_TABLE, "INNER" | "LEFT":
-            return steps.StreamTableJoin(
-                left, right, node.join, node.left_key, node.right_key, node.key_name, node.schema
-            )
-        case nodes.STREAM_STREAM, "INNER":
+    on = (node.left_key, node.right_key, node.key_name)
+    match node.type:
+        case nodes.STREAM_TABLE:
+            return steps.StreamTableJoin(left, right, node.join, *on, node.schema)
+        case nodes.STREAM_STREAM:
             assert node.within is not None
-            return steps.StreamStreamJoin(
-                left, right, node.join, node.left_key, node.right_key, node.key_name, node.within, node.schema
-            )
-    pair = node.type.lower().replace("_", "-")
-    raise _not_yet(f"{node.join} JOIN ({pair})")
+            return steps.StreamStreamJoin(left, right, node.join, *on, node.within, node.schema)
+        case nodes.TABLE_TABLE:
+            return steps.TableTableJoin(left, right, node.join, *on, node.schema)
+    raise _not_yet("A join on a foreign key")
 
 
-def _aggregate(node: nodes.Aggregate) -> Step:
+def _aggregate(node: nodes.Aggregate, having: Expression | None) -> Step:
     if node.child.kind == TABLE:
         raise _not_yet("Aggregation of a table")
     if node.child.window is not None:
         raise _not_yet("Aggregation of a windowed stream")
-    if node.emit_final:
-        raise _not_yet("EMIT FINAL", "EMIT CHANGES gives every update of every window.")
     for call in node.aggregates:
-        spec = registry.require(call.function)
-        if spec.spark is None:
+        if registry.require(call.function).spark is None:
             raise _not_yet(f"The aggregate function {call.function}")
         if call.distinct:
             raise _not_yet(f"{call.function}(DISTINCT …)")
-    child = _lower(node.child)
-    window = node.window_spec
+    child, window = _lower(node.child), node.window_spec
     if window is None:
-        return steps.StreamAggregate(child, node.group_by, node.aggregates, node.schema)
-    if window.kind == "SESSION":
-        raise _not_yet("WINDOW SESSION")
+        return steps.StreamAggregate(child, node.group_by, node.aggregates, having, node.schema)
     return steps.StreamWindowedAggregate(
-        child, node.group_by, node.aggregates, window, node.schema, node.window
+        child, node.group_by, node.aggregates, having, window, node.emit_final, node.schema, node.window
     )

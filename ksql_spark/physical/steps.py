@@ -108,23 +108,26 @@ class TableSelect:
 
 @dataclass(frozen=True)
 class StreamAggregate:
-    """Unwindowed aggregates of a stream: a row leaves for every row that comes."""
+    """Aggregates of a stream per key (§6.8): for every row that comes one leaves, if it passes ``having``."""
 
     child: Step
     group_by: tuple[Named, ...]
     aggregates: tuple[AggregateCall, ...]
+    having: Expression | None
     schema: Schema
     window: Windowing | None = None
 
 
 @dataclass(frozen=True)
 class StreamWindowedAggregate:
-    """Aggregates per TUMBLING window of event time; state goes when the window's grace is over."""
+    """Aggregates per key and window (§6.9); with ``emit_final`` one row leaves when stream time closes it."""
 
     child: Step
     group_by: tuple[Named, ...]
     aggregates: tuple[AggregateCall, ...]
+    having: Expression | None
     window_spec: WindowSpec
+    emit_final: bool
     schema: Schema
     window: Windowing | None = None
 
@@ -154,6 +157,20 @@ class StreamStreamJoin:
     right_key: Expression
     key_name: str
     within: WithinSpec
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class TableTableJoin:
+    """Rows of two tables with equal primary keys, as they are; ``join`` INNER, LEFT, RIGHT or FULL (§6.7)."""
+
+    left: Step
+    right: Step
+    join: str
+    left_key: Expression
+    right_key: Expression
+    key_name: str
     schema: Schema
     window: Windowing | None = None
 
@@ -196,12 +213,20 @@ Step: TypeAlias = (
     | StreamWindowedAggregate
     | StreamTableJoin
     | StreamStreamJoin
+    | TableTableJoin
     | StreamUnion
     | TransientSelect
 )
 
 #: steps that keep state; Spark allows one of them in a query that emits updates
-STATEFUL = (TableFilter, StreamAggregate, StreamWindowedAggregate, StreamTableJoin, StreamStreamJoin)
+STATEFUL = (
+    TableFilter,
+    StreamAggregate,
+    StreamWindowedAggregate,
+    StreamTableJoin,
+    StreamStreamJoin,
+    TableTableJoin,
+)
 
 
 @dataclass(frozen=True)
@@ -223,7 +248,7 @@ def children(step: Step) -> tuple[Step, ...]:
     match step:
         case StreamSource() | TableSource():
             return ()
-        case StreamTableJoin() | StreamStreamJoin():
+        case StreamTableJoin() | StreamStreamJoin() | TableTableJoin():
             return (step.left, step.right)
         case StreamUnion():
             return step.children

@@ -23,9 +23,9 @@ from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.results import ResultColumn, Row, api_value, result_columns
 from ksql_spark.runtime.views import StoredRow, Views
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART, Column
-from ksql_spark.spark.build import Context, build
+from ksql_spark.spark.build import build
 from ksql_spark.spark.evaluate import evaluate, evaluate_rows
-from ksql_spark.spark.sources import quoted
+from ksql_spark.spark.frames import Context, quoted
 from ksql_spark.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING
 
 #: how many stored rows Spark is given at a time

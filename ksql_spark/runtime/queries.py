@@ -29,7 +29,8 @@ from ksql_spark.physical.steps import (
     walk,
 )
 from ksql_spark.spark import sinks
-from ksql_spark.spark.build import Context, build
+from ksql_spark.spark.build import build
+from ksql_spark.spark.frames import Context, task_numbers
 
 log = logging.getLogger(__name__)
 
@@ -100,6 +101,8 @@ class QueryManager:
         self._setting = setting
         self._queries: dict[str, RunningQuery] = {}
         self._lock = threading.RLock()
+        #: number of tasks -> their numbers
+        self._tasks: dict[int, tuple[int, ...]] = {}
         #: while the command log is replayed nothing is started
         self._replaying = True
         self._closing = threading.Event()
@@ -184,9 +187,13 @@ class QueryManager:
         session = self._session.newSession()
         stateful = any(isinstance(s, STATEFUL) for s in walk(plan.root))
         partitions = max([1, *(len(offsets) for offsets in query.starts.values())])
-        session.conf.set("spark.sql.shuffle.partitions", str(partitions if stateful else 1))
+        tasks = partitions if stateful else 1
+        session.conf.set("spark.sql.shuffle.partitions", str(tasks))
+        with self._lock:
+            if tasks not in self._tasks:
+                self._tasks[tasks] = task_numbers(session, tasks)
         starts = {topic: json.dumps(dict(offsets)) for topic, offsets in query.starts.items() if offsets}
-        context = Context(session, self._admin.servers, starts, held=held)
+        context = Context(session, self._admin.servers, starts, held=held, tasks=self._tasks[tasks])
         try:
             frame = build(plan.root, context)
             records = sinks.encode(frame, plan.sink, query.sink_partitions)

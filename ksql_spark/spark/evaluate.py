@@ -16,7 +16,7 @@ from ksql_spark.functions.lowering import lower
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART, Column
-from ksql_spark.spark.sources import quoted
+from ksql_spark.spark.frames import quoted
 
 
 def evaluate(session: SparkSession, expressions: Sequence[Expression]) -> list[Any]:

@@ -11,7 +11,7 @@ from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import NULL_VALUE, REALTIME
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
-from ksql_spark.spark.sources import quoted
+from ksql_spark.spark.frames import quoted
 from ksql_spark.types import TIMESTAMP
 
 #: the header that EventTimeInterceptor.java turns into the record's timestamp

@@ -12,12 +12,8 @@ from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import NULL_VALUE
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Role
+from ksql_spark.spark.frames import quoted
 from ksql_spark.types import STRING, TIMESTAMP
-
-
-def quoted(name: str) -> str:
-    """A column's name as Spark SQL text."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def read(

@@ -14,7 +14,7 @@ from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.physical.planner import lower
-from ksql_spark.physical.steps import PhysicalPlan, StreamTableJoin, walk
+from ksql_spark.physical.steps import PhysicalPlan, StreamTableJoin, StreamWindowedAggregate, walk
 from ksql_spark.runtime.queries import RunningQuery
 from ksql_spark.statements.entities import entity
 from ksql_spark.statements.scope import Action, Immediate, Logged, Outcome, Scope, Starts
@@ -180,10 +180,13 @@ def _sink_partitions(plan: PhysicalPlan, scope: Scope) -> int:
 
 
 def _inherited_retention(plan: PhysicalPlan, scope: Scope) -> int:
+    """The left-most source's retention, ms, -1 for ever; for windows at least theirs (§6.8)."""
     config = scope.services.admin.config(plan.sources[0].topic)
-    if "delete" not in config.get("cleanup.policy", ""):
-        return DEFAULT_RETENTION_MS
-    return int(config.get("retention.ms", DEFAULT_RETENTION_MS))
+    retention = DEFAULT_RETENTION_MS
+    if "delete" in config.get("cleanup.policy", ""):
+        retention = int(config.get("retention.ms", DEFAULT_RETENTION_MS))
+    windows = [s.window_spec.retention_ms for s in walk(plan.root) if isinstance(s, StreamWindowedAggregate)]
+    return retention if retention < 0 else max([retention, *windows])
 
 
 def start_offsets(plan: PhysicalPlan, scope: Scope) -> Starts:

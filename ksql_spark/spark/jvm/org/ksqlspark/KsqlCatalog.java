@@ -55,6 +55,10 @@ public final class KsqlCatalog implements FunctionCatalog {
                 return new Unbound(full, types -> new KafkaCodec.EncodeDouble());
             case "kafka_partition":
                 return new Unbound(full, types -> new KafkaCodec.Partition());
+            case "pack":
+                return new Unbound(full, types -> new PackedRow.Pack(row(types)));
+            case "unpack":
+                return new Unbound(full, types -> new PackedRow.Unpack(argument));
             default:
                 throw new IllegalArgumentException("no function " + full + " in catalog " + name);
         }

@@ -1,0 +1,57 @@
+"""What all builders of frames share: the query's context and how names stand in Spark SQL text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class Context:
+    """What building needs beside the steps.
+
+    Args:
+        session: a session of the query's own, so that settings of queries do not meet.
+        servers: bootstrap servers.
+        starts: topic -> {partition: offset} as JSON, or "earliest".
+        is_batch: read what the topics hold now, then end (pull queries on streams).
+        held: topics to read nothing of for now (while the tables of a join are loaded).
+        tasks: a number for each task, which Spark's hash partitioner puts into a partition of its own.
+    """
+
+    session: SparkSession
+    servers: str
+    starts: Mapping[str, str]
+    is_batch: bool = False
+    held: frozenset[str] = frozenset()
+    tasks: tuple[int, ...] = (0,)
+
+    def task(self, key: str) -> str:
+        """Text: the task of the key's bytes, by Kafka's partitioner; one of the numbers in ``tasks``."""
+        if len(self.tasks) == 1:
+            return str(self.tasks[0])
+        numbers = ", ".join(map(str, self.tasks))
+        return f"element_at(array({numbers}), ksql.kafka_partition({key}, {len(self.tasks)}) + 1)"
+
+
+def task_numbers(session: SparkSession, count: int) -> tuple[int, ...]:
+    """``count`` numbers that Spark's hash partitioner spreads over as many partitions, in their order."""
+    if count == 1:
+        return (0,)
+    rows = session.sql(
+        f"SELECT p, min(n) AS n FROM (SELECT cast(id AS int) AS n, pmod(hash(cast(id AS int)), {count}) AS p"
+        f" FROM range({count * 50})) GROUP BY p ORDER BY p"
+    ).collect()
+    return tuple(row["n"] for row in rows)
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark SQL text."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def named(text: str, name: str) -> str:
+    """``text AS `name```."""
+    return f"{text} AS {quoted(name)}"

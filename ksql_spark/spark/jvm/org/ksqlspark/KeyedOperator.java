@@ -1,0 +1,115 @@
+package org.ksqlspark;
+
+import java.util.ArrayDeque;
+import org.apache.spark.api.java.function.MapFunction;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.streaming.MapState;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.StatefulProcessor;
+import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.streaming.TimeMode;
+import org.apache.spark.sql.streaming.TimerValues;
+import org.apache.spark.sql.streaming.ValueState;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * An operator with exact state per key that handles one record at a time, as a Kafka Streams processor does.
+ *
+ * Spark groups by the task: the partition that Kafka gives the key. So an operator sees all keys of its task,
+ * and stream time (the highest timestamp so far) is the task's, record by record, as KSQL defines it.
+ *
+ * In: (task INT, k BINARY, side INT, ts BIGINT, v BINARY); a NULL v is a NULL value or a deletion.
+ * Out: (k BINARY, ts BIGINT, l BINARY, r BINARY, ws BIGINT, we BIGINT). Rows are PackedRow bytes: no operator
+ * knows columns.
+ */
+abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
+    static final StructType OUTPUT = new StructType()
+            .add("k", DataTypes.BinaryType)
+            .add("ts", DataTypes.LongType)
+            .add("l", DataTypes.BinaryType)
+            .add("r", DataTypes.BinaryType)
+            .add("ws", DataTypes.LongType)
+            .add("we", DataTypes.LongType);
+
+    private transient ArrayDeque<Row> out;
+    private transient ValueState<Long> clock;
+    /** Stream time of the task at hand, ms; the lowest number before the first record. */
+    protected transient long streamTime;
+    private transient Integer task;
+
+    /** Handle one record; call emit for each result, in order. */
+    protected abstract void process(byte[] key, int side, long ts, byte[] value);
+
+    /** Open the operator's states. */
+    protected abstract void open();
+
+    /** Called when another task's records follow in the same partition, after its clock is loaded. */
+    protected void taskChanged() {}
+
+    static Dataset<Row> apply(Dataset<Row> input, KeyedOperator operator) {
+        return input
+                .groupByKey((MapFunction<Row, Integer>) row -> row.getInt(0), Encoders.INT())
+                .transformWithState(operator, TimeMode.None(), OutputMode.Update(), Encoders.row(OUTPUT));
+    }
+
+    protected final void emit(byte[] key, long ts, byte[] left, byte[] right) {
+        out.add(RowFactory.create(key, ts, left, right, null, null));
+    }
+
+    protected final void emit(byte[] key, long ts, byte[] row, long windowStart, long windowEnd) {
+        out.add(RowFactory.create(key, ts, row, null, windowStart, windowEnd));
+    }
+
+    protected final MapState<byte[], byte[]> bytes(String name) {
+        return getHandle().getMapState(name, Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
+    }
+
+    protected final MapState<byte[], Long> longs(String name) {
+        return getHandle().getMapState(name, Encoders.BINARY(), Encoders.LONG(), TTLConfig.NONE());
+    }
+
+    @Override
+    public final void init(OutputMode outputMode, TimeMode timeMode) {
+        out = new ArrayDeque<>();
+        clock = getHandle().getValueState("clock", Encoders.LONG(), TTLConfig.NONE());
+        open();
+    }
+
+    @Override
+    public final scala.collection.Iterator<Row> handleInputRows(Integer key, scala.collection.Iterator<Row> rows,
+            TimerValues timers) {
+        if (!key.equals(task)) {
+            task = key;
+            Long kept = clock.get();
+            streamTime = kept == null ? Long.MIN_VALUE : kept;
+            taskChanged();
+        }
+        return new scala.collection.AbstractIterator<Row>() {
+            @Override
+            public boolean hasNext() {
+                while (out.isEmpty() && rows.hasNext()) {
+                    Row row = rows.next();
+                    long ts = row.getLong(3);
+                    if (ts > streamTime) {
+                        streamTime = ts;
+                        clock.update(ts);
+                    }
+                    process((byte[]) row.get(1), row.getInt(2), ts, (byte[]) row.get(4));
+                }
+                return !out.isEmpty();
+            }
+
+            @Override
+            public Row next() {
+                if (!hasNext()) {
+                    throw new java.util.NoSuchElementException();
+                }
+                return out.poll();
+            }
+        };
+    }
+}

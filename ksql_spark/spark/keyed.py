@@ -1,0 +1,239 @@
+"""Steps with state per key, on the JVM's keyed operators: table filters, joins, aggregates.
+
+Rows go in and come out as bytes (PackedRow.java); KeyedOperator.java says which columns there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pyspark.sql import DataFrame
+
+from ksql_spark.expressions import Literal
+from ksql_spark.functions import registry
+from ksql_spark.functions.lowering import lower
+from ksql_spark.functions.spark_text import spark_type
+from ksql_spark.physical import steps
+from ksql_spark.physical.steps import NULL_VALUE
+from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART, Schema
+from ksql_spark.spark.frames import Context, named, quoted
+from ksql_spark.types import INTEGER, SqlType
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One input of a keyed operator: a frame and the types of its columns (hidden ones aside)."""
+
+    frame: DataFrame
+    types: Mapping[str, SqlType]
+
+    @classmethod
+    def of(cls, frame: DataFrame, schema: Schema) -> _Side:
+        return cls(frame, {c.name: c.type for c in schema.columns})
+
+    @property
+    def ddl(self) -> str:
+        return ", ".join(f"{quoted(n)} {spark_type(t)}" for n, t in self.types.items())
+
+    def records(self, side: int, key: Sequence[str], context: Context, *, nulls: bool = False) -> DataFrame:
+        """(task, k, side, ts, v); a key with a NULL is empty, and its record dropped unless ``nulls``."""
+        known = " AND ".join(f"({text}) IS NOT NULL" for text in key)
+        members = ", ".join(f"'c{i}', {text}" for i, text in enumerate(key))
+        packed = f"if({known}, ksql.pack(named_struct({members})), X'')"
+        row = f"if({NULL_VALUE}, NULL, ksql.pack(struct({', '.join(map(quoted, self.types))})))"
+        frame = self.frame.selectExpr(named(packed, "k"), named(ROWTIME, "ts"), named(row, "v"))
+        if not nulls:
+            frame = frame.filter("length(k) > 0")
+        return frame.selectExpr(named(context.task("k"), "task"), "k", named(str(side), "side"), "ts", "v")
+
+
+def _unpacked(column: str, ddl: str) -> str:
+    return f"ksql.{quoted(f'unpack:{ddl}')}({column})"
+
+
+def _key_ddl(types: Sequence[SqlType]) -> str:
+    return ", ".join(f"c{i} {spark_type(t)}" for i, t in enumerate(types))
+
+
+def _operator(context: Context, name: str, inputs: Sequence[DataFrame], *arguments: Any) -> DataFrame:
+    """Apply one of the JVM's keyed operators to the union of ``inputs``: (k, ts, l, r, ws, we)."""
+    both = inputs[0]
+    for other in inputs[1:]:
+        both = both.unionAll(other)
+    operators = context.session._jvm.org.ksqlspark.KeyedOperators  # type: ignore[union-attr]
+    return DataFrame(getattr(operators, name)(both._jdf, *arguments), context.session)
+
+
+def deleting(step: steps.TableFilter, frame: DataFrame) -> DataFrame:
+    """A table with the rows that do not match turned into deletions (even of keys that never were there)."""
+    deleted = f"({NULL_VALUE} OR NOT coalesce({lower(step.predicate)}, false))"
+    kept = [quoted(c) for c in frame.columns if c != NULL_VALUE]
+    return frame.selectExpr(*kept, named(deleted, NULL_VALUE))
+
+
+def table_filter(step: steps.TableFilter, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """WHERE on a table: deletions only of what was passed on before (reference §6.2)."""
+    side = _Side.of(deleting(step, inputs[0]), step.schema)
+    done = _operator(
+        context, "passPresent", [side.records(0, [quoted(c.name) for c in step.schema.key], context)]
+    )
+    done = done.selectExpr(
+        named(_unpacked("k", _key_ddl([c.type for c in step.schema.key])), "__k"),
+        named(_unpacked("l", side.ddl), "__l"),
+        named("ts", ROWTIME),
+        named("l IS NULL", NULL_VALUE),
+    )
+    columns = [named(f"__k.c{i}", c.name) for i, c in enumerate(step.schema.key)]
+    columns += [named(f"__l.{quoted(c.name)}", c.name) for c in step.schema.value]
+    return done.selectExpr(*columns, ROWTIME, NULL_VALUE)
+
+
+_Join: TypeAlias = steps.StreamTableJoin | steps.StreamStreamJoin | steps.TableTableJoin
+
+
+@dataclass(frozen=True)
+class _Joining:
+    """A join's two sides and their records."""
+
+    step: _Join
+    left: _Side
+    right: _Side
+
+    @classmethod
+    def of(cls, step: _Join, inputs: Sequence[DataFrame]) -> _Joining:
+        return cls(step, _Side.of(inputs[0], step.left.schema), _Side.of(inputs[1], step.right.schema))
+
+    def records(self, context: Context, *, left_nulls: bool, right_nulls: bool) -> list[DataFrame]:
+        return [
+            self.left.records(0, [lower(self.step.left_key)], context, nulls=left_nulls),
+            self.right.records(1, [lower(self.step.right_key)], context, nulls=right_nulls),
+        ]
+
+    def result(self, done: DataFrame) -> DataFrame:
+        """An operator's output as the step's columns; the key column carries the join value."""
+        done = done.selectExpr(
+            named(_unpacked("k", _key_ddl([self.step.left_key.type])), "__k"),
+            named(_unpacked("l", self.left.ddl), "__l"),
+            named(_unpacked("r", self.right.ddl), "__r"),
+            named("ts", ROWTIME),
+            named("l IS NULL AND r IS NULL", NULL_VALUE),
+        )
+        columns = []
+        for column in self.step.schema.columns:
+            side = "__l" if column.name in self.left.types else "__r"
+            text = "__k.c0" if column.name == self.step.key_name else f"{side}.{quoted(column.name)}"
+            columns.append(named(text, column.name))
+        return done.selectExpr(*columns, ROWTIME, NULL_VALUE)
+
+
+def stream_table_join(
+    step: steps.StreamTableJoin, inputs: Sequence[DataFrame], context: Context
+) -> DataFrame:
+    """Reference §6.6."""
+    is_outer = step.join == "LEFT"
+    join = _Joining.of(step, inputs)
+    left, right = join.records(context, left_nulls=is_outer, right_nulls=False)
+    return join.result(_operator(context, "streamTableJoin", [left.filter("v IS NOT NULL"), right], is_outer))
+
+
+def table_table_join(step: steps.TableTableJoin, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """Reference §6.7."""
+    join = _Joining.of(step, inputs)
+    outer = (step.join in ("LEFT", "FULL"), step.join in ("RIGHT", "FULL"))
+    records = join.records(context, left_nulls=False, right_nulls=False)
+    return join.result(_operator(context, "tableTableJoin", records, *outer))
+
+
+def stream_stream_join(
+    step: steps.StreamStreamJoin, inputs: Sequence[DataFrame], context: Context
+) -> DataFrame:
+    """Reference §6.5; without GRACE PERIOD the operator is told so by a negative one."""
+    join = _Joining.of(step, inputs)
+    outer = (step.join in ("LEFT", "FULL"), step.join in ("RIGHT", "FULL"))
+    records = join.records(context, left_nulls=outer[0], right_nulls=outer[1])
+    before, after = step.within.before_ms, step.within.after_ms
+    if step.join == "RIGHT":
+        # a LEFT join with swapped inputs, for which (before, after) stay as they are written (§6.5)
+        before, after = after, before
+    grace = -1 if step.within.grace_ms is None else step.within.grace_ms
+    inputs = [frame.filter("v IS NOT NULL") for frame in records]
+    return join.result(_operator(context, "streamStreamJoin", inputs, *outer, before, after, grace))
+
+
+def aggregate(
+    step: steps.StreamAggregate | steps.StreamWindowedAggregate,
+    inputs: Sequence[DataFrame],
+    context: Context,
+) -> DataFrame:
+    """Rows that count (§6.8: no NULL value or group) through Catalyst's aggregates, one by one."""
+    types: dict[str, SqlType] = {}
+    columns = []
+    for i, group in enumerate(step.group_by):
+        types[f"__key_{i}"] = group.expression.type
+        columns.append(named(lower(group.expression), f"__key_{i}"))
+    keys = list(map(quoted, types))
+    results: dict[str, str] = {g.name: f"first({k})" for g, k in zip(step.group_by, keys, strict=True)}
+    for i, call in enumerate(step.aggregates):
+        arguments = []
+        for j, argument in enumerate(call.arguments):
+            if isinstance(argument, Literal):  # constants (k of TOPK, flags) stay in the call
+                arguments.append(lower(argument))
+                continue
+            types[f"__arg_{i}_{j}"] = argument.type
+            columns.append(named(lower(argument), f"__arg_{i}_{j}"))
+            arguments.append(quoted(f"__arg_{i}_{j}"))
+        spec = registry.require(call.function)
+        assert spec.spark is not None  # the planner asked
+        text = spec.spark(arguments, [a.type for a in call.arguments])
+        results[call.name] = f"cast({text} AS {spark_type(call.type)})"
+    if not keys:  # one global group (push queries)
+        types["__all"] = INTEGER
+        columns.append("1 AS __all")
+        keys = ["1"]
+    output = [named(results[a.name], a.name) for a in step.aggregates]
+    ddl = [f"{quoted(a.name)} {spark_type(a.type)}" for a in step.aggregates]
+    if step.having is not None:
+        predicate = lower(step.having)
+        for name, text in results.items():
+            predicate = predicate.replace(quoted(name), f"({text})")
+        output.append(named(f"coalesce({predicate}, false)", "__passes"))
+        ddl.append("__passes boolean")
+    side = _Side(inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*columns, ROWTIME, NULL_VALUE), types)
+    window = step.window_spec if isinstance(step, steps.StreamWindowedAggregate) else None
+    done = _operator(
+        context,
+        "aggregate",
+        [side.records(0, keys, context)],
+        _empty(context, side.ddl).selectExpr(*output)._jdf,
+        step.having is not None,
+        window.kind if window else "NONE",
+        window.size_ms if window else 0,
+        (window.advance_ms or window.size_ms) if window else 0,
+        window.grace_ms if window else 0,
+        isinstance(step, steps.StreamWindowedAggregate) and step.emit_final,
+    )
+    key_types = [g.expression.type for g in step.group_by] or [INTEGER]
+    bounds = [named("ws", WINDOWSTART), named("we", WINDOWEND)] if window else []
+    done = done.selectExpr(
+        named(_unpacked("k", _key_ddl(key_types)), "__k"),
+        named(_unpacked("l", ", ".join(ddl)), "__l"),
+        named("ts", ROWTIME),
+        named("l IS NULL", NULL_VALUE),
+        *bounds,
+    )
+    groups = [named(f"__k.c{i}", g.name) for i, g in enumerate(step.group_by)]
+    values = [named(f"__l.{quoted(a.name)}", a.name) for a in step.aggregates]
+    hidden = [ROWTIME, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
+    return done.selectExpr(*groups, *values, *hidden)
+
+
+def _empty(context: Context, ddl: str) -> DataFrame:
+    """A frame of these columns that the optimizer knows nothing about."""
+    session = context.session
+    jvm = session._jvm
+    assert jvm is not None
+    rows = session._jsparkSession.emptyDataFrame().javaRDD()
+    schema = jvm.org.apache.spark.sql.types.StructType.fromDDL(ddl)
+    return DataFrame(session._jsparkSession.createDataFrame(rows, schema), session)
