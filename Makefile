@@ -12,7 +12,7 @@ INSTALLED := .venv/.installed
 PREPARED := .venv/.prepared
 
 .PHONY: help setup run server demo test test-fast test-kafka check lint types contracts fmt clean
-.PHONY: conformance conformance-parse
+.PHONY: conformance conformance-parse docs
 
 help: ## list what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -63,6 +63,9 @@ conformance-parse: setup ## parse all statements of the conformance cases and ba
 fmt: setup ## format the code, and mend what can be mended
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
+
+docs: setup ## rewrite docs/reference from the code
+	@$(BIN)/python docs/generate.py
 
 clean: ## remove the virtual environment and what tools leave behind (not the user's cache)
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info

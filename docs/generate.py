@@ -1,0 +1,496 @@
+"""Write the pages below docs/reference from the tables of the code: ``python docs/generate.py [--check]``.
+
+Each page is a function in PAGES; whatever a page says stands in the code first. No JVM, no Kafka; run by
+``make docs``, and tests/test_docs.py holds that nothing differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import math
+import re
+import string
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal as PythonDecimal
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from fastapi.routing import APIRoute
+
+from grammar.rules import Scope
+from grammar.statements import RULES
+from grammar.statements.print_topic import PrintTopic
+from grammar.statements.queries import Query
+from grammar.statements.show import Show
+from ksql_spark.config import PROPERTIES, STREAMS_PREFIX, Property
+from ksql_spark.errors import CONDITIONS
+from ksql_spark.expressions import Call, Case, Cast, Expression, FieldRef, Lambda, Literal, MakeStruct
+from ksql_spark.formats import FORMATS
+from ksql_spark.functions import registry
+from ksql_spark.functions.lowering import lower
+from ksql_spark.functions.spec import Category, Example, Kind, Spec, expression
+from ksql_spark.statements import HANDLERS
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+    quote_identifier,
+)
+from server.routes import information, queries, statements
+from shell.commands import COMMANDS
+
+ROOT = Path(__file__).resolve().parents[1]
+REFERENCE = ROOT / "docs" / "reference"
+#: where the code that reads properties is
+CODE = ("ksql_spark", "server", "shell")
+
+
+# ---- Markdown ------------------------------------------------------------------------------------------
+
+
+def page(title: str, intro: str, *sections: str) -> str:
+    """A whole page: title, note on its origin, sections."""
+    note = "<!-- Made by docs/generate.py: change the code, then run `make docs`. -->"
+    return "\n\n".join([f"# {title}", note, textwrap.dedent(intro).strip(), *sections]) + "\n"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; ``|`` in cells is escaped, line breaks become ``<br>``."""
+    cells = [header, ["---"] * len(header), *rows]
+    clean = [[c.replace("|", "\\|").replace("\n", "<br>") for c in row] for row in cells]
+    return "\n".join(f"| {' | '.join(row)} |" for row in clean)
+
+
+def code(text: str) -> str:
+    """Inline code."""
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
+
+
+def yes(condition: bool) -> str:
+    """A check mark or nothing."""
+    return "✓" if condition else ""
+
+
+# ---- expressions of examples as KSQL -------------------------------------------------------------------
+
+
+def ksql(node: Expression) -> str:
+    """``node`` as a user would write it.
+
+    >>> ksql(expression([1, None]))
+    'ARRAY[1, NULL]'
+    """
+    match node:
+        case Call(name, arguments):
+            return _call(name, [ksql(a) for a in arguments])
+        case Cast(Literal(None), type_):
+            return f"CAST(NULL AS {type_})"
+        case Cast(operand, type_):
+            return f"CAST({ksql(operand)} AS {type_})"
+        case MakeStruct(fields):
+            return f"STRUCT({', '.join(f'{quote_identifier(n)} := {ksql(e)}' for n, e in fields)})"
+        case FieldRef(operand, field):
+            return f"{ksql(operand)}->{quote_identifier(field)}"
+        case Lambda(parameters, body):
+            names = ", ".join(parameters)
+            return f"{names if len(parameters) == 1 else f'({names})'} => {ksql(body)}"
+        case Case(whens, default):
+            parts = [f"WHEN {ksql(c)} THEN {ksql(r)}" for c, r in whens]
+            return " ".join(["CASE", *parts, *([f"ELSE {ksql(default)}"] if default else []), "END"])
+    return str(node)
+
+
+def _call(name: str, texts: list[str]) -> str:
+    match name, texts:
+        case "ARRAY", _:
+            return f"ARRAY[{', '.join(texts)}]"
+        case "MAP", _:
+            return f"MAP({', '.join(f'{k} := {v}' for k, v in zip(texts[::2], texts[1::2], strict=True))})"
+        case "[]", [operand, index]:
+            return f"{operand}[{index}]"
+        case "NEG", [operand]:
+            return f"-({operand})" if operand.startswith("-") else f"-{operand}"
+        case "NOT", [operand]:
+            return f"NOT {operand}"
+        case (("IS NULL" | "IS NOT NULL"), [operand]):
+            return f"{operand} {name}"
+        case "BETWEEN", [operand, low, high]:
+            return f"{operand} BETWEEN {low} AND {high}"
+        case "IN", [operand, *members]:
+            return f"{operand} IN ({', '.join(members)})"
+        case "LIKE", [operand, pattern, escape]:
+            return f"{operand} LIKE {pattern} ESCAPE {escape}"
+        case _, [left, right] if registry.require(name).kind is Kind.OPERATOR:
+            return f"{left} {name} {right}"
+    return f"{name}({', '.join(texts)})"
+
+
+def value(given: Any) -> str:
+    """A result in the canonical form of examples, as text."""
+    match given:
+        case None:
+            return "NULL"
+        case bool():
+            return str(given).upper()
+        case str():
+            return "'" + given.replace("'", "''").replace("\n", "\\n") + "'"
+        case bytes():
+            return f"0x{given.hex()}"
+        case list():
+            return f"[{', '.join(map(value, given))}]"
+        case dict():
+            return "{" + ", ".join(f"{k}: {value(v)}" for k, v in given.items()) + "}"
+        case PythonDecimal():
+            return f"{given:f}"
+        case float() if not math.isfinite(given):
+            return "NaN" if math.isnan(given) else "Infinity" if given > 0 else "-Infinity"
+    return str(given)
+
+
+def example(spec: Spec, one: Example) -> str:
+    """One line: the call and what it gives; an aggregate's columns are given as lists."""
+    if spec.kind is not Kind.AGGREGATE:
+        gives = value(one.result)
+        if spec.kind is Kind.TABLE:
+            gives = "rows " + ", ".join(map(value, one.result)) if one.result else "no row"
+        return f"{_call(spec.name, [ksql(expression(a)) for a in one.args])} → {gives}"
+    texts, columns = [], []
+    for given, letter in zip(one.args, string.ascii_lowercase, strict=False):
+        if isinstance(given, list):
+            texts.append(letter)
+            columns.append(f"{letter} = {', '.join(ksql(expression(v)) for v in given)}")
+        else:
+            texts.append(ksql(expression(given)))
+    return f"{spec.name}({', '.join(texts)}) over {'; '.join(columns) or 'rows'} → {value(one.result)}"
+
+
+# ---- functions -----------------------------------------------------------------------------------------
+
+
+def runs_on(spec: Spec) -> str:
+    """``Catalyst`` (Spark's own expressions), ``JVM`` (a function of KsqlCatalog.java) or what is missing."""
+    if spec.spark is None:
+        return f"not yet: {spec.gap}" if spec.gap else "not yet"
+    for one in spec.examples:
+        arguments = [expression(a) for a in one.args]
+        if spec.kind is Kind.AGGREGATE:
+            given = zip(one.args, arguments, strict=True)
+            types = [
+                a.type.element if isinstance(g, list) and isinstance(a.type, Array) else a.type
+                for g, a in given
+            ]
+            texts = ["x"] * len(types)
+        else:
+            types, texts = [a.type for a in arguments], [lower(a) for a in arguments]
+        literals = [a.value if isinstance(a, Literal) else None for a in arguments]
+        found = registry.resolve(spec.name, types, literals)
+        if "ksql." in spec.spark(texts, found.parameter_types):
+            return "JVM"
+    return "Catalyst"
+
+
+def anchor(name: str) -> str:
+    """The anchor that GitHub gives the heading of a function."""
+    return re.sub(r"[^a-z0-9_ -]", "", name.lower()).replace(" ", "-")
+
+
+def _function(spec: Spec) -> str:
+    parts = [f"### {spec.name}", spec.description]
+    parts.append("```\n" + "\n".join(f"{spec.name}{s}" for s in spec.signatures) + "\n```")
+    named = {p.name for s in spec.signatures for p in s.parameters}
+    if shown := [f"- {code(name)}: {text}" for name, text in spec.parameters.items() if name in named]:
+        parts.append("\n".join(shown))
+    if not spec.is_deterministic:
+        parts.append("Each call may give another result.")
+    if spec.examples:
+        parts.append("```\n" + "\n".join(example(spec, one) for one in spec.examples) + "\n```")
+    return "\n\n".join(parts)
+
+
+def functions() -> str:
+    """Every function, by category."""
+    listed = [s for s in registry.all_specs() if s.kind is not Kind.OPERATOR]
+    categories = sorted({s.category for s in listed})
+    rows = [
+        (
+            f"[{s.name}](#{anchor(s.name)})",
+            s.category,
+            runs_on(s),
+            yes(s.undo) if s.kind is Kind.AGGREGATE else "–",
+            yes(s.merge) if s.kind is Kind.AGGREGATE else "–",
+            str(len(s.examples)),
+        )
+        for s in listed
+    ]
+    intro = f"""
+        All {len(listed)} functions; the operators have [a page of their own](operators.md). `DESCRIBE
+        FUNCTION name;` says the same in the shell.
+
+        *Runs on*: Catalyst is Spark's own expressions, compiled with the rest of the query; JVM is a
+        function of ours in the same place. *Undo*: the aggregate can take a row back, which aggregating a
+        table needs; *merge*: two of its states can become one, which session windows need. Single capital
+        letters in a signature are type variables; `...` may repeat. In an example of an aggregate, letters
+        are columns and what follows are their values. Every example is a test
+        (`tests/functions/test_examples.py`).
+    """
+    sections = [table(("function", "category", "runs on", "undo", "merge", "examples"), rows)]
+    for category in categories:
+        sections.append(f"## {category}")
+        sections += [_function(s) for s in listed if s.category == category]
+    return page("Functions", intro, *sections)
+
+
+def operators() -> str:
+    """Every operator."""
+    listed = [s for s in registry.all_specs() if s.category == Category.OPERATOR]
+    rows = [
+        (
+            code(s.name),
+            s.description,
+            "\n".join(code(str(sig)) for sig in s.signatures),
+            "\n".join(code(example(s, one)) for one in s.examples),
+        )
+        for s in listed
+    ]
+    intro = """
+        Operators are specs in the same registry as functions. `NEG` is the minus before a value, `[]` the
+        subscript of arrays (from 1; negative from the end) and maps, `ARRAY` and `MAP` the constructors.
+    """
+    return page("Operators", intro, table(("operator", "what", "types", "examples"), rows))
+
+
+# ---- statements ----------------------------------------------------------------------------------------
+
+
+def first_paragraph(thing: Any) -> str:
+    """The first paragraph of a docstring, as one line, without where a rule comes from."""
+    text = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
+    return re.sub(r" \(reference [^)]*\)", "", text)
+
+
+def only_raises(handler: Callable[..., Any]) -> bool:
+    """Whether the function does nothing but refuse."""
+    (function,) = ast.parse(textwrap.dedent(inspect.getsource(handler))).body
+    assert isinstance(function, ast.FunctionDef)
+    return all(isinstance(s, ast.Raise) for s in function.body[1:])
+
+
+def statements_page() -> str:
+    """Every statement class of the grammar, and who carries it out."""
+    rows = []
+    for rule in RULES:
+        handler = HANDLERS.get(rule.node)
+        if rule.scope is not Scope.SERVER:
+            where = {Scope.SCRIPT: "shell", Scope.TEST: "parsed only"}[rule.scope]
+        elif rule.node in (Query, PrintTopic):
+            where = "✓ `/query-stream`"
+        elif handler is None or only_raises(handler):
+            where = "parsed, not done yet"
+        else:
+            where = "✓ `/ksql`"
+        family = rule.node.__module__.rsplit(".", 1)[-1]
+        text = "SHOW (or LIST) STREAMS, TABLES, TOPICS, QUERIES, PROPERTIES, FUNCTIONS, TYPES, VARIABLES"
+        syntax = (text if rule.node is Show else first_paragraph(rule.node)).split(";")[0].removesuffix(".")
+        rows.append((code(rule.node.__name__), code(family), code(syntax), where))
+    intro = """
+        Every statement of the grammar, in the module `grammar/statements/<family>.py`. *Where*: ✓ it runs,
+        by the endpoint named; parts of it that do not run yet answer with `NOT_DONE_YET`
+        ([errors](errors.md)) and say what to do instead. `…`, `[ ]` and `|` are not part of the syntax;
+        [grammar/README.md](../../grammar/README.md) has the nodes.
+    """
+    return page("Statements", intro, table(("class", "family", "statement", "where"), rows))
+
+
+# ---- properties ----------------------------------------------------------------------------------------
+
+
+def _code_text() -> str:
+    files = (f for folder in CODE for f in sorted((ROOT / folder).rglob("*.py")))
+    return "\n".join(f.read_text(encoding="utf-8") for f in files if f.name != "config.py")
+
+
+def _default(entry: Property) -> str:
+    if entry.default is None or entry.default == "" or entry.default == []:
+        return ""
+    default = entry.default
+    if isinstance(default, list):
+        return code(",".join(map(str, default)))
+    return code(str(default).lower() if isinstance(default, bool) else str(default))
+
+
+def _allowed(entry: Property) -> str:
+    if entry.choices:
+        return ", ".join(map(code, entry.choices))
+    return f"≥ {entry.minimum:g}" if entry.minimum is not None else ""
+
+
+def properties() -> str:
+    """Every property of our own, and whether anything reads it yet."""
+    text = _code_text()
+    rows = []
+    for entry in PROPERTIES.values():
+        names = (entry.name, entry.name.removeprefix(STREAMS_PREFIX))
+        in_force = any(f'"{name}"' in text for name in names)
+        rows.append(
+            (
+                code(entry.name),
+                entry.type,
+                _default(entry),
+                _allowed(entry),
+                yes(entry.editable),
+                yes(in_force),
+                entry.description,
+            )
+        )
+    intro = """
+        The server takes properties from `--properties FILE`, then from the environment (`KSQL_` and the
+        name in capitals, `_` for a dot, `__` for an underscore, `___` for a dash), then from its options;
+        the later one wins. A session overrides those marked *SET* with `SET 'name' = 'value';`, a REST
+        request with `streamsProperties` or `properties`.
+
+        *In force*: some code reads it. The others are known, so that configurations of ksqlDB are accepted
+        and typing mistakes found, but change nothing yet. Properties of `ksql.streams.` may be written
+        without that prefix. Settings of Kafka's clients (`ssl.*`, `sasl.*`, `security.protocol` …) are
+        handed on; `spark.*` goes to Spark.
+    """
+    header = ("property", "type", "default", "allowed", "SET", "in force", "what")
+    return page("Properties", intro, table(header, rows))
+
+
+# ---- errors --------------------------------------------------------------------------------------------
+
+
+def errors() -> str:
+    """Every error condition."""
+    rows = [
+        (code(name), str(c.code), HTTPStatus(c.code // 100).phrase, c.message)
+        for name, c in sorted(CONDITIONS.items())
+    ]
+    intro = """
+        Every error a user can meet. The code is the `error_code` of the REST API; its first three digits
+        are the HTTP status. `{names}` are filled in; where it is known, the place in the statement with a
+        caret and a hint what to do follow. Codes of requests that never reach a statement are in
+        `server/errors.py`.
+    """
+    return page("Errors", intro, table(("condition", "code", "HTTP", "message"), rows))
+
+
+# ---- formats -------------------------------------------------------------------------------------------
+
+_SHOWN_TYPES: dict[str, SqlType] = {
+    **{str(t): t for t in (BOOLEAN, INTEGER, BIGINT, DOUBLE)},
+    "DECIMAL(p, s)": Decimal(10, 2),
+    **{str(t): t for t in (STRING, BYTES, DATE, TIME, TIMESTAMP)},
+    "ARRAY": Array(STRING),
+    "MAP<STRING, …>": Map(STRING, STRING),
+    "MAP of other keys": Map(INTEGER, STRING),
+    "STRUCT": Struct((Field("F", STRING),)),
+}
+
+
+def formats() -> str:
+    """Every format, and which types it carries."""
+    listed = [FORMATS[name] for name in sorted(FORMATS)]
+    rows = [
+        ("as key", *(yes(f.supports_key) for f in listed)),
+        ("as value", *(yes(f.supports_value) for f in listed)),
+        ("columns at most", *("" if f.max_columns is None else str(f.max_columns) for f in listed)),
+        (
+            "a single value column",
+            *("record, or bare on demand" if f.wraps(1, False) else "bare" for f in listed),
+        ),
+        *((name, *(yes(f.refusal(t) is None) for f in listed)) for name, t in _SHOWN_TYPES.items()),
+    ]
+    intro = """
+        What KEY_FORMAT and VALUE_FORMAT may name, and what each can carry. A key never holds a MAP. A
+        source without key columns has the key format NONE.
+    """
+    return page("Formats", intro, table(("", *(f.name for f in listed)), rows))
+
+
+# ---- REST and shell ------------------------------------------------------------------------------------
+
+
+def rest() -> str:
+    """Every endpoint."""
+    routes = [
+        r for m in (statements, queries, information) for r in m.router.routes if isinstance(r, APIRoute)
+    ]
+    rows = [
+        (" ".join(sorted(r.methods or ())), code(r.path), first_paragraph(r.endpoint).replace("``", "`"))
+        for r in sorted(routes, key=lambda r: ("GET" in (r.methods or ()), r.path))
+    ]
+    intro = """
+        The endpoints. Bodies and answers have ksqlDB's shapes: `{"ksql": …, "streamsProperties": …}` for
+        `/ksql` and `/query`, `{"sql": …, "properties": …}` for `/query-stream`; errors have a code of [this
+        list](errors.md). `GET /openapi.json` describes the bodies.
+    """
+    return page("REST API", intro, table(("method", "path", "what"), rows))
+
+
+def shell_commands() -> str:
+    """The commands of the shell."""
+    rows = [(code(c.usage), c.help) for c in COMMANDS]
+    intro = """
+        What the shell understands beside statements, whatever the case, with or without `;`. Its options
+        are in `ksql-spark --help`.
+    """
+    return page("Shell commands", intro, table(("command", "what"), rows))
+
+
+#: file below docs/reference -> what makes it
+PAGES: dict[str, Callable[[], str]] = {
+    "errors.md": errors,
+    "formats.md": formats,
+    "functions.md": functions,
+    "operators.md": operators,
+    "properties.md": properties,
+    "rest.md": rest,
+    "shell.md": shell_commands,
+    "statements.md": statements_page,
+}
+
+
+def differing() -> dict[Path, str]:
+    """The pages that are not as the code would have them, with what they should be."""
+    made = {REFERENCE / name: build() for name, build in PAGES.items()}
+    return {p: t for p, t in made.items() if not p.exists() or p.read_text(encoding="utf-8") != t}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Write the pages, or with --check only name those that differ (exit code 1)."""
+    parser = argparse.ArgumentParser(
+        prog="docs/generate.py", description="Write docs/reference from the code."
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where a page differs")
+    options = parser.parse_args(argv)
+    changed = differing()
+    for path, text in changed.items():
+        print(f"{path.relative_to(ROOT)}: {'differs' if options.check else 'written'}")
+        if not options.check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    if options.check and changed:
+        print("Run `make docs`.", file=sys.stderr)
+    return int(options.check and bool(changed))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
