@@ -56,12 +56,26 @@ def _windowed(data: bytes) -> str:
     raise ValueError("no key")
 
 
+def _session(data: bytes) -> str:
+    """A key with the 16 bytes of a session's end and start behind it: ``[key@start/end]``."""
+    end, start = struct.unpack(">qq", data[-16:])
+    if not 0 <= start <= end < 32_503_680_000_000:
+        raise ValueError("no session")
+    for read in CANDIDATES.values():
+        try:
+            return f"[{read(data[:-16])}@{start}/{end}]"
+        except (ValueError, struct.error):
+            continue
+    raise ValueError("no key")
+
+
 class Guess:
     """Narrows the formats that fit all the bytes seen so far on one side of the records."""
 
     def __init__(self, *, is_key: bool) -> None:
         self._readers = dict(CANDIDATES)
         if is_key:
+            self._readers["SESSION windowed key"] = _session
             self._readers["TUMBLING or HOPPING windowed key"] = _windowed
         self._seen = False
 

@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.apache.spark.sql.catalyst.expressions.MutableProjection;
 import org.apache.spark.sql.catalyst.expressions.SpecificInternalRow;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NoOp$;
+import org.apache.spark.sql.catalyst.expressions.aggregate.NoOp$;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
@@ -84,9 +84,24 @@ final class Aggregator implements Serializable {
         for (NamedExpression named : list(parts._3())) {
             output.add((Expression) named);
         }
-        return new Aggregator(list(parts._4().output()).toArray(new Attribute[0]),
+        return new Aggregator(input(parts._4()),
                 functions.toArray(new Expression[0]), results.toArray(new Attribute[0]),
                 output.toArray(new Expression[0]));
+    }
+
+    /** The columns of the frame below, in their order: those of packed rows; the plan names only what it needs. */
+    private static Attribute[] input(LogicalPlan child) {
+        LogicalPlan plan = child;
+        while (!plan.children().isEmpty()) {
+            for (Attribute column : list(plan.output())) {
+                if (list(list(plan.children()).get(0).output()).stream()
+                        .noneMatch(below -> below.exprId().equals(column.exprId()))) {
+                    throw new IllegalArgumentException("computed below the aggregates: " + column);
+                }
+            }
+            plan = list(plan.children()).get(0);
+        }
+        return list(plan.output()).toArray(new Attribute[0]);
     }
 
     /** How many columns the result has. */
@@ -235,7 +250,7 @@ final class Aggregator implements Serializable {
 
     /** The result's columns, packed. */
     byte[] result() {
-        return finished().getBytes();
+        return finished().copy().getBytes(); // the projection writes its next row over this one
     }
 
     /** Whether the result's last column, a condition, holds. */
