@@ -92,7 +92,7 @@ final class Aggregator implements Serializable {
     /** The columns of the frame below, in their order: those of packed rows; the plan names only what it needs. */
     private static Attribute[] input(LogicalPlan child) {
         LogicalPlan plan = child;
-        while (!plan.children().isEmpty()) {
+        while (!list(plan.children()).isEmpty()) {
             for (Attribute column : list(plan.output())) {
                 if (list(list(plan.children()).get(0).output()).stream()
                         .noneMatch(below -> below.exprId().equals(column.exprId()))) {
