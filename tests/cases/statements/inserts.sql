@@ -1,0 +1,44 @@
+-- INSERT INTO … VALUES.
+CREATE STREAM s (k STRING KEY, a INT, b DOUBLE, c BOOLEAN, d DECIMAL(5, 2), e ARRAY<INT>, f MAP<STRING, BIGINT>, g STRUCT<x INT>, h TIMESTAMP)
+  WITH (KAFKA_TOPIC = '${case}_s', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+
+--@test: values of every type, expressions, columns left out
+INSERT INTO s VALUES ('k', 1, 2.5, true, 3.75, ARRAY[1, NULL], MAP('x' := 1), STRUCT(x := 7), '2024-02-29T12:00:00');
+INSERT INTO s (k, a) VALUES (UCASE('abc'), 1 + 2 * 3);
+INSERT INTO s (ROWTIME, a) VALUES (1234, -1);
+--@output S ordered
+-- k    | a  | b    | c    | d    | e         | f        | g        | h
+-- k    | 1  | 2.5  | true | 3.75 | [1, null] | {"x": 1} | {"X": 7} | 2024-02-29T12:00:00.000
+-- ABC  | 7  | NULL | NULL | NULL | NULL      | NULL     | NULL     | NULL
+-- NULL | -1 | NULL | NULL | NULL | NULL      | NULL     | NULL     | NULL
+INSERT INTO s (ROWTIME, k) VALUES (5678, 'z');
+--@output S ordered
+-- rowtime | k | a
+-- 5678    | z | NULL
+
+--@test: what cannot be inserted is refused
+INSERT INTO s (k, a) VALUES ('k', 'text');
+--@error: INVALID_STATEMENT
+-- Expected type INTEGER for field `A` but got STRING('text').
+-- line 1:35
+--   INSERT INTO s (k, a) VALUES ('k', 'text')
+--                                     ^^^^^^
+INSERT INTO s (k, nothing) VALUES ('k', 1);
+--@error: INVALID_STATEMENT
+-- Column name `NOTHING` does not exist.
+-- line 1:19
+--   INSERT INTO s (k, nothing) VALUES ('k', 1)
+--                     ^^^^^^^
+INSERT INTO t (k) VALUES ('k');
+--@error: INSERT_UNKNOWN
+-- Cannot insert values into an unknown stream/table: `T`
+-- line 1:13
+--   INSERT INTO t (k) VALUES ('k')
+--               ^
+CREATE TABLE t (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = '${case}_t', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+INSERT INTO t (v) VALUES (1);
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'T'. Value for primary key column(s) K is required for tables.
+-- line 1:1
+--   INSERT INTO t (v) VALUES (1)
+--   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
