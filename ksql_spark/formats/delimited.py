@@ -181,8 +181,9 @@ def _field_sql(raw: str, type_: SqlType) -> str:
     if type_ == BOOLEAN:
         return f"(lower({raw}) = 'true')"
     if isinstance(type_, Decimal):
-        # cast rounds; what would be rounded away is an error here
-        wide = f"cast({raw} as decimal(38, {min(38, type_.scale + 6)}))"
+        # cast rounds; what would be rounded away is an error here, as far as Spark's 38 digits show it
+        scale = min(type_.scale + 6, 38 - (type_.precision - type_.scale))
+        wide = f"cast({raw} as decimal(38, {scale}))"
         narrow = cast(raw, STRING, type_)
         return f"if({wide} = {narrow}, {narrow}, NULL)"
     number = NUMBER_OF.get(type_)

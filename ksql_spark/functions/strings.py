@@ -329,7 +329,8 @@ def _split_to_map(args: Sequence[str], _: Types) -> str:
     pairs = f"filter({split_text(text, entry)}, {e} -> instr({e}, {assign}) > 0)"
     parts = f"split({e}, {quoted(assign)}, -1)"
     built = from_entries(f"transform({pairs}, {e} -> struct({parts}[0] as key, {parts}[1] as value))")
-    return f"if({entry} = '' or {assign} = '' or {entry} = {assign}, NULL, {built})"
+    # a NULL separator makes the condition NULL, which must not let an empty map through
+    return f"if(coalesce({entry} <> '' and {assign} <> '' and {entry} <> {assign}, false), {built}, NULL)"
 
 
 def _uuid(args: Sequence[str], _: Types) -> str:
@@ -714,6 +715,7 @@ SPECS: tuple[Spec, ...] = (
         _split_to_map,
         Example(("a=1;b=2=x;c;a=3", ";", "="), {"a": "3", "b": "2"}),
         Example(("a=1", "=", "="), None),
+        Example(("a=1", ";", _NULL_STRING), None),
         parameters=_TEXT | {"entry": "what stands between entries", "assign": "between key and value"},
     ),
     scalar(

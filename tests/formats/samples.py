@@ -31,6 +31,7 @@ SAMPLES: dict[SqlType, list[Any]] = {
     DOUBLE: [0.0, -1.5, 1e20, 1.0e-5, 123456789.25, None],
     Decimal(10, 2): [PythonDecimal("0.00"), PythonDecimal("-12.30"), PythonDecimal("99999999.99"), None],
     Decimal(20, 8): [PythonDecimal("0.00000001"), PythonDecimal("-12.30000000"), None],
+    Decimal(33, 16): [PythonDecimal("12345678987654321.2345678987654321"), None],
     STRING: ["plain", "a,b", 'say "hi"', "two\nlines", "äöü 😀", " edges ", "#x", "back\\slash", None],
     BYTES: [b"\x00\xff\x10", b"abc", None],
     DATE: [0, -1, 19000, None],
