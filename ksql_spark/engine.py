@@ -378,12 +378,14 @@ class Engine:
         session = self._spark.session
         if bound.source.is_table:
             return pull.run(bound, services.views, session, PULL_TIMEOUT_S)
+        pull.require_supported(bound)
         root: Any = Source(bound.source, bound.source.name)
         if bound.predicate is not None:
             root = Filter(root, bound.predicate)
         root = Project(root, (), bound.items)
         plan = lower_transient(root, root.schema.columns, "pull", scope.config)
-        return pull.run_on_stream(plan, root.schema.columns, session, services.admin.servers, bound.limit)
+        servers = services.admin.servers
+        return pull.run_on_stream(plan, root.schema.columns, session, servers, bound.limit, bound.offset or 0)
 
     def close_query(self, query_id: str) -> bool:
         """End a query stream; False where no such query runs."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, ColumnRef, Expression, Literal
 from ksql_spark.formats import BadRecord
@@ -58,11 +59,13 @@ class PullResult:
 
 
 def run(query: PullQuery, views: Views, session: SparkSession, timeout_s: float) -> PullResult:
-    """Answer ``query``.
+    """Answer ``query``, on a table.
 
     Raises:
-        KsqlError: VIEW_BEHIND when the view cannot be brought up to date within ``timeout_s`` seconds.
+        KsqlError: VIEW_BEHIND when the view cannot be brought up to date within ``timeout_s`` seconds;
+            NOT_DONE_YET.
     """
+    require_supported(query)
     view = views.current(query.source, timeout_s)
     if query.lookups is None:
         stored = view.scan()
@@ -77,8 +80,6 @@ def run(query: PullQuery, views: Views, session: SparkSession, timeout_s: float)
             if key is not None:
                 keys[key] = None
         stored = view.get(list(keys))
-    if query.order_by or query.distinct or query.statement:
-        raise KsqlError("NOT_DONE_YET", what="ORDER BY, DISTINCT and GROUP BY in pull queries", version="yet")
     rows = _select(query, stored, session)
     if query.offset:
         rows = rows[query.offset :]
@@ -90,8 +91,25 @@ def run(query: PullQuery, views: Views, session: SparkSession, timeout_s: float)
     return PullResult(columns, shown)
 
 
+def require_supported(query: PullQuery) -> None:
+    """Refuse clauses that are understood, but not carried out.
+
+    Raises:
+        KsqlError: NOT_DONE_YET.
+    """
+    if query.order_by or query.distinct or query.statement:
+        raise KsqlError(
+            "NOT_DONE_YET", what="ORDER BY, DISTINCT or GROUP BY in a pull query", version=__version__
+        )
+
+
 def run_on_stream(
-    plan: PhysicalPlan, columns: Sequence[Column], session: SparkSession, servers: str, limit: int | None
+    plan: PhysicalPlan,
+    columns: Sequence[Column],
+    session: SparkSession,
+    servers: str,
+    limit: int | None,
+    offset: int = 0,
 ) -> PullResult:
     """A pull query on a stream: what its topic holds now, read once from the beginning to the end.
 
@@ -101,18 +119,20 @@ def run_on_stream(
         session: any session.
         servers: bootstrap servers.
         limit: LIMIT, None: all.
+        offset: how many rows to leave out first.
     """
     frame = build(plan.root, Context(session, servers, {}, is_batch=True))
     serde = value_serde(plan.sink)
     names = [quoted(c.name) for c in plan.sink.schema.value]
     encoded = frame.selectExpr(f"{serde.encode_sql(names)} AS row")
     if limit is not None:
-        encoded = encoded.limit(limit)
+        encoded = encoded.limit(offset + limit)
     rows = []
     for record in encoded.toLocalIterator():
         values = serde.decode(bytes(record[0]))
         if values is not None:
             rows.append(Row([api_value(v, c.type) for v, c in zip(values[1:], columns, strict=True)]))
+    del rows[:offset]
     done = "Limit Reached" if limit is not None and len(rows) >= limit else "Query Completed"
     result = PullResult(result_columns(columns), rows, done)
     result.kind = "STREAM_PULL"
