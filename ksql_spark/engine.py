@@ -343,7 +343,7 @@ class Engine:
         name = leaves(bound.root)[0].source.name
         query_id = f"transient_{name}_{random.getrandbits(62)}"
         topic = self._transient_prefix() + query_id.removeprefix("transient_")
-        plan = lower_transient(bound.root, bound.output, topic, scope.config)
+        plan = lower_transient(bound.root, bound.output, topic, scope.config, query_id)
         for source in plan.sources:
             services.admin.require_topic(source.topic)
         services.admin.create_topic(topic, 1)

@@ -112,8 +112,17 @@ TypingRule = Callable[[Sequence[SqlType], Sequence[Any]], "Resolved | None"]
 class Spec:
     """One function or operator.
 
-    ``spark`` is None where Spark's built-ins cannot do it; ``gap`` then says what is missing. ``undo`` and
-    ``merge`` are for aggregates: usable over tables, usable in session windows (reference §4.8).
+    ``spark`` is None where Spark's built-ins cannot do it; ``gap`` then says what is missing.
+
+    The rest is for aggregates (reference §4.8). Two more lowerings of theirs:
+
+    - ``spark_table``: over a table, whose changes undo a row and apply another. It takes, after all other
+      arguments, the text of an INT column: 1 applies the row, -1 undoes it. None: not over tables.
+    - ``spark_merged``: where partial results are merged whose rows came by turns (session windows). None:
+      ``spark`` does that too. ``merge`` tells whether session windows are possible at all.
+
+    ``settings`` are properties of the server whose values all of them take as literals, after the arguments
+    of the call; where they are not passed, the properties' defaults hold.
     """
 
     name: str
@@ -129,6 +138,7 @@ class Spec:
     is_deterministic: bool = True
     undo: bool = False
     merge: bool = False
+    spark_table: Lowering | None = None
     gap: str | None = None
 
 

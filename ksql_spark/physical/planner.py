@@ -11,56 +11,57 @@ from typing import Any
 
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import Expression
+from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.functions import registry
 from ksql_spark.logical import nodes
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import MICROBATCH, REALTIME, PhysicalPlan, Step
-from ksql_spark.schema import WINDOW_BOUNDS, Column, Schema
-from ksql_spark.types import BOOLEAN
+from ksql_spark.schema import WINDOW_BOUNDS, Column, Role, Schema
+from ksql_spark.types import BOOLEAN, BYTES, INTEGER
 
 EXECUTION_MODE = "ksql.execution.mode"
+#: what internal topics hold: rows as bytes
+_BYTES = Schema((Column("K", BYTES, Role.KEY), Column("V", BYTES)))
+#: column of a table's changes: -1 for a row to take back, 1 for one to apply
+SIGN = "__SIGN"
 
 
-def lower(root: nodes.Node, sink: DataSource, config: Mapping[str, Any]) -> PhysicalPlan:
+def lower(
+    root: nodes.Node, sink: DataSource, config: Mapping[str, Any], query_id: str = "query"
+) -> PhysicalPlan:
     """The physical plan that writes ``root`` to ``sink``.
+
+    Spark allows one step with state in a query that emits updates, so the plan is cut at internal topics, as
+    Kafka Streams cuts it at repartitions.
 
     Args:
         root: what is to run.
         sink: the target, formats and topic filled in.
         config: effective properties; ``ksql.execution.mode`` forces a mode.
+        query_id: for the names of internal topics (reference §6.8).
 
     Raises:
         KsqlError: NOT_DONE_YET for what the engine cannot run yet.
     """
-    step = _lower(root)
-    every = steps.walk(step)
-    stateful = [s for s in every if isinstance(s, steps.STATEFUL)]
-    if len(stateful) > 1:
-        names = " and ".join(type(s).__name__ for s in stateful)
-        raise _not_yet(
-            f"A query with more than one step that keeps state ({names})",
-            "Split it: CREATE the inner part AS SELECT, then select from that.",
-        )
-    topics = [s.source.topic for s in every if isinstance(s, (steps.StreamSource, steps.TableSource))]
-    if len(topics) != len(set(topics)):
-        raise _not_yet(
-            "A query that reads the same topic twice",
-            "Copy it first: CREATE STREAM copy AS SELECT * FROM the stream.",
-        )
-    forced = str(config.get(EXECUTION_MODE) or "").lower()
-    if forced == MICROBATCH:
-        mode, reason = MICROBATCH, f"{EXECUTION_MODE} asks for it"
-    else:
-        kept = type(stateful[0]).__name__ if stateful else "no step"
-        mode, reason = REALTIME, f"every step can run in real time ({kept} keeps state)"
-    sources = tuple(s.source for s in every if isinstance(s, (steps.StreamSource, steps.TableSource)))
-    return PhysicalPlan(step, sink, mode, reason, sources)
+    is_forced = str(config.get(EXECUTION_MODE) or "").lower() == MICROBATCH
+    mode = MICROBATCH if is_forced else REALTIME
+    reason = f"{EXECUTION_MODE} asks for it" if is_forced else "every step of it can run in real time"
+    lowering = _Lowering(f"_confluent-ksql-{config.get('ksql.service.id')}query_{query_id}", mode, reason)
+    step = lowering.lower(root)
+    sources = tuple(leaf.source for leaf in nodes.leaves(root))
+    plan = PhysicalPlan(step, sink, mode, reason, sources, tuple(lowering.inner))
+    for stage in plan.stages:
+        if len(set(stage.topics)) < len(stage.topics):
+            raise _not_yet(
+                "A query that reads the same topic twice",
+                "Copy it first: CREATE STREAM copy AS SELECT * FROM the stream.",
+            )
+    return plan
 
 
 def lower_transient(
-    root: nodes.Node, output: Sequence[Column], sink: str, config: Mapping[str, Any]
+    root: nodes.Node, output: Sequence[Column], sink: str, config: Mapping[str, Any], query_id: str = "query"
 ) -> PhysicalPlan:
     """The physical plan of a push query: ``output`` columns of ``root`` as JSON records in topic ``sink``.
 
@@ -75,7 +76,7 @@ def lower_transient(
         key_format=FormatSpec("NONE"),
         value_format=FormatSpec("JSON"),
     )
-    plan = lower(root, source, config)
+    plan = lower(root, source, config, query_id)
     names = tuple(c.name for c in output)
     keys = frozenset(c.name for c in root.schema.key) | frozenset(WINDOW_BOUNDS)
     select = steps.TransientSelect(plan.root, names, keys, root.kind == TABLE, source.schema)
@@ -86,66 +87,122 @@ def _not_yet(what: str, hint: str | None = None) -> KsqlError:
     return KsqlError("NOT_DONE_YET", what=what, version=__version__, hint=hint)
 
 
-def _lower(node: nodes.Node) -> Step:
-    match node:
-        case nodes.Source():
-            return _source(node)
-        case nodes.Filter(child, predicate):
-            if isinstance(child, nodes.Aggregate):
-                return _aggregate(child, predicate)
-            step = steps.TableFilter if node.kind == TABLE else steps.StreamFilter
-            return step(_lower(child), predicate, node.schema, node.window)
-        case nodes.SelectKey(child, keys):
-            return steps.StreamSelectKey(_lower(child), keys, node.schema)
-        case nodes.FlatMap(child, functions):
-            return steps.StreamFlatMap(_lower(child), functions, node.schema, node.window)
-        case nodes.Project(child, keys, values):
-            projection = steps.TableSelect if node.kind == TABLE else steps.StreamSelect
-            return projection(_lower(child), keys, values, node.schema, node.window)
-        case nodes.UnionAll(inner):
-            return steps.StreamUnion(tuple(_lower(c) for c in inner), node.schema, node.window)
-        case nodes.Join():
-            return _join(node)
-        case nodes.Aggregate():
-            return _aggregate(node, None)
-    raise TypeError(f"no step for {type(node).__name__}")
+class _Lowering:
+    """Lowers one query; collects the sub-topologies that it cuts off."""
 
+    def __init__(self, prefix: str, mode: str, reason: str) -> None:
+        self.inner: list[PhysicalPlan] = []
+        self._prefix = prefix
+        self._mode = mode
+        self._reason = reason
 
-def _source(node: nodes.Source) -> Step:
-    step = steps.TableSource if node.source.is_table else steps.StreamSource
-    prefix = f"{node.alias}_" if node.prefixed else ""
-    return step(node.source, node.schema, prefix, node.exposed, node.window)
+    def lower(self, node: nodes.Node) -> Step:
+        """The step of ``node`` and all below it."""
+        match node:
+            case nodes.Source(source):
+                step = steps.TableSource if source.is_table else steps.StreamSource
+                prefix = f"{node.alias}_" if node.prefixed else ""
+                return step(source, node.schema, prefix, node.exposed, node.window)
+            case nodes.Filter(nodes.Aggregate() as child, predicate):
+                return self._aggregate(child, predicate)
+            case nodes.Filter(child, predicate) if node.kind == TABLE:
+                return steps.TableFilter(self._stateless(child), predicate, node.schema, node.window)
+            case nodes.Filter(child, predicate):
+                return steps.StreamFilter(self.lower(child), predicate, node.schema, node.window)
+            case nodes.SelectKey(child, keys):
+                return steps.StreamSelectKey(self.lower(child), keys, node.schema)
+            case nodes.FlatMap(child, functions):
+                return steps.StreamFlatMap(self.lower(child), functions, node.schema, node.window)
+            case nodes.Project(child, keys, values):
+                projection = steps.TableSelect if node.kind == TABLE else steps.StreamSelect
+                return projection(self.lower(child), keys, values, node.schema, node.window)
+            case nodes.UnionAll(inner):
+                return steps.StreamUnion(tuple(self._stateless(c) for c in inner), node.schema, node.window)
+            case nodes.Join():
+                return self._join(node)
+            case nodes.Aggregate():
+                return self._aggregate(node, None)
+        raise TypeError(f"no step for {type(node).__name__}")
 
+    def _stateless(self, node: nodes.Node, key: tuple[Expression, ...] | None = None) -> Step:
+        """The step of ``node``, cut off where it keeps state; ``key``: what its topic is keyed by."""
+        step = self.lower(node)
+        # what a table's filter drops is deleted by the join above it: no state of its own
+        filtered = step if isinstance(step, steps.TableFilter) and key is not None else None
+        inner = filtered.child if filtered is not None else step
+        if not any(isinstance(s, steps.STATEFUL) for s in steps.walk(inner)):
+            return step
+        is_table = node.kind == TABLE
+        if is_table or key is None:
+            key = tuple(ColumnRef(c.name, c.type) for c in inner.schema.key)
+        cut = self._cut(steps.Packed(inner, key, _BYTES, inner.window), "repartition", is_table)
+        unpacked = steps.Unpacked(cut, is_table, inner.schema, inner.window)
+        return replace(filtered, child=unpacked) if filtered is not None else unpacked
 
-def _join(node: nodes.Join) -> Step:
-    left, right = _lower(node.left), _lower(node.right)
-    if node.window is not None:
-        raise _not_yet("A join of windowed sources")
-    on = (node.left_key, node.right_key, node.key_name)
-    match node.type:
-        case nodes.STREAM_TABLE:
+    def _cut(self, root: Step, purpose: str, is_table: bool = False) -> Step:
+        """Write ``root`` (columns K and V) to an internal topic, and read it from there."""
+        topic = f"{self._prefix}-{len(self.inner)}-{purpose}"
+        internal = DataSource(
+            name=topic,
+            kind=TABLE if is_table else STREAM,
+            schema=_BYTES,
+            topic=topic,
+            key_format=FormatSpec("KAFKA"),
+            value_format=FormatSpec("KAFKA"),
+        )
+        read = (s.source for s in steps.walk(root) if isinstance(s, (steps.StreamSource, steps.TableSource)))
+        known = {plan.sink.topic for plan in self.inner}
+        sources = tuple(s for s in read if s.topic not in known)
+        self.inner.append(PhysicalPlan(root, internal, self._mode, self._reason, sources))
+        return (steps.TableSource if is_table else steps.StreamSource)(internal, _BYTES)
+
+    def _join(self, node: nodes.Join) -> Step:
+        if node.window is not None:
+            raise _not_yet("A join of windowed sources")
+        if node.type == nodes.FOREIGN_KEY:
+            return self._foreign_key_join(node)
+        left = self._stateless(node.left, (node.left_key,))
+        right = self._stateless(node.right, (node.right_key,))
+        on = (node.left_key, node.right_key, node.key_name)
+        if node.type == nodes.STREAM_TABLE:
             return steps.StreamTableJoin(left, right, node.join, *on, node.schema)
-        case nodes.STREAM_STREAM:
-            assert node.within is not None
-            return steps.StreamStreamJoin(left, right, node.join, *on, node.within, node.schema)
-        case nodes.TABLE_TABLE:
+        if node.type == nodes.TABLE_TABLE:
             return steps.TableTableJoin(left, right, node.join, *on, node.schema)
-    raise _not_yet("A join on a foreign key")
+        assert node.within is not None  # the analyzer asked for WITHIN
+        return steps.StreamStreamJoin(left, right, node.join, *on, node.within, node.schema)
 
+    def _foreign_key_join(self, node: nodes.Join) -> Step:
+        left, right = self._stateless(node.left, ()), self._stateless(node.right, ())
+        subscribe = steps.ForeignKeySubscribe(left, node.left_key, node.join, _BYTES)
+        asked = self._cut(subscribe, "subscription")
+        answer = steps.ForeignKeyAnswer(asked, right, node.right_key, node.join, _BYTES)
+        answered = self._cut(answer, "response")
+        return steps.ForeignKeyLatest(answered, left.schema, right.schema, node.schema)
 
-def _aggregate(node: nodes.Aggregate, having: Expression | None) -> Step:
-    if node.child.kind == TABLE:
-        raise _not_yet("Aggregation of a table")
-    if node.child.window is not None:
-        raise _not_yet("Aggregation of a windowed stream")
-    for call in node.aggregates:
-        if registry.require(call.function).spark is None:
-            raise _not_yet(f"The aggregate function {call.function}")
-        if call.distinct:
-            raise _not_yet(f"{call.function}(DISTINCT …)")
-    child, window = _lower(node.child), node.window_spec
-    if window is None:
-        return steps.StreamAggregate(child, node.group_by, node.aggregates, having, node.schema)
-    return steps.StreamWindowedAggregate(
-        child, node.group_by, node.aggregates, having, window, node.emit_final, node.schema, node.window
-    )
+    def _aggregate(self, node: nodes.Aggregate, having: Expression | None) -> Step:
+        is_table = node.child.kind == TABLE
+        if node.child.window is not None:
+            raise _not_yet("Aggregation of a windowed source")
+        for call in node.aggregates:
+            spec = registry.require(call.function)
+            if (spec.spark_table if is_table else spec.spark) is None:
+                raise _not_yet(
+                    f"The aggregate function {call.function}" + (" over a table" if is_table else "")
+                )
+            if call.distinct:
+                raise _not_yet(f"{call.function}(DISTINCT …)")
+        key = tuple(g.expression for g in node.group_by)
+        window = node.window_spec
+        if is_table:
+            table = self._stateless(node.child, ())
+            schema = Schema((*table.schema.columns, Column(SIGN, INTEGER)))
+            changes = steps.TableChanges(table, schema)
+            cut = self._cut(steps.Packed(changes, key, _BYTES), "groupby")
+            unpacked = steps.Unpacked(cut, False, schema)
+            return steps.TableAggregate(unpacked, node.group_by, node.aggregates, having, SIGN, node.schema)
+        child = self._stateless(node.child, key)
+        if window is None:
+            return steps.StreamAggregate(child, node.group_by, node.aggregates, having, node.schema)
+        return steps.StreamWindowedAggregate(
+            child, node.group_by, node.aggregates, having, window, node.emit_final, node.schema, node.window
+        )

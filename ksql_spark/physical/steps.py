@@ -200,6 +200,82 @@ class TransientSelect:
     window: Windowing | None = None
 
 
+@dataclass(frozen=True)
+class Packed:
+    """Rows as bytes for an internal topic: K the packed ``key``, V the packed columns (and window bounds)."""
+
+    child: Step
+    key: tuple[Expression, ...]
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """What Packed wrote: ``schema``'s columns again; a table's keys come from K, deletions have no V."""
+
+    child: Step
+    is_table: bool
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class TableChanges:
+    """A table's changes as rows: the old one with -1 in the last column, the new one with 1."""
+
+    child: Step
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class TableAggregate:
+    """Aggregates of a table (§6.8): rows are taken back or applied by the sign in column ``sign``."""
+
+    child: Step
+    group_by: tuple[Named, ...]
+    aggregates: tuple[AggregateCall, ...]
+    having: Expression | None
+    sign: str
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class ForeignKeySubscribe:
+    """First part of a foreign-key join (§6.7): left rows to their foreign keys; K and V bytes."""
+
+    child: Step
+    foreign_key: Expression
+    join: str
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class ForeignKeyAnswer:
+    """Second part: these rows (``left``) with the right table's, back to the left keys; K and V bytes."""
+
+    left: Step
+    right: Step
+    right_key: Expression
+    join: str
+    schema: Schema
+    window: Windowing | None = None
+
+
+@dataclass(frozen=True)
+class ForeignKeyLatest:
+    """Third part: the answers that are about the left row as it is, as the join's columns."""
+
+    child: Step
+    left: Schema
+    right: Schema
+    schema: Schema
+    window: Windowing | None = None
+
+
 Step: TypeAlias = (
     StreamSource
     | TableSource
@@ -216,6 +292,13 @@ Step: TypeAlias = (
     | TableTableJoin
     | StreamUnion
     | TransientSelect
+    | Packed
+    | Unpacked
+    | TableChanges
+    | TableAggregate
+    | ForeignKeySubscribe
+    | ForeignKeyAnswer
+    | ForeignKeyLatest
 )
 
 #: steps that keep state; Spark allows one of them in a query that emits updates
@@ -226,14 +309,25 @@ STATEFUL = (
     StreamTableJoin,
     StreamStreamJoin,
     TableTableJoin,
+    TableChanges,
+    TableAggregate,
+    ForeignKeySubscribe,
+    ForeignKeyAnswer,
+    ForeignKeyLatest,
 )
 
 
 @dataclass(frozen=True)
 class PhysicalPlan:
-    """One Spark query: ``root`` written to ``sink``'s topic.
+    """``root`` written to ``sink``'s topic, one Spark query; ``inner`` ones fill the topics it reads.
 
-    ``reason`` says in KSQL's terms why ``mode`` (REALTIME or MICROBATCH) was chosen.
+    Args:
+        root: the last step.
+        sink: what is written.
+        mode: REALTIME or MICROBATCH.
+        reason: why, in KSQL's terms.
+        sources: the streams and tables that the whole plan reads, left to right; no internal topics.
+        inner: sub-topologies that come before, each with its internal topic as sink, upstream first.
     """
 
     root: Step
@@ -241,6 +335,17 @@ class PhysicalPlan:
     mode: str
     reason: str
     sources: tuple[DataSource, ...]
+    inner: tuple[PhysicalPlan, ...] = ()
+
+    @property
+    def stages(self) -> tuple[PhysicalPlan, ...]:
+        """All sub-topologies, upstream first, this one last."""
+        return (*self.inner, self)
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Topics that ``root`` reads, internal ones too."""
+        return tuple(s.source.topic for s in walk(self.root) if isinstance(s, (StreamSource, TableSource)))
 
 
 def children(step: Step) -> tuple[Step, ...]:
@@ -248,7 +353,7 @@ def children(step: Step) -> tuple[Step, ...]:
     match step:
         case StreamSource() | TableSource():
             return ()
-        case StreamTableJoin() | StreamStreamJoin() | TableTableJoin():
+        case StreamTableJoin() | StreamStreamJoin() | TableTableJoin() | ForeignKeyAnswer():
             return (step.left, step.right)
         case StreamUnion():
             return step.children

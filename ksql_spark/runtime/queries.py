@@ -76,7 +76,7 @@ class RunningQuery:
     is_transient: bool = False
     state: str = RUNNING
     errors: deque[QueryError] = field(default_factory=lambda: deque(maxlen=10))
-    spark: StreamingQuery | None = None
+    spark: list[StreamingQuery] = field(default_factory=list)
     is_loading: bool = False
     failures: int = 0
     retry_at: float = 0.0
@@ -117,40 +117,67 @@ class QueryManager:
         Raises:
             KsqlError: QUERY_FAILED where Spark refuses the query.
         """
+        self._create_internal_topics(query)
         tables = self._to_load(query)
-        query.spark = self._launch(query, tables)
         query.is_loading = bool(tables)
+        query.spark = []
+        try:
+            for i, _ in enumerate(query.plan.stages):
+                query.spark.append(self._launch(query, i, tables))
+        except KsqlError:
+            self._halt(query)
+            raise
         query.state = RUNNING
         with self._lock:
             self._queries[query.id] = query
-        if tables:
-            loader = threading.Thread(
-                target=self._load, args=(query, tables), name=f"load-{query.id}", daemon=True
-            )
-            loader.start()
+        for i, stage in enumerate(query.plan.stages):
+            wanted = {topic: ends for topic, ends in tables.items() if topic in stage.topics}
+            if wanted:
+                arguments = (query, i, wanted, query.spark[i])
+                loader = threading.Thread(
+                    target=self._load, args=arguments, name=f"load-{query.id}", daemon=True
+                )
+                loader.start()
+
+    def _create_internal_topics(self, query: RunningQuery) -> None:
+        partitions = _partitions(query)
+        for stage in query.plan.inner:
+            if self._admin.topic(stage.sink.topic) is None:
+                config = {"cleanup.policy": "compact" if stage.sink.is_table else "delete"}
+                self._admin.create_topic(stage.sink.topic, partitions, config=config | {"retention.ms": "-1"})
+
+    def _checkpoint(self, query: RunningQuery, stage: int) -> Path:
+        return self._checkpoints / query.id / str(stage)
 
     def _to_load(self, query: RunningQuery) -> dict[str, dict[int, int]]:
-        """Topics of joined tables with their present ends, where the query is new and they hold records."""
-        steps = walk(query.plan.root)
-        if (self._checkpoints / query.id).exists() or not any(isinstance(s, StreamTableJoin) for s in steps):
-            return {}
-        topics = [s.source.topic for s in steps if isinstance(s, TableSource)]
+        """Topics of tables joined with streams and their present ends, where the query is new."""
+        topics: list[str] = []
+        for i, stage in enumerate(query.plan.stages):
+            every = walk(stage.root)
+            if any(isinstance(s, StreamTableJoin) for s in every) and not self._checkpoint(query, i).exists():
+                topics += [s.source.topic for s in every if isinstance(s, TableSource)]
         found: dict[str, dict[int, int]] = {}
-        for (topic, partition), end in self._admin.end_offsets(*topics).items():
-            if end > int(query.starts.get(topic, {}).get(str(partition), 0)):
-                found.setdefault(topic, {})[partition] = end
+        if topics:
+            for (topic, partition), end in self._admin.end_offsets(*topics).items():
+                if end > int(query.starts.get(topic, {}).get(str(partition), 0)):
+                    found.setdefault(topic, {})[partition] = end
         return found
 
-    def _load(self, query: RunningQuery, tables: Mapping[str, Mapping[int, int]]) -> None:
-        """Wait until the tables are loaded, then start the query as it is to run."""
-        loading = query.spark
+    def _load(
+        self,
+        query: RunningQuery,
+        stage: int,
+        tables: Mapping[str, Mapping[int, int]],
+        loading: StreamingQuery,
+    ) -> None:
+        """Wait until the tables are loaded, then start the stage as it is to run."""
         try:
-            while loading is not None and loading.isActive and query.spark is loading:
+            while loading.isActive and query.spark and query.spark[stage] is loading:
                 if _has_reached(loading.lastProgress, tables):
                     loading.stop()
                     with self._lock:
-                        if query.spark is loading and self._queries.get(query.id) is query:
-                            query.spark = self._launch(query)
+                        if query.spark and self._queries.get(query.id) is query:
+                            query.spark[stage] = self._launch(query, stage)
                     break
                 if self._closing.wait(0.02):
                     return
@@ -178,32 +205,36 @@ class QueryManager:
                 self._failed(query, error.message)
 
     def _launch(
-        self, query: RunningQuery, loading: Mapping[str, Mapping[int, int]] | None = None
+        self,
+        query: RunningQuery,
+        number: int,
+        loading: Mapping[str, Mapping[int, int]] | None = None,
     ) -> StreamingQuery:
-        """Start the Spark query; while ``loading`` only these topics are read, in micro-batches."""
-        plan = query.plan
-        held = frozenset(s.topic for s in plan.sources if s.topic not in loading) if loading else frozenset()
+        """Start the Spark query of a stage; of those that join tables in ``loading`` only these are read."""
+        stage = query.plan.stages[number]
+        is_loading = any(topic in stage.topics for topic in loading or ())
+        held = frozenset(t for t in stage.topics if t not in (loading or ())) if is_loading else frozenset()
         # its own session: settings of one query are none of another's business
         session = self._session.newSession()
-        stateful = any(isinstance(s, STATEFUL) for s in walk(plan.root))
-        partitions = max([1, *(len(offsets) for offsets in query.starts.values())])
-        tasks = partitions if stateful else 1
+        stateful = any(isinstance(s, STATEFUL) for s in walk(stage.root))
+        tasks = _partitions(query) if stateful else 1
         session.conf.set("spark.sql.shuffle.partitions", str(tasks))
         with self._lock:
             if tasks not in self._tasks:
                 self._tasks[tasks] = task_numbers(session, tasks)
         starts = {topic: json.dumps(dict(offsets)) for topic, offsets in query.starts.items() if offsets}
         context = Context(session, self._admin.servers, starts, held=held, tasks=self._tasks[tasks])
+        is_last = stage is query.plan
         try:
-            frame = build(plan.root, context)
-            records = sinks.encode(frame, plan.sink, query.sink_partitions)
+            frame = build(stage.root, context)
+            records = sinks.encode(frame, stage.sink, query.sink_partitions if is_last else None)
             return sinks.start(
                 records,
-                name=query.id,
+                name=query.id if is_last else f"{query.id}/{number}",
                 servers=self._admin.servers,
-                topic=plan.sink.topic,
-                mode=MICROBATCH if loading else plan.mode,
-                checkpoint=self._checkpoints / query.id,
+                topic=stage.sink.topic,
+                mode=MICROBATCH if is_loading else stage.mode,
+                checkpoint=self._checkpoint(query, number),
                 interval_ms=int(self._property(query, "ksql.checkpoint.interval.ms")),
                 linger_ms=int(self._property(query, "ksql.sink.linger.ms")),
             )
@@ -232,6 +263,8 @@ class QueryManager:
             self._halt(query)
         if drop_state:
             shutil.rmtree(self._checkpoints / query_id, ignore_errors=True)
+            if query is not None:
+                self._admin.delete_topics([stage.sink.topic for stage in query.plan.inner])
 
     def pause(self, query_id: str) -> None:
         """Stop processing, keep everything."""
@@ -260,20 +293,10 @@ class QueryManager:
         self._watcher.join(5)
 
     def _halt(self, query: RunningQuery) -> None:
-        spark, query.spark = query.spark, None
-        if spark is not None:
+        running, query.spark = query.spark, []
+        for spark in running:
             with contextlib.suppress(Exception):  # the JVM may be gone; there is nothing left to stop then
                 spark.stop()
-
-    def wait_until_reading(self, query_id: str, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Return when the query's tasks read their input (or it failed)."""
-        deadline = time.monotonic() + timeout_s
-        while time.monotonic() < deadline:
-            query = self.find(query_id)
-            spark = query.spark if query else None
-            if spark is None or not spark.isActive or spark.status["isTriggerActive"]:
-                return
-            self._closing.wait(0.02)
 
     def _watch(self) -> None:
         """Notice queries that ended by themselves; restart them with back-off (reference §6.11)."""
@@ -283,14 +306,14 @@ class QueryManager:
                     self._check(query)
 
     def _check(self, query: RunningQuery) -> None:
-        spark = query.spark
         if query.is_loading:
             return
-        if query.state == RUNNING and spark is not None and not spark.isActive:
-            cause = spark.exception()
-            message = reason(cause) if cause else "the query ended by itself"
+        ended = [spark for spark in query.spark if not spark.isActive]
+        if query.state == RUNNING and ended:
+            cause = next((c for c in (spark.exception() for spark in ended) if c is not None), None)
             log.error("query %s failed: %s", query.id, cause)
-            self._failed(query, message)
+            self._halt(query)
+            self._failed(query, reason(cause) if cause else "the query ended by itself")
         elif query.state == ERROR and time.monotonic() >= query.retry_at and self.find(query.id) is query:
             try:
                 self.start(query)
@@ -305,6 +328,11 @@ class QueryManager:
         most = float(self._setting("ksql.query.retry.backoff.max.ms"))
         query.retry_at = time.monotonic() + min(first * 2 ** (query.failures - 1), most) / 1000
         query.state = ERROR
+
+
+def _partitions(query: RunningQuery) -> int:
+    """The greatest number of partitions among the topics that the query reads: its number of tasks."""
+    return max([1, *(len(offsets) for offsets in query.starts.values())])
 
 
 def _has_reached(progress: Any, ends: Mapping[str, Mapping[int, int]]) -> bool:

@@ -19,17 +19,24 @@ from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDO
 from ksql_spark.spark import keyed, sources
 from ksql_spark.spark.frames import Context, named, quoted
 
+#: steps that keep a table's rows themselves, and so know which deletions mean something
+_DELETING = (
+    steps.StreamTableJoin,
+    steps.TableTableJoin,
+    steps.TableChanges,
+    steps.ForeignKeySubscribe,
+    steps.ForeignKeyAnswer,
+)
 #: hidden columns that go along with rows as long as they are there
 _HIDDEN = (ROWTIME, NULL_VALUE, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND)
 
 
 def build(step: Step, context: Context) -> DataFrame:
     """The frame of ``step`` and all below it."""
-    is_join = isinstance(step, (steps.StreamTableJoin, steps.StreamStreamJoin, steps.TableTableJoin))
     inputs = []
     for child in steps.children(step):
-        if is_join and isinstance(child, steps.TableFilter):
-            # the join's own state makes a filtered table exact: what does not match is deleted there
+        if isinstance(step, _DELETING) and isinstance(child, steps.TableFilter):
+            # no state of the filter's own is needed: what does not match is deleted above it
             inputs.append(keyed.deleting(child, build(child.child, context)))
         else:
             inputs.append(build(child, context))
@@ -110,6 +117,10 @@ def _transient_select(step: steps.TransientSelect, inputs: Sequence[DataFrame], 
 
 #: step -> builder: the step, the frames of its children, the context
 BUILDERS: dict[type, Callable[[Any, Sequence[DataFrame], Context], DataFrame]] = {
+    steps.ForeignKeyAnswer: keyed.foreign_key_answer,
+    steps.ForeignKeyLatest: keyed.foreign_key_latest,
+    steps.ForeignKeySubscribe: keyed.foreign_key_subscribe,
+    steps.Packed: keyed.pack,
     steps.StreamAggregate: keyed.aggregate,
     steps.StreamFilter: _stream_filter,
     steps.StreamFlatMap: _flat_map,
@@ -120,9 +131,12 @@ BUILDERS: dict[type, Callable[[Any, Sequence[DataFrame], Context], DataFrame]] =
     steps.StreamTableJoin: keyed.stream_table_join,
     steps.StreamUnion: _union,
     steps.StreamWindowedAggregate: keyed.aggregate,
+    steps.TableAggregate: keyed.aggregate,
+    steps.TableChanges: keyed.table_changes,
     steps.TableFilter: keyed.table_filter,
     steps.TableSelect: _select,
     steps.TableSource: _source,
     steps.TableTableJoin: keyed.table_table_join,
     steps.TransientSelect: _transient_select,
+    steps.Unpacked: keyed.unpack,
 }

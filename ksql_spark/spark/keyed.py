@@ -163,7 +163,7 @@ def stream_stream_join(
 
 
 def aggregate(
-    step: steps.StreamAggregate | steps.StreamWindowedAggregate,
+    step: steps.StreamAggregate | steps.StreamWindowedAggregate | steps.TableAggregate,
     inputs: Sequence[DataFrame],
     context: Context,
 ) -> DataFrame:
@@ -185,9 +185,16 @@ def aggregate(
             columns.append(named(lower(argument), f"__arg_{i}_{j}"))
             arguments.append(quoted(f"__arg_{i}_{j}"))
         spec = registry.require(call.function)
-        assert spec.spark is not None  # the planner asked
-        text = spec.spark(arguments, [a.type for a in call.arguments])
+        lowering = spec.spark
+        if isinstance(step, steps.TableAggregate):
+            lowering = spec.spark_table
+            arguments.append(quoted(step.sign))
+        assert lowering is not None  # the planner asked
+        text = lowering(arguments, [a.type for a in call.arguments])
         results[call.name] = f"cast({text} AS {spark_type(call.type)})"
+    if isinstance(step, steps.TableAggregate):
+        types[step.sign] = INTEGER
+        columns.append(quoted(step.sign))
     if not keys:  # one global group (push queries)
         types["__all"] = INTEGER
         columns.append("1 AS __all")
@@ -227,6 +234,113 @@ def aggregate(
     values = [named(f"__l.{quoted(a.name)}", a.name) for a in step.aggregates]
     hidden = [ROWTIME, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
     return done.selectExpr(*groups, *values, *hidden)
+
+
+def pack(step: steps.Packed, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """Rows as they go into an internal topic."""
+    (frame,) = inputs
+    key = ", ".join(f"'c{i}', {lower(e)}" for i, e in enumerate(step.key))
+    key = f"ksql.pack(named_struct({key}))" if key else "X''"
+    names = [quoted(c.name) for c in step.child.schema.columns]
+    if step.window is not None:
+        names += [WINDOWSTART, WINDOWEND]
+    row = f"ksql.pack(struct({', '.join(names)}))"
+    return frame.selectExpr(named(key, "K"), named(row, "V"), ROWTIME, NULL_VALUE)
+
+
+def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """Rows as they were before they went through an internal topic."""
+    ddl = ", ".join(f"{quoted(c.name)} {spark_type(c.type)}" for c in step.schema.columns)
+    bounds = [WINDOWSTART, WINDOWEND] if step.window is not None else []
+    ddl += "".join(f", {b} bigint" for b in bounds)
+    keys = step.schema.key if step.is_table else ()
+    parts = [named(_unpacked("V", ddl), "__v"), ROWTIME, NULL_VALUE]
+    if keys:
+        parts.append(named(_unpacked("K", _key_ddl([c.type for c in keys])), "__k"))
+    columns = [named(f"__k.c{i}", c.name) for i, c in enumerate(keys)]
+    taken = {c.name for c in keys}
+    columns += [named(f"__v.{quoted(c.name)}", c.name) for c in step.schema.columns if c.name not in taken]
+    columns += [named(f"__v.{b}", b) for b in bounds]
+    return inputs[0].selectExpr(*parts).selectExpr(*columns, ROWTIME, NULL_VALUE)
+
+
+def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """Old rows to take back and new ones to apply, the sign in the last column."""
+    *own, sign = step.schema.columns
+    side = _Side.of(inputs[0], Schema(tuple(own)))
+    keys = [quoted(c.name) for c in step.child.schema.key]
+    done = _operator(context, "tableChanges", [side.records(0, keys, context)])
+    done = done.selectExpr(
+        named(_unpacked("l", side.ddl), "__l"),
+        named("cast(ws AS int)", sign.name),
+        named("ts", ROWTIME),
+        named("false", NULL_VALUE),
+    )
+    return done.selectExpr("__l.*", quoted(sign.name), ROWTIME, NULL_VALUE)
+
+
+def foreign_key_subscribe(
+    step: steps.ForeignKeySubscribe, inputs: Sequence[DataFrame], context: Context
+) -> DataFrame:
+    """See ForeignKeyJoin.java, Subscribe."""
+    side = _Side.of(inputs[0], step.child.schema)
+    keys = ", ".join(f"'c{i}', {quoted(c.name)}" for i, c in enumerate(step.child.schema.key))
+    foreign = lower(step.foreign_key)
+    row = f"ksql.pack(struct({', '.join(map(quoted, side.types))}))"
+    frame = side.frame.selectExpr(
+        named(f"ksql.pack(named_struct({keys}))", "k"),
+        named(f"if(({foreign}) IS NULL, X'', ksql.pack(named_struct('c0', {foreign})))", "f"),
+        named(row, "v"),
+        named(ROWTIME, "ts"),
+        NULL_VALUE,
+    )
+    records = frame.selectExpr(
+        named(context.task("k"), "task"),
+        "k",
+        "0 AS side",
+        "ts",
+        f"if({NULL_VALUE}, NULL, concat(cast(length(f) AS binary), f, v)) AS v",
+    )
+    done = _operator(context, "foreignKeySubscribe", [records], step.join == "LEFT")
+    return done.selectExpr("k AS K", "l AS V", named("ts", ROWTIME), named("false", NULL_VALUE))
+
+
+def foreign_key_answer(
+    step: steps.ForeignKeyAnswer, inputs: Sequence[DataFrame], context: Context
+) -> DataFrame:
+    """See ForeignKeyJoin.java, Answer."""
+    asked = inputs[0].selectExpr(
+        named(context.task("K"), "task"), "K AS k", "0 AS side", f"{ROWTIME} AS ts", "V AS v"
+    )
+    right = _Side.of(inputs[1], step.right.schema).records(1, [lower(step.right_key)], context)
+    done = _operator(context, "foreignKeyAnswer", [asked, right], step.join == "LEFT")
+    value = "concat(cast(length(l) AS binary), l, coalesce(r, X''))"
+    return done.selectExpr("k AS K", named(value, "V"), named("ts", ROWTIME), named("false", NULL_VALUE))
+
+
+def foreign_key_latest(
+    step: steps.ForeignKeyLatest, inputs: Sequence[DataFrame], context: Context
+) -> DataFrame:
+    """See ForeignKeyJoin.java, Latest."""
+    records = inputs[0].selectExpr(
+        named(context.task("K"), "task"), "K AS k", "0 AS side", f"{ROWTIME} AS ts", "V AS v"
+    )
+    done = _operator(context, "foreignKeyLatest", [records])
+    left, right = _Side.of(done, step.left), _Side.of(done, step.right)
+    keys = step.left.key
+    done = done.selectExpr(
+        named(_unpacked("k", _key_ddl([c.type for c in keys])), "__k"),
+        named(_unpacked("l", left.ddl), "__l"),
+        named(_unpacked("r", right.ddl), "__r"),
+        named("ts", ROWTIME),
+        named("l IS NULL", NULL_VALUE),
+    )
+    names = {c.name: f"__k.c{i}" for i, c in enumerate(keys)}
+    columns = []
+    for column in step.schema.columns:
+        side = "__l" if column.name in left.types else "__r"
+        columns.append(named(names.get(column.name, f"{side}.{quoted(column.name)}"), column.name))
+    return done.selectExpr(*columns, ROWTIME, NULL_VALUE)
 
 
 def _empty(context: Context, ddl: str) -> DataFrame:

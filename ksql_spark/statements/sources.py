@@ -104,7 +104,8 @@ def insert_select(statement: InsertSelect, scope: Scope) -> Action:
 
 
 def _persistent(statement: Statement, bound: PersistentQuery, kind: str, scope: Scope) -> Action:
-    plan = lower(bound.root, bound.sink, scope.config)
+    config = scope.config
+    plan = lower(bound.root, bound.sink, config)
     if not scope.is_replay:
         _check_sink_topic(bound, plan, scope)
     sink = plan.sink
@@ -128,10 +129,12 @@ def _persistent(statement: Statement, bound: PersistentQuery, kind: str, scope: 
         made = sink
         topic = services.admin.topic(sink.topic)
         partitions = len(topic.replicas) if topic else 1
+        query_id = bound.query_id or _query_id(bound, sequence)
         query = RunningQuery(
-            id=bound.query_id or _query_id(bound, sequence),
+            id=query_id,
             statement=statement.source_text + ";",
-            plan=plan,
+            # again, since only now the names of internal topics are known
+            plan=lower(bound.root, bound.sink, config, query_id),
             starts=starts,
             properties=properties,
             sink_partitions=partitions,
@@ -197,7 +200,7 @@ def start_offsets(plan: PhysicalPlan, scope: Scope) -> Starts:
     """
     config = scope.config
     reset = str(config["auto.offset.reset"]).lower() if config.is_set("auto.offset.reset") else None
-    joined = any(isinstance(s, StreamTableJoin) for s in walk(plan.root))
+    joined = any(isinstance(s, StreamTableJoin) for stage in plan.stages for s in walk(stage.root))
     starts: dict[str, dict[str, int]] = {}
     for source in plan.sources:
         is_earliest = reset == "earliest" or (source.is_table and (joined or not reset))

@@ -22,6 +22,26 @@ public final class KeyedOperators {
         return KeyedOperator.apply(input, new TableJoins.TableTable(leftOuter, rightOuter));
     }
 
+    /** A table's changes: old rows with the sign -1 and new ones with 1 in {@code ws}. */
+    public static Dataset<Row> tableChanges(Dataset<Row> input) {
+        return KeyedOperator.apply(input, new TableChanges());
+    }
+
+    /** A foreign-key join's first part: the left table's rows to their foreign keys. */
+    public static Dataset<Row> foreignKeySubscribe(Dataset<Row> input, boolean isOuter) {
+        return KeyedOperator.apply(input, new ForeignKeyJoin.Subscribe(isOuter));
+    }
+
+    /** Its second part: these (side 0) with the right table (side 1), back to the left keys. */
+    public static Dataset<Row> foreignKeyAnswer(Dataset<Row> input, boolean isOuter) {
+        return KeyedOperator.apply(input, new ForeignKeyJoin.Answer(isOuter));
+    }
+
+    /** Its third part: the answers that are about the left row as it is. */
+    public static Dataset<Row> foreignKeyLatest(Dataset<Row> input) {
+        return KeyedOperator.apply(input, new ForeignKeyJoin.Latest());
+    }
+
     /**
      * Pairs of records of two streams with right time in [left - before, left + after]; all times in ms.
      *

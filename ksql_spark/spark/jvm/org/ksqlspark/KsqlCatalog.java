@@ -1,5 +1,6 @@
 package org.ksqlspark;
 
+import java.util.List;
 import java.util.function.Function;
 import org.apache.spark.sql.connector.catalog.FunctionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
@@ -59,6 +60,27 @@ public final class KsqlCatalog implements FunctionCatalog {
                 return new Unbound(full, types -> new PackedRow.Pack(row(types)));
             case "unpack":
                 return new Unbound(full, types -> new PackedRow.Unpack(argument));
+            case "collect_list":
+                return new Unbound(full, types ->
+                        new KeptValues.CollectList(full, types, Integer.parseInt(argument)));
+            case "collect_set":
+                return new Unbound(full, types ->
+                        new KeptValues.CollectSet(full, types, Integer.parseInt(argument)));
+            case "histogram":
+                return new Unbound(full, types ->
+                        new KeptValues.Histogram(full, types, Integer.parseInt(argument)));
+            case "attr":
+                return new Unbound(full, types -> new KeptValues.Attr(full, types));
+            case "topk":
+            case "topk_distinct":
+                return new Unbound(full, types -> new KeptValues.Top(
+                        full, types, Integer.parseInt(argument), function.equals("topk_distinct")));
+            case "earliest":
+            case "latest":
+                return new Unbound(full, types -> new KeptValues.ByOffset(
+                        full, types, function.equals("latest"), List.of(argument.split(","))));
+            case "moments":
+                return new Unbound(full, Moments::new);
             default:
                 throw new IllegalArgumentException("no function " + full + " in catalog " + name);
         }
