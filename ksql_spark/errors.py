@@ -133,6 +133,7 @@ CONDITIONS: dict[str, Condition] = {
         "Either add the column(s) to the GROUP BY or remove them from the {clause}.",
     ),
     "NOT_READY": Condition(50302, "The server is still starting. Try again in a moment."),
+    "PLAN_UNREADABLE": Condition(50000, "The stored plan cannot be read: {reason}."),
     "PREDICATE_TYPE": Condition(
         40001,
         "Type error in {clause} expression: Should evaluate to boolean but is {expression} ({type}) instead.",

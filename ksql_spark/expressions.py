@@ -2,15 +2,32 @@
 
 Operators are calls as functions are ("+", "=", "AND", "[]" ...), so one registry
 (ksql_spark.functions) types, explains and lowers them all. No rule of any function lives here.
+
+``str`` of an expression is KSQL text that parses and, over the same columns, binds to the same expression
+(but for the BIGINTs that date-times beside ROWTIME became: small ones read as INTEGER, which compares alike).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import decimal
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Union
 
-from ksql_spark.types import SqlType, quote_identifier
+from grammar.words import RESERVED
+from ksql_spark.types import DOUBLE, NULL, SqlType, quote_identifier
+
+_BARE_NAME = re.compile(r"[A-Z_][A-Z0-9_@]*")
+#: words that start a constructor where a bracket follows them
+_CONSTRUCTORS = frozenset(("ARRAY", "MAP", "STRUCT"))
+
+
+def name_text(name: str) -> str:
+    """``name`` as KSQL writes it: between back-quotes only where it must be."""
+    is_bare = _BARE_NAME.fullmatch(name) and name not in RESERVED and name not in _CONSTRUCTORS
+    return name if is_bare else quote_identifier(name)
 
 
 @dataclass(frozen=True)
@@ -21,7 +38,7 @@ class ColumnRef:
     type: SqlType
 
     def __str__(self) -> str:
-        return self.name if self.name.isidentifier() and self.name.isupper() else quote_identifier(self.name)
+        return name_text(self.name)
 
 
 @dataclass(frozen=True)
@@ -34,13 +51,20 @@ class Literal:
     def __str__(self) -> str:
         match self.value:
             case None:
-                return "NULL"
+                return "NULL" if self.type == NULL else f"CAST(NULL AS {self.type})"
             case bool():
                 return "TRUE" if self.value else "FALSE"
             case str():
                 return "'" + self.value.replace("'", "''") + "'"
+            case float() if not math.isfinite(self.value):
+                name = "NaN" if math.isnan(self.value) else "Infinity" if self.value > 0 else "-Infinity"
+                return f"CAST('{name}' AS {DOUBLE})"
             case float():
-                return f"{self.value!r}E0" if "e" not in repr(self.value) else repr(self.value).upper()
+                text = repr(self.value).upper().replace("E+", "E")
+                return text if "E" in text else f"{text}E0"
+            case decimal.Decimal():
+                text = format(self.value, "f")
+                return text if "." in text else f"DECIMAL '{text}'"
         return str(self.value)
 
 
@@ -54,16 +78,43 @@ class Call:
 
     def __str__(self) -> str:
         args = [str(a) for a in self.arguments]
-        if not (self.function[0].isalpha() or self.function[0] == "_") or self.function in INFIX_WORDS:
-            if len(args) == 2:
-                return f"({args[0]} {self.function} {args[1]})"
-            if len(args) == 1:
-                return f"({self.function} {args[0]})"
-        return f"{self.function}({', '.join(args)})"
+        write = _OPERATORS.get(self.function)
+        if write is not None:
+            return write(args)
+        if not _BARE_NAME.fullmatch(self.function):
+            return f"({args[0]} {self.function} {args[1]})"
+        return f"{name_text(self.function)}({', '.join(args)})"
 
 
-#: word operators that print between their operands
-INFIX_WORDS = frozenset({"AND", "OR", "LIKE", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"})
+def _infix(word: str) -> Callable[[Sequence[str]], str]:
+    return lambda a: f"({a[0]} {word} {a[1]})"
+
+
+def _like(args: Sequence[str]) -> str:
+    escape = f" ESCAPE {args[2]}" if len(args) > 2 else ""
+    return f"({args[0]} LIKE {args[1]}{escape})"
+
+
+def _map(args: Sequence[str]) -> str:
+    pairs = zip(args[::2], args[1::2], strict=True)
+    return f"MAP({', '.join(f'{key} := {value}' for key, value in pairs)})"
+
+
+#: how operators that are words, or do not stand between two operands, are written
+_OPERATORS: dict[str, Callable[[Sequence[str]], str]] = {
+    **{word: _infix(word) for word in ("AND", "OR", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")},
+    "ARRAY": lambda a: f"ARRAY[{', '.join(a)}]",
+    "BETWEEN": lambda a: f"({a[0]} BETWEEN {a[1]} AND {a[2]})",
+    "IN": lambda a: f"({a[0]} IN ({', '.join(a[1:])}))",
+    "IS NOT NULL": lambda a: f"({a[0]} IS NOT NULL)",
+    "IS NULL": lambda a: f"({a[0]} IS NULL)",
+    "LIKE": _like,
+    "MAP": _map,
+    # two minus signs would start a comment
+    "NEG": lambda a: f"-({a[0]})" if a[0].startswith("-") else f"-{a[0]}",
+    "NOT": lambda a: f"(NOT {a[0]})",
+    "[]": lambda a: f"{a[0]}[{a[1]}]",
+}
 
 
 @dataclass(frozen=True)
@@ -99,7 +150,7 @@ class FieldRef:
     type: SqlType
 
     def __str__(self) -> str:
-        return f"{self.operand}->{quote_identifier(self.field)}"
+        return f"{self.operand}->{name_text(self.field)}"
 
 
 @dataclass(frozen=True)
@@ -110,7 +161,7 @@ class MakeStruct:
     type: SqlType
 
     def __str__(self) -> str:
-        return "STRUCT(" + ", ".join(f"{quote_identifier(n)}:={e}" for n, e in self.fields) + ")"
+        return "STRUCT(" + ", ".join(f"{name_text(n)} := {e}" for n, e in self.fields) + ")"
 
 
 @dataclass(frozen=True)
@@ -121,7 +172,7 @@ class LambdaRef:
     type: SqlType
 
     def __str__(self) -> str:
-        return self.name
+        return name_text(self.name)
 
 
 @dataclass(frozen=True)
@@ -133,7 +184,7 @@ class Lambda:
     type: SqlType
 
     def __str__(self) -> str:
-        return f"({', '.join(self.parameters)}) => {self.body}"
+        return f"({', '.join(map(name_text, self.parameters))}) => {self.body}"
 
 
 Expression = Union[ColumnRef, Literal, Call, Cast, Case, FieldRef, MakeStruct, LambdaRef, Lambda]

@@ -40,14 +40,14 @@ CREATE TABLE o AS SELECT pos->lat, COUNT(*) AS n FROM s GROUP BY pos->lat;
       columns `LAT` DOUBLE KEY, `N` BIGINT
       topic O, key KAFKA, value JSON
     Project key [LAT AS LAT] value [KSQL_AGG_VARIABLE_0 AS N]
-      Aggregate by [POS->`LAT` AS LAT] COUNT(*) AS KSQL_AGG_VARIABLE_0
+      Aggregate by [POS->LAT AS LAT] COUNT(*) AS KSQL_AGG_VARIABLE_0
         Source S
 
 CREATE TABLE o AS SELECT name, WINDOWSTART AS ws, WINDOWEND, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY name;
     TABLE O SINK
       columns `NAME` STRING KEY, `WS` BIGINT, `N` BIGINT
       topic O, key KAFKA, value JSON
-      retention_ms 86400000, window Windowing(kind='TUMBLING', size_ms=60000)
+      window Windowing(kind='TUMBLING', size_ms=60000)
     Project key [NAME AS NAME] value [WINDOWSTART AS WS, KSQL_AGG_VARIABLE_0 AS N]
       Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0 WindowSpec(kind='TUMBLING', size_ms=60000, advance_ms=None, retention_ms=86400000, grace_ms=86340000)
         Source S
@@ -56,7 +56,7 @@ CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW HOPPING (SIZE 1 HOUR,
     TABLE O SINK
       columns `NAME` STRING KEY, `N` BIGINT
       topic O, key KAFKA, value JSON
-      retention_ms 172800000, window Windowing(kind='HOPPING', size_ms=3600000)
+      window Windowing(kind='HOPPING', size_ms=3600000)
     Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
       Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0 WindowSpec(kind='HOPPING', size_ms=3600000, advance_ms=600000, retention_ms=172800000, grace_ms=3600000)
         Source S
@@ -65,7 +65,7 @@ CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW SESSION (30 SECONDS) 
     TABLE O SINK
       columns `NAME` STRING KEY, `N` BIGINT
       topic O, key KAFKA, value JSON
-      retention_ms 86400000, window Windowing(kind='SESSION', size_ms=None)
+      window Windowing(kind='SESSION', size_ms=None)
     Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
       Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0 WindowSpec(kind='SESSION', size_ms=30000, advance_ms=None, retention_ms=86400000, grace_ms=0) FINAL
         Source S

@@ -68,7 +68,7 @@ SELECT * FROM counts WHERE name IN ('a', 'b') OR ('c' = name AND n > 3);
       lookup 'a'
       lookup 'b'
       lookup 'c'
-      where (IN(NAME, 'a', 'b') OR (('c' = NAME) AND (N > CAST(3 AS BIGINT))))
+      where ((NAME IN ('a', 'b')) OR (('c' = NAME) AND (N > CAST(3 AS BIGINT))))
 
 SELECT n + 1, name AS k FROM counts WHERE n > 3;
     PULL (N + CAST(1 AS BIGINT)) AS KSQL_COL_0, NAME AS K FROM COUNTS KEYS K
@@ -79,7 +79,7 @@ SELECT * FROM pairs WHERE id IN (1, 2) AND name = 'x';
     PULL ID AS ID, NAME AS NAME, N AS N FROM PAIRS KEYS ID, NAME
       lookup 1, 'x'
       lookup 2, 'x'
-      where (IN(ID, 1, 2) AND (NAME = 'x'))
+      where ((ID IN (1, 2)) AND (NAME = 'x'))
 
 SELECT * FROM pairs WHERE id = 1;
     PULL ID AS ID, NAME AS NAME, N AS N FROM PAIRS KEYS ID, NAME

@@ -1,0 +1,169 @@
+"""Plans as JSON: what the command log keeps, so that a later release runs the same plan.
+
+A document is ``{"version": 1, "values": […], "root": …}``. ``values`` holds every distinct dataclass value once,
+those that it is made of before it: ``{"@": class name, field: …}``; ``{"$": n}`` stands for the n-th of them.
+Texts, whole numbers, booleans and null stand for themselves, a list for a tuple; what JSON lacks is an object
+with one member: ``{"decimal": "1.50"}``, ``{"double": "1.5"}``, ``{"bytes": base64}``, ``{"set": […]}``.
+
+It is generic over the frozen dataclasses of plans: a new node or step needs nothing here. For plans that
+releases have written to stay readable, a class keeps its name, its fields and their meaning; a field that is
+added has a default that means what was before it. Anything else is a new class, or a new VERSION.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import decimal
+import json
+from collections.abc import Mapping
+from enum import Enum
+from types import ModuleType
+from typing import Any
+
+from ksql_spark import expressions, schema, types
+from ksql_spark.errors import KsqlError
+from ksql_spark.logical import nodes
+from ksql_spark.metastore import sources
+from ksql_spark.physical import steps
+
+#: of the format; a document of a higher one cannot be read
+VERSION = 1
+
+_MODULES: tuple[ModuleType, ...] = (types, schema, expressions, sources, nodes, steps)
+
+
+def _classes() -> dict[str, type]:
+    found: dict[str, type] = {}
+    for module in _MODULES:
+        for name, value in vars(module).items():
+            if not isinstance(value, type) or value.__module__ != module.__name__:
+                continue
+            if dataclasses.is_dataclass(value) or issubclass(value, Enum):
+                assert name not in found, f"two classes of plans are called {name}"
+                found[name] = value
+    return found
+
+
+#: tag -> class, of all that a plan can be made of
+CLASSES: Mapping[str, type] = _classes()
+
+
+def encode(value: Any) -> dict[str, Any]:
+    """``value`` as a document, ready for json.dumps.
+
+    Args:
+        value: a plan, or a tuple of plans; what they share is written once.
+
+    Raises:
+        TypeError: something in it is none of CLASSES, nor a plain value.
+    """
+    encoder = _Encoder()
+    root = encoder.encode(value)
+    return {"version": VERSION, "values": encoder.values, "root": root}
+
+
+class _Encoder:
+    def __init__(self) -> None:
+        self.values: list[dict[str, Any]] = []
+        #: encoded form -> place in values; equal values may differ (0.0 and -0.0), their forms do not
+        self._places: dict[str, int] = {}
+
+    def encode(self, value: Any) -> Any:
+        match value:
+            case None | bool() | str():
+                return value
+            case Enum():
+                return self._shared(type(value), {"name": value.name})
+            case int():
+                return value
+            case float():
+                return {"double": repr(value)}
+            case decimal.Decimal():
+                return {"decimal": str(value)}
+            case bytes():
+                return {"bytes": base64.b64encode(value).decode()}
+            case tuple():
+                return [self.encode(item) for item in value]
+            case frozenset():
+                return {"set": sorted((self.encode(item) for item in value), key=json.dumps)}
+        if not dataclasses.is_dataclass(value) or isinstance(value, type):
+            raise TypeError(f"a plan cannot hold a {type(value).__name__}: {value!r}")
+        members = {field.name: self.encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return self._shared(type(value), members)
+
+    def _shared(self, class_: type, members: Mapping[str, Any]) -> dict[str, int]:
+        name = class_.__name__
+        if CLASSES.get(name) is not class_:
+            raise TypeError(f"{name} is no part of plans")
+        body = {"@": name, **members}
+        form = json.dumps(body)
+        place = self._places.get(form)
+        if place is None:
+            place = self._places[form] = len(self.values)
+            self.values.append(body)
+        return {"$": place}
+
+
+def decode(document: Mapping[str, Any]) -> Any:
+    """The value that ``encode`` made ``document`` of: ``decode(encode(plan)) == plan``.
+
+    Raises:
+        KsqlError: PLAN_UNREADABLE for a document of a later release, or a damaged one.
+    """
+    version = document.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        raise _newer(f"its version is {version}, this release knows up to {VERSION}")
+    values: list[Any] = []
+    try:
+        for body in document["values"]:
+            values.append(_value(body, values))
+        return _plain(document["root"], values)
+    except KsqlError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, ArithmeticError) as error:
+        raise KsqlError("PLAN_UNREADABLE", reason=f"it is damaged: {error!r}") from None
+
+
+def _value(body: Mapping[str, Any], values: list[Any]) -> Any:
+    name = body["@"]
+    class_ = CLASSES.get(name)
+    if class_ is None:
+        raise _newer(f"it has a {name}")
+    if issubclass(class_, Enum):
+        return class_[body["name"]]
+    known = {field.name for field in dataclasses.fields(class_)}
+    unknown = [member for member in body if member not in known and member != "@"]
+    if unknown:
+        raise _newer(f"{name} has {', '.join(unknown)}")
+    return class_(**{member: _plain(form, values) for member, form in body.items() if member != "@"})
+
+
+def _plain(form: Any, values: list[Any]) -> Any:
+    match form:
+        case list():
+            return tuple(_plain(item, values) for item in form)
+        case {"$": int(place)}:
+            return values[place]
+        case {"double": str(text)}:
+            return float(text)
+        case {"decimal": str(text)}:
+            return decimal.Decimal(text)
+        case {"bytes": str(text)}:
+            return base64.b64decode(text, validate=True)
+        case {"set": list(items)}:
+            return frozenset(_plain(item, values) for item in items)
+        case dict() | float():
+            raise ValueError(f"unknown value {form}")
+    return form
+
+
+def _newer(what: str) -> KsqlError:
+    return KsqlError(
+        "PLAN_UNREADABLE",
+        reason=f"a newer release wrote it ({what})",
+        hint="Use that release or a later one.",
+    )
+
+
+__all__ = ["CLASSES", "VERSION", "decode", "encode"]
