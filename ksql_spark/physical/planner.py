@@ -157,19 +157,17 @@ class _Lowering:
         return (steps.TableSource if is_table else steps.StreamSource)(internal, _BYTES)
 
     def _join(self, node: nodes.Join) -> Step:
-        if node.window is not None:
-            raise _not_yet("A join of windowed sources")
         if node.type == nodes.FOREIGN_KEY:
             return self._foreign_key_join(node)
         left = self._stateless(node.left, (node.left_key,))
         right = self._stateless(node.right, (node.right_key,))
         on = (node.left_key, node.right_key, node.key_name)
         if node.type == nodes.STREAM_TABLE:
-            return steps.StreamTableJoin(left, right, node.join, *on, node.schema)
+            return steps.StreamTableJoin(left, right, node.join, *on, node.schema, node.window)
         if node.type == nodes.TABLE_TABLE:
-            return steps.TableTableJoin(left, right, node.join, *on, node.schema)
+            return steps.TableTableJoin(left, right, node.join, *on, node.schema, node.window)
         assert node.within is not None  # the analyzer asked for WITHIN
-        return steps.StreamStreamJoin(left, right, node.join, *on, node.within, node.schema)
+        return steps.StreamStreamJoin(left, right, node.join, *on, node.within, node.schema, node.window)
 
     def _foreign_key_join(self, node: nodes.Join) -> Step:
         left, right = self._stateless(node.left, ()), self._stateless(node.right, ())

@@ -19,7 +19,7 @@ from ksql_spark.physical import steps
 from ksql_spark.physical.steps import NULL_VALUE
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART, Schema
 from ksql_spark.spark.frames import Context, named, quoted
-from ksql_spark.types import INTEGER, SqlType
+from ksql_spark.types import BIGINT, INTEGER, SqlType
 
 
 @dataclass(frozen=True)
@@ -76,16 +76,19 @@ def deleting(step: steps.TableFilter, frame: DataFrame) -> DataFrame:
 def table_filter(step: steps.TableFilter, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """WHERE on a table: deletions only of what was passed on before (reference §6.2)."""
     side = _Side.of(deleting(step, inputs[0]), step.schema)
-    done = _operator(
-        context, "passPresent", [side.records(0, [quoted(c.name) for c in step.schema.key], context)]
-    )
+    bounds = [] if step.window is None else [WINDOWSTART, WINDOWEND]
+    keys = [*(quoted(c.name) for c in step.schema.key), *bounds]
+    done = _operator(context, "passPresent", [side.records(0, keys, context)])
     done = done.selectExpr(
-        named(_unpacked("k", _key_ddl([c.type for c in step.schema.key])), "__k"),
+        named(
+            _unpacked("k", _key_ddl([*(c.type for c in step.schema.key), *(BIGINT for _ in bounds)])), "__k"
+        ),
         named(_unpacked("l", side.ddl), "__l"),
         named("ts", ROWTIME),
         named("l IS NULL", NULL_VALUE),
     )
-    columns = [named(f"__k.c{i}", c.name) for i, c in enumerate(step.schema.key)]
+    names = [*(c.name for c in step.schema.key), *bounds]
+    columns = [named(f"__k.c{i}", name) for i, name in enumerate(names)]
     columns += [named(f"__l.{quoted(c.name)}", c.name) for c in step.schema.value]
     return done.selectExpr(*columns, ROWTIME, NULL_VALUE)
 
@@ -106,15 +109,21 @@ class _Joining:
         return cls(step, _Side.of(inputs[0], step.left.schema), _Side.of(inputs[1], step.right.schema))
 
     def records(self, context: Context, *, left_nulls: bool, right_nulls: bool) -> list[DataFrame]:
+        left, right = [lower(self.step.left_key), *self.bounds], [lower(self.step.right_key), *self.bounds]
         return [
-            self.left.records(0, [lower(self.step.left_key)], context, nulls=left_nulls),
-            self.right.records(1, [lower(self.step.right_key)], context, nulls=right_nulls),
+            self.left.records(0, left, context, nulls=left_nulls),
+            self.right.records(1, right, context, nulls=right_nulls),
         ]
+
+    @property
+    def bounds(self) -> list[str]:
+        """A windowed key's bounds: rows meet within one window only."""
+        return [] if self.step.window is None else [WINDOWSTART, WINDOWEND]
 
     def result(self, done: DataFrame) -> DataFrame:
         """An operator's output as the step's columns; the key column carries the join value."""
         done = done.selectExpr(
-            named(_unpacked("k", _key_ddl([self.step.left_key.type])), "__k"),
+            named(_unpacked("k", _key_ddl([self.step.left_key.type, *(BIGINT for _ in self.bounds)])), "__k"),
             named(_unpacked("l", self.left.ddl), "__l"),
             named(_unpacked("r", self.right.ddl), "__r"),
             named("ts", ROWTIME),
@@ -125,6 +134,7 @@ class _Joining:
             side = "__l" if column.name in self.left.types else "__r"
             text = "__k.c0" if column.name == self.step.key_name else f"{side}.{quoted(column.name)}"
             columns.append(named(text, column.name))
+        columns += [named(f"__k.c{i}", bound) for i, bound in enumerate(self.bounds, 1)]
         return done.selectExpr(*columns, ROWTIME, NULL_VALUE)
 
 
