@@ -136,10 +136,16 @@ class Spec:
     on_null: OnNull = OnNull.VALUE
     typing: TypingRule | None = None
     is_deterministic: bool = True
-    undo: bool = False
-    merge: bool = False
     spark_table: Lowering | None = None
+    spark_merged: Lowering | None = None
+    settings: tuple[str, ...] = ()
+    merge: bool = False
     gap: str | None = None
+
+    @property
+    def undo(self) -> bool:
+        """Whether the aggregate can take rows back, and so is for tables too (reference §4.8)."""
+        return self.spark_table is not None
 
 
 def scalar(

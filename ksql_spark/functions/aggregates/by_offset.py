@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ksql_spark.functions.aggregates.collected import collected
+from ksql_spark.functions.aggregates.collected import kept
 from ksql_spark.functions.signatures import Signature, signature
 from ksql_spark.functions.spec import Example, Lowering, Spec, aggregate
-from ksql_spark.types import BOOLEAN, SqlType
+from ksql_spark.types import BOOLEAN, INTEGER, SqlType
 
 Types = Sequence[SqlType]
-
-_SEVERAL = "Keeping N values needs an operator of our own: Spark's would keep them all."
 
 
 def _signatures(several: bool) -> tuple[Signature, ...]:
@@ -26,13 +24,27 @@ def _signatures(several: bool) -> tuple[Signature, ...]:
     return (signature("value T -> T"), signature("value T, ignoreNulls BOOLEAN! -> T"))
 
 
-def _pick(function: str, ordered: str) -> Lowering:
+def _constants(args: Sequence[str], types: Types) -> tuple[str | None, str]:
+    """How many values are wanted, None for the single one; and whether NULLs are ignored."""
+    constants = dict(zip(types[1:], args[1:], strict=True))
+    return constants.get(INTEGER), constants.get(BOOLEAN, "true")
+
+
+def _single(function: str, several: str) -> Lowering:
     def lower(args: Sequence[str], types: Types) -> str:
-        if len(args) == 1 or types[1] == BOOLEAN:
-            return f"{function}({args[0]}, {args[1] if len(args) == 2 else 'true'})"
-        count, ignore_nulls = args[1], args[2] if len(args) == 3 else "true"
-        values = collected(args[0], keep_nulls=ignore_nulls == "false")
-        return ordered.format(values=values, n=count)
+        count, ignores_nulls = _constants(args, types)
+        if count is None:
+            return f"{function}({args[0]}, {ignores_nulls})"
+        return kept(several, f"struct({args[0]})", count, ignores_nulls)
+
+    return lower
+
+
+def _merged(several: str) -> Lowering:
+    def lower(args: Sequence[str], types: Types) -> str:
+        count, ignores_nulls = _constants(args, types)
+        values = kept(several, f"struct({args[0]})", count or "1", ignores_nulls)
+        return values if count else f"{values}[0]"
 
     return lower
 
@@ -48,26 +60,26 @@ SPECS: tuple[Spec, ...] = (
         "EARLIEST_BY_OFFSET",
         "The first value that arrived, or the first N.",
         (*_signatures(False), *_signatures(True)),
-        _pick("first", "slice({values}, 1, {n})"),
+        _single("first", "earliest"),
         Example(([None, 1, 2],), 1),
         Example(([None, 1, 2], False), None),
         Example(([None, 1, 2, 3], 2), [1, 2]),
         Example(([None, 1, 2, 3], 2, False), [None, 1]),
         merge=True,
-        gap=_SEVERAL,
+        spark_merged=_merged("earliest"),
         parameters=_PARAMETERS,
     ),
     aggregate(
         "LATEST_BY_OFFSET",
         "The last value that arrived, or the last N, oldest first.",
         (*_signatures(False), *_signatures(True)),
-        _pick("last", "reverse(slice(reverse({values}), 1, {n}))"),
+        _single("last", "latest"),
         Example(([1, 2, None],), 2),
         Example(([1, 2, None], False), None),
         Example(([1, 2, 3, None], 2), [2, 3]),
         Example(([1], 2), [1]),
         merge=True,
-        gap=_SEVERAL,
+        spark_merged=_merged("latest"),
         parameters=_PARAMETERS,
     ),
 )

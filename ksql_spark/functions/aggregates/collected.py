@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import spark_type, string, variable
-from ksql_spark.functions.spec import Example, Resolved, Spec, Typed, aggregate
+from ksql_spark.functions.spark_text import string
+from ksql_spark.functions.spec import Example, Lowering, Resolved, Spec, Typed, aggregate
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -17,6 +17,7 @@ from ksql_spark.types import (
     Decimal,
     Field,
     Function,
+    Map,
     Null,
     Primitive,
     SqlType,
@@ -26,35 +27,75 @@ from ksql_spark.types import (
 Types = Sequence[SqlType]
 Literals = Sequence[object]
 
-_UNBOUNDED = "Spark keeps every value of the group, not only those that count."
+#: what HISTOGRAM keeps at most
+_HISTOGRAM_KEYS = 1000
+_NO_LIMIT = str(2**31 - 1)
 
 
-def collected(value: str, *, keep_nulls: bool = True) -> str:
-    """Spark SQL text: all values of the group in arrival order; Spark's own drops NULLs."""
-    if not keep_nulls:
-        return f"collect_list({value})"
-    v = variable(value)
-    return f"transform(collect_list(struct({value} as v)), {v} -> {v}.v)"
+def kept(function: str, row: str, *constants: str, sign: str | None = None) -> str:
+    """Spark SQL text: one of our aggregates that keep values (KeptValues.java).
+
+    Args:
+        function: its name in the catalog.
+        row: text of a STRUCT; its first field is the value.
+        constants: texts of literals.
+        sign: text of an INT, -1 to undo; None where there is nothing to undo.
+    """
+    name = f"{function}:{','.join(constants)}" if constants else function
+    return f"ksql.`{name}`({row}{f', {sign}' if sign else ''})"
+
+
+def value_row(text: str, type_: SqlType) -> str:
+    """Text of the STRUCT of a value, for ``kept``; equal values give equal rows."""
+    if isinstance(type_, Map) and not _has_map(type_.value):
+        # entries have an order in Spark, but none that counts
+        text = f"map_from_entries(sort_array(map_entries({text})))"
+    return f"struct({text})"
+
+
+def _has_map(type_: SqlType) -> bool:
+    match type_:
+        case Map():
+            return True
+        case Array(element):
+            return _has_map(element)
+        case Struct(fields):
+            return any(_has_map(f.type) for f in fields)
+    return False
+
+
+def _collected(function: str, *, table: bool = False) -> Lowering:
+    """COLLECT_LIST and COLLECT_SET: (value[, limit])."""
+
+    def lower(args: Sequence[str], types: Types) -> str:
+        sign = args[-1] if table else None
+        limit = args[1] if len(args) == (3 if table else 2) else _NO_LIMIT
+        return kept(function, value_row(args[0], types[0]), limit, sign=sign)
+
+    return lower
 
 
 def _histogram(args: Sequence[str], _: Types) -> str:
-    values = f"collect_list({args[0]})"
-    k, v = variable(values, "k"), variable(values)
-    counts = f"transform(slice(array_distinct({values}), 1, 1000), {k} -> " + (
-        f"struct({k} as key, cast(array_size(filter({values}, {v} -> {v} = {k})) as bigint) as value))"
-    )
-    return f"map_from_entries({counts})"
+    sign = args[1] if len(args) == 2 else None
+    return kept("histogram", f"struct({args[0]})", str(_HISTOGRAM_KEYS), sign=sign)
+
+
+def _attr(args: Sequence[str], types: Types) -> str:
+    if _has_map(types[0]):  # which have no order
+        return kept("attr", value_row(args[0], types[0]))
+    least, greatest = (f"{f}(struct({args[0]} as v))" for f in ("min", "max"))
+    return f"if({least} = {greatest}, {least}.v, NULL)"
+
+
+def _attr_table(args: Sequence[str], types: Types) -> str:
+    return kept("attr", value_row(args[0], types[0]), sign=args[1])
 
 
 def _top(args: Sequence[str], types: Types) -> str:
-    value, k = args[0], args[-1]
     if len(args) == 2:
-        kind = spark_type(Array(types[0]))
-        return f"coalesce(max_by({value}, {value}, {k}), cast(array() as {kind}))"
-    columns = ", ".join(f"{string(f'col{i}')}, {a}" for i, a in enumerate(args[1:-1]))
-    row = f"named_struct('sort_col', {value}, {columns})"
-    kind = spark_type(Array(_row(types)))
-    return f"coalesce(max_by({row}, {value}, {k}), cast(array() as {kind}))"
+        return kept("topk", f"struct({args[0]})", args[1])
+    columns = "".join(f", {string(f'col{i}')}, {a}" for i, a in enumerate(args[1:-1]))
+    return kept("topk", f"named_struct('sort_col', {args[0]}{columns})", args[-1])
 
 
 def _row(types: Types) -> Struct:
@@ -88,9 +129,10 @@ SPECS: tuple[Spec, ...] = (
         "COLLECT_LIST",
         "All values in the order of their arrival, NULLs among them.",
         (signature("value T -> ARRAY<T>"),),
-        lambda args, _: collected(args[0]),
+        _collected("collect_list"),
         Example(([2, None, 1],), [2, None, 1]),
-        undo=True,
+        spark_table=_collected("collect_list", table=True),
+        settings=("ksql.functions.collect_list.limit",),
         merge=True,
         parameters={"value": "any expression"},
     ),
@@ -98,10 +140,10 @@ SPECS: tuple[Spec, ...] = (
         "COLLECT_SET",
         "All different values in the order of their first arrival.",
         (signature("value T -> ARRAY<T>"),),
-        lambda args, _: f"array_distinct({collected(args[0])})",
+        _collected("collect_set"),
         Example(([2, None, 1, 2, None],), [2, None, 1]),
+        settings=("ksql.functions.collect_set.limit",),
         merge=True,
-        gap=_UNBOUNDED,
         parameters={"value": "any expression"},
     ),
     aggregate(
@@ -110,9 +152,8 @@ SPECS: tuple[Spec, ...] = (
         (signature("value STRING -> MAP<STRING, BIGINT>"),),
         _histogram,
         Example((["a", "b", None, "a"],), {"a": 2, "b": 1}),
-        undo=True,
+        spark_table=_histogram,
         merge=True,
-        gap=_UNBOUNDED,
         parameters={"value": "any text"},
     ),
     aggregate(
@@ -150,25 +191,23 @@ SPECS: tuple[Spec, ...] = (
                 "TIMESTAMP",
             )
         ),
-        lambda args, _: f"slice(sort_array(collect_set({args[0]}), false), 1, {args[1]})",
+        lambda args, _: kept("topk_distinct", f"struct({args[0]})", args[1]),
         Example(([1, 3, None, 3, 2], 2), [3, 2]),
         typing=_top_distinct_types,
         merge=True,
-        gap=_UNBOUNDED,
         parameters=_TOP_PARAMETERS,
     ),
     aggregate(
         "ATTR",
         "The value that all rows have; NULL where they differ.",
         (signature("value T -> T"),),
-        lambda args, _: (
-            f"if(min({args[0]}) = max({args[0]}) and count({args[0]}) = count(1), min({args[0]}), NULL)"
-        ),
+        _attr,
         Example((["a", "a"],), "a"),
         Example((["a", "b"],), None),
         Example((["a", None],), None),
-        undo=True,
+        Example(([{"k": 1, "l": 2}, {"l": 2, "k": 1}],), {"k": 1, "l": 2}),
+        spark_table=_attr_table,
         merge=True,
-        parameters={"value": "any expression but a MAP"},
+        parameters={"value": "any expression"},
     ),
 )

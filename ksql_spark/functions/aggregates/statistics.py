@@ -5,10 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spec import Example, Spec, Typed, aggregate
-from ksql_spark.types import DOUBLE, SqlType
+from ksql_spark.functions.spec import Example, Lowering, Spec, Typed, aggregate
+from ksql_spark.types import DOUBLE, Map, SqlType
 
 Types = Sequence[SqlType]
+
+
+def _moments(columns: int) -> Lowering:
+    """The variance of one column or the correlation of two, by a function of ours that can take rows back."""
+
+    def lower(args: Sequence[str], _: Types) -> str:
+        numbers = "".join(f"cast({text} as double), " for text in args[:columns])
+        return f"ksql.moments({numbers}{args[-1]})"
+
+    return lower
+
+
+def _count_distinct(args: Sequence[str], types: Types) -> str:
+    # unlike approx_count_distinct a sketch is small while there are few values
+    value = f"map_entries({args[0]})" if isinstance(types[0], Map) else args[0]
+    sketch = f"hll_sketch_agg(if({args[0]} is null, NULL, xxhash64({value})), 14)"
+    return f"coalesce(hll_sketch_estimate({sketch}), 0L)"
+
 
 _NUMBERS = tuple(signature(f"value {t} -> DOUBLE") for t in ("INTEGER", "BIGINT", "DOUBLE"))
 
@@ -20,7 +38,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"coalesce(stddev_samp({args[0]}), 0D)",
         Example(([1, 3, None],), 1.4142135623730951),
         Example(([1],), 0.0),
-        undo=True,
+        spark_table=lambda args, types: f"sqrt({_moments(1)(args, types)})",
         merge=True,
     ),
     aggregate(
@@ -29,7 +47,7 @@ SPECS: tuple[Spec, ...] = (
         _NUMBERS,
         lambda args, _: f"coalesce(var_samp({args[0]}), 0D)",
         Example(([1, 3],), 2.0),
-        undo=True,
+        spark_table=_moments(1),
         merge=True,
     ),
     aggregate(
@@ -39,14 +57,14 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"coalesce(corr({args[0]}, {args[1]}), double('NaN'))",
         Example(([1, 2, 3], [2, 4, 6]), 1.0),
         Example(([1], [2]), float("nan")),
-        undo=True,
+        spark_table=_moments(2),
         merge=True,
     ),
     aggregate(
         "COUNT_DISTINCT",
         "About how many different values there are (HyperLogLog, error below 1 %).",
         (signature("value T -> BIGINT"),),
-        lambda args, _: f"approx_count_distinct({args[0]}, 0.0082)",
+        _count_distinct,
         Example(([1, 2, 2, None],), 2),
         Example(([Typed(None, DOUBLE)],), 0),
         merge=True,

@@ -23,26 +23,57 @@ def _zero(text: str, type_: SqlType) -> str:
     return f"cast(coalesce({text}, 0) as {wanted})"
 
 
+def _signed(text: str, type_: SqlType, sign: str) -> str:
+    """``text``, or its negative where ``sign`` is -1; the least INT has no negative INT."""
+    text = f"cast({text} as bigint)" if type_ == INTEGER else text
+    return f"if({sign} < 0, -{text}, {text})"
+
+
+def _count_table(args: Sequence[str], _: Types) -> str:
+    sign = args[-1]
+    return f"coalesce(sum({sign if len(args) == 1 else f'if({args[0]} is null, 0, {sign})'}), 0L)"
+
+
 def _sum(args: Sequence[str], types: Types) -> str:
     return _zero(f"sum({args[0]})", types[0])
 
 
-def _average(args: Sequence[str], types: Types) -> str:
-    total = f"sum({args[0]})"
-    if types[0] == INTEGER:
+def _sum_table(args: Sequence[str], types: Types) -> str:
+    return _zero(f"sum({_signed(args[0], types[0], args[-1])})", types[0])
+
+
+def _mean(total: str, count: str, type_: SqlType) -> str:
+    if type_ == INTEGER:
         # the running sum is an INT, and wraps
         total = f"cast({total} as int)"
-    return f"coalesce(cast({total} as double) / count({args[0]}), 0D)"
+    return f"coalesce(cast({total} as double) / {count}, 0D)"
+
+
+def _average(args: Sequence[str], types: Types) -> str:
+    return _mean(f"sum({args[0]})", f"count({args[0]})", types[0])
+
+
+def _average_table(args: Sequence[str], types: Types) -> str:
+    return _mean(f"sum({_signed(args[0], types[0], args[-1])})", _count_table(args, types), types[0])
+
+
+def _elements(text: str, element: SqlType) -> str:
+    """The sum of an ARRAY's elements."""
+    wanted = spark_type(element)
+    s, x = variable(text, "s"), variable(text, "x")
+    return f"aggregate({text}, cast(0 as {wanted}), ({s}, {x}) -> {s} + coalesce({x}, cast(0 as {wanted})))"
 
 
 def _sum_list(args: Sequence[str], types: Types) -> str:
     assert isinstance(types[0], Array)
-    wanted = spark_type(types[0].element)
-    s, x = variable(args[0], "s"), variable(args[0], "x")
-    inner = (
-        f"aggregate({args[0]}, cast(0 as {wanted}), ({s}, {x}) -> {s} + coalesce({x}, cast(0 as {wanted})))"
-    )
-    return _zero(f"sum({inner})", types[0].element)
+    element = types[0].element
+    return _sum([_elements(args[0], element)], [element])
+
+
+def _sum_list_table(args: Sequence[str], types: Types) -> str:
+    assert isinstance(types[0], Array)
+    element = types[0].element
+    return _sum_table([_elements(args[0], element), args[-1]], [element])
 
 
 _COMPARABLE = (
@@ -60,7 +91,7 @@ SPECS: tuple[Spec, ...] = (
         (signature("-> BIGINT"), signature("value T -> BIGINT")),
         lambda args, _: f"count({args[0] if args else '1'})",
         Example(([1, 2, None],), 2),
-        undo=True,
+        spark_table=_count_table,
         merge=True,
     ),
     aggregate(
@@ -75,7 +106,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([2147483647, 1],), -2147483648),
         Example(([Typed(None, INTEGER)],), 0),
         Example(([PythonDecimal("1.50"), PythonDecimal("2.25")],), PythonDecimal("3.75")),
-        undo=True,
+        spark_table=_sum_table,
         merge=True,
     ),
     aggregate(
@@ -85,7 +116,7 @@ SPECS: tuple[Spec, ...] = (
         _average,
         Example(([1, 2, None],), 1.5),
         Example(([Typed(None, INTEGER)],), 0.0),
-        undo=True,
+        spark_table=_average_table,
         merge=True,
     ),
     aggregate(
@@ -112,7 +143,7 @@ SPECS: tuple[Spec, ...] = (
         tuple(signature(f"list ARRAY<{t}> -> {t}") for t in ("INTEGER", "BIGINT", "DOUBLE")),
         _sum_list,
         Example(([[1, 2], [3, None]],), 6),
-        undo=True,
+        spark_table=_sum_list_table,
         merge=True,
     ),
 )
