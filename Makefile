@@ -12,7 +12,7 @@ INSTALLED := .venv/.installed
 PREPARED := .venv/.prepared
 
 .PHONY: help setup run server demo test test-fast test-kafka check lint types contracts fmt clean
-.PHONY: conformance conformance-parse docs
+.PHONY: conformance conformance-parse docs plans
 
 help: ## list what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -63,6 +63,9 @@ conformance-parse: setup ## parse all statements of the conformance cases and ba
 fmt: setup ## format the code, and mend what can be mended
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
+
+plans: setup ## rewrite the snapshots of plans in tests/plans
+	@UPDATE_PLANS=1 $(BIN)/python -m pytest -q tests/plans
 
 docs: setup ## rewrite docs/reference from the code
 	@$(BIN)/python docs/generate.py

@@ -1,9 +1,9 @@
 """Plans as JSON: what the command log keeps, so that a later release runs the same plan.
 
-A document is ``{"version": 1, "values": […], "root": …}``. ``values`` holds every distinct dataclass value once,
-those that it is made of before it: ``{"@": class name, field: …}``; ``{"$": n}`` stands for the n-th of them.
-Texts, whole numbers, booleans and null stand for themselves, a list for a tuple; what JSON lacks is an object
-with one member: ``{"decimal": "1.50"}``, ``{"double": "1.5"}``, ``{"bytes": base64}``, ``{"set": […]}``.
+A document is ``{"version": 1, "values": […], "root": …}``. ``values`` holds every distinct dataclass value
+once, those that it is made of before it: ``{"@": class name, field: …}``; ``{"$": n}`` stands for the n-th of
+them. Texts, whole numbers, booleans and null stand for themselves, a list for a tuple; what JSON lacks is an
+object with one member: ``{"decimal": "1.50"}``, ``{"double": "1.5"}``, ``{"bytes": …}``, ``{"set": […]}``.
 
 It is generic over the frozen dataclasses of plans: a new node or step needs nothing here. For plans that
 releases have written to stay readable, a class keeps its name, its fields and their meaning; a field that is
@@ -33,8 +33,8 @@ VERSION = 1
 _MODULES: tuple[ModuleType, ...] = (types, schema, expressions, sources, nodes, steps)
 
 
-def _classes() -> dict[str, type]:
-    found: dict[str, type] = {}
+def _classes() -> dict[str, Any]:
+    found: dict[str, Any] = {}
     for module in _MODULES:
         for name, value in vars(module).items():
             if not isinstance(value, type) or value.__module__ != module.__name__:
@@ -46,7 +46,7 @@ def _classes() -> dict[str, type]:
 
 
 #: tag -> class, of all that a plan can be made of
-CLASSES: Mapping[str, type] = _classes()
+CLASSES: Mapping[str, Any] = _classes()
 
 
 def encode(value: Any) -> dict[str, Any]:

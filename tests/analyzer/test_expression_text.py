@@ -95,7 +95,10 @@ def test_round_trip(text: str) -> None:
 def test_operators_are_all_covered() -> None:
     operators = {s.name for s in registry.all_specs() if s.kind is Kind.OPERATOR}
     used = {
-        part.function for text in TEXTS for part in walk(expression(text, **COLUMNS)) if isinstance(part, Call)
+        part.function
+        for text in TEXTS
+        for part in walk(expression(text, **COLUMNS))
+        if isinstance(part, Call)
     }
     assert operators <= used
 

@@ -1,0 +1,38 @@
+-- Every pair of kinds with every kind of join.
+CREATE STREAM rides (id STRING KEY, driver STRING, zone INT) WITH (KAFKA_TOPIC = 'rides', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+CREATE STREAM payments (ride STRING KEY, amount DOUBLE) WITH (KAFKA_TOPIC = 'payments', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+CREATE TABLE drivers (id STRING PRIMARY KEY, zone INT, rating INT) WITH (KAFKA_TOPIC = 'drivers', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+CREATE TABLE cars (id STRING PRIMARY KEY, driver STRING, seats INT) WITH (KAFKA_TOPIC = 'cars', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+CREATE TABLE zones (zone INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC = 'zones', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+
+-- stream and table
+CREATE STREAM st_inner AS SELECT d.id, r.id AS ride, rating FROM rides r JOIN drivers d ON r.driver = d.id EMIT CHANGES;
+CREATE STREAM st_left AS SELECT r.id, d.rating FROM rides r LEFT JOIN drivers d ON r.id = d.id EMIT CHANGES;
+
+-- stream and stream
+CREATE STREAM ss_inner AS
+  SELECT r.id, amount FROM rides r JOIN payments p WITHIN 1 HOUR GRACE PERIOD 10 MINUTES ON r.id = p.ride EMIT CHANGES;
+CREATE STREAM ss_left AS
+  SELECT r.id, amount FROM rides r LEFT JOIN payments p WITHIN (1 HOUR, 2 HOURS) ON r.id = p.ride EMIT CHANGES;
+CREATE STREAM ss_right AS
+  SELECT p.ride, zone FROM rides r RIGHT JOIN payments p WITHIN 90 SECONDS GRACE PERIOD 0 SECONDS ON r.id = p.ride EMIT CHANGES;
+CREATE STREAM ss_full AS
+  SELECT ROWKEY AS k, zone, amount FROM rides r FULL OUTER JOIN payments p WITHIN 1 DAY ON r.id = p.ride EMIT CHANGES;
+
+-- table and table
+CREATE TABLE tt_inner AS SELECT d.id, seats, rating FROM drivers d JOIN cars c ON d.id = c.id EMIT CHANGES;
+CREATE TABLE tt_left AS SELECT d.id, seats FROM drivers d LEFT JOIN cars c ON d.id = c.id EMIT CHANGES;
+CREATE TABLE tt_right AS SELECT c.id, rating FROM drivers d RIGHT JOIN cars c ON d.id = c.id EMIT CHANGES;
+CREATE TABLE tt_full AS SELECT ROWKEY AS k, seats FROM drivers d FULL OUTER JOIN cars c ON d.id = c.id EMIT CHANGES;
+
+-- table and table on a foreign key
+CREATE TABLE fk_inner AS SELECT c.id, rating FROM cars c JOIN drivers d ON c.driver = d.id EMIT CHANGES;
+CREATE TABLE fk_left AS SELECT c.id, rating FROM cars c LEFT JOIN drivers d ON c.driver = d.id EMIT CHANGES;
+
+-- more than two
+CREATE STREAM enriched AS
+  SELECT z.zone, r.id AS ride, d.rating, z.name
+  FROM rides r LEFT JOIN drivers d ON r.driver = d.id JOIN zones z ON r.zone = z.zone
+  WHERE d.rating > 1 EMIT CHANGES;
+CREATE TABLE counted AS
+  SELECT z.name, COUNT(*) AS n FROM rides r JOIN zones z ON r.zone = z.zone GROUP BY z.name EMIT CHANGES;

@@ -1,0 +1,133 @@
+"""Plans do not change unnoticed, and survive being stored.
+
+``make plans`` (or ``UPDATE_PLANS=1 python -m pytest tests/plans``) writes them anew: read the difference
+before committing it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import Literal
+from ksql_spark.logical import nodes
+from ksql_spark.physical import codec, steps
+from ksql_spark.physical.explain import kept_state
+from ksql_spark.types import BYTES, DOUBLE, STRING
+from tests.plans.plan_files import FOLDER, planned, snapshot
+
+FILES = sorted(FOLDER.glob("*.sql"))
+QUERIES = [query for path in FILES for query in planned(path)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_snapshot(path: Path) -> None:
+    now, expected = snapshot(path), path.with_suffix(".plan")
+    if os.environ.get("UPDATE_PLANS"):
+        expected.write_text(now, encoding="utf-8")
+    assert expected.read_text(encoding="utf-8") == now
+
+
+def _steps() -> list[steps.Step]:
+    return [step for query in QUERIES for stage in query.plan.stages for step in steps.walk(stage.root)]
+
+
+def test_every_step_and_every_join_is_there() -> None:
+    assert {type(s) for s in _steps()} == set(get_args(steps.Step)), "add a query to tests/plans/*.sql"
+    joins = (steps.StreamStreamJoin, steps.TableTableJoin)
+    kinds = {(type(s), s.join) for s in _steps() if isinstance(s, joins)}
+    assert kinds == {(step, kind) for step in joins for kind in ("INNER", "LEFT", "RIGHT", "FULL")}
+    for step in (steps.StreamTableJoin, steps.ForeignKeySubscribe):
+        assert {s.join for s in _steps() if isinstance(s, step)} == {"INNER", "LEFT"}
+
+
+def test_steps_say_what_they_keep() -> None:
+    for step in _steps():
+        assert (kept_state(step) is not None) == isinstance(step, steps.STATEFUL)
+        assert kept_state(step) != "what it has seen", type(step)
+
+
+def test_a_plan_has_the_schema_of_its_query() -> None:
+    for query in QUERIES:
+        if isinstance(query.bound, nodes.PersistentQuery):
+            assert query.plan.root.schema == query.bound.root.schema
+
+
+# ---- codec --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.text.split("\n")[0][:60])
+def test_plans_survive_being_stored(query: Any) -> None:
+    both = (query.bound, query.plan)
+    stored = json.dumps(codec.encode(both))
+    assert codec.decode(json.loads(stored)) == both
+    assert json.dumps(codec.encode(both)) == stored
+
+
+LITERALS = (
+    st.builds(Literal, st.floats(allow_nan=False), st.just(DOUBLE))
+    | st.builds(Literal, st.decimals(allow_nan=False, allow_infinity=False), st.just(DOUBLE))
+    | st.builds(Literal, st.binary(max_size=8), st.just(BYTES))
+    | st.builds(Literal, st.text(max_size=8) | st.integers() | st.booleans() | st.none(), st.just(STRING))
+)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.recursive(LITERALS, lambda inner: st.lists(inner).map(tuple) | st.frozensets(inner), max_leaves=8))
+def test_values_survive_being_stored(value: Any) -> None:
+    again = codec.decode(json.loads(json.dumps(codec.encode(value))))
+    assert again == value
+    assert repr(again) == repr(value) or isinstance(value, frozenset) or "frozenset" in repr(value)
+
+
+def test_equal_values_that_differ_stay_apart() -> None:
+    values = (
+        Literal(0.0, DOUBLE),
+        Literal(-0.0, DOUBLE),
+        Literal(Decimal("1.0"), DOUBLE),
+        Literal(1.0, DOUBLE),
+    )
+    assert repr(codec.decode(codec.encode(values))) == repr(values)
+    assert len(codec.encode((values, values))["values"]) == len(values) + 1
+
+
+def test_plans_of_newer_releases_are_refused() -> None:
+    document = codec.encode(QUERIES[0].plan)
+    for newer, what in (
+        (document | {"version": 2}, "its version is 2, this release knows up to 1"),
+        (document | {"values": [{"@": "StreamTeleport"}]}, "it has a StreamTeleport"),
+        (document | {"values": [{"@": "Primitive", "name": "INTEGER", "unit": "m"}]}, "Primitive has unit"),
+    ):
+        with pytest.raises(KsqlError) as refused:
+            codec.decode(newer)
+        assert refused.value.condition == "PLAN_UNREADABLE"
+        assert what in refused.value.message and "a later one" in refused.value.message
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"root": {"$": 999}},
+        {"values": [{"@": "Column"}]},
+        {"root": {"strange": 1}},
+        {"values": [{}]},
+        {"values": 1},
+    ],
+)
+def test_damaged_plans_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(KsqlError, match=r"The stored plan cannot be read: it is damaged"):
+        codec.decode(codec.encode(QUERIES[0].plan) | change)
+
+
+def test_only_plans_are_stored() -> None:
+    for value in ({"a": 1}, [1], object(), Literal):
+        with pytest.raises(TypeError):
+            codec.encode(value)
