@@ -104,7 +104,11 @@ class Engine:
         artifacts.ensure(report=report)
         self._check_stop()
         if self._spark is None:
-            self._spark = SparkProcess(self._data_dir / "spark", settings=self._config.with_prefix("spark."))
+            self._spark = SparkProcess(
+                self._data_dir / "spark",
+                memory=str(self._config["ksql.spark.memory"]),
+                settings=self._config.with_prefix("spark."),
+            )
             self._stack.callback(self._spark.stop)
         spark = self._spark
         failures: list[BaseException] = []
@@ -206,6 +210,8 @@ class Engine:
 
     def stop(self) -> None:
         """Stop everything, also a start that is under way; may be called again."""
+        if self.state == "STARTING":
+            artifacts.interrupt()
         self._stopping.set()
         self.state = "STOPPING"
         with self._lock:
