@@ -118,6 +118,8 @@ class Engine:
                 if self._owns_spark:
                     report("starting Spark")
                     spark.start(report)
+                    if self._stopping.is_set():  # stop() may have come before there was anything to stop
+                        spark.stop()
             except BaseException as error:  # handed to the starting thread below
                 failures.append(error)
 
@@ -168,6 +170,7 @@ class Engine:
             return str(given)
         broker = EmbeddedBroker(self._data_dir / "kafka", report=report)
         self._stack.callback(broker.stop)
+        self._check_stop()  # after the callback: a stop() from now on ends the start
         broker.start()
         report(f"Kafka runs at {broker.bootstrap_servers}, data in {broker.data_dir}")
         return broker.bootstrap_servers
