@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from ksql_spark.config import Config
+from ksql_spark.engine import Engine
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
@@ -52,3 +54,19 @@ def spark_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkPro
 def local_spark(spark_process: SparkProcess) -> object:
     """The shared session."""
     return spark_process.session
+
+
+@pytest.fixture(scope="session")
+def engine(
+    broker: EmbeddedBroker, spark_process: SparkProcess, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Engine]:
+    """One running engine on the shared broker and Spark session."""
+    config = {
+        "bootstrap.servers": broker.bootstrap_servers,
+        "ksql.spark.data.dir": str(tmp_path_factory.mktemp("engine")),
+        "ksql.service.id": "tests_",
+    }
+    running = Engine(Config(config), spark_process)
+    running.start()
+    yield running
+    running.stop()

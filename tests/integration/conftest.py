@@ -1,0 +1,52 @@
+"""A REST client on the shared engine; sources with names of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from ksql_spark.engine import Engine
+from tests.server.live_server import LiveServer
+
+Post = Callable[..., httpx.Response]
+
+
+@pytest.fixture(scope="session")
+def url(engine: Engine) -> Iterator[str]:
+    """The REST API of the shared engine."""
+    with LiveServer(engine) as server:
+        yield server.url
+
+
+@pytest.fixture
+def post(url: str) -> Post:
+    """POST /ksql: ``post(text, **properties)``."""
+
+    def send(text: str, **properties: Any) -> httpx.Response:
+        body = {"ksql": text, "streamsProperties": {"auto.offset.reset": "earliest"} | properties}
+        return httpx.post(f"{url}/ksql", json=body, timeout=120)
+
+    return send
+
+
+@pytest.fixture
+def execute(post: Post, engine: Engine) -> Iterator[Callable[[str], list[dict[str, Any]]]]:
+    """Run statements that must go well; what they create is dropped after the test."""
+    metastore = engine._ready().metastore
+    before = {source.name for source in metastore.sources()}
+
+    def run(text: str) -> list[dict[str, Any]]:
+        answer = post(text)
+        assert answer.status_code == 200, answer.text
+        entities: list[dict[str, Any]] = answer.json()
+        return entities
+
+    yield run
+    metastore = engine._ready().metastore
+    while made := [s for s in metastore.sources() if s.name not in before]:
+        source = next(s for s in made if not metastore.dependents(s.name))
+        run(f"DROP {source.kind} `{source.name}` DELETE TOPIC;")
+        metastore = engine._ready().metastore

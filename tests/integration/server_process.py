@@ -1,0 +1,128 @@
+"""A real server as a process of its own, with every process that it starts accounted for."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from ksql_spark.services.child import is_alive
+
+ROOT = Path(__file__).parents[2]
+SERVER = (sys.executable, "-m", "server")
+#: how long anything may take on a very busy machine, seconds
+PATIENCE_S = 180.0
+
+
+class ServerProcess:
+    """``python -m server`` with a data folder, on a free port; a context that leaves nothing behind.
+
+    Args:
+        data_dir: the server's.
+        arguments: more options.
+    """
+
+    def __init__(self, data_dir: Path, *arguments: str) -> None:
+        #: everything that is started inherits it, so nothing can hide
+        self._mark = f"TEST_MARK={uuid.uuid4().hex}"
+        name, _, value = self._mark.partition("=")
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("KSQL_")}
+        self.lines: list[str] = []
+        self.process = subprocess.Popen(
+            [*SERVER, "--listen", "127.0.0.1:0", "--data-dir", str(data_dir), *arguments],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment | {name: value},
+            start_new_session=True,
+        )
+        self.url = ""
+
+    def __enter__(self) -> ServerProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.crash()
+        self.process.communicate()
+
+    def until(self, start: str) -> str:
+        """The next line of output that starts so."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+            if line.startswith(start):
+                return line.rstrip()
+        assert self.process.stderr is not None
+        raise AssertionError("\n".join(["the server ended:", *self.lines, self.process.stderr.read()]))
+
+    def ready(self) -> ServerProcess:
+        """Wait until statements can run."""
+        self.url = self.until("ready: ").split()[1]
+        return self
+
+    def execute(self, text: str, **properties: Any) -> Any:
+        """POST /ksql; the entities. Raises AssertionError for an error."""
+        body = {"ksql": text, "streamsProperties": properties}
+        answer = httpx.post(f"{self.url}/ksql", json=body, timeout=PATIENCE_S)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def rows(self, text: str) -> list[list[Any]]:
+        """POST /query-stream; the rows of a query that ends."""
+        answer = httpx.post(f"{self.url}/query-stream", json={"sql": text}, timeout=PATIENCE_S)
+        assert answer.status_code == 200, answer.text
+        return [row for row in map(json.loads, answer.text.splitlines()[1:]) if isinstance(row, list)]
+
+    def bootstrap_servers(self) -> str:
+        """Where the server's Kafka is."""
+        line = next(line for line in self.lines if line.startswith("Kafka runs at "))
+        return line.removeprefix("Kafka runs at ").split(",")[0]
+
+    def pids(self) -> list[int]:
+        """All living processes that come from this one."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                pid = int(folder.name)
+                if self._mark.encode() in (folder / "environ").read_bytes().split(b"\0") and is_alive(pid):
+                    found.append(pid)
+        return found
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
+        """Send a signal to the server alone and wait; exit code, the rest of its output, its errors."""
+        self.process.send_signal(number)
+        return self.end()
+
+    def end(self) -> tuple[int, str, str]:
+        """Wait until it has ended by itself, see stop()."""
+        out, err = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, out, err
+
+    def crash(self) -> None:
+        """Kill everything at once, as a power cut would."""
+        while pids := self.pids():
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            self.process.poll()
+
+    def wait_until_alone(self) -> None:
+        """Wait until no process is left; fails when one stays."""
+        deadline = time.monotonic() + PATIENCE_S
+        while pids := self.pids():
+            assert time.monotonic() < deadline, [Path(f"/proc/{p}/cmdline").read_text() for p in pids]
+            time.sleep(0.05)
