@@ -3,7 +3,8 @@
 It is the truth: metastore and queries are rebuilt from it, state from the checkpoints. A command is a JSON
 object with ``version``, ``id`` (the commandId), ``statement``, ``properties`` and ``starts`` ({topic:
 {partition: offset}}), which fixes where a new query begins to read, so that nothing is missed if it is first
-started later.
+started later. A command that starts a query also has ``queryId`` and ``plan``, its plans as physical.codec
+writes them: a later release runs the plan that its checkpoint belongs to, not the one it would make itself.
 """
 
 from __future__ import annotations
@@ -23,12 +24,17 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Command:
-    """One logged statement; ``id`` is the REST API's commandId, ``starts`` topic -> {partition: offset}."""
+    """One logged statement; ``id`` is the REST API's commandId, ``starts`` topic -> {partition: offset}.
+
+    ``query_id`` and ``plan`` (a document of physical.codec) belong to statements that start a query.
+    """
 
     id: str
     statement: str
     properties: Mapping[str, Any] = field(default_factory=dict)
     starts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    query_id: str | None = None
+    plan: Mapping[str, Any] | None = None
 
 
 class CommandLog:
@@ -47,13 +53,17 @@ class CommandLog:
 
     def append(self, command: Command) -> int:
         """Write ``command``; returns its offset, which is the command's sequence number."""
-        body = {
+        body: dict[str, Any] = {
             "version": VERSION,
             "id": command.id,
             "statement": command.statement,
             "properties": dict(command.properties),
             "starts": {t: dict(offsets) for t, offsets in command.starts.items()},
         }
+        if command.query_id is not None:
+            body["queryId"] = command.query_id
+        if command.plan is not None:
+            body["plan"] = dict(command.plan)
         _, offset = self._producer.send(self.topic, command.id.encode(), json.dumps(body).encode())
         return offset
 
@@ -75,5 +85,12 @@ class CommandLog:
                     body = json.loads(record.value)
                     if body["version"] > VERSION:
                         raise KsqlError("COMMAND_LOG_NEWER", topic=self.topic, offset=record.offset)
-                    command = Command(body["id"], body["statement"], body["properties"], body["starts"])
+                    command = Command(
+                        body["id"],
+                        body["statement"],
+                        body["properties"],
+                        body["starts"],
+                        body.get("queryId"),
+                        body.get("plan"),
+                    )
                     yield record.offset, command

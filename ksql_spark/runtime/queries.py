@@ -20,6 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.logical.nodes import PersistentQuery, PushQuery
 from ksql_spark.physical.steps import (
     MICROBATCH,
     STATEFUL,
@@ -63,6 +64,7 @@ class RunningQuery:
         sink_partitions: of the sink's topic.
         creates_sink: the sink is dropped together with this query.
         is_transient: a push query.
+        logical: what it means, for EXPLAIN and for CREATE OR REPLACE.
         is_loading: the tables of its join are being read, in micro-batches.
     """
 
@@ -74,6 +76,7 @@ class RunningQuery:
     sink_partitions: int
     creates_sink: bool = False
     is_transient: bool = False
+    logical: PersistentQuery | PushQuery | None = None
     state: str = RUNNING
     errors: deque[QueryError] = field(default_factory=lambda: deque(maxlen=10))
     spark: list[StreamingQuery] = field(default_factory=list)
@@ -281,6 +284,17 @@ class QueryManager:
                 query.state = REGISTERED
             else:
                 self.start(query)
+
+    def restart(self, query_id: str) -> None:
+        """Stop a query and start it again, with other settings for instance; not one that is paused."""
+        query = self.find(query_id)
+        if query is None or query.state == PAUSED:
+            return
+        self._halt(query)
+        try:
+            self.start(query)
+        except KsqlError as error:
+            self._failed(query, error.message)
 
     def close(self) -> None:
         """Stop all queries, several at a time; their state stays."""
