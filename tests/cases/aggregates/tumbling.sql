@@ -13,6 +13,11 @@ INSERT INTO clicks (who, ts, n) VALUES ('bob', 125000, 7);
 INSERT INTO clicks (who, ts, n) VALUES ('ann', 30000, 9);
 --@output PER_MINUTE ordered
 -- rowtime | who | windowstart | windowend | clicks | total | least | most | mean
+-- 0       | ann | 0           | 60000     | 1      | 1     | 1     | 1    | 1.0
+-- 59999   | ann | 0           | 60000     | 2      | 4     | 1     | 3    | 2.0
+-- 60000   | ann | 60000       | 120000    | 1      | 5     | 5     | 5    | 5.0
+-- 125000  | bob | 120000      | 180000    | 1      | 7     | 7     | 7    | 7.0
+-- 59999   | ann | 0           | 60000     | 3      | 13    | 1     | 9    | 4.333333333333333
 --@output PER_MINUTE folded
 -- who | windowstart | windowend | clicks | total | least | most | mean
 -- ann | 0           | 60000     | 3      | 13    | 1     | 9    | 4.333333333333333
@@ -21,9 +26,12 @@ INSERT INTO clicks (who, ts, n) VALUES ('ann', 30000, 9);
 SELECT who, WINDOWSTART, clicks FROM per_minute WHERE who = 'ann';
 --@rows
 -- who | windowstart | clicks
+-- ann | 0           | 3
+-- ann | 60000       | 1
 SELECT who, WINDOWEND, total FROM per_minute WHERE who = 'ann' AND WINDOWSTART >= 60000;
 --@rows
 -- who | windowend | total
+-- ann | 120000    | 5
 
 --@test: the window's bounds as columns, a key by another column
 CREATE TABLE per_number WITH (KEY_FORMAT = 'JSON') AS
