@@ -294,12 +294,15 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
 
     def _raise_failure(self) -> None:
         for query in self._services.queries.all():
-            spark = query.spark
-            if query.errors or (
-                query.state == "RUNNING" and not query.is_loading and spark is not None and not spark.isActive
-            ):
+            ended = query.state == "RUNNING" and not query.is_loading and self._has_ended(query)
+            if query.errors or ended:
                 self._until(lambda q=query: bool(q.errors), 5.0)
-                raise Rejected("; ".join(e.message for e in query.errors) or f"{query.id} ended by itself")
+                if query.errors:
+                    raise Rejected("; ".join(e.message for e in query.errors))
+
+    @staticmethod
+    def _has_ended(query: Any) -> bool:
+        return not all(spark.isActive for spark in list(query.spark))
 
     def _wait_until_running(self) -> None:
         """Wait until the tasks of all queries run."""
@@ -307,16 +310,18 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
             self._until(lambda q=query: bool(q.errors) or self._runs(q), _START_S)
 
     def _runs(self, query: Any) -> bool:
-        spark = query.spark
-        if query.is_loading or spark is None:
+        """Whether the tasks of all stages of ``query`` run."""
+        if query.is_loading or not query.spark:
             return False
-        if not spark.isActive or query.plan.mode != "REALTIME":
+        stages = zip(query.plan.stages, list(query.spark), strict=False)
+        return all(stage.mode != "REALTIME" or self._tasks_run(spark) for stage, spark in stages)
+
+    def _tasks_run(self, spark: Any) -> bool:
+        if not spark.isActive:
             return True
-        tracker = self._tracker
-        jobs = tracker.getJobIdsForGroup(spark.runId)
-        for job in jobs:
-            info = tracker.getJobInfo(job)
-            stages = [tracker.getStageInfo(s) for s in (info.stageIds if info else ())]
+        for job in self._tracker.getJobIdsForGroup(spark.runId):
+            info = self._tracker.getJobInfo(job)
+            stages = [self._tracker.getStageInfo(s) for s in (info.stageIds if info else ())]
             if stages and all(s is not None and s.numActiveTasks == s.numTasks for s in stages):
                 return True
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ IDS = SAMPLE.read_text(encoding="utf-8").splitlines()
 pytestmark = [
     pytest.mark.kafka,
     pytest.mark.skipif(RUNNER is None, reason="the conformance cases are not part of this project"),
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="watching processes needs /proc"),
 ]
 
 
