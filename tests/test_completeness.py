@@ -1,0 +1,139 @@
+"""Every table is closed: nothing is listed in one place and forgotten in the other."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from grammar import Scope
+from grammar.statements import RULES
+from ksql_spark.analyzer.serialization import CAPABILITIES
+from ksql_spark.errors import CONDITIONS
+from ksql_spark.formats import FORMATS
+from ksql_spark.formats.base import Format, Wrapping
+from ksql_spark.physical import steps
+from ksql_spark.schema import Column, Role
+from ksql_spark.statements import HANDLERS
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+)
+from tests.cases.case_file import Check, read
+
+ROOT = Path(__file__).parents[1]
+
+#: statements of the server's grammar that have no handler, and why
+WITHOUT_HANDLER = {
+    "AssertSchema": "not done yet: needs a schema registry",
+    "AssertTopic": "not done yet",
+    "CreateConnector": "not done yet: needs Kafka Connect",
+    "DescribeConnector": "not done yet: needs Kafka Connect",
+    "DropConnector": "not done yet: needs Kafka Connect",
+    "PrintTopic": "Engine.query answers it",
+    "Query": "Engine.query answers it",
+}
+
+TYPES: tuple[SqlType, ...] = (
+    BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING, BYTES, DATE, TIME, TIMESTAMP, Decimal(5, 2), Array(INTEGER),
+    Map(STRING, BIGINT), Struct((Field("A", INTEGER), Field("B", Array(STRING)))),
+)  # fmt: skip
+
+
+def test_every_statement_has_a_handler_or_a_reason() -> None:
+    statements = {rule.node.__name__ for rule in RULES if rule.scope is Scope.SERVER}
+    handled = {cls.__name__ for cls in HANDLERS}
+    assert statements - handled == set(WITHOUT_HANDLER)
+    assert handled <= statements
+
+
+def test_every_step_has_a_builder() -> None:
+    from ksql_spark.spark.build import BUILDERS
+
+    assert set(BUILDERS) == set(get_args(steps.Step))
+    assert set(steps.STATEFUL) < set(BUILDERS)
+    assert list(BUILDERS) == sorted(BUILDERS, key=lambda cls: cls.__name__)
+
+
+def _words() -> Iterator[str]:
+    """All text constants in the code, apart from the table of conditions itself."""
+    for package in ("ksql_spark", "server"):
+        for path in (ROOT / package).rglob("*.py"):
+            if path != ROOT / "ksql_spark" / "errors.py":
+                for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                        yield node.value
+
+
+def test_every_condition_is_raised() -> None:
+    assert set(CONDITIONS) <= set(_words())
+
+
+def test_every_condition_raised_is_listed() -> None:
+    raised = set()
+    for package in ("ksql_spark", "server"):
+        for path in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                match node:
+                    case ast.Call(ast.Name("KsqlError" | "failure"), [ast.Constant(str(name)), *_]):
+                        raised.add(name)
+    assert raised <= set(CONDITIONS)
+    assert list(CONDITIONS) == sorted(CONDITIONS)
+
+
+def test_every_condition_that_a_case_expects_is_listed() -> None:
+    checks = [s for path in (ROOT / "tests" / "cases").rglob("*.sql") for c in read(path) for s in c.steps]
+    expected = {c.subject for c in checks if isinstance(c, Check) and c.kind == "error"}
+    assert expected and expected <= set(CONDITIONS)
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+class TestFormats:
+    def test_it_is_known_to_the_analyzer(self, name: str) -> None:
+        assert name in CAPABILITIES
+        assert FORMATS[name].name == name
+
+    def test_it_carries_or_refuses_every_type(self, name: str) -> None:
+        for type_ in TYPES:
+            reason = FORMATS[name].refusal(type_)
+            assert reason is None or reason.strip()
+
+    def test_what_it_carries_comes_back_also_as_null(self, name: str) -> None:
+        format_ = FORMATS[name]
+        for type_ in TYPES if format_.max_columns != 0 else ():
+            column = Column("C", type_, Role.VALUE)
+            if format_.refusal(type_) is None:
+                data = format_.encode([None], [column], True)
+                assert data is None or format_.decode(data, [column], True) in ([None], None)
+
+    def test_it_writes_spark_text_for_what_it_carries(self, name: str) -> None:
+        format_ = FORMATS[name]
+        columns = [Column("C", t, Role.VALUE) for t in TYPES if format_.refusal(t) is None]
+        if format_.max_columns is not None:
+            columns = columns[: format_.max_columns]
+        if columns:
+            texts = [f"`{c.name}`" for c in columns]
+            assert "`C`" in format_.encode_sql(texts, columns, len(columns) > 1)
+            assert "data" in format_.decode_sql("data", columns, len(columns) > 1)
+
+    def test_its_wrapping_follows_its_class(self, name: str) -> None:
+        format_: Format = FORMATS[name]
+        assert format_.wraps(2, is_key=False) and format_.wraps(2, is_key=True)
+        assert format_.wraps(1, is_key=True) is False
+        assert format_.wraps(1, is_key=False) is (format_.wrapping is Wrapping.BOTH)
