@@ -129,11 +129,15 @@ class QueryManager:
                 query.spark.append(self._launch(query, i, tables))
         except KsqlError:
             self._halt(query)
+            if self._queries.get(query.id) is not query:
+                self._forget(query)
             raise
         query.state = RUNNING
         with self._lock:
             self._queries[query.id] = query
         for i, stage in enumerate(query.plan.stages):
+            if not any(topic in tables for topic in stage.topics):
+                self._mark_loaded(query, i)
             wanted = {topic: ends for topic, ends in tables.items() if topic in stage.topics}
             if wanted:
                 arguments = (query, i, wanted, query.spark[i])
@@ -149,15 +153,32 @@ class QueryManager:
                 config = {"cleanup.policy": "compact" if stage.sink.is_table else "delete"}
                 self._admin.create_topic(stage.sink.topic, partitions, config=config | {"retention.ms": "-1"})
 
+    def _forget(self, query: RunningQuery) -> None:
+        """Remove what a query keeps: checkpoints with its state, internal topics."""
+        shutil.rmtree(self._checkpoints / query.id, ignore_errors=True)
+        self._admin.delete_topics([stage.sink.topic for stage in query.plan.inner])
+
     def _checkpoint(self, query: RunningQuery, stage: int) -> Path:
         return self._checkpoints / query.id / str(stage)
+
+    def _loaded_mark(self, query: RunningQuery, stage: int) -> Path:
+        """A file that is there once the stage's tables have been loaded."""
+        return self._checkpoints / query.id / f"{stage}.loaded"
+
+    def _mark_loaded(self, query: RunningQuery, stage: int) -> None:
+        mark = self._loaded_mark(query, stage)
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
 
     def _to_load(self, query: RunningQuery) -> dict[str, dict[int, int]]:
         """Topics of tables joined with streams and their present ends, where the query is new."""
         topics: list[str] = []
         for i, stage in enumerate(query.plan.stages):
             every = walk(stage.root)
-            if any(isinstance(s, StreamTableJoin) for s in every) and not self._checkpoint(query, i).exists():
+            if (
+                any(isinstance(s, StreamTableJoin) for s in every)
+                and not self._loaded_mark(query, i).exists()
+            ):
                 topics += [s.source.topic for s in every if isinstance(s, TableSource)]
         found: dict[str, dict[int, int]] = {}
         if topics:
@@ -178,6 +199,7 @@ class QueryManager:
             while loading.isActive and query.spark and query.spark[stage] is loading:
                 if _has_reached(loading.lastProgress, tables):
                     loading.stop()
+                    self._mark_loaded(query, stage)
                     with self._lock:
                         if query.spark and self._queries.get(query.id) is query:
                             query.spark[stage] = self._launch(query, stage)
@@ -264,10 +286,8 @@ class QueryManager:
             query = self._queries.pop(query_id, None)
         if query is not None:
             self._halt(query)
-        if drop_state:
-            shutil.rmtree(self._checkpoints / query_id, ignore_errors=True)
-            if query is not None:
-                self._admin.delete_topics([stage.sink.topic for stage in query.plan.inner])
+        if drop_state and query is not None:
+            self._forget(query)
 
     def pause(self, query_id: str) -> None:
         """Stop processing, keep everything."""

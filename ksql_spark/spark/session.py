@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -27,6 +28,8 @@ from ksql_spark.services import artifacts, java
 
 JVM_SOURCES = Path(__file__).parent / "jvm"
 
+#: a log that has grown beyond this is put aside at the next start
+LOG_KEPT_BYTES = 20 * 1024 * 1024
 #: what Spark asks for from Java 17 on (org.apache.spark.launcher.JavaModuleOptions)
 _OPENED = (
     "java.base/java.lang", "java.base/java.lang.invoke", "java.base/java.lang.reflect", "java.base/java.io",
@@ -97,6 +100,7 @@ class SparkProcess:
         )
         jars = [own, *artifacts.jars("spark")]
         self.work_dir.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(self.work_dir / "scratch", ignore_errors=True)  # of a run that was killed
         port, secret = self._launch(jars)
         os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
         os.environ["PYSPARK_GATEWAY_SECRET"] = secret
@@ -119,6 +123,8 @@ class SparkProcess:
     def _launch(self, jars: list[Path]) -> tuple[int, str]:
         class_path = os.pathsep.join([*map(str, jars), str(artifacts.pyspark_jars() / "*")])
         log_path = self.work_dir / "spark.log"
+        if log_path.exists() and log_path.stat().st_size > LOG_KEPT_BYTES:
+            log_path.replace(log_path.with_suffix(".log.1"))
         self._log = log_path.open("ab")
         with tempfile.TemporaryDirectory(prefix="ksql-spark-") as folder:
             address = Path(folder) / "gateway"
