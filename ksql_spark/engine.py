@@ -371,7 +371,7 @@ class Engine:
             is_transient=True,
         )
         try:
-            services.queries.start(query)
+            services.queries.start_new(query)
             return PushResult(
                 query, services.queries, bound.output, services.admin.servers, bound.limit, clean_up
             )

@@ -112,6 +112,11 @@ class QueryManager:
         self._watcher = threading.Thread(target=self._watch, name="query-watcher", daemon=True)
         self._watcher.start()
 
+    def start_new(self, query: RunningQuery) -> None:
+        """Start a query that never ran: as start(), but what an unlogged one of its id has left is removed."""
+        self._forget(query)
+        self.start(query)
+
     def start(self, query: RunningQuery) -> None:
         """Start ``query`` (from its checkpoint where there is one) and keep it running.
 
@@ -222,12 +227,19 @@ class QueryManager:
         """Start what register took note of; a query that does not start is retried like a failed one."""
         self._replaying = False
         waiting = [q for q in self.all() if q.state == REGISTERED]
-        for i, query in enumerate(waiting, 1):
+
+        def start(numbered: tuple[int, RunningQuery]) -> None:
+            i, query = numbered
+            if self._closing.is_set():
+                return
             report(f"starting query {i} of {len(waiting)}: {query.id}")
             try:
                 self.start(query)
             except KsqlError as error:
                 self._failed(query, error.message)
+
+        with ThreadPoolExecutor(max_workers=4, thread_name_prefix="query-start") as pool:
+            list(pool.map(start, enumerate(waiting, 1)))
 
     def _launch(
         self,
