@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ksql_spark.formats import Format, lookup
+from ksql_spark import __version__
+from ksql_spark.errors import KsqlError
+from ksql_spark.formats import FORMATS, Format, lookup
 from ksql_spark.metastore.sources import DataSource, FormatSpec
 from ksql_spark.schema import Column
 
@@ -39,6 +41,18 @@ class Serde:
 def _serde(spec: FormatSpec, columns: tuple[Column, ...], *, is_key: bool) -> Serde:
     format_ = lookup(spec.name, spec.delimiter)
     return Serde(format_, columns, format_.wraps(len(columns), is_key, spec.wrapped))
+
+
+def check_supported(source: DataSource) -> None:
+    """Raise NOT_DONE_YET where records of ``source`` cannot be read and written yet, for their format."""
+    for spec in (source.key_format, source.value_format):
+        if spec.name not in FORMATS:
+            raise KsqlError(
+                "NOT_DONE_YET",
+                what=f"The format {spec.name}",
+                version=__version__,
+                hint=f"The formats are {', '.join(sorted(FORMATS))}.",
+            )
 
 
 def key_serde(source: DataSource) -> Serde:

@@ -14,6 +14,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.functions import registry
 from ksql_spark.logical import nodes
+from ksql_spark.metastore.serdes import check_supported
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import MICROBATCH, REALTIME, PhysicalPlan, Step
@@ -50,6 +51,8 @@ def lower(
     lowering = _Lowering(f"_confluent-ksql-{config.get('ksql.service.id')}query_{query_id}", mode, reason)
     step = lowering.lower(root)
     sources = tuple(leaf.source for leaf in nodes.leaves(root))
+    for source in (*sources, sink):
+        check_supported(source)
     plan = PhysicalPlan(step, sink, mode, reason, sources, tuple(lowering.inner))
     for stage in plan.stages:
         if len(set(stage.topics)) < len(stage.topics):
