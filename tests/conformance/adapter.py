@@ -60,7 +60,7 @@ class Processes:
         now, used = time.monotonic(), self._seconds()
         share = (used - self._used) / max(now - self._at, 1e-3)
         self._at, self._used = now, used
-        return share <= _IDLE_SHARE and not any(map(self._is_waiting_for_a_core, self._folders))
+        return share <= _IDLE_SHARE and not any(map(self._is_at_work, self._folders))
 
     def _seconds(self) -> float:
         ticks = 0
@@ -70,11 +70,12 @@ class Processes:
         return ticks * _TICK_S
 
     @staticmethod
-    def _is_waiting_for_a_core(folder: Path) -> bool:
+    def _is_at_work(folder: Path) -> bool:
+        """Whether a thread runs, waits for a core or for the disk."""
         for thread in os.scandir(folder / "task"):
             try:
                 with open(f"{thread.path}/stat") as stat:
-                    if stat.read().rsplit(")", 1)[1].startswith(" R"):
+                    if stat.read().rsplit(")", 1)[1].startswith((" R", " D")):
                         return True
             except OSError:  # it ended
                 continue
@@ -97,7 +98,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
 
     def __init__(
         self,
-        quiet: str = "0.4",
+        quiet: str = "0.5",
         settle: str = "0.15",
         broker: EmbeddedBroker | None = None,
         spark: SparkProcess | None = None,
