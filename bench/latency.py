@@ -1,0 +1,316 @@
+"""End-to-end latency at a steady rate: our queries beside the same ones written by hand in PySpark.
+
+    python bench/latency.py [--rate 100] [--seconds 60] [--bootstrap-servers HOST:PORT]
+
+A record carries the time it was handed to the producer; it goes through Kafka, a query in real-time mode
+and Kafka again, and its latency is known when a consumer has it. All queries run in one Spark session, one
+after the other: (a) a stateless one, (b) COUNT and SUM by key, each ours and by hand, with the same trigger,
+the same settings of the session and of the sink. The first line is Kafka alone: produced and consumed.
+
+At the end of each checkpoint interval Spark commits, and records wait. Those that were sent within
+--boundary seconds of such an end are listed apart; the percentiles are those of the others.
+
+Issue 3 asks for p50 <= 5 ms and p99 <= 50 ms outside of the boundaries, at 100 records/s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from ksql_spark.config import Config
+from ksql_spark.engine import Engine, Request
+from ksql_spark.kafka.admin import KafkaAdmin
+
+KEYS = 100
+SCHEMA = "k STRING, n BIGINT, sent BIGINT"
+#: how long a query may need until its first output
+START_TIMEOUT_S = 120.0
+#: Spark remembers the last five intervals of a query, of at least five seconds each
+LOOK_EVERY_S = 10
+
+STREAM = (
+    "CREATE STREAM {source} (k STRING, n BIGINT, sent BIGINT)"
+    " WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON');"
+)
+#: name -> statement
+OURS = {
+    "stateless": "CREATE STREAM {sink} WITH (KAFKA_TOPIC = '{sink}') AS"
+    " SELECT k, n * 2 AS n, sent FROM {source} WHERE n >= 0 EMIT CHANGES;",
+    "aggregate": "CREATE TABLE {sink} WITH (KAFKA_TOPIC = '{sink}') AS"
+    " SELECT k, COUNT(*) AS c, SUM(n) AS total, MAX(sent) AS sent FROM {source} GROUP BY k EMIT CHANGES;",
+}
+
+
+@dataclass
+class Latencies:
+    """What a run gave: (sent, received) of its records in epoch seconds, and the ends of its intervals."""
+
+    records: list[tuple[float, float]] = field(default_factory=list)
+    boundaries: set[float] = field(default_factory=set)
+
+    def split(self, around_s: float) -> tuple[list[float], list[float]]:
+        """Latencies in ms, sorted: outside of the boundaries, and near them."""
+        outside: list[float] = []
+        near: list[float] = []
+        for sent, received in self.records:
+            is_near = any(abs(sent - b) <= around_s for b in self.boundaries)
+            (near if is_near else outside).append((received - sent) * 1000)
+        return sorted(outside), sorted(near)
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The value of sorted ``values`` that ``share`` of them do not exceed; NaN for none."""
+    return values[min(int(len(values) * share), len(values) - 1)] if values else float("nan")
+
+
+class Meter:
+    """Sends records at a rate to one topic and receives them from another."""
+
+    def __init__(self, servers: str, source: str, sink: str, sent_field: str) -> None:
+        self._source = source
+        self._sent_field = sent_field
+        self._producer = Producer(
+            {"bootstrap.servers": servers, "linger.ms": 0, "acks": 1, "socket.nagle.disable": True}
+        )
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": servers,
+                "group.id": uuid.uuid4().hex,
+                "enable.auto.commit": False,
+                "fetch.min.bytes": 1,
+                "fetch.queue.backoff.ms": 2,
+                "socket.nagle.disable": True,
+            }
+        )
+        self._consumer.assign([TopicPartition(sink, 0, 0)])
+        self.received: list[tuple[float, float]] = []
+        self._stopping = threading.Event()
+        self._receiver = threading.Thread(target=self._receive, daemon=True)
+        self._receiver.start()
+
+    def _receive(self) -> None:
+        name = self._sent_field
+        while not self._stopping.is_set():
+            message = self._consumer.poll(0.2)
+            if message is None or message.error() or message.value() is None:
+                continue
+            now = time.time()
+            self.received.append((json.loads(message.value())[name] / 1e6, now))
+
+    def send(self, number: int) -> None:
+        """Send one record that bears the present time."""
+        key = str(number % KEYS)
+        body = {"k": key, "n": number, "sent": time.time_ns() // 1000}
+        self._producer.produce(self._source, json.dumps(body).encode(), key.encode())
+        self._producer.poll(0)
+
+    def send_for(self, seconds: float, rate: float, now_and_then: Callable[[], None]) -> None:
+        """Send at ``rate`` records per second; every few seconds something else is done in between."""
+        began = time.time()
+        done = 0
+        for number in range(int(seconds * rate)):
+            due = began + number / rate
+            while (wait := due - time.time()) > 0:
+                time.sleep(wait)
+            self.send(number)
+            if time.time() - began > done + LOOK_EVERY_S:
+                done += LOOK_EVERY_S
+                now_and_then()
+
+    def close(self) -> None:
+        """Stop receiving."""
+        self._producer.flush(10)
+        self._stopping.set()
+        self._receiver.join()
+        self._consumer.close()
+
+
+def handwritten(engine: Engine, name: str, source: str, sink: str, folder: Path, config: Config) -> Any:
+    """The same query as a user of PySpark would write it, started."""
+    from pyspark.sql import functions as F
+
+    assert engine._spark is not None and engine._spark.session is not None
+    session = engine._spark.session.newSession()
+    session.conf.set("spark.sql.shuffle.partitions", "1")
+    servers = engine._ready().admin.servers
+    raw = session.readStream.format("kafka").option("kafka.bootstrap.servers", servers)
+    raw = raw.option("subscribe", source).option("startingOffsets", "latest").load()
+    rows = raw.select(F.from_json(F.col("value").cast("string"), SCHEMA).alias("r")).select("r.*")
+    if name == "stateless":
+        result = rows.where("n >= 0").selectExpr("k AS key", "to_json(struct(n * 2 AS n, sent)) AS value")
+    else:
+        counted = rows.groupBy("k").agg(
+            F.count("*").alias("c"), F.sum("n").alias("total"), F.max("sent").alias("sent")
+        )
+        result = counted.selectExpr("k AS key", "to_json(struct(c, total, sent)) AS value")
+    writer = (
+        result.writeStream.format("kafka").option("kafka.bootstrap.servers", servers).option("topic", sink)
+    )
+    writer = (
+        writer.queryName(sink).option("checkpointLocation", (folder / sink).as_uri()).outputMode("update")
+    )
+    writer = writer.option("kafka.linger.ms", str(config["ksql.sink.linger.ms"]))
+    interval = f"{config['ksql.checkpoint.interval.ms']} milliseconds"
+    return writer.trigger(realTime=interval).start()
+
+
+@contextmanager
+def running(
+    engine: Engine, kind: str, name: str, names: dict[str, str], folder: Path, config: Config
+) -> Iterator[None]:
+    """Run a query (ours or by hand) as long as the block lasts."""
+    if kind == "ours":
+        properties = {"auto.offset.reset": "latest"}
+        engine.execute(Request(OURS[name].format(**names), properties))
+        yield
+        what = "STREAM" if name == "stateless" else "TABLE"
+        engine.execute(Request(f"DROP {what} {names['sink']} DELETE TOPIC;"))
+        return
+    query = handwritten(engine, name, names["source"], names["sink"], folder, config)
+    try:
+        yield
+    finally:
+        query.stop()
+
+
+def boundaries(engine: Engine, found: set[float]) -> None:
+    """Add when the intervals of all running queries began, as far as Spark tells of them now."""
+    assert engine._spark is not None and engine._spark.session is not None
+    for query in engine._spark.session._jsparkSession.sharedState().activeStreamingQueries().values():
+        for progress in query.recentProgress():
+            told = json.loads(progress.json())
+            began = datetime.fromisoformat(told["timestamp"].replace("Z", "+00:00")).timestamp()
+            found |= {began, began + told["durationMs"].get("triggerExecution", 0) / 1000}
+
+
+def measure(
+    engine: Engine,
+    admin: KafkaAdmin,
+    kind: str,
+    name: str,
+    folder: Path,
+    options: argparse.Namespace,
+    config: Config,
+) -> Latencies:
+    """Latencies of one query over ``options.seconds``, after a warm-up."""
+    suffix = f"{kind}_{name}"
+    names = {"source": f"in_{suffix}", "sink": f"out_{suffix}"}
+    admin.create_topic(names["source"], 1)
+    engine.execute(Request(STREAM.format(**names)))
+    if kind != "ours":
+        admin.create_topic(names["sink"], 1)
+    result = Latencies()
+    with running(engine, kind, name, names, folder, config):
+        meter = Meter(admin.servers, names["source"], names["sink"], "SENT" if kind == "ours" else "sent")
+        try:
+            result.records = _sent_and_received(meter, options, lambda: boundaries(engine, result.boundaries))
+            boundaries(engine, result.boundaries)
+        finally:
+            meter.close()
+    engine.execute(Request(f"DROP STREAM {names['source']} DELETE TOPIC;"))
+    admin.delete_topics([names["sink"]])
+    return result
+
+
+def _sent_and_received(
+    meter: Meter, options: argparse.Namespace, now_and_then: Callable[[], None]
+) -> list[tuple[float, float]]:
+    deadline = time.time() + START_TIMEOUT_S
+    while not meter.received:  # a query from the latest record on: what it does not read yet is lost
+        if time.time() > deadline:
+            raise SystemExit("the query does not answer")
+        meter.send(0)
+        time.sleep(0.1)
+    meter.send_for(options.warm_up, options.rate, lambda: None)
+    began = time.time_ns() // 1000 / 1e6
+    meter.send_for(options.seconds, options.rate, now_and_then)
+    count = int(options.seconds * options.rate)
+    deadline = time.time() + 60
+    while (done := sum(sent >= began for sent, _ in list(meter.received))) < count and time.time() < deadline:
+        time.sleep(0.05)
+    if done < count:
+        raise SystemExit(f"only {done} of {count} records came back")
+    return [pair for pair in meter.received if pair[0] >= began]
+
+
+def kafka_alone(admin: KafkaAdmin, options: argparse.Namespace) -> Latencies:
+    """Latencies of producing and consuming without a query."""
+    admin.create_topic("alone", 1)
+    meter = Meter(admin.servers, "alone", "alone", "sent")
+    try:
+        return Latencies(_sent_and_received(meter, options, lambda: None))
+    finally:
+        meter.close()
+        admin.delete_topics(["alone"])
+
+
+def line(title: str, latencies: Latencies, around_s: float) -> str:
+    """One line of the table."""
+    outside, near = latencies.split(around_s)
+    shares = (0.5, 0.95, 0.99, 1.0)
+    numbers = [percentile(outside, s) for s in shares], [percentile(near, s) for s in shares[:3]]
+    first = "".join(f"{n:9.1f}" for n in numbers[0])
+    second = "".join(f"{n:9.1f}" for n in numbers[1]) if near else f"{'-':>9}" * 3
+    return f"{title:22}{first}{len(outside):9}  |{second}{len(near):9}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rate", type=float, default=100, help="records per second (default 100)")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="how long each query is measured (default 60)"
+    )
+    parser.add_argument("--warm-up", type=float, default=10, help="seconds before that (default 10)")
+    parser.add_argument(
+        "--boundary", type=float, default=1, help="seconds around the end of an interval (default 1)"
+    )
+    parser.add_argument("--interval", type=int, help="checkpoint interval in ms (default: the engine's)")
+    parser.add_argument("--bootstrap-servers", help="a Kafka to use; without it one is started for the run")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="ksql-spark-latency-", ignore_cleanup_errors=True) as folder:
+        settings = {"ksql.spark.data.dir": folder}
+        if options.interval:
+            settings["ksql.checkpoint.interval.ms"] = str(options.interval)
+        if options.bootstrap_servers:
+            settings["bootstrap.servers"] = options.bootstrap_servers
+        config = Config(settings)
+        engine = Engine(config)
+        try:
+            engine.start(lambda text: print(f"  {text}", flush=True))
+            _run(engine, Path(folder), options, config)
+        finally:
+            engine.stop()
+
+
+def _run(engine: Engine, folder: Path, options: argparse.Namespace, config: Config) -> None:
+    admin = engine._ready().admin
+    interval = config["ksql.checkpoint.interval.ms"] / 1000
+    print(f"\n{options.rate:g} records/s, {options.seconds:g} s each, checkpoints every {interval:g} s")
+    near = f"|  within {options.boundary:g} s of a checkpoint"
+    print(f"{'':22}{'latency in ms, otherwise':45}  {near}")
+    head = "".join(f"{name:>9}" for name in ("p50", "p95", "p99", "max", "records"))
+    print(f"{'':22}{head}  |{''.join(f'{name:>9}' for name in ('p50', 'p95', 'p99', 'records'))}", flush=True)
+    print(line("Kafka alone", kafka_alone(admin, options), options.boundary), flush=True)
+    for name in OURS:
+        for kind in ("ours", "by hand"):
+            result = measure(engine, admin, kind.replace(" ", "_"), name, folder, options, config)
+            print(line(f"{name}, {kind}", result, options.boundary), flush=True)
+
+
+if __name__ == "__main__":
+    main()
