@@ -12,7 +12,7 @@ INSTALLED := .venv/.installed
 PREPARED := .venv/.prepared
 
 .PHONY: help setup run server demo test test-fast test-kafka check lint types contracts fmt clean
-.PHONY: conformance conformance-parse docs plans
+.PHONY: cases conformance conformance-parse docs latency plans
 
 help: ## list what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -41,6 +41,9 @@ test-kafka: setup ## the tests on Kafka and Spark
 	@echo "== tests on Kafka and Spark"
 	@$(BIN)/python -m pytest -q -m "kafka or spark" $(ARGS)
 
+cases: setup ## only the cases in SQL files (CASE=path:line for one, COMPLETE=1 writes down what comes out)
+	@$(BIN)/python -m pytest -q tests/cases $(ARGS)
+
 lint: setup ## style, with ruff
 	@echo "== ruff"
 	@$(BIN)/ruff check --quiet .
@@ -59,6 +62,9 @@ conformance: setup ## all conformance cases, where they are there (ARGS=--help t
 
 conformance-parse: setup ## parse all statements of the conformance cases and back
 	@$(BIN)/python -m tests.conformance.parsing $(ARGS)
+
+latency: setup ## latency end to end, beside PySpark by hand (ARGS=--help tells more)
+	@$(BIN)/python bench/latency.py $(ARGS)
 
 fmt: setup ## format the code, and mend what can be mended
 	@$(BIN)/ruff check --fix --quiet . || true
