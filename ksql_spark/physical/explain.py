@@ -160,6 +160,32 @@ def _execution(stage: PhysicalPlan) -> str:
     return f"{how}: {stage.reason}"
 
 
+# ---- pull queries -------------------------------------------------------------------------------------
+
+
+def explain_pull(query: nodes.PullQuery) -> str:
+    """What a pull query reads, and how: no steps run, rows are looked up or scanned."""
+    source = query.source
+    name = name_text(source.name)
+    if not source.is_table:
+        read = f"Scan of stream {name}, from its first record to its last one now"
+    elif query.lookups is None:
+        read = f"Scan of table {name}"
+    else:
+        keys = (", ".join(map(str, lookup.values)) for lookup in query.lookups)
+        read = f"Look-up in table {name}"
+        read += f" | Keys: {'; '.join(keys)}"
+    order = ", ".join(f"{e} DESC" if is_descending else str(e) for e, is_descending in query.order_by)
+    details = [
+        ("Where", query.predicate),
+        ("Select", ("DISTINCT " if query.distinct else "") + _items(query.items)),
+        ("Order by", order),
+        ("Limit", query.limit),
+        ("Offset", query.offset),
+    ]
+    return f"{read} | Topic: {source.topic}{_described(details)}"
+
+
 # ---- topics and state ---------------------------------------------------------------------------------
 
 
@@ -299,6 +325,7 @@ __all__ = [
     "explain",
     "explain_logical",
     "explain_plan",
+    "explain_pull",
     "explain_topology",
     "kept_state",
     "span_text",

@@ -54,13 +54,16 @@ def lower(
     for source in (*sources, sink):
         check_supported(source)
     plan = PhysicalPlan(step, sink, mode, reason, sources, tuple(lowering.inner))
-    for stage in plan.stages:
-        if len(set(stage.topics)) < len(stage.topics):
-            raise _not_yet(
-                "A query that reads the same topic twice",
-                "Copy it first: CREATE STREAM copy AS SELECT * FROM the stream.",
-            )
-    return plan
+    return replace(_in_its_mode(plan), inner=tuple(map(_in_its_mode, plan.inner)))
+
+
+def _in_its_mode(stage: PhysicalPlan) -> PhysicalPlan:
+    """``stage`` in micro-batches where real-time mode refuses it."""
+    twice = sorted({topic for topic in stage.topics if stage.topics.count(topic) > 1})
+    if stage.mode == REALTIME and twice:
+        reason = f"it reads topic {', '.join(twice)} more than once, which real-time mode does not"
+        return replace(stage, mode=MICROBATCH, reason=reason)
+    return stage
 
 
 def lower_transient(
@@ -190,8 +193,8 @@ class _Lowering:
                 raise _not_yet(
                     f"The aggregate function {call.function}" + (" over a table" if is_table else "")
                 )
-            if call.distinct:
-                raise _not_yet(f"{call.function}(DISTINCT …)")
+            if call.distinct and (is_table or call.function != "COUNT" or len(call.arguments) != 1):
+                raise _not_yet(f"{call.function}(DISTINCT …)" + (" over a table" if is_table else ""))
         key = tuple(g.expression for g in node.group_by)
         window = node.window_spec
         if is_table:

@@ -81,6 +81,11 @@ class PushResult:
             failure = self._query.errors[-1]
             self.close()
             raise KsqlError("QUERY_FAILED", id=self.query_id, reason=failure.message)
+        if not rows and self._queries.find(self.query_id) is None:
+            # TERMINATE took the query away; what it wrote before has been read
+            self.close()
+            self.final_message = "Query Completed"
+            return None
         return rows
 
     def close(self) -> None:

@@ -113,7 +113,7 @@ class QueryManager:
         self._watcher.start()
 
     def start_new(self, query: RunningQuery) -> None:
-        """Start a query that never ran: as start(), but what an unlogged one of its id has left is removed."""
+        """Start a query that never ran: as start(), but what an unlogged one of its id left is removed."""
         self._forget(query)
         self.start(query)
 
@@ -256,6 +256,8 @@ class QueryManager:
         stateful = any(isinstance(s, STATEFUL) for s in walk(stage.root))
         tasks = _partitions(query) if stateful else 1
         session.conf.set("spark.sql.shuffle.partitions", str(tasks))
+        is_merging = stage.mode == MICROBATCH and not is_loading
+        session.conf.set("spark.ksql.mergeByTime", str(is_merging).lower())
         with self._lock:
             if tasks not in self._tasks:
                 self._tasks[tasks] = task_numbers(session, tasks)

@@ -35,6 +35,13 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
             .add("ws", DataTypes.LongType)
             .add("we", DataTypes.LongType);
 
+    /**
+     * Setting of the query's session, for micro-batches: a batch has all records of one side before those of the
+     * other; they are taken by time instead, as Kafka Streams chooses between its inputs.
+     */
+    static final String MERGE_BY_TIME = "spark.ksql.mergeByTime";
+
+    private boolean isMerging;
     private transient ArrayDeque<Row> out;
     private transient ValueState<Long> clock;
     /** Stream time of the task at hand, ms; the lowest number before the first record. */
@@ -51,6 +58,7 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
     protected void taskChanged() {}
 
     static Dataset<Row> apply(Dataset<Row> input, KeyedOperator operator) {
+        operator.isMerging = Boolean.parseBoolean(input.sparkSession().conf().get(MERGE_BY_TIME, "false"));
         return input
                 .groupByKey((MapFunction<Row, Integer>) row -> row.getInt(0), Encoders.INT())
                 .transformWithState(operator, TimeMode.None(), OutputMode.Update(), Encoders.row(OUTPUT));
@@ -88,11 +96,12 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
             streamTime = kept == null ? Long.MIN_VALUE : kept;
             taskChanged();
         }
+        scala.collection.Iterator<Row> ordered = isMerging ? merged(rows) : rows;
         return new scala.collection.AbstractIterator<Row>() {
             @Override
             public boolean hasNext() {
-                while (out.isEmpty() && rows.hasNext()) {
-                    Row row = rows.next();
+                while (out.isEmpty() && ordered.hasNext()) {
+                    Row row = ordered.next();
                     long ts = row.getLong(3);
                     if (ts > streamTime) {
                         streamTime = ts;
@@ -109,6 +118,30 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
                     throw new java.util.NoSuchElementException();
                 }
                 return out.poll();
+            }
+        };
+    }
+
+    /** Each side's records in their order, the side whose next one is older first; a table (side 1) before a tie. */
+    private static scala.collection.Iterator<Row> merged(scala.collection.Iterator<Row> rows) {
+        ArrayDeque<Row> left = new ArrayDeque<>();
+        ArrayDeque<Row> right = new ArrayDeque<>();
+        while (rows.hasNext()) {
+            Row row = rows.next();
+            (row.getInt(2) == 0 ? left : right).add(row);
+        }
+        return new scala.collection.AbstractIterator<Row>() {
+            @Override
+            public boolean hasNext() {
+                return !left.isEmpty() || !right.isEmpty();
+            }
+
+            @Override
+            public Row next() {
+                if (left.isEmpty() || right.isEmpty()) {
+                    return (left.isEmpty() ? right : left).remove();
+                }
+                return (left.peek().getLong(3) < right.peek().getLong(3) ? left : right).remove();
             }
         };
     }
