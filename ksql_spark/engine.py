@@ -8,16 +8,15 @@ import logging
 import random
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import grammar
 from grammar.nodes import Statement
 from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
-from grammar.statements.session import DefineVariable
 from ksql_spark import __version__, analyzer, config
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError, nearest
@@ -25,6 +24,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.logical.nodes import Filter, Project, Source, leaves
 from ksql_spark.metastore.store import MetaStore
+from ksql_spark.physical import codec
 from ksql_spark.physical.planner import lower_transient
 from ksql_spark.runtime import pull
 from ksql_spark.runtime.command_log import Command, CommandLog
@@ -37,7 +37,7 @@ from ksql_spark.services import artifacts
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.evaluate import evaluate
 from ksql_spark.spark.session import SparkProcess
-from ksql_spark.statements import Immediate, Logged, Scope, Services, handle
+from ksql_spark.statements import Action, Immediate, Logged, Scope, Services, StoredQuery, handle
 from ksql_spark.statements.entities import command_status
 from ksql_spark.statements.sources import start_offsets
 
@@ -145,7 +145,7 @@ class Engine:
         views = Views(admin, views_dir)
         self._stack.callback(views.close)
         checkpoints = self._data_dir / "checkpoints"
-        queries = QueryManager(session, admin, checkpoints, self._config.__getitem__)
+        queries = QueryManager(session, admin, checkpoints, self._setting)
         self._stack.callback(queries.close)
         self._services = Services(
             metastore=MetaStore(),
@@ -157,11 +157,16 @@ class Engine:
             config=self._config.with_values({"bootstrap.servers": servers}),
             evaluate=lambda expressions: evaluate(session, expressions),
             host=str(self._config["listeners"]).split(",")[0].split("//")[-1],
+            is_stopping=self._stopping.is_set,
         )
         self._sweep()
         self._replay(report)
         self._check_stop()
         queries.start_registered(report)
+
+    def _setting(self, name: str) -> Any:
+        """The server's value of a property, as ALTER SYSTEM left it."""
+        return (self._services.config if self._services is not None else self._config)[name]
 
     def _broker(self, report: Report) -> str:
         given = self._config["bootstrap.servers"]
@@ -197,8 +202,15 @@ class Engine:
         count = 0
         for sequence, command in services.log.replay():
             self._check_stop()
-            scope = Scope(services, services.metastore.copy(), dict(command.properties), {}, is_replay=True)
             try:
+                scope = Scope(
+                    services,
+                    services.metastore.copy(),
+                    dict(command.properties),
+                    {},
+                    is_replay=True,
+                    stored=_stored(command),
+                )
                 statement = grammar.parse_one(command.statement + ";")
                 action = handle(statement, scope)
                 if isinstance(action, Logged):
@@ -241,24 +253,56 @@ class Engine:
             KsqlError: with ``statement``, and ``entities`` of the statements that ran before it.
         """
         services = self._ready()
+        entities: list[dict[str, Any]] = []
         with self._lock:
             scope = self._scope(request)
-            actions = []
-            for statement in _parsed(request):
-                if isinstance(statement, (Query, PrintTopic)):
-                    raise KsqlError("QUERY_IN_KSQL", statement=statement.source_text)
-                with _located(statement):
-                    actions.append((statement, handle(statement, scope), dict(scope.properties)))
-            entities: list[dict[str, Any]] = []
-            for statement, action, properties in actions:
-                with _located(statement, entities):
-                    if isinstance(action, Immediate):
-                        entity = action.run()
-                    else:
-                        entity = self._carry_out(statement, action, properties, services)
-                    if entity is not None:
-                        entities.append(entity)
-            return entities
+            rest = self._checked(_parsed(request, scope), scope, entities)
+            rest = self._run_until_waiting(rest, services, entities)
+        while rest:
+            waiting, *rest = rest
+            assert isinstance(waiting.action, Immediate)
+            with _located(waiting.statement, entities):
+                # without the lock: what waits must not keep other requests waiting
+                entity = waiting.action.run()
+            if entity is not None:
+                entities.append(entity)
+            with self._lock:
+                # what was true of the statements after it may be so no longer
+                scope = Scope(
+                    services, services.metastore.copy(), dict(waiting.properties), dict(waiting.variables)
+                )
+                rest = self._checked((checked.statement for checked in rest), scope, entities)
+                rest = self._run_until_waiting(rest, services, entities)
+        return entities
+
+    def _checked(
+        self, statements: Iterable[Statement], scope: Scope, entities: list[dict[str, Any]]
+    ) -> list[_Checked]:
+        """The actions of statements, checked one after the other in the sandbox of ``scope``."""
+        checked = []
+        for statement in statements:
+            if isinstance(statement, (Query, PrintTopic)):
+                raise KsqlError("QUERY_IN_KSQL", statement=statement.source_text)
+            with _located(statement, entities):
+                action = handle(statement, scope)
+            checked.append(_Checked(statement, action, dict(scope.properties), dict(scope.variables)))
+        return checked
+
+    def _run_until_waiting(
+        self, checked: list[_Checked], services: Services, entities: list[dict[str, Any]]
+    ) -> list[_Checked]:
+        """Carry out actions up to the first one that waits; that one and those after it are returned."""
+        for i, (statement, action, properties, _) in enumerate(checked):
+            if isinstance(action, Immediate) and action.waits:
+                return checked[i:]
+            with _located(statement, entities):
+                if isinstance(action, Immediate):
+                    entity = action.run()
+                else:
+                    entity = self._carry_out(statement, action, properties, services)
+            if entity is not None:
+                entities.append(entity)
+        return []
 
     def _scope(self, request: Request) -> Scope:
         services = self._ready()
@@ -276,16 +320,12 @@ class Engine:
             starts = action.prepare()
             sequence = services.log.end()
             outcome = action.apply(sequence, starts)
-        except BaseException:
-            action.undo()
-            raise
-        command = Command(action.command_id, statement.source_text, properties, starts)
-        try:
-            services.log.append(command)
+            text = statement.source_text
+            services.log.append(
+                Command(action.command_id, text, properties, starts, outcome.query_id, outcome.plan)
+            )
         except BaseException:
             services.metastore = before
-            if outcome.query_id is not None:
-                services.queries.stop(outcome.query_id, drop_state=True)
             action.undo()
             raise
         action.after()
@@ -307,7 +347,7 @@ class Engine:
         services = self._ready()
         with self._lock:
             scope = self._scope(request)
-            statements = list(_parsed(request))
+            statements = list(_parsed(request, scope))
             if len(statements) != 1:
                 reason = f"Expected exactly one KSQL statement; found {len(statements)}"
                 raise KsqlError("BAD_REQUEST", reason=reason)
@@ -369,6 +409,7 @@ class Engine:
             properties=dict(scope.properties),
             sink_partitions=1,
             is_transient=True,
+            logical=bound,
         )
         try:
             services.queries.start_new(query)
@@ -449,16 +490,30 @@ class Engine:
         return True
 
 
-def _parsed(request: Request) -> Iterator[Statement]:
+class _Checked(NamedTuple):
+    """A statement that passed, its action, and the properties and variables in force after it."""
+
+    statement: Statement
+    action: Action
+    properties: dict[str, Any]
+    variables: dict[str, str]
+
+
+def _parsed(request: Request, scope: Scope) -> list[Statement]:
     """The statements of a request; a syntax error as a KsqlError."""
+    is_substituting = bool(scope.config["ksql.variable.substitution.enable"])
     try:
-        variables = {name.upper(): value for name, value in request.variables.items()}
-        for statement in grammar.parse(request.text, variables):
-            if isinstance(statement, DefineVariable):
-                variables[statement.name] = statement.value
-            yield statement
+        return grammar.parse(request.text, request.variables, substitution=is_substituting)
     except grammar.ParseFailed as failed:
         raise KsqlError("SYNTAX", reason=str(failed), statement=failed.text) from None
+
+
+def _stored(command: Command) -> StoredQuery | None:
+    """The query that a command of the log started; None where the log does not have its plan."""
+    if command.plan is None or command.query_id is None:
+        return None
+    logical, plan = codec.decode(command.plan)
+    return StoredQuery(command.query_id, logical, plan)
 
 
 @contextlib.contextmanager

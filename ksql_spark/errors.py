@@ -50,6 +50,7 @@ CONDITIONS: dict[str, Condition] = {
         "Could not fetch {missing} from {repository}: {reason}. Run it once with network access, "
         "or set KSQL_SPARK_MAVEN_REPOSITORY to a Maven repository that can be reached.",
     ),
+    "ASSERTION_FAILED": Condition(41700, "{reason}."),
     "BAD_REQUEST": Condition(40000, "{reason}"),
     "BROKER_FAILED": Condition(50000, "The embedded Kafka broker did not start: {reason}. Its log: {log}."),
     "BROKER_UNREACHABLE": Condition(
@@ -158,6 +159,14 @@ CONDITIONS: dict[str, Condition] = {
         "\t* PRINT\n\t* SELECT",
     ),
     "QUERY_UNKNOWN": Condition(40001, "Unknown queryId: {id}."),
+    "REMOTE_CONFLICT": Condition(40900, "{name} refused: {reason}."),
+    "REMOTE_REFUSED": Condition(40001, "{name} refused: {reason}."),
+    "REMOTE_UNREACHABLE": Condition(
+        50000, "{name} at {url} does not answer: {reason}. The property {setting} says where it is."
+    ),
+    "SCHEMA_REGISTRY_MISSING": Condition(
+        42801, "{what} needs a schema registry: set ksql.schema.registry.url to where it is."
+    ),
     "SOURCE_UNKNOWN": Condition(40001, "{kind} does not exist: {name}."),
     "SPARK_FAILED": Condition(50000, "Spark did not start: {reason}. Its log is {log}."),
     "STOPPED": Condition(50303, "The server is shutting down."),

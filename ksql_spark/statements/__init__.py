@@ -9,7 +9,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from grammar.nodes import Statement
-from grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources, Explain
+from grammar.statements.asserts import AssertSchema, AssertTopic
+from grammar.statements.connectors import CreateConnector, DropConnector
+from grammar.statements.describe import (
+    DescribeConnector,
+    DescribeFunction,
+    DescribeSource,
+    DescribeSources,
+    Explain,
+)
 from grammar.statements.inserts import InsertSelect, InsertValues
 from grammar.statements.lifecycle import Pause, Resume, Terminate
 from grammar.statements.session import (
@@ -22,22 +30,44 @@ from grammar.statements.session import (
 from grammar.statements.show import Show
 from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from grammar.statements.types import CreateType, DropType
-from ksql_spark import __version__
-from ksql_spark.errors import KsqlError
-from ksql_spark.statements import describe, inserts, lifecycle, session, show, sources, types
-from ksql_spark.statements.scope import Action, Immediate, Logged, Outcome, Scope, Services, Starts
+from ksql_spark.statements import (
+    asserts,
+    connectors,
+    describe,
+    inserts,
+    lifecycle,
+    session,
+    show,
+    sources,
+    types,
+)
+from ksql_spark.statements.scope import (
+    Action,
+    Immediate,
+    Logged,
+    Outcome,
+    Scope,
+    Services,
+    Starts,
+    StoredQuery,
+)
 
 #: statement class -> handler; SELECT and PRINT are engine.query's
 HANDLERS: Mapping[type[Statement], Callable[[Any, Scope], Action]] = {
     AlterSource: sources.alter_source,
     AlterSystem: session.alter_system,
+    AssertSchema: asserts.assert_schema,
+    AssertTopic: asserts.assert_topic,
     CreateAsSelect: sources.create_as_select,
+    CreateConnector: connectors.create_connector,
     CreateSource: sources.create_source,
     CreateType: types.create_type,
     DefineVariable: session.define,
+    DescribeConnector: connectors.describe_connector,
     DescribeFunction: describe.describe_function,
     DescribeSource: describe.describe_source,
     DescribeSources: describe.describe_sources,
+    DropConnector: connectors.drop_connector,
     DropSource: sources.drop_source,
     DropType: types.drop_type,
     Explain: describe.explain,
@@ -59,11 +89,18 @@ def handle(statement: Statement, scope: Scope) -> Action:
     Raises:
         KsqlError: the statement cannot be carried out.
     """
-    handler = HANDLERS.get(type(statement))
-    if handler is None:
-        words = " ".join(statement.source_text.upper().split()[:2])
-        raise KsqlError("NOT_DONE_YET", what=words, version=__version__)
-    return handler(statement, scope)
+    return HANDLERS[type(statement)](statement, scope)
 
 
-__all__ = ["HANDLERS", "Immediate", "Logged", "Outcome", "Scope", "Services", "Starts", "handle"]
+__all__ = [
+    "HANDLERS",
+    "Action",
+    "Immediate",
+    "Logged",
+    "Outcome",
+    "Scope",
+    "Services",
+    "Starts",
+    "StoredQuery",
+    "handle",
+]

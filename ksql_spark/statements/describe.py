@@ -12,12 +12,13 @@ from grammar.statements.sources import CreateAsSelect
 from ksql_spark import analyzer
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
+from ksql_spark.logical.nodes import Node, PullQuery
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
-from ksql_spark.physical.explain import explain_plan, explain_topology
+from ksql_spark.physical import explain as plan_text
 from ksql_spark.physical.planner import lower, lower_transient
-from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.physical.steps import PhysicalPlan, TransientSelect, walk
 from ksql_spark.runtime.queries import RunningQuery
-from ksql_spark.statements.entities import entity, field_json, query_row
+from ksql_spark.statements.entities import entity, field_json, query_row, type_json
 from ksql_spark.statements.scope import Action, Entity, Immediate, Scope, Services
 
 
@@ -143,34 +144,47 @@ def explain(statement: Explain, scope: Scope) -> Action:
         )
     planned = statement.statement
     assert planned is not None  # the grammar has one or the other
-    plan = _plan(planned, scope)
-    described = _description(plan, "", planned.source_text or statement.source_text, scope.services)
+    text = planned.source_text or statement.source_text
+    if isinstance(planned, Query) and planned.query.emit is None:
+        pull = analyzer.bind_pull(planned.query, scope.metastore, scope.config)
+        described = _pull_description(pull, text)
+    else:
+        root, plan = _plan(planned, scope)
+        described = _description(root, plan, "", text, scope.services)
     return Immediate(lambda: entity("queryDescription", statement.source_text, queryDescription=described))
 
 
-def _plan(statement: Statement, scope: Scope) -> PhysicalPlan:
+def _plan(statement: Statement, scope: Scope) -> tuple[Node, PhysicalPlan]:
     match statement:
         case CreateAsSelect() | InsertSelect():
             bound = analyzer.bind_persistent(statement, scope.metastore, scope.config)
-            return lower(bound.root, bound.sink, scope.config)
-        case Query() if statement.query.emit is not None:
-            push = analyzer.bind_push(statement.query, scope.metastore, scope.config)
-            return lower_transient(push.root, push.output, "transient", scope.config)
+            return bound.root, lower(bound.root, bound.sink, scope.config)
         case Query():
-            raise KsqlError(
-                "INVALID_STATEMENT",
-                reason="A pull query runs no plan: it looks rows up in a materialised table.",
-                hint="Add EMIT CHANGES to see how a push query would run.",
-            )
+            push = analyzer.bind_push(statement.query, scope.metastore, scope.config)
+            return push.root, lower_transient(push.root, push.output, "transient", scope.config)
     raise KsqlError(
         "INVALID_STATEMENT", reason="The provided statement does not run a ksql query.", hint="EXPLAIN takes "
         "SELECT, CREATE … AS SELECT, INSERT INTO … SELECT or a query id.",
     )  # fmt: skip
 
 
+def _pull_description(pull: PullQuery, text: str) -> dict[str, Any]:
+    fields = [{"name": i.name, "schema": type_json(i.expression.type)} for i in pull.items]
+    described = _empty_description(text)
+    window = pull.source.window.kind if pull.source.window else None
+    return described | {
+        "windowType": window,
+        "fields": fields,
+        "sources": [pull.source.name],
+        "executionPlan": plan_text.explain_pull(pull),
+        "queryType": "PULL",
+    }
+
+
 def query_description(query: RunningQuery, services: Services) -> dict[str, Any]:
     """A running query as EXPLAIN shows it."""
-    described = _description(query.plan, query.id, query.statement, services)
+    root = query.logical.root if query.logical is not None else None
+    described = _description(root, query.plan, query.id, query.statement, services)
     described["queryType"] = "PUSH" if query.is_transient else "PERSISTENT"
     described["state"] = query.state
     described["ksqlHostQueryStatus"] = {services.host: query.state}
@@ -181,20 +195,37 @@ def query_description(query: RunningQuery, services: Services) -> dict[str, Any]
     return described
 
 
-def _description(plan: PhysicalPlan, query_id: str, text: str, services: Services) -> dict[str, Any]:
-    is_transient = plan.sink.name not in {s.name for s in services.metastore.sources()} and not query_id
-    return {
+def _description(
+    root: Node | None, plan: PhysicalPlan, query_id: str, text: str, services: Services
+) -> dict[str, Any]:
+    is_transient = any(isinstance(step, TransientSelect) for step in walk(plan.root))
+    shown = plan_text.explain_plan(plan) if root is None else plan_text.explain(root, plan)
+    return _empty_description(text) | {
         "id": query_id,
-        "statementText": text,
         "windowType": plan.sink.window.kind if plan.sink.window else None,
         "fields": [field_json(c) for c in plan.root.schema.columns],
         "sources": [s.name for s in plan.sources],
         "sinks": [] if is_transient else [plan.sink.name],
-        "topology": explain_topology(plan),
-        "executionPlan": explain_plan(plan),
+        "topology": plan_text.explain_topology(plan),
+        "executionPlan": shown,
+        "queryType": "PUSH" if is_transient else "PERSISTENT",
+    }
+
+
+def _empty_description(text: str) -> dict[str, Any]:
+    """The members of a queryDescription (reference §7.3) of a query that does not run."""
+    return {
+        "id": "",
+        "statementText": text,
+        "windowType": None,
+        "fields": [],
+        "sources": [],
+        "sinks": [],
+        "topology": "",
+        "executionPlan": "",
         "overriddenProperties": {},
         "ksqlHostQueryStatus": {},
-        "queryType": "PUSH" if is_transient else "PERSISTENT",
+        "queryType": "PERSISTENT",
         "queryErrors": [],
         "tasksMetadata": [],
         "consumerGroupId": None,

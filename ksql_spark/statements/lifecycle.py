@@ -13,7 +13,8 @@ from ksql_spark.statements.scope import Action, Immediate, Logged, Outcome, Scop
 
 def _targets(statement: QueryControl, scope: Scope) -> list[RunningQuery]:
     """The persistent queries that are meant; the id is not case-sensitive."""
-    there = [q for q in scope.services.queries.all() if q.id not in scope.stopped]
+    known = {q.id for q in scope.queries}
+    there = [q for q in scope.services.queries.all() if q.is_transient or q.id in known]
     if statement.query_id is None:
         return [q for q in there if not q.is_transient]
     wanted = statement.query_id.upper()
@@ -26,16 +27,23 @@ def _targets(statement: QueryControl, scope: Scope) -> list[RunningQuery]:
 
 
 def _logged(
-    targets: list[RunningQuery], statement: QueryControl, verb: str, done: str, act: Callable[[str], None]
+    targets: list[RunningQuery],
+    statement: QueryControl,
+    scope: Scope,
+    verb: str,
+    done: str,
+    act: Callable[[str], None],
 ) -> Action:
-    ids = [q.id for q in targets]
+    queries = scope.services.queries
 
     def apply(_: int, __: Starts) -> Outcome:
-        for query_id in ids:
-            act(query_id)
+        # ALL are those that there are by then: statements before this one may have started some
+        now = targets if statement.query_id is not None else [q for q in queries.all() if not q.is_transient]
+        for query in now:
+            act(query.id)
         return Outcome(done)
 
-    entity_name = ids[0] if statement.query_id is not None else "ALL"
+    entity_name = targets[0].id if statement.query_id is not None else "ALL"
     return Logged(f"{verb}/{entity_name}/execute", apply)
 
 
@@ -51,21 +59,36 @@ def terminate(statement: Terminate, scope: Scope) -> Action:
             return entity("terminate_query", statement.source_text, queryId=query.id, wasTerminated=True)
 
         return Immediate(run)
-    scope.stopped.update(q.id for q in targets)
+    stopped = {q.id for q in targets}
+    is_all = statement.query_id is None
+    scope.queries = [] if is_all else [q for q in scope.queries if q.id not in stopped]
 
     def act(query_id: str) -> None:
         queries.stop(query_id, drop_state=True)
 
-    return _logged(targets, statement, "terminate", "Query terminated.", act)
+    return _logged(targets, statement, scope, "terminate", "Query terminated.", act)
 
 
 def pause(statement: Pause, scope: Scope) -> Action:
     """Stop processing until RESUME; survives a restart."""
     targets = _targets(statement, scope)
-    return _logged(targets, statement, "pause", "Query paused.", scope.services.queries.pause)
+    _refuse_transient(targets, "paused")
+    return _logged(targets, statement, scope, "pause", "Query paused.", scope.services.queries.pause)
 
 
 def resume(statement: Resume, scope: Scope) -> Action:
     """Go on where PAUSE left off."""
     targets = _targets(statement, scope)
-    return _logged(targets, statement, "resume", "Query resumed.", scope.services.queries.resume)
+    _refuse_transient(targets, "resumed")
+    return _logged(targets, statement, scope, "resume", "Query resumed.", scope.services.queries.resume)
+
+
+def _refuse_transient(targets: list[RunningQuery], done: str) -> None:
+    """A push query lives as long as its client; it has nothing to go on from."""
+    for query in targets:
+        if query.is_transient:
+            raise KsqlError(
+                "INVALID_STATEMENT",
+                reason=f"{query.id} is a push query: only persistent queries can be {done}.",
+                hint="TERMINATE ends it.",
+            )

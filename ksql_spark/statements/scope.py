@@ -14,9 +14,11 @@ from typing import Any
 from ksql_spark.config import Config
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.store import MetaStore
+from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.command_log import CommandLog
-from ksql_spark.runtime.queries import QueryManager
+from ksql_spark.runtime.queries import QueryManager, RunningQuery
 from ksql_spark.runtime.views import Views
 
 Entity = dict[str, Any]
@@ -28,7 +30,8 @@ Starts = Mapping[str, Mapping[str, int]]
 class Services:
     """The parts of a running engine; ``metastore`` is the real one.
 
-    ``evaluate`` gives the values of constant expressions; ``config`` is the server's.
+    ``evaluate`` gives the values of constant expressions; ``config`` is the server's, which ALTER SYSTEM
+    replaces; ``is_stopping`` ends what waits.
     """
 
     metastore: MetaStore
@@ -40,6 +43,34 @@ class Services:
     config: Config
     evaluate: Callable[[Any], list[Any]]
     host: str = "localhost:8088"
+    is_stopping: Callable[[], bool] = lambda: False
+
+
+@dataclass(frozen=True)
+class KnownQuery:
+    """A persistent query in the sandbox; ``id`` is None where only its start will give one."""
+
+    id: str | None
+    sink: str
+    sources: frozenset[str]
+    creates_sink: bool
+    logical: PersistentQuery | None
+
+    @classmethod
+    def of(cls, query: RunningQuery) -> KnownQuery:
+        """What the sandbox knows of a running query."""
+        logical = query.logical if isinstance(query.logical, PersistentQuery) else None
+        sources = frozenset(s.name for s in query.plan.sources)
+        return cls(query.id, query.plan.sink.name, sources, query.creates_sink, logical)
+
+
+@dataclass(frozen=True)
+class StoredQuery:
+    """A query as the command log has it: its id, what it means, what runs."""
+
+    id: str
+    logical: PersistentQuery
+    plan: PhysicalPlan
 
 
 @dataclass
@@ -52,8 +83,9 @@ class Scope:
         properties: overrides of the request and of SET before this statement.
         variables: session variables, DEFINEs before this statement among them.
         new_topics: topics that statements before this one will have made.
-        stopped: query ids that statements before this one will have stopped.
+        queries: the persistent queries that there will be after the statements before this one.
         is_replay: the statement comes from the command log.
+        stored: on replay, the query that the statement started.
     """
 
     services: Services
@@ -61,8 +93,12 @@ class Scope:
     properties: dict[str, Any]
     variables: dict[str, str]
     new_topics: dict[str, int] = field(default_factory=dict)
-    stopped: set[str] = field(default_factory=set)
+    queries: list[KnownQuery] = field(init=False)
     is_replay: bool = False
+    stored: StoredQuery | None = None
+
+    def __post_init__(self) -> None:
+        self.queries = [KnownQuery.of(q) for q in self.services.queries.all() if not q.is_transient]
 
     @property
     def config(self) -> Config:
@@ -72,17 +108,25 @@ class Scope:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a logged statement ended: the message for the user, and the id of the query it made."""
+    """How a logged statement ended: the message for the user, and the query it started.
+
+    ``plan`` is the document of physical.codec that the command log keeps.
+    """
 
     message: str
     query_id: str | None = None
+    plan: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class Immediate:
-    """An action of this server alone: ``run`` gives the entity, or None for none."""
+    """An action of this server alone: ``run`` gives the entity, or None for none.
+
+    One that ``waits`` (for time to pass, or for another server) runs while other requests go on.
+    """
 
     run: Callable[[], Entity | None]
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,7 +138,8 @@ class Logged:
         prepare: side effects that must come first (topics); returns where a new query starts to read.
         apply: the change itself, also on replay; gets the sequence number and ``prepare``'s result.
         after: clean-up once the command is in the log (topics to delete); not on replay.
-        undo: takes back what ``prepare`` did where the rest failed.
+        undo: takes back what ``prepare`` and ``apply`` did where one of them, or writing the log, failed; the
+            metastore is put back by the caller.
     """
 
     command_id: str

@@ -1,4 +1,4 @@
-"""SET, UNSET, DEFINE and UNDEFINE (reference §1.3, §2.13): they hold for the rest of the request."""
+"""SET, UNSET, DEFINE, UNDEFINE: for the rest of a request; ALTER SYSTEM: for good (reference §1.3, §2.13)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from grammar.statements.session import (
     UndefineVariable,
     UnsetProperty,
 )
-from ksql_spark import __version__
 from ksql_spark.config import canonical, find
 from ksql_spark.errors import KsqlError
 from ksql_spark.statements.entities import entity
-from ksql_spark.statements.scope import Action, Immediate, Scope
+from ksql_spark.statements.scope import Action, Immediate, Logged, Outcome, Scope, Starts
 
 
 def _nothing() -> None:
@@ -50,5 +49,27 @@ def undefine(statement: UndefineVariable, scope: Scope) -> Action:
 
 
 def alter_system(statement: AlterSystem, scope: Scope) -> Action:
-    """ALTER SYSTEM 'name' = 'value'."""
-    raise KsqlError("NOT_DONE_YET", what="ALTER SYSTEM", version=__version__)
+    """ALTER SYSTEM 'name' = 'value': for the whole server, from now on; running queries start again.
+
+    Only with ksql.runtime.feature.shared.enabled, and for what SET may say too (reference §2.13).
+    """
+    services = scope.services
+    feature = "ksql.runtime.feature.shared.enabled"
+    if not services.config[feature]:
+        raise KsqlError(
+            "INVALID_STATEMENT",
+            reason=f"ALTER SYSTEM needs {feature}=true in the server's configuration.",
+            hint=f"SET '{statement.property_name}' changes it for a session.",
+        )
+    value = services.config.validate_override(statement.property_name, statement.value)
+    name = find(statement.property_name).name
+
+    def apply(_: int, __: Starts) -> Outcome:
+        services.config = services.config.with_values({name: value})
+        if not scope.is_replay:
+            for query in services.queries.all():
+                if not query.is_transient:
+                    services.queries.restart(query.id)
+        return Outcome(f"System property {name} was set to {services.config.text(name)}.")
+
+    return Logged(f"cluster/{name}/alter", apply)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from grammar.statements.show import Show
-from ksql_spark import __version__
 from ksql_spark.config import find
-from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
 from ksql_spark.metastore.sources import STREAM, TABLE
+from ksql_spark.statements.connectors import show_connectors, show_plugins
 from ksql_spark.statements.describe import query_description, source_description
 from ksql_spark.statements.entities import entity, query_row, source_row, type_json
 from ksql_spark.statements.scope import Action, Entity, Immediate, Scope
@@ -101,6 +101,8 @@ def _variables(statement: Show, scope: Scope) -> Entity:
 
 #: what is shown -> how
 SHOWN: Mapping[str, Callable[[Show, Scope], Entity]] = {
+    "CONNECTORS": show_connectors,
+    "CONNECTOR PLUGINS": show_plugins,
     "FUNCTIONS": _functions,
     "PROPERTIES": _properties,
     "QUERIES": _queries,
@@ -113,14 +115,7 @@ SHOWN: Mapping[str, Callable[[Show, Scope], Entity]] = {
 
 
 def show(statement: Show, scope: Scope) -> Action:
-    """Any SHOW; what is listed is read when it is carried out."""
-    shown = SHOWN.get(statement.what)
-    if shown is None:
-        raise KsqlError("NOT_DONE_YET", what=f"SHOW {statement.what}", version=__version__)
-    variables = dict(scope.variables)
-
-    def run() -> Entity:
-        scope.variables = variables
-        return shown(statement, scope)
-
-    return Immediate(run)
+    """Any SHOW; what is listed is read when it is carried out, properties and variables are those of here."""
+    shown = SHOWN[statement.what]
+    here = replace(scope, properties=dict(scope.properties), variables=dict(scope.variables))
+    return Immediate(lambda: shown(statement, here), waits=statement.what.startswith("CONNECTOR"))

@@ -9,15 +9,31 @@ from typing import Any
 from grammar.nodes import Statement
 from grammar.statements.inserts import InsertSelect
 from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
-from ksql_spark import analyzer
+from ksql_spark import __version__, analyzer
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import STREAM, DataSource
+from ksql_spark.physical import codec
 from ksql_spark.physical.planner import lower
-from ksql_spark.physical.steps import PhysicalPlan, StreamTableJoin, StreamWindowedAggregate, walk
-from ksql_spark.runtime.queries import RunningQuery
+from ksql_spark.physical.steps import (
+    STATEFUL,
+    PhysicalPlan,
+    StreamTableJoin,
+    StreamWindowedAggregate,
+    walk,
+)
+from ksql_spark.runtime.queries import PAUSED, RunningQuery
 from ksql_spark.statements.entities import entity
-from ksql_spark.statements.scope import Action, Immediate, Logged, Outcome, Scope, Starts
+from ksql_spark.statements.scope import (
+    Action,
+    Immediate,
+    KnownQuery,
+    Logged,
+    Outcome,
+    Scope,
+    Services,
+    Starts,
+)
 
 #: retention of a sink whose source does not say, ms (reference §6.8)
 DEFAULT_RETENTION_MS = 7 * 24 * 3600 * 1000
@@ -28,9 +44,12 @@ def create_source(statement: CreateSource, scope: Scope) -> Action:
     existing = scope.metastore.find(statement.name)
     if existing is not None and not statement.or_replace:
         return _exists(statement, statement.kind, statement.if_not_exists, existing)
+    _check_or_replace(statement, scope)
     source = analyzer.bind_create_source(statement, scope.metastore, scope.config)
-    if existing is not None:
-        _check_replaceable(existing, source)
+    if existing is not None and existing.is_sink:
+        reason = f"Cannot replace {existing.kind.lower()} '{existing.name}': a query made it."
+        hint = f"Use CREATE OR REPLACE {existing.kind} {existing.name} AS SELECT ..."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
     partitions = None if scope.is_replay else _topic_partitions(source, scope)
     if not source.partitions and partitions:
         source = replace(source, partitions=partitions)
@@ -86,35 +105,121 @@ def _topic_config(sink: DataSource, retention_ms: int | None) -> dict[str, str]:
 
 
 def create_as_select(statement: CreateAsSelect, scope: Scope) -> Action:
-    """CREATE STREAM|TABLE … AS SELECT: a new topic and the query that fills it."""
+    """CREATE STREAM|TABLE … AS SELECT: a new topic and the query that fills it.
+
+    With OR REPLACE the query that writes the sink goes on, under its id, as the new one.
+    """
     existing = scope.metastore.find(statement.name)
-    if existing is not None:
-        if statement.or_replace:
-            raise KsqlError("NOT_DONE_YET", what="CREATE OR REPLACE … AS SELECT", version="yet")
+    if existing is not None and not statement.or_replace:
         return _exists(statement, statement.kind, statement.if_not_exists, existing)
-    bound = analyzer.bind_persistent(statement, scope.metastore, scope.config)
+    _check_or_replace(statement, scope)
+    bound = _bound(statement, scope)
     sink = replace(bound.sink, statement=statement.source_text + ";")
-    return _persistent(statement, replace(bound, sink=sink), statement.kind, scope)
+    bound = replace(bound, sink=sink)
+    replaced = _replaced(statement, bound, scope) if existing is not None else None
+    return _persistent(statement, bound, statement.kind, scope, replaced)
+
+
+def _check_or_replace(statement: CreateSource | CreateAsSelect, scope: Scope) -> None:
+    if statement.or_replace and not scope.config["ksql.create.or.replace.enabled"]:
+        raise KsqlError(
+            "INVALID_STATEMENT",
+            reason="CREATE OR REPLACE is disabled (ksql.create.or.replace.enabled=false).",
+        )
+
+
+def _bound(statement: CreateAsSelect | InsertSelect, scope: Scope) -> PersistentQuery:
+    """What the statement means: on replay, what it meant when it was first carried out."""
+    if scope.stored is not None:
+        return scope.stored.logical
+    return analyzer.bind_persistent(statement, scope.metastore, scope.config)
+
+
+def _replaced(statement: CreateAsSelect, bound: PersistentQuery, scope: Scope) -> KnownQuery | None:
+    """The query whose place ``bound`` takes; None where none writes the sink any more.
+
+    Raises:
+        KsqlError: the replacement is not allowed (reference §2.3), or not done yet.
+    """
+    writers = [q for q in scope.queries if q.sink == bound.sink.name]
+    if len(writers) > 1 or any(not q.creates_sink for q in writers):
+        ids = ", ".join(sorted(q.id or "one of this request" for q in writers))
+        reason = f"REPLACE for sink {bound.sink.name} is not supported: INSERT INTO writes it too: {ids}."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint="TERMINATE what inserts first.")
+    if not writers:
+        return None
+    (old,) = writers
+    if not scope.is_replay and old.logical is not None:
+        analyzer.check_query_replacement(old.logical, bound, statement)
+    return old
+
+
+def _check_continues(old: PhysicalPlan, new: PhysicalPlan) -> None:
+    """Refuse a plan that cannot go on with the state and the topics of the one before it.
+
+    Raises:
+        KsqlError: NOT_DONE_YET.
+    """
+
+    def kept(plan: PhysicalPlan) -> list[tuple[tuple[str, ...], list[str]]]:
+        return [
+            (stage.topics, [type(s).__name__ for s in walk(stage.root) if isinstance(s, STATEFUL)])
+            for stage in plan.stages
+        ]
+
+    if kept(old) != kept(new):
+        raise KsqlError(
+            "NOT_DONE_YET",
+            what="Replacing a query by one that keeps other state",
+            version=__version__,
+            hint="TERMINATE and DROP the old one, then create it anew.",
+        )
 
 
 def insert_select(statement: InsertSelect, scope: Scope) -> Action:
     """INSERT INTO stream SELECT …: one more writer of a stream that exists."""
-    bound = analyzer.bind_persistent(statement, scope.metastore, scope.config)
+    bound = _bound(statement, scope)
+    if bound.query_id is not None and any(q.id == bound.query_id for q in scope.queries):
+        raise KsqlError("INVALID_STATEMENT", reason=f"Query ID '{bound.query_id}' already exists.")
     return _persistent(statement, bound, STREAM, scope)
 
 
-def _persistent(statement: Statement, bound: PersistentQuery, kind: str, scope: Scope) -> Action:
+def _persistent(
+    statement: Statement,
+    bound: PersistentQuery,
+    kind: str,
+    scope: Scope,
+    replaced: KnownQuery | None = None,
+) -> Action:
     config = scope.config
-    plan = lower(bound.root, bound.sink, config)
+    known_id = replaced.id if replaced is not None else bound.query_id
+    # often only the start gives the id, which names internal topics: this plan shows that there is one
+    plan = scope.stored.plan if scope.stored else lower(bound.root, bound.sink, config, known_id or "query")
     if not scope.is_replay:
         _check_sink_topic(bound, plan, scope)
+        _check_limit(scope, replaced)
+        old_query = scope.services.queries.find(known_id) if replaced is not None and known_id else None
+        if old_query is not None:
+            _check_continues(old_query.plan, plan)
     sink = plan.sink
+    origins = frozenset(s.name for s in plan.sources)
     if bound.creates_sink:
-        scope.metastore.add(sink, frozenset(s.name for s in plan.sources))
+        scope.metastore.add(sink, origins)
         scope.new_topics.setdefault(sink.topic, _sink_partitions(plan, scope))
-    services, properties = scope.services, dict(scope.properties)
-
+    if replaced is not None:
+        scope.queries.remove(replaced)
+    scope.queries.append(KnownQuery(known_id, sink.name, origins, bound.creates_sink, bound))
+    services, properties, stored = scope.services, dict(scope.properties), scope.stored
     made_topics: list[str] = []
+    #: (what was started, what it took the place of)
+    started: list[tuple[RunningQuery, RunningQuery | None]] = []
+
+    def running() -> RunningQuery | None:
+        """The query to replace, as it runs now."""
+        if replaced is None:
+            return None
+        writers = (q for q in services.queries.all() if q.creates_sink and q.plan.sink.name == sink.name)
+        return next(writers, None)
 
     def prepare() -> Starts:
         if services.admin.topic(sink.topic) is None:
@@ -123,37 +228,87 @@ def _persistent(statement: Statement, bound: PersistentQuery, kind: str, scope: 
             services.admin.create_topic(
                 sink.topic, _sink_partitions(plan, scope), sink.replicas or -1, _topic_config(sink, retention)
             )
-        return start_offsets(plan, scope)
+        old = running()
+        return old.starts if old is not None else start_offsets(plan, scope)
 
     def apply(sequence: int, starts: Starts) -> Outcome:
-        made = sink
+        old = running()
         topic = services.admin.topic(sink.topic)
         partitions = len(topic.replicas) if topic else 1
-        query_id = bound.query_id or _query_id(bound, sequence)
+        if stored is not None:
+            query_id, final = stored.id, stored.plan
+        else:
+            query_id = old.id if old is not None else bound.query_id or _query_id(bound, sequence)
+            final = lower(bound.root, sink, config, query_id)
         query = RunningQuery(
             id=query_id,
             statement=statement.source_text + ";",
-            # again, since only now the names of internal topics are known
-            plan=lower(bound.root, bound.sink, config, query_id),
+            plan=final,
             starts=starts,
             properties=properties,
             sink_partitions=partitions,
             creates_sink=bound.creates_sink,
+            logical=bound,
         )
         if scope.is_replay:
             services.queries.register(query)
+        elif old is None:
+            started.append((query, None))
+            services.queries.start_new(query)
         else:
-            services.queries.start(query)
+            _check_continues(old.plan, final)
+            started.append((query, old))
+            _take_over(query, old, services)
+        if old is not None and old.state == PAUSED:
+            query.state = PAUSED
         if bound.creates_sink:
-            made = replace(sink, partitions=partitions)
-            services.metastore.add(made, frozenset(s.name for s in plan.sources))
-            services.views.forget(made.name)
-        return Outcome(f"Created query with ID {query.id}", query.id)
+            services.metastore.add(replace(sink, partitions=partitions), origins)
+            services.views.forget(sink.name)
+        document = codec.encode((bound, final))
+        return Outcome(f"Created query with ID {query.id}", query.id, document)
 
     def undo() -> None:
+        for query, old in started:
+            services.queries.stop(query.id, drop_state=old is None)
+            if old is not None:
+                _take_over(old, old, services)
         services.admin.delete_topics(made_topics)
 
     return Logged(f"{kind.lower()}/`{sink.name}`/create", apply, prepare, undo=undo)
+
+
+def _take_over(query: RunningQuery, old: RunningQuery, services: Services) -> None:
+    """Run ``query`` on the checkpoints of ``old``; where that is paused, when RESUME says so.
+
+    Raises:
+        KsqlError: NOT_DONE_YET where Spark does not go on from there with the new plan.
+    """
+    was_paused = old.state == PAUSED
+    services.queries.stop(old.id, drop_state=False)
+    # one that is registered keeps its checkpoints where it does not start
+    services.queries.register(query)
+    if was_paused:
+        query.state = PAUSED
+        return
+    try:
+        services.queries.start(query)
+    except KsqlError as error:
+        raise KsqlError(
+            "NOT_DONE_YET",
+            what=f"Replacing query {old.id} in this way ({error.message})",
+            version=__version__,
+        ) from None
+
+
+def _check_limit(scope: Scope, replaced: KnownQuery | None) -> None:
+    most = int(scope.config["ksql.query.persistent.active.limit"])
+    if replaced is None and len(scope.queries) >= most:
+        raise KsqlError(
+            "INVALID_STATEMENT",
+            reason=f"{len(scope.queries)} persistent queries run already, the most that "
+            "ksql.query.persistent.active.limit allows.",
+            hint="TERMINATE one first.",
+        )
 
 
 def _query_id(bound: PersistentQuery, sequence: int) -> str:
@@ -219,26 +374,6 @@ def _exists(statement: Any, kind: str, if_not_exists: bool, existing: DataSource
     return Immediate(lambda: entity("warning_entity", statement.source_text, message=message))
 
 
-def _check_replaceable(old: DataSource, new: DataSource) -> None:
-    """CREATE OR REPLACE may only append value columns (reference §2.3)."""
-    same = (
-        old.kind == new.kind
-        and old.topic == new.topic
-        and old.key_format == new.key_format
-        and old.value_format == new.value_format
-        and old.timestamp == new.timestamp
-        and old.schema.key == new.schema.key
-        and not old.read_only
-    )
-    kept = old.schema.value
-    if not same or new.schema.value[: len(kept)] != kept:
-        reason = (
-            f"Cannot replace {old.kind.lower()} '{old.name}': its topic, formats, timestamp and columns must "
-            "stay as they are; new columns may only follow the old ones."
-        )
-        raise KsqlError("INVALID_STATEMENT", reason=reason)
-
-
 def alter_source(statement: AlterSource, scope: Scope) -> Action:
     """ALTER STREAM|TABLE … ADD COLUMN: value columns appended (reference §2.3)."""
     old = scope.metastore.require(statement.name)
@@ -268,15 +403,15 @@ def drop_source(statement: DropSource, scope: Scope) -> Action:
     if statement.delete_topic and source.read_only:
         raise KsqlError("INVALID_STATEMENT", reason=f"Cannot delete topic for read-only source: {name}.")
     services = scope.services
-    queries = [q for q in services.queries.all() if not q.is_transient and q.id not in scope.stopped]
-    own = [q for q in queries if q.plan.sink.name == name and q.creates_sink]
-    _check_unused(source, scope.metastore.dependents(name), [q for q in queries if q not in own])
+    others = [q for q in scope.queries if not (q.sink == name and q.creates_sink)]
+    _check_unused(source, scope.metastore.dependents(name), others)
     scope.metastore.drop(name)
-    scope.stopped.update(q.id for q in own)
+    scope.queries = others
 
     def apply(_: int, __: Starts) -> Outcome:
-        for query in own:
-            services.queries.stop(query.id, drop_state=True)
+        for query in services.queries.all():
+            if query.creates_sink and query.plan.sink.name == name:
+                services.queries.stop(query.id, drop_state=True)
         services.views.forget(name)
         services.metastore.drop(name)
         return Outcome(f"Source `{name}` (topic: {source.topic}) was dropped.")
@@ -288,13 +423,11 @@ def drop_source(statement: DropSource, scope: Scope) -> Action:
     return Logged(f"{statement.kind.lower()}/{name}/drop", apply, after=after)
 
 
-def _check_unused(source: DataSource, dependents: Iterable[str], queries: Iterable[RunningQuery]) -> None:
+def _check_unused(source: DataSource, dependents: Iterable[str], queries: Iterable[KnownQuery]) -> None:
     name = source.name
     made = [d for d in dependents if d != name]
-    reads = [
-        q.id for q in queries if any(s.name == name for s in q.plan.sources) and q.plan.sink.name not in made
-    ]
-    writes = [q.id for q in queries if q.plan.sink.name == name]
+    reads = [_shown(q) for q in queries if name in q.sources and q.sink not in made]
+    writes = [_shown(q) for q in queries if q.sink == name]
     if made:
         reason = (
             f"Cannot drop {name}.\nThe following streams and/or tables read from this source: "
@@ -309,3 +442,7 @@ def _check_unused(source: DataSource, dependents: Iterable[str], queries: Iterab
             "You need to terminate them before dropping it."
         )
         raise KsqlError("INVALID_STATEMENT", reason=reason)
+
+
+def _shown(query: KnownQuery) -> str:
+    return query.id or f"the one of this request that writes {query.sink}"

@@ -1,0 +1,126 @@
+"""ASSERT TOPIC and ASSERT SCHEMA: ask until it is so, or the time is up (reference §2.14)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from grammar.nodes import TimeSpan, property_values
+from grammar.statements.asserts import AssertSchema, AssertTopic
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import Topic
+from ksql_spark.statements.entities import entity
+from ksql_spark.statements.remote import Remote, quoted
+from ksql_spark.statements.scope import Action, Entity, Immediate, Scope
+
+#: how often it is asked, seconds
+INTERVAL_S = 0.1
+
+_TOPIC_PROPERTIES = ("PARTITIONS", "REPLICAS")
+
+
+def assert_topic(statement: AssertTopic, scope: Scope) -> Action:
+    """ASSERT [NOT EXISTS] TOPIC name [WITH (PARTITIONS = n, REPLICAS = m)] [TIMEOUT n u]."""
+    name, admin = statement.topic, scope.services.admin
+    wanted = {} if statement.absent else property_values(statement.properties)
+    for key, value in wanted.items():
+        if key not in _TOPIC_PROPERTIES:
+            raise KsqlError(
+                "INVALID_STATEMENT",
+                reason=f"Cannot assert unknown topic property: {key}.",
+                hint=f"There are {' and '.join(_TOPIC_PROPERTIES)}.",
+            )
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise KsqlError("INVALID_STATEMENT", reason=f"{key} must be a whole number.")
+
+    def problem() -> str | None:
+        topic = admin.topic(name)
+        if statement.absent:
+            return None if topic is None else f"Topic {name} exists"
+        if topic is None:
+            return f"Topic {name} does not exist"
+        there = _facts(topic)
+        for key, value in wanted.items():
+            if there[key] != value:
+                return (
+                    f"Mismatched configuration for topic {name}: "
+                    f"For config {key.lower()}, expected {value} got {there[key]}"
+                )
+        return None
+
+    timeout_s = _timeout_s(statement.timeout, scope, "topic")
+
+    def run() -> Entity:
+        _until(problem, timeout_s, scope)
+        return entity("assert_topic", statement.source_text, topicName=name, exists=not statement.absent)
+
+    return Immediate(run, waits=True)
+
+
+def _facts(topic: Topic) -> dict[str, int]:
+    return {"PARTITIONS": topic.partitions, "REPLICAS": max(topic.replicas, default=0)}
+
+
+def assert_schema(statement: AssertSchema, scope: Scope) -> Action:
+    """ASSERT [NOT EXISTS] SCHEMA [SUBJECT s] [ID n] [TIMEOUT n u]; needs a schema registry."""
+    subject, schema_id = statement.subject, statement.schema_id
+    if subject is None and schema_id is None:
+        raise KsqlError(
+            "INVALID_STATEMENT",
+            reason="ASSERT SCHEMA statements must include a subject name or an id.",
+            hint="Write for instance: ASSERT SCHEMA SUBJECT 'orders-value';",
+        )
+    url = str(scope.config["ksql.schema.registry.url"] or "")
+    if not url:
+        raise KsqlError("SCHEMA_REGISTRY_MISSING", what="ASSERT SCHEMA")
+    registry = Remote("The schema registry", url.split(",")[0], "ksql.schema.registry.url")
+    parts = [
+        *([f"subject {subject}"] if subject is not None else []),
+        *([f"id {schema_id}"] if schema_id is not None else []),
+    ]
+    shown = f"Schema with {' and '.join(parts)}"
+
+    def is_there() -> bool:
+        if schema_id is None:
+            path = f"subjects/{quoted(subject or '')}/versions"
+            return registry.ask("GET", path, absent=(404,)) is not None
+        if subject is None:
+            return registry.ask("GET", f"schemas/ids/{schema_id}", absent=(404,)) is not None
+        uses = registry.ask("GET", f"schemas/ids/{schema_id}/versions", absent=(404,)) or []
+        return any(use.get("subject") == subject for use in uses)
+
+    def problem() -> str | None:
+        if is_there() != statement.absent:
+            return None
+        return f"{shown} exists" if statement.absent else f"{shown} does not exist"
+
+    timeout_s = _timeout_s(statement.timeout, scope, "schema")
+
+    def run() -> Entity:
+        _until(problem, timeout_s, scope)
+        return entity(
+            "assert_schema", statement.source_text, subject=subject, id=schema_id, exists=not statement.absent
+        )
+
+    return Immediate(run, waits=True)
+
+
+def _timeout_s(given: TimeSpan | None, scope: Scope, what: str) -> float:
+    ms = given.milliseconds if given is not None else scope.config[f"ksql.assert.{what}.default.timeout.ms"]
+    return float(ms) / 1000
+
+
+def _until(problem: Callable[[], str | None], timeout_s: float, scope: Scope) -> None:
+    """Return when there is no problem any more.
+
+    Raises:
+        KsqlError: ASSERTION_FAILED with the problem that is left when the time is up; STOPPED.
+    """
+    deadline = time.monotonic() + timeout_s
+    while (reason := problem()) is not None:
+        if scope.services.is_stopping():
+            raise KsqlError("STOPPED")
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise KsqlError("ASSERTION_FAILED", reason=reason)
+        time.sleep(min(INTERVAL_S, left))
