@@ -61,8 +61,8 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
     "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "512",
-    # a query that was killed in its first batch leaves state and unfinished logs behind: it must start all the
-    # same, and nobody else writes into these folders
+    # a query that was killed in its first batch leaves state and unfinished logs behind, and must start all
+    # the same; nobody else writes into these folders
     "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.metricsEnabled": "false",
