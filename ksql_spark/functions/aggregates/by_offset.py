@@ -35,16 +35,21 @@ def _single(function: str, several: str) -> Lowering:
         count, ignores_nulls = _constants(args, types)
         if count is None:
             return f"{function}({args[0]}, {ignores_nulls})"
-        return kept(several, f"struct({args[0]})", count, ignores_nulls)
+        # of two groups that are merged the oldest stay, also of LATEST_BY_OFFSET (reference §4.8)
+        return kept(several, f"struct({args[0]})", count, ignores_nulls, "true")
 
     return lower
 
 
-def _merged(several: str) -> Lowering:
+def _merged(function: str, several: str) -> Lowering:
+    single = _single(function, several)
+
     def lower(args: Sequence[str], types: Types) -> str:
         count, ignores_nulls = _constants(args, types)
-        values = kept(several, f"struct({args[0]})", count or "1", ignores_nulls)
-        return values if count else f"{values}[0]"
+        if count is not None:
+            return single(args, types)
+        oldest = "true" if several == "earliest" else "false"
+        return f"{kept(several, f'struct({args[0]})', '1', ignores_nulls, oldest)}[0]"
 
     return lower
 
@@ -66,7 +71,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([None, 1, 2, 3], 2), [1, 2]),
         Example(([None, 1, 2, 3], 2, False), [None, 1]),
         merge=True,
-        spark_merged=_merged("earliest"),
+        spark_merged=_merged("first", "earliest"),
         parameters=_PARAMETERS,
     ),
     aggregate(
@@ -79,7 +84,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, 2, 3, None], 2), [2, 3]),
         Example(([1], 2), [1]),
         merge=True,
-        spark_merged=_merged("latest"),
+        spark_merged=_merged("last", "latest"),
         parameters=_PARAMETERS,
     ),
 )

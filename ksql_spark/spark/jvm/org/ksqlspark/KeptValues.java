@@ -322,8 +322,8 @@ abstract class KeptValues<S extends Serializable> implements AggregateFunction<S
 
     /**
      * The first or last {@code count} values in the order of arrival, oldest first. Each has a number that tells
-     * when it came, so that groups whose values came by turns can be merged. Of two groups the oldest stay, also
-     * where the last ones were asked for: that is ksqlDB's way.
+     * when it came, so that groups whose values came by turns can be merged. ksqlDB has its own way to merge the last
+     * N: the oldest of both groups stay.
      */
     static final class ByOffset extends KeptValues<TreeMap<Long, UnsafeRow>> {
         /** Goes on growing after a restart, as long as there are fewer than 2^20 rows in a millisecond. */
@@ -332,12 +332,15 @@ abstract class KeptValues<S extends Serializable> implements AggregateFunction<S
         private final int count;
         private final boolean isLatest;
         private final boolean ignoresNulls;
+        private final boolean mergesOldest;
 
+        /** @param constants how many, whether to ignore NULLs, whether the oldest stay of two groups */
         ByOffset(String name, StructType arguments, boolean isLatest, List<String> constants) {
             super(name, arguments, DataTypes::createArrayType);
             this.isLatest = isLatest;
             this.count = Integer.parseInt(constants.get(0));
             this.ignoresNulls = Boolean.parseBoolean(constants.get(1));
+            this.mergesOldest = Boolean.parseBoolean(constants.get(2));
         }
 
         @Override
@@ -360,7 +363,11 @@ abstract class KeptValues<S extends Serializable> implements AggregateFunction<S
         public TreeMap<Long, UnsafeRow> merge(TreeMap<Long, UnsafeRow> state, TreeMap<Long, UnsafeRow> other) {
             state.putAll(other);
             while (state.size() > count) {
-                state.pollLastEntry();
+                if (mergesOldest) {
+                    state.pollLastEntry();
+                } else {
+                    state.pollFirstEntry();
+                }
             }
             return state;
         }

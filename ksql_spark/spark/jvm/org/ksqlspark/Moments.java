@@ -1,5 +1,8 @@
 package org.ksqlspark;
 
+import java.math.BigDecimal;
+import java.math.MathContext;
+import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
 import org.apache.spark.sql.types.DataType;
@@ -7,16 +10,18 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The variance of x, or the correlation of x and y, that can take rows back: (x, sign) or (x, y, sign), the numbers DOUBLE, the
- * sign -1 to take a row back. Follows the means (Welford), since sums of squares lose the digits of large values.
+ * The variance of x, or the correlation of x and y, that can take rows back: (x, sign) or (x, y, sign), the numbers
+ * DOUBLE, the sign -1 to take a row back. The sums are exact, so that what comes and goes leaves no trace.
  */
-final class Moments implements AggregateFunction<double[], Double> {
+final class Moments implements AggregateFunction<BigDecimal[], Double> {
     private static final int COUNT = 0;
-    private static final int MEAN_X = 1;
-    private static final int MEAN_Y = 2;
+    private static final int X = 1;
+    private static final int Y = 2;
     private static final int XX = 3;
     private static final int YY = 4;
     private static final int XY = 5;
+    /** How many rows have a number that is none, or is infinite. */
+    private static final int NOT_FINITE = 6;
 
     private final int columns;
 
@@ -26,9 +31,10 @@ final class Moments implements AggregateFunction<double[], Double> {
 
     @Override
     public DataType[] inputTypes() {
-        return columns == 1
-                ? new DataType[] {DataTypes.DoubleType, DataTypes.IntegerType}
-                : new DataType[] {DataTypes.DoubleType, DataTypes.DoubleType, DataTypes.IntegerType};
+        DataType[] types = new DataType[columns + 1];
+        Arrays.fill(types, DataTypes.DoubleType);
+        types[columns] = DataTypes.IntegerType;
+        return types;
     }
 
     @Override
@@ -38,12 +44,12 @@ final class Moments implements AggregateFunction<double[], Double> {
 
     @Override
     public String name() {
-        return columns == 1 ? "variance" : "correlation";
+        return "moments";
     }
 
     @Override
     public String canonicalName() {
-        return "ksql." + name();
+        return "ksql.moments" + columns;
     }
 
     /** So that Spark knows equal calls to be equal. */
@@ -58,59 +64,63 @@ final class Moments implements AggregateFunction<double[], Double> {
     }
 
     @Override
-    public double[] newAggregationState() {
-        return new double[6];
-    }
-
-    @Override
-    public double[] update(double[] state, InternalRow input) {
-        int last = columns - 1;
-        if (!input.isNullAt(0) && !input.isNullAt(last)) {
-            add(state, input.getDouble(0), input.getDouble(last), input.getInt(columns));
-        }
+    public BigDecimal[] newAggregationState() {
+        BigDecimal[] state = new BigDecimal[7];
+        Arrays.fill(state, BigDecimal.ZERO);
         return state;
     }
 
-    private static void add(double[] state, double x, double y, int sign) {
-        double fromX = x - state[MEAN_X];
-        double fromY = y - state[MEAN_Y];
-        double count = state[COUNT] + sign;
-        if (count < 1) {
-            java.util.Arrays.fill(state, 0);
-            return;
-        }
-        state[COUNT] = count;
-        state[MEAN_X] += sign * fromX / count;
-        state[MEAN_Y] += sign * fromY / count;
-        state[XX] = count == 1 ? 0 : Math.max(0, state[XX] + sign * fromX * (x - state[MEAN_X]));
-        state[YY] = count == 1 ? 0 : Math.max(0, state[YY] + sign * fromY * (y - state[MEAN_Y]));
-        state[XY] = count == 1 ? 0 : state[XY] + sign * fromX * (y - state[MEAN_Y]);
-    }
-
     @Override
-    public double[] merge(double[] state, double[] other) {
-        double count = state[COUNT] + other[COUNT];
-        if (count == 0) {
+    public BigDecimal[] update(BigDecimal[] state, InternalRow input) {
+        int last = columns - 1;
+        if (input.isNullAt(0) || input.isNullAt(last)) {
             return state;
         }
-        double x = other[MEAN_X] - state[MEAN_X];
-        double y = other[MEAN_Y] - state[MEAN_Y];
-        double weight = state[COUNT] * other[COUNT] / count;
-        state[XX] += other[XX] + x * x * weight;
-        state[YY] += other[YY] + y * y * weight;
-        state[XY] += other[XY] + x * y * weight;
-        state[MEAN_X] += x * other[COUNT] / count;
-        state[MEAN_Y] += y * other[COUNT] / count;
-        state[COUNT] = count;
+        BigDecimal sign = BigDecimal.valueOf(input.getInt(columns));
+        state[COUNT] = state[COUNT].add(sign);
+        if (!Double.isFinite(input.getDouble(0)) || !Double.isFinite(input.getDouble(last))) {
+            state[NOT_FINITE] = state[NOT_FINITE].add(sign);
+            return state;
+        }
+        BigDecimal x = new BigDecimal(input.getDouble(0));
+        BigDecimal signedX = x.multiply(sign);
+        state[X] = state[X].add(signedX);
+        state[XX] = state[XX].add(signedX.multiply(x));
+        if (columns > 1) {
+            BigDecimal y = new BigDecimal(input.getDouble(1));
+            BigDecimal signedY = y.multiply(sign);
+            state[Y] = state[Y].add(signedY);
+            state[YY] = state[YY].add(signedY.multiply(y));
+            state[XY] = state[XY].add(signedX.multiply(y));
+        }
         return state;
     }
 
     @Override
-    public Double produceResult(double[] state) {
-        if (columns == 1) {
-            return state[COUNT] < 2 ? 0 : state[XX] / (state[COUNT] - 1);
+    public BigDecimal[] merge(BigDecimal[] state, BigDecimal[] other) {
+        for (int i = 0; i < state.length; i++) {
+            state[i] = state[i].add(other[i]);
         }
-        double spread = Math.sqrt(state[XX]) * Math.sqrt(state[YY]);
-        return spread == 0 ? Double.NaN : state[XY] / spread;
+        return state;
+    }
+
+    @Override
+    public Double produceResult(BigDecimal[] state) {
+        BigDecimal count = state[COUNT];
+        if (state[NOT_FINITE].signum() != 0) {
+            return Double.NaN;
+        }
+        BigDecimal spreadX = count.multiply(state[XX]).subtract(state[X].multiply(state[X]));
+        if (columns == 1) {
+            BigDecimal pairs = count.multiply(count.subtract(BigDecimal.ONE));
+            return pairs.signum() <= 0 ? 0 : spreadX.divide(pairs, MathContext.DECIMAL128).doubleValue();
+        }
+        BigDecimal spreadY = count.multiply(state[YY]).subtract(state[Y].multiply(state[Y]));
+        BigDecimal both = spreadX.multiply(spreadY);
+        if (both.signum() <= 0) {
+            return Double.NaN;
+        }
+        BigDecimal common = count.multiply(state[XY]).subtract(state[X].multiply(state[Y]));
+        return common.divide(both.sqrt(MathContext.DECIMAL128), MathContext.DECIMAL128).doubleValue();
     }
 }
