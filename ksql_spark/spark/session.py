@@ -103,7 +103,8 @@ class SparkProcess:
         )
         jars = [own, *artifacts.jars("spark")]
         self.work_dir.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(self.work_dir / "scratch", ignore_errors=True)  # of a run that was killed
+        self._clean()  # after a run that was killed
+        (self.work_dir / "tmp").mkdir()
         port, secret = self._launch(jars)
         os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
         os.environ["PYSPARK_GATEWAY_SECRET"] = secret
@@ -142,6 +143,7 @@ class SparkProcess:
                 "-Dio.netty.tryReflectionSetAccessible=true",
                 "-Djdk.reflect.useDirectMethodHandle=false",
                 "-Duser.timezone=UTC",
+                f"-Djava.io.tmpdir={self.work_dir / 'tmp'}",
                 "-cp",
                 class_path,
                 "org.apache.spark.deploy.SparkSubmit",
@@ -195,3 +197,9 @@ class SparkProcess:
         if self._log is not None:
             self._log.close()
             self._log = None
+        self._clean()
+
+    def _clean(self) -> None:
+        """Remove what only a running JVM needs: scratch files, libraries it unpacked."""
+        for name in ("scratch", "tmp"):
+            shutil.rmtree(self.work_dir / name, ignore_errors=True)

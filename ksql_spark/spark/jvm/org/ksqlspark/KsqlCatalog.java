@@ -1,7 +1,9 @@
 package org.ksqlspark;
 
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.apache.spark.sql.connector.catalog.FunctionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
@@ -16,6 +18,17 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * {@code ksql.`decode_json:A INT, B STRING`(value)}.
  */
 public final class KsqlCatalog implements FunctionCatalog {
+    /** Functions that know their types themselves. */
+    private static final Map<String, Supplier<BoundFunction>> SCALARS = Map.ofEntries(
+            Map.entry("convert_zone", TemporalText.ConvertZone::new),
+            Map.entry("format_date", TemporalText.FormatDate::new),
+            Map.entry("format_time", TemporalText.FormatTime::new),
+            Map.entry("format_timestamp", TemporalText.FormatTimestamp::new),
+            Map.entry("parse_date", TemporalText.ParseDate::new),
+            Map.entry("parse_days", TemporalText.ParseDays::new),
+            Map.entry("parse_time", TemporalText.ParseTime::new),
+            Map.entry("parse_timestamp", TemporalText.ParseTimestamp::new));
+
     private String name;
 
     @Override
@@ -82,6 +95,9 @@ public final class KsqlCatalog implements FunctionCatalog {
             case "moments":
                 return new Unbound(full, Moments::new);
             default:
+                if (SCALARS.containsKey(full)) {
+                    return new Unbound(full, types -> SCALARS.get(full).get());
+                }
                 throw new IllegalArgumentException("no function " + full + " in catalog " + name);
         }
     }
