@@ -8,7 +8,7 @@ is any action carried out (reference §7.2).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ksql_spark.config import Config
@@ -99,6 +99,10 @@ class Scope:
 
     def __post_init__(self) -> None:
         self.queries = [KnownQuery.of(q) for q in self.services.queries.all() if not q.is_transient]
+
+    def snapshot(self) -> Scope:
+        """This scope with the properties and variables of now, for actions: later statements change them."""
+        return replace(self, properties=dict(self.properties), variables=dict(self.variables))
 
     @property
     def config(self) -> Config:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from grammar.statements.show import Show
 from ksql_spark.config import find
@@ -117,5 +116,5 @@ SHOWN: Mapping[str, Callable[[Show, Scope], Entity]] = {
 def show(statement: Show, scope: Scope) -> Action:
     """Any SHOW; what is listed is read when it is carried out, properties and variables are those of here."""
     shown = SHOWN[statement.what]
-    here = replace(scope, properties=dict(scope.properties), variables=dict(scope.variables))
+    here = scope.snapshot()
     return Immediate(lambda: shown(statement, here), waits=statement.what.startswith("CONNECTOR"))

@@ -209,7 +209,7 @@ def _persistent(
     if replaced is not None:
         scope.queries.remove(replaced)
     scope.queries.append(KnownQuery(known_id, sink.name, origins, bound.creates_sink, bound))
-    services, properties, stored = scope.services, dict(scope.properties), scope.stored
+    services, stored, here = scope.services, scope.stored, scope.snapshot()
     made_topics: list[str] = []
     #: (what was started, what it took the place of)
     started: list[tuple[RunningQuery, RunningQuery | None]] = []
@@ -224,12 +224,12 @@ def _persistent(
     def prepare() -> Starts:
         if services.admin.topic(sink.topic) is None:
             made_topics.append(sink.topic)
-            retention = _inherited_retention(plan, scope)
+            retention = _inherited_retention(plan, here)
             services.admin.create_topic(
-                sink.topic, _sink_partitions(plan, scope), sink.replicas or -1, _topic_config(sink, retention)
+                sink.topic, _sink_partitions(plan, here), sink.replicas or -1, _topic_config(sink, retention)
             )
         old = running()
-        return old.starts if old is not None else start_offsets(plan, scope)
+        return old.starts if old is not None else start_offsets(plan, here)
 
     def apply(sequence: int, starts: Starts) -> Outcome:
         old = running()
@@ -245,7 +245,7 @@ def _persistent(
             statement=statement.source_text + ";",
             plan=final,
             starts=starts,
-            properties=properties,
+            properties=here.properties,
             sink_partitions=partitions,
             creates_sink=bound.creates_sink,
             logical=bound,

@@ -1,0 +1,159 @@
+"""CREATE OR REPLACE (reference §2.3): what may change, and that a query goes on as itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.statements.world import World
+
+A = "CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;"
+
+
+def replace_a(select: str) -> str:
+    return f"CREATE OR REPLACE STREAM a AS SELECT {select} EMIT CHANGES;"
+
+
+def test_query_keeps_its_id_and_its_checkpoint(world: World) -> None:
+    world.admin.ends[("s", 0)] = 7
+    query_id = world.one(A)["commandStatus"]["queryId"]
+    before = world.queries.find(query_id)
+    world.admin.ends[("s", 0)] = 9
+    answer = world.one(replace_a("k, v, UCASE(w) AS w2 FROM s WHERE v > 3"))
+    assert answer["commandId"] == "stream/`A`/create"
+    assert answer["commandStatus"]["queryId"] == query_id
+    assert world.states() == {query_id: "RUNNING"}
+    after = world.queries.find(query_id)
+    assert before is not None and after is not None and after is not before
+    assert not before.spark
+    assert after.starts == before.starts and after.starts["s"]["0"] == 7
+    assert [c.name for c in world.services.metastore.require("A").schema.columns] == ["K", "V", "W2"]
+    assert "UCASE" in world.services.metastore.require("A").statement
+
+
+def test_replacement_is_there_after_a_restart(world: World) -> None:
+    world.run(A)
+    world.run(replace_a("k, v FROM s WHERE v > 3"))
+    (query,) = world.queries.all()
+    world.restart()
+    (again,) = world.queries.all()
+    assert (again.id, again.plan, again.logical) == (query.id, query.plan, query.logical)
+    world.run(replace_a("k, v, w FROM s WHERE v > 3"))
+    assert world.ids() == [query.id]
+
+
+def test_a_paused_query_stays_paused(world: World) -> None:
+    world.run(A + "PAUSE ALL;")
+    world.run(replace_a("k, v FROM s WHERE v > 3"))
+    assert list(world.states().values()) == ["PAUSED"]
+    world.restart()
+    assert list(world.states().values()) == ["PAUSED"]
+    world.run("RESUME ALL;")
+    (query,) = world.queries.all()
+    assert query.state == "RUNNING" and "WHERE v > 3" in query.statement
+
+
+@pytest.mark.parametrize(
+    ("select", "reason"),
+    [
+        ("k, w FROM s", "changed, missing or reordered"),
+        ("k FROM s", "no value columns"),
+        ("k, v + 1 AS v FROM s", "columns of SELECT may be appended, but not changed"),
+        ("s.k, s.v FROM s JOIN t ON s.k = t.k", "key columns must stay the same"),
+        ("v AS k2, k, w FROM s PARTITION BY v", "key columns must stay the same"),
+    ],
+)
+def test_what_may_not_change(world: World, select: str, reason: str) -> None:
+    world.run(A)
+    (query,) = world.queries.all()
+    error = world.refused(replace_a(select))
+    assert reason in error.message
+    assert world.queries.all() == [query] and query.state == "RUNNING"
+
+
+def test_state_that_does_not_fit_is_not_done_yet(world: World) -> None:
+    world.run("CREATE TABLE f AS SELECT k, v FROM t EMIT CHANGES;")
+    (query,) = world.queries.all()
+    error = world.refused("CREATE OR REPLACE TABLE f AS SELECT k, v FROM t WHERE v > 1 EMIT CHANGES;")
+    assert error.condition == "NOT_DONE_YET" and "DROP the old one" in error.message
+    assert world.queries.all() == [query]
+
+
+def test_where_of_a_filtered_table_and_of_an_aggregate(world: World) -> None:
+    world.run("CREATE TABLE f AS SELECT k, v FROM t WHERE v > 1 EMIT CHANGES;")
+    world.run("CREATE TABLE c AS SELECT w, COUNT(*) AS n FROM s GROUP BY w EMIT CHANGES;")
+    ids = world.ids()
+    world.run("CREATE OR REPLACE TABLE f AS SELECT k, v FROM t WHERE v > 2 EMIT CHANGES;")
+    world.run(
+        "CREATE OR REPLACE TABLE c AS SELECT w, COUNT(*) AS n FROM s WHERE v > 2 GROUP BY w EMIT CHANGES;"
+    )
+    assert world.ids() == ids
+    error = world.refused(
+        "CREATE OR REPLACE TABLE c AS SELECT w, COUNT(*) AS n, SUM(v) AS m FROM s GROUP BY w EMIT CHANGES;"
+    )
+    assert "only WHERE may change" in error.message
+
+
+def test_spark_that_refuses_leaves_the_old_query(world: World) -> None:
+    world.run(A)
+    (old,) = world.queries.all()
+    world.queries.refused = "v > 3"
+    error = world.refused(replace_a("k, v FROM s WHERE v > 3"))
+    assert error.condition == "NOT_DONE_YET" and "Spark says no" in error.message
+    assert world.queries.all() == [old] and old.state == "RUNNING" and old.spark
+    assert world.checkpoint(old.id).exists()
+    assert "WHERE" not in world.services.metastore.require("A").statement
+    assert len(world.log.records) == 3
+
+
+def test_a_log_that_fails_leaves_the_old_query(world: World) -> None:
+    world.run(A)
+    (old,) = world.queries.all()
+    world.log.is_broken = True
+    assert world.refused(replace_a("k, v, w FROM s")).condition == "BROKER_UNREACHABLE"
+    assert world.queries.all() == [old] and old.state == "RUNNING"
+    assert world.checkpoint(old.id).exists()
+    assert [c.name for c in world.services.metastore.require("A").schema.columns] == ["K", "V"]
+
+
+def test_several_writers(world: World) -> None:
+    world.run(A + "INSERT INTO a SELECT k, v FROM s EMIT CHANGES;")
+    error = world.refused(replace_a("k, v, w FROM s"))
+    assert "INSERT INTO writes it too: CSAS_A_2, INSERTQUERY_3" in error.message
+
+
+def test_a_new_query_where_the_old_one_was_terminated(world: World) -> None:
+    world.run(A + "TERMINATE ALL;")
+    world.run(replace_a("k, v, w FROM s"))
+    assert world.ids() == ["CSAS_A_4"]
+
+
+def test_or_replace_of_nothing_creates(world: World) -> None:
+    world.run(replace_a("k, v FROM s"))
+    assert world.ids() == ["CSAS_A_2"]
+
+
+def test_in_one_request(world: World) -> None:
+    world.run(A + replace_a("k, v, w FROM s"))
+    (query,) = world.queries.all()
+    assert query.id == "CSAS_A_2" and len(query.plan.root.schema.columns) == 3
+
+
+def test_plain_sources(world: World) -> None:
+    columns = "k STRING KEY, v INT, w STRING{}"
+    replacing = f"CREATE OR REPLACE STREAM s ({columns}) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='{{}}');"
+    assert world.message(replacing.format(", x INT", "JSON")) == "Stream created"
+    assert world.services.metastore.require("S").schema.find("X") is not None
+    assert "the value format cannot change" in world.refused(replacing.format("", "DELIMITED")).message
+    assert "changed, missing or reordered" in world.refused(replacing.format("", "JSON")).message
+    world.run(A)
+    error = world.refused(
+        "CREATE OR REPLACE STREAM a (k STRING KEY, v INT, x INT) WITH (KAFKA_TOPIC='A', VALUE_FORMAT='JSON');"
+    )
+    assert "a query made it" in error.message and "AS SELECT" in error.message
+
+
+def test_the_gate(make_world: Callable[..., World]) -> None:
+    world = make_world(**{"ksql.create.or.replace.enabled": "false"})
+    assert "ksql.create.or.replace.enabled" in world.refused(replace_a("k, v FROM s")).message

@@ -1,0 +1,165 @@
+"""SHOW, DESCRIBE and EXPLAIN: the entities of reference §7.3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ksql_spark.functions import registry
+from ksql_spark.functions.spec import Kind
+from tests.statements.world import World
+
+
+def test_streams_and_tables(world: World) -> None:
+    for verb in ("SHOW", "LIST"):
+        answer = world.one(f"{verb} STREAMS;")
+        row = {
+            "type": "STREAM",
+            "name": "S",
+            "topic": "s",
+            "keyFormat": "KAFKA",
+            "valueFormat": "JSON",
+            "isWindowed": False,
+        }
+        assert (answer["@type"], answer["streams"]) == ("streams", [row])
+        assert [t["name"] for t in world.one(f"{verb} TABLES;")["tables"]] == ["T"]
+
+
+def test_descriptions(world: World) -> None:
+    world.run("CREATE STREAM a AS SELECT k, v, ARRAY[w] AS l FROM s EMIT CHANGES;")
+    for text in ("SHOW STREAMS EXTENDED;", "DESCRIBE STREAMS EXTENDED;", "DESCRIBE STREAMS;"):
+        answer = world.one(text)
+        assert answer["@type"] == "source_descriptions"
+        assert [d["name"] for d in answer["sourceDescriptions"]] == ["A", "S"]
+        assert {d["extended"] for d in answer["sourceDescriptions"]} == {text.endswith("EXTENDED;")}
+    assert [d["name"] for d in world.one("DESCRIBE TABLES;")["sourceDescriptions"]] == ["T"]
+    answer = world.one("DESCRIBE a EXTENDED;")
+    described = answer["sourceDescription"]
+    assert answer["@type"] == "sourceDescription"
+    assert [q["id"] for q in described["writeQueries"]] == ["CSAS_A_2"] and described["readQueries"] == []
+    assert (described["partitions"], described["replication"], described["topic"]) == (3, 1, "A")
+    assert described["fields"][2] == {
+        "name": "L",
+        "schema": {
+            "type": "ARRAY",
+            "fields": None,
+            "memberSchema": {"type": "STRING", "fields": None, "memberSchema": None},
+        },
+    }
+    (source,) = (world.one("DESCRIBE s;")["sourceDescription"],)
+    assert source["sourceConstraints"] == ["A"] and [q["id"] for q in source["readQueries"]] == ["CSAS_A_2"]
+    error = world.refused("DESCRIBE aa;")
+    assert error.condition == "SOURCE_UNKNOWN" and "Did you mean A?" in error.message
+
+
+def test_topics(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    world.admin.create_topic("_confluent-hidden", 2)
+    assert [t["name"] for t in world.one("SHOW TOPICS;")["topics"]] == ["s", "t"]
+    assert [t["name"] for t in world.one("SHOW ALL TOPICS;")["topics"]] == ["_confluent-hidden", "s", "t"]
+    extended = world.one("LIST ALL TOPICS EXTENDED;")
+    assert extended["@type"] == "kafka_topics_extended"
+    assert extended["topics"][0] == {
+        "name": "_confluent-hidden",
+        "replicaInfo": [1, 1],
+        "consumerCount": 0,
+        "consumerGroupCount": 0,
+    }
+
+
+def test_queries(world: World) -> None:
+    world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
+    answer = world.one("SHOW QUERIES;")
+    assert answer["queries"] == [
+        {
+            "queryString": "CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;",
+            "sinks": ["A"],
+            "sinkKafkaTopics": ["A"],
+            "id": "CSAS_A_2",
+            "statusCount": {"RUNNING": 1},
+            "queryType": "PERSISTENT",
+            "state": "RUNNING",
+        }
+    ]
+    (described,) = world.one("SHOW QUERIES EXTENDED;")["queryDescriptions"]
+    assert described["id"] == "CSAS_A_2" and described["state"] == "RUNNING"
+
+
+def test_functions(world: World) -> None:
+    answer = world.one("SHOW FUNCTIONS;")
+    rows = {f["name"]: f["type"] for f in answer["functions"]}
+    assert rows["UCASE"] == "SCALAR" and rows["COUNT"] == "AGGREGATE" and rows["EXPLODE"] == "TABLE"
+    assert list(rows) == sorted(rows) and "+" not in rows
+    for spec in registry.all_specs():
+        if spec.kind is not Kind.OPERATOR:
+            described = world.one(f"DESCRIBE FUNCTION `{spec.name}`;")
+            assert described["@type"] == "describe_function" and described["functions"]
+    error = world.refused("DESCRIBE FUNCTION ucas;")
+    assert error.condition == "FUNCTION_UNKNOWN" and "UCASE" in error.message
+
+
+def test_types(world: World) -> None:
+    world.run("CREATE TYPE b AS STRUCT<x INT>; CREATE TYPE a AS ARRAY<b>;")
+    world.restart()
+    answer = world.one("SHOW TYPES;")
+    assert list(answer["types"]) == ["A", "B"]
+    assert answer["types"]["A"]["memberSchema"] == answer["types"]["B"]
+    world.run("CREATE STREAM u (k STRING KEY, v a) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON'); DROP TYPE a;")
+    assert str(world.services.metastore.require("U").schema.value[0].type) == "ARRAY<STRUCT<`X` INTEGER>>"
+    assert list(world.one("SHOW TYPES;")["types"]) == ["B"]
+
+
+def test_secrets_are_hidden(make_world: Callable[..., World]) -> None:
+    world = make_world(**{"ssl.keystore.password": "hunter2"})
+    assert "hunter2" not in str(world.one("SHOW PROPERTIES;"))
+
+
+# ---- EXPLAIN ------------------------------------------------------------------------------------------
+
+
+def test_explain_of_a_running_query(world: World) -> None:
+    world.run("CREATE TABLE c AS SELECT w, COUNT(*) AS n FROM s WHERE v > 1 GROUP BY w EMIT CHANGES;")
+    answer = world.one("EXPLAIN ctas_c_2;")
+    described = answer["queryDescription"]
+    assert answer["@type"] == "queryDescription"
+    assert (described["id"], described["queryType"], described["sinks"]) == ("CTAS_C_2", "PERSISTENT", ["C"])
+    plan = described["executionPlan"]
+    assert plan.index("Logical plan") < plan.index("Filter | (V > 1)") < plan.index("Physical plan")
+    assert "STREAM AGGREGATE" in plan and "Execution: " in plan
+    assert "Sub-topology 0" in described["topology"] and "the aggregates of each key" in described["topology"]
+    assert described["ksqlHostQueryStatus"] == {"localhost:8088": "RUNNING"}
+
+
+def test_explain_of_statements_starts_nothing(world: World) -> None:
+    for text, kind, sinks in (
+        ("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES", "PERSISTENT", ["A"]),
+        ("INSERT INTO s SELECT * FROM s EMIT CHANGES", "PERSISTENT", ["S"]),
+        ("SELECT v, k FROM s EMIT CHANGES", "PUSH", []),
+    ):
+        described = world.one(f"EXPLAIN {text};")["queryDescription"]
+        assert (described["queryType"], described["sinks"], described["id"]) == (kind, sinks, "")
+        assert described["statementText"] == text and described["sources"] == ["S"]
+    assert world.ids() == [] and world.services.metastore.find("A") is None
+    assert len(world.log.records) == 2
+
+
+def test_explain_of_pull_queries(world: World) -> None:
+    world.run("CREATE TABLE c AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;")
+    for text, plan in (
+        ("SELECT * FROM c WHERE k = 'x'", "Look-up in table C | Keys: 'x' | Topic: C | Where: (K = 'x')"),
+        ("SELECT n FROM c LIMIT 3", "Scan of table C | Topic: C | Select: N | Limit: 3"),
+        ("SELECT * FROM s", "Scan of stream S, from its first record to its last one now | Topic: s"),
+    ):
+        described = world.one(f"EXPLAIN {text};")["queryDescription"]
+        assert described["queryType"] == "PULL" and described["executionPlan"].startswith(plan)
+
+
+@pytest.mark.parametrize("text", ["EXPLAIN SHOW STREAMS;", "EXPLAIN DROP STREAM s;"])
+def test_explain_of_anything_else(world: World, text: str) -> None:
+    assert "does not run a ksql query" in world.refused(text).message
+
+
+def test_queries_are_for_elsewhere(world: World) -> None:
+    for text in ("SELECT * FROM s EMIT CHANGES;", "PRINT s;"):
+        assert world.refused(f"SHOW STREAMS; {text}").code == 40002

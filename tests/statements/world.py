@@ -1,0 +1,208 @@
+"""An engine without Kafka and Spark: topics and the command log are lists, a query is a flag."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from ksql_spark.config import Config
+from ksql_spark.engine import Engine, Request
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import Consumers, KafkaAdmin, Topic
+from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.runtime.command_log import Command, CommandLog
+from ksql_spark.runtime.queries import QueryManager, RunningQuery
+from ksql_spark.runtime.views import Views
+from ksql_spark.statements import Services
+
+
+class FakeAdmin:
+    """Topics in a dict; what the handlers and the query manager ask of KafkaAdmin."""
+
+    servers = "nowhere:9092"
+
+    def __init__(self) -> None:
+        self._topics: dict[str, Topic] = {}
+        self.configs: dict[str, dict[str, str]] = {}
+        self.ends: dict[tuple[str, int], int] = {}
+        #: topics that appear when they are asked for the n-th time
+        self.late: dict[str, int] = {}
+
+    def topics(self) -> dict[str, Topic]:
+        return dict(sorted(self._topics.items()))
+
+    def topic(self, name: str) -> Topic | None:
+        if name in self.late:
+            self.late[name] -= 1
+            if self.late[name] <= 0:
+                del self.late[name]
+                self.create_topic(name)
+        return self._topics.get(name)
+
+    def require_topic(self, name: str) -> Topic:
+        topic = self.topic(name)
+        if topic is None:
+            raise KsqlError("TOPIC_UNKNOWN", topic=name)
+        return topic
+
+    def create_topic(
+        self, name: str, partitions: int = 1, replicas: int = -1, config: Mapping[str, str] | None = None
+    ) -> None:
+        self._topics[name] = Topic(name, (max(replicas, 1),) * partitions)
+        self.configs[name] = dict(config or {})
+
+    def delete_topics(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._topics.pop(name, None)
+
+    def config(self, topic: str) -> dict[str, str]:
+        return self.configs.get(topic, {})
+
+    def offsets(self, topics: Iterable[str], at: Any) -> dict[tuple[str, int], int]:
+        keys = [(name, n) for name in topics for n in range(self.require_topic(name).partitions)]
+        return {key: 0 if at == "earliest" else self.ends.get(key, 0) for key in keys}
+
+    def end_offsets(self, *topics: str) -> dict[tuple[str, int], int]:
+        return self.offsets(topics, "latest")
+
+    def beginning_offsets(self, *topics: str) -> dict[tuple[str, int], int]:
+        return self.offsets(topics, "earliest")
+
+    def consumers(self) -> dict[str, Consumers]:
+        return {}
+
+    def cluster_id(self) -> str:
+        return "fake"
+
+
+class FakeSparkQuery:
+    """What Spark has of a query: whether it runs."""
+
+    lastProgress = None
+
+    def __init__(self) -> None:
+        self.isActive = True
+
+    def stop(self) -> None:
+        self.isActive = False
+
+    def exception(self) -> None:
+        return None
+
+
+class FakeQueries(QueryManager):
+    """The query manager itself; only Spark is not asked."""
+
+    refused: str | None = None
+
+    def _launch(self, query: RunningQuery, *args: Any, **more: Any) -> Any:
+        if self.refused is not None and self.refused in query.statement:
+            raise KsqlError("QUERY_FAILED", id=query.id, reason="Spark says no")
+        folder = self._checkpoints / query.id
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "started").write_text(query.statement, encoding="utf-8")
+        return FakeSparkQuery()
+
+
+class FakeLog:
+    """The command log in a list of what would be written."""
+
+    def __init__(self) -> None:
+        self.records: list[str] = []
+        self.is_broken = False
+
+    def append(self, command: Command) -> int:
+        if self.is_broken:
+            raise KsqlError("BROKER_UNREACHABLE", servers="nowhere", reason="it is gone")
+        self.records.append(json.dumps(vars(command)))
+        return len(self.records) - 1
+
+    def end(self) -> int:
+        return len(self.records)
+
+    def replay(self) -> Iterator[tuple[int, Command]]:
+        for sequence, record in enumerate(list(self.records)):
+            yield sequence, Command(**json.loads(record))
+
+
+class World:
+    """An engine on fakes, which ``restart`` builds again from the command log.
+
+    Args:
+        folder: for checkpoints.
+        config: the server's properties.
+    """
+
+    def __init__(self, folder: Path, **config: Any) -> None:
+        self.admin, self.log = FakeAdmin(), FakeLog()
+        self._folder = folder
+        self._config = Config({"ksql.spark.data.dir": str(folder), **config})
+        self.sent: list[tuple[str, bytes | None, bytes | None]] = []
+        self._start()
+
+    def _start(self) -> None:
+        admin = cast(KafkaAdmin, self.admin)
+        self.engine = Engine(self._config)
+        self.queries = FakeQueries(cast(Any, None), admin, self._folder / "checkpoints", self.engine._setting)
+        self.services = self.engine._services = Services(
+            metastore=MetaStore(),
+            admin=admin,
+            producer=cast(RecordProducer, self),
+            queries=self.queries,
+            views=Views(admin, self._folder / "views"),
+            log=cast(CommandLog, self.log),
+            config=self._config,
+            evaluate=lambda expressions: [None for _ in expressions],
+        )
+        self.reports: list[str] = []
+        self.engine._replay(self.reports.append)
+        self.queries.start_registered(self.reports.append)
+
+    def restart(self) -> None:
+        """Stop the engine and start a new one on the same topics, log and checkpoints."""
+        self.close()
+        self._start()
+
+    def close(self) -> None:
+        self.queries.close()
+
+    def send(self, topic: str, key: bytes | None, value: bytes | None, time_ms: int) -> None:
+        """As RecordProducer.send: what INSERT VALUES writes."""
+        self.sent.append((topic, key, value))
+
+    def run(self, text: str, /, **properties: Any) -> list[dict[str, Any]]:
+        """The entities of a request."""
+        return self.engine.execute(Request(text, properties))
+
+    def one(self, text: str, /, **properties: Any) -> dict[str, Any]:
+        """The one entity of a request."""
+        (entity,) = self.run(text, **properties)
+        return entity
+
+    def message(self, text: str) -> str:
+        """The message of the one entity of a request: of its command status, or of a warning."""
+        entity = self.one(text)
+        return str(entity["message"] if "message" in entity else entity["commandStatus"]["message"])
+
+    def refused(self, text: str, /, **properties: Any) -> KsqlError:
+        """The error of a request that must fail."""
+        try:
+            entities = self.run(text, **properties)
+        except KsqlError as error:
+            return error
+        raise AssertionError(f"not refused: {text} gave {entities}")
+
+    def ids(self) -> Sequence[str]:
+        """Ids of the queries."""
+        return [query.id for query in self.queries.all()]
+
+    def states(self) -> dict[str, str]:
+        """State of each query."""
+        return {query.id: query.state for query in self.queries.all()}
+
+    def checkpoint(self, query_id: str) -> Path:
+        """The folder of a query's checkpoints."""
+        return self._folder / "checkpoints" / query_id
