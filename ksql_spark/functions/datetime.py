@@ -1,18 +1,15 @@
 """Functions on dates, times and timestamps (reference §4.6).
 
-Patterns are those of Java's DateTimeFormatter. Spark has no A, B, N, Y, c, e, n, p, u, w and W in them, and
-the zone that a pattern prints is always UTC.
+Patterns are those of Java's DateTimeFormatter; functions of ours (TemporalText.java) read and write by them,
+since Spark's own know fewer letters and stop the query for a bad pattern or zone.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import attempt, let, literal_text
+from ksql_spark.functions.spark_text import let
 from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar
 from ksql_spark.types import BIGINT, DATE, TIME, TIMESTAMP, SqlType
 
@@ -59,112 +56,23 @@ def _timestamp_shift(sign: str) -> Lowering:
     return lambda args, _: f"timestamp_millis(unix_millis({args[2]}) + {_shifted(args, sign)})"
 
 
-# ---- patterns --------------------------------------------------------------------------------------------
-
-_QUOTED_PART = re.compile(r"''|'[^']*'")
-#: how often a letter may stand in a row, as Spark takes patterns; other letters it refuses
-_RUNS = {
-    "G": 4, "y": 6, "M": 4, "L": 4, "d": 2, "D": 3, "E": 4, "F": 1, "Q": 4, "q": 4, "a": 1, "h": 2, "H": 2,
-    "K": 2, "k": 2, "m": 2, "s": 2, "S": 9, "V": 2, "z": 4, "O": 4, "X": 5, "x": 5, "Z": 5,
-}  # fmt: skip
-_FORMAT_ONLY = frozenset("EFQq")
-_OFFSET = re.compile(r"Z|(?=.)(?:UTC|GMT|UT)?(?:[+-](?:\d|(?:0\d|1[0-7])(?::?[0-5]\d)?))?")
-_ZONE_LETTERS = re.compile(r"[VzOXxZ]")
+# ---- text --------------------------------------------------------------------------------------------------
 
 
-def _letters(pattern: str) -> str | None:
-    """What a constant pattern holds outside of quotes; None for a pattern that is no constant."""
-    plain = literal_text(pattern)
-    return None if plain is None else _QUOTED_PART.sub("", plain)
+_GMT = "'GMT'"
 
 
-@lru_cache
-def _is_pattern(pattern: str, parsing: bool) -> bool | None:
-    """Whether Spark takes a constant pattern (it would stop the query); None where it is no constant."""
-    letters = _letters(pattern)
-    if letters is None:
-        return None
-    if re.search(r"['{}#]", letters) or letters.count("[") != letters.count("]"):
-        return False
-    for run in re.finditer(r"([A-Za-z])\1*", letters):
-        letter, length = run.group(1), len(run.group())
-        if length > _RUNS.get(letter, 0) or (parsing and letter in _FORMAT_ONLY):
-            return False
-        if (letter == "V" and length != 2) or (letter == "O" and length in (2, 3)):
-            return False
-    return True
+def _format(function: str, value: str, *constants: str) -> str:
+    """One of our functions that write a value (TemporalText.java), which must not be NULL."""
+    return let(value, lambda v: f"if({v} is null, NULL, ksql.{function}({', '.join((v, *constants))}))")
 
 
-@lru_cache
-def _is_zone(zone: str) -> bool | None:
-    """Whether a constant zone exists; None where it is no constant."""
-    name = literal_text(zone)
-    if name is None:
-        return None
-    if _OFFSET.fullmatch(name):
-        return True
-    try:
-        return ZoneInfo(name) is not None
-    except (ValueError, ZoneInfoNotFoundError, OSError):
-        return False
+def _format_timestamp(moment: str, args: Sequence[str]) -> str:
+    return _format("format_timestamp", moment, args[1], args[2] if len(args) == 3 else _GMT)
 
 
-_EPOCH = "timestamp'1970-01-01'"
-
-
-def _checked(
-    text: str, type_: str, formats: Sequence[str], parses: Sequence[str], zones: Sequence[str]
-) -> str:
-    """``text``; NULL where a pattern or a zone is bad, which Spark would stop the query for.
-
-    Constants are judged here, others row by row: by a trial of their own, since a call that stands twice in a
-    query is computed ahead of what could catch its error.
-    """
-    trials = [
-        *((_is_pattern(p, False), f"date_format({_EPOCH}, {p})") for p in formats),
-        *((_is_pattern(p, True), f"coalesce(cast(try_to_timestamp('', {p}) as string), '')") for p in parses),
-        *((_is_zone(z), f"cast(from_utc_timestamp({_EPOCH}, {z}) as string)") for z in zones),
-    ]
-    if any(is_good is False for is_good, _ in trials):
-        return f"cast(NULL as {type_})"
-    guards = [f"{attempt(trial)} is null" for is_good, trial in trials if is_good is None]
-    return f"if({' or '.join(guards)}, NULL, {text})" if guards else text
-
-
-def _format(moment: str, args: Sequence[str]) -> str:
-    pattern, zones = args[1], args[2:]
-    for zone in zones:
-        moment = f"from_utc_timestamp({moment}, {zone})"
-    return _checked(f"date_format({moment}, {pattern})", "string", [pattern], [], zones)
-
-
-def _parse(args: Sequence[str]) -> str:
-    """Spark SQL text: the moment in a text, in whole milliseconds since the epoch."""
-    text, pattern = args[:2]
-    moment = f"try_to_timestamp({text}, {pattern})"
-    letters = _letters(pattern)
-    if len(args) == 3 and (letters is None or not _ZONE_LETTERS.search(letters)):
-        # a zone in the text itself would win
-        moment = f"to_utc_timestamp({moment}, {args[2]})"
-    return _checked(f"unix_millis({moment})", "bigint", [], [pattern], args[2:])
-
-
-def _parse_date(args: Sequence[str]) -> str:
-    return let(_parse(args), lambda ms: f"if({ms} % {_DAY_MS}L = 0, cast({ms} div {_DAY_MS}L as int), NULL)")
-
-
-def _parse_time(args: Sequence[str], _: Types) -> str:
-    return let(_parse(args), lambda ms: f"if({ms} between 0 and {_DAY_MS - 1}, cast({ms} as int), NULL)")
-
-
-def _convert_tz(args: Sequence[str], _: Types) -> str:
-    moment, source, target = args
-
-    def local(zone: str) -> str:
-        return f"unix_millis(from_utc_timestamp({moment}, {zone}))"
-
-    millis = f"unix_millis({moment}) + {local(target)} - {local(source)}"
-    return f"timestamp_millis({_checked(millis, 'bigint', [], [], (source, target))})"
+def _parse_timestamp(args: Sequence[str]) -> str:
+    return f"ksql.parse_timestamp({args[0]}, {args[1]}, {args[2] if len(args) == 3 else _GMT})"
 
 
 #: current_timestamp() is one value for a whole batch, which in real-time mode lasts for minutes
@@ -210,7 +118,7 @@ SPECS: tuple[Spec, ...] = (
         Category.DATE_TIME,
         "A local time of one zone as the local time of another.",
         (signature("value TIMESTAMP, source STRING, target STRING -> TIMESTAMP"),),
-        _convert_tz,
+        lambda args, _: _format("convert_zone", *args),
         Example((Typed("1970-01-01T00:00:00.100", TIMESTAMP), "+0200", "+0500"), "1970-01-01T03:00:00.100"),
         Example((_MOMENT, "America/Los_Angeles", "America/New_York"), "2018-05-12T00:58:33.123"),
         Example((_MOMENT, "America/Los_Angeles", "Mars/Olympus"), None),
@@ -262,10 +170,13 @@ SPECS: tuple[Spec, ...] = (
         Category.DATE_TIME,
         "A DATE as text.",
         (signature("value DATE, pattern STRING -> STRING"),),
-        lambda args, _: _format(args[0], args),
+        lambda args, _: _format("format_date", *args),
         Example((_LEAP_DAY, "dd-MMM-yyyy'x'"), "29-Feb-2020x"),
         Example((_LEAP_DAY, "yyyy-'"), None),
         Example((_LEAP_DAY, "MMMMMMMM"), None),
+        Example((_LEAP_DAY, "HH"), None),
+        Example((_LEAP_DAY, "e 'of' w, D"), "7 of 9, 60"),
+        Example((Typed(None, DATE), "yyyy"), None),
         parameters={"value": "a DATE"} | _PATTERN,
     ),
     scalar(
@@ -273,7 +184,7 @@ SPECS: tuple[Spec, ...] = (
         Category.DATE_TIME,
         "A TIME as text.",
         (signature("value TIME, pattern STRING -> STRING"),),
-        lambda args, _: _format(f"timestamp_millis({args[0]})", args),
+        lambda args, _: _format("format_time", *args),
         Example((Typed("00:01:05", TIME), "HH_mm_ss_SSS"), "00_01_05_000"),
         parameters={"value": "a TIME"} | _PATTERN,
     ),
@@ -285,10 +196,14 @@ SPECS: tuple[Spec, ...] = (
             signature("value TIMESTAMP, pattern STRING -> STRING"),
             signature("value TIMESTAMP, pattern STRING, zone STRING -> STRING"),
         ),
-        lambda args, _: _format(args[0], args),
+        lambda args, _: _format_timestamp(args[0], args),
         Example((_MOMENT, "yyyy-MM-dd HH:mm:ss.SSS"), "2018-05-11 21:58:33.123"),
         Example((_MOMENT, "yyyy-MM-dd HH:mm", "America/Los_Angeles"), "2018-05-11 14:58"),
         Example((_MOMENT, "yyyy-MM-dd HH:mm", "Mars/Olympus"), None),
+        Example((_MOMENT, "HH:mm", "GMT+2"), "23:58"),
+        Example((_MOMENT, "HH:mm", "+0200"), "23:58"),
+        Example((_MOMENT, "HH:mm", "+200"), None),
+        Example((_MOMENT, "HH:mm z, A", "Europe/Berlin"), "23:58 CEST, 86313123"),
         parameters={"value": "a TIMESTAMP"} | _PATTERN | _ZONE,
     ),
     scalar(
@@ -296,7 +211,7 @@ SPECS: tuple[Spec, ...] = (
         Category.DATE_TIME,
         "The DATE in a text.",
         (signature("text STRING, pattern STRING -> DATE"),),
-        lambda args, _: f"date_from_unix_date({_parse_date(args)})",
+        lambda args, _: f"ksql.parse_date({args[0]}, {args[1]})",
         Example(("01-Jan-2022", "dd-MMM-yyyy"), "2022-01-01"),
         Example(("01-Jan-2022 05", "dd-MMM-yyyy HH"), None),
         Example(("x", "dd-MMM-yyyy"), None),
@@ -307,7 +222,7 @@ SPECS: tuple[Spec, ...] = (
         Category.DATE_TIME,
         "The TIME in a text.",
         (signature("text STRING, pattern STRING -> TIME"),),
-        _parse_time,
+        lambda args, _: f"ksql.parse_time({args[0]}, {args[1]})",
         Example(("01:00:00 Pm", "hh:mm:ss a"), "13:00:00.000"),
         Example(("00:01:05Lit", "HH:mm:ss'Lit'"), "00:01:05.000"),
         Example(("2020 01", "yyyy HH"), None),
@@ -321,11 +236,14 @@ SPECS: tuple[Spec, ...] = (
             signature("text STRING, pattern STRING -> TIMESTAMP"),
             signature("text STRING, pattern STRING, zone STRING -> TIMESTAMP"),
         ),
-        lambda args, _: f"timestamp_millis({_parse(args)})",
+        lambda args, _: _parse_timestamp(args),
         Example(("2018-05-11T21:58:33", "yyyy-MM-dd'T'HH:mm:ss"), "2018-05-11T21:58:33.000"),
         Example(("2018-05-11 21:58", "yyyy-MM-dd HH:mm", "America/Los_Angeles"), "2018-05-12T04:58:00.000"),
         Example(("2018-05-11 21:58+02", "yyyy-MM-dd HH:mmX", "Asia/Tokyo"), "2018-05-11T19:58:00.000"),
         Example(("2018", "yyyy"), "2018-01-01T00:00:00.000"),
+        Example(("58", "mm"), "1970-01-01T00:58:00.000"),
+        Example(("11 pm on 366/2020", "hh a 'on' D/yyyy"), "2020-12-31T23:00:00.000"),
+        Example(("366", "D"), None),
         Example(("2018", "yyyyMMMMMMMM"), None),
         Example(("2018", "yyyy", "Mars/Olympus"), None),
         parameters={"text": "a point in time"} | _PATTERN | _ZONE,
@@ -369,7 +287,7 @@ SPECS: tuple[Spec, ...] = (
         Category.DATE_TIME,
         "Days since 1970-01-01 as text. Deprecated: use FORMAT_DATE.",
         (signature("days INTEGER, pattern STRING -> STRING"),),
-        lambda args, _: _format(f"date_from_unix_date({args[0]})", args),
+        lambda args, _: _format("format_date", f"date_from_unix_date({args[0]})", args[1]),
         Example((18993, "dd-MMM-yyyy"), "01-Jan-2022"),
         parameters={"days": "days since 1970-01-01"} | _PATTERN,
     ),
@@ -378,7 +296,7 @@ SPECS: tuple[Spec, ...] = (
         Category.DATE_TIME,
         "The days since 1970-01-01 of the date in a text. Deprecated: use PARSE_DATE.",
         (signature("text STRING, pattern STRING -> INTEGER"),),
-        lambda args, _: _parse_date(args),
+        lambda args, _: f"ksql.parse_days({args[0]}, {args[1]})",
         Example(("2018-05-11Lit", "yyyy-MM-dd'Lit'"), 17662),
         parameters={"text": "a date"} | _PATTERN,
     ),
@@ -390,7 +308,7 @@ SPECS: tuple[Spec, ...] = (
             signature("millis BIGINT, pattern STRING -> STRING"),
             signature("millis BIGINT, pattern STRING, zone STRING -> STRING"),
         ),
-        lambda args, _: _format(f"timestamp_millis({args[0]})", args),
+        lambda args, _: _format_timestamp(f"timestamp_millis({args[0]})", args),
         Example((1526075913123, "yyyy-MM-dd HH:mm:ss"), "2018-05-11 21:58:33"),
         parameters={"millis": "milliseconds since 1970-01-01"} | _PATTERN | _ZONE,
     ),
@@ -402,7 +320,7 @@ SPECS: tuple[Spec, ...] = (
             signature("text STRING, pattern STRING -> BIGINT"),
             signature("text STRING, pattern STRING, zone STRING -> BIGINT"),
         ),
-        lambda args, _: _parse(args),
+        lambda args, _: f"unix_millis({_parse_timestamp(args)})",
         Example(("2020-05-11T21:58:33z", "yyyy-MM-dd'T'HH:mm:ssX"), 1589234313000),
         Example(("2019-08-27T13:31:09.2+0000", "yyyy-MM-dd'T'HH:mm:ss.SX"), 1566912669200),
         Example(("not a time", "yyyy"), None),

@@ -87,15 +87,6 @@ def test_nested_calls_do_not_explode() -> None:
     assert len(lower(node)) < 20_000
 
 
-@pytest.mark.parametrize(
-    ("name", "is_there"),
-    [("UTC", True), ("+0200", True), ("GMT+2", True), ("Europe/Paris", True), ("+200", False), ("", False)],
-)
-def test_constant_zones(name: str, is_there: bool) -> None:
-    text = lower(call("FORMAT_TIMESTAMP", Typed("2020", TIMESTAMP), "yyyy", name))
-    assert ("date_format" in text) is is_there
-
-
 def test_unknown_functions_are_refused() -> None:
     with pytest.raises(KsqlError):
         lower(Call("NOPE", (), INTEGER))

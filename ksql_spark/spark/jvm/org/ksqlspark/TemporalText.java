@@ -1,0 +1,247 @@
+package org.ksqlspark;
+
+import java.text.ParseException;
+import java.text.SimpleDateFormat;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.LocalTime;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeFormatterBuilder;
+import java.time.temporal.ChronoField;
+import java.time.temporal.Temporal;
+import java.time.temporal.TemporalAccessor;
+import java.time.temporal.TemporalQueries;
+import java.util.Date;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TimeZone;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * Dates, times and timestamps to text and back, with Java's own patterns (reference §4.6). What cannot be done, be
+ * it for the value, the pattern or the zone, gives NULL.
+ */
+public final class TemporalText {
+    private static final Locale LOCALE = Locale.US;
+    private static final long DAY_MS = 86_400_000L;
+    /** How many patterns or zones are remembered of each sort; they may come from columns. */
+    private static final int REMEMBERED = 1000;
+
+    private static final Map<UTF8String, Optional<DateTimeFormatter>> FORMATS = new ConcurrentHashMap<>();
+    private static final Map<UTF8String, Optional<DateTimeFormatter>> PARSERS = new ConcurrentHashMap<>();
+    private static final Map<UTF8String, Optional<SimpleDateFormat>> DATES = new ConcurrentHashMap<>();
+    private static final Map<UTF8String, Optional<ZoneId>> ZONES = new ConcurrentHashMap<>();
+
+    /** Fields of a date or a time that a text may give without giving the whole, those first that others rest on. */
+    private static final List<ChronoField> DATE_FIELDS = List.of(ChronoField.YEAR, ChronoField.YEAR_OF_ERA,
+            ChronoField.MONTH_OF_YEAR, ChronoField.DAY_OF_YEAR, ChronoField.DAY_OF_MONTH);
+    private static final List<ChronoField> TIME_FIELDS = List.of(ChronoField.HOUR_OF_DAY, ChronoField.AMPM_OF_DAY,
+            ChronoField.HOUR_OF_AMPM, ChronoField.MINUTE_OF_HOUR, ChronoField.SECOND_OF_MINUTE,
+            ChronoField.NANO_OF_SECOND);
+
+    private TemporalText() {}
+
+    /** What {@code make} makes of a text, made once; null where it cannot. */
+    private static <T> T remembered(Map<UTF8String, Optional<T>> made, UTF8String text, Function<String, T> make) {
+        if (text == null) {
+            return null;
+        }
+        Optional<T> found = made.get(text);
+        if (found == null) {
+            try {
+                found = Optional.of(make.apply(text.toString()));
+            } catch (IllegalArgumentException | DateTimeException bad) {
+                found = Optional.empty();
+            }
+            if (made.size() >= REMEMBERED) {
+                made.clear();
+            }
+            made.put(text.copy(), found);
+        }
+        return found.orElse(null);
+    }
+
+    private static UTF8String format(TemporalAccessor value, UTF8String pattern) {
+        DateTimeFormatter formatter =
+                remembered(FORMATS, pattern, text -> DateTimeFormatter.ofPattern(text, LOCALE));
+        try {
+            return formatter == null ? null : UTF8String.fromString(formatter.format(value));
+        } catch (DateTimeException notThere) { // the pattern wants what a date or a time does not have
+            return null;
+        }
+    }
+
+    private static TemporalAccessor parse(UTF8String text, UTF8String pattern) {
+        DateTimeFormatter formatter = remembered(PARSERS, pattern, letters ->
+                new DateTimeFormatterBuilder().parseCaseInsensitive().appendPattern(letters).toFormatter(LOCALE));
+        try {
+            return text == null || formatter == null ? null : formatter.parse(text.toString());
+        } catch (DateTimeException bad) {
+            return null;
+        }
+    }
+
+    private static ZoneId zone(UTF8String name) {
+        return remembered(ZONES, name, ZoneId::of);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <T extends Temporal> T with(T start, List<ChronoField> fields, TemporalAccessor parsed) {
+        Temporal value = start;
+        for (ChronoField field : fields) {
+            if (parsed.isSupported(field)) {
+                value = value.with(field, parsed.getLong(field));
+            }
+        }
+        return (T) value;
+    }
+
+    private static Instant instant(long micros) {
+        return Instant.ofEpochSecond(Math.floorDiv(micros, 1_000_000L), Math.floorMod(micros, 1_000_000L) * 1000);
+    }
+
+    /** (DATE, pattern) to STRING. */
+    public static final class FormatDate extends TextFunction<UTF8String> {
+        FormatDate() {
+            super(DataTypes.StringType, DataTypes.DateType, DataTypes.StringType);
+        }
+
+        public UTF8String invoke(int days, UTF8String pattern) {
+            return format(LocalDate.ofEpochDay(days), pattern);
+        }
+    }
+
+    /** (milliseconds of the day, pattern) to STRING. */
+    public static final class FormatTime extends TextFunction<UTF8String> {
+        FormatTime() {
+            super(DataTypes.StringType, DataTypes.IntegerType, DataTypes.StringType);
+        }
+
+        public UTF8String invoke(int millis, UTF8String pattern) {
+            return format(LocalTime.ofNanoOfDay(millis * 1_000_000L), pattern);
+        }
+    }
+
+    /** (TIMESTAMP, pattern, zone) to STRING. */
+    public static final class FormatTimestamp extends TextFunction<UTF8String> {
+        FormatTimestamp() {
+            super(DataTypes.StringType, DataTypes.TimestampType, DataTypes.StringType, DataTypes.StringType);
+        }
+
+        public UTF8String invoke(long micros, UTF8String pattern, UTF8String zoneName) {
+            ZoneId zone = zone(zoneName);
+            return zone == null ? null : format(instant(micros).atZone(zone), pattern);
+        }
+    }
+
+    /** (text, pattern) to DATE, by the older SimpleDateFormat as ksqlDB does; NULL where there is a time of day. */
+    public static final class ParseDate extends TextFunction<Integer> {
+        ParseDate() {
+            super(DataTypes.DateType, DataTypes.StringType, DataTypes.StringType);
+        }
+
+        public Integer invoke(UTF8String text, UTF8String pattern) {
+            SimpleDateFormat known = remembered(DATES, pattern, letters -> {
+                SimpleDateFormat made = new SimpleDateFormat(letters, LOCALE);
+                made.setTimeZone(TimeZone.getTimeZone("GMT"));
+                return made;
+            });
+            if (text == null || known == null) {
+                return null;
+            }
+            try {
+                Date date = ((SimpleDateFormat) known.clone()).parse(text.toString()); // it is not thread-safe
+                return date.getTime() % DAY_MS == 0 ? (int) (date.getTime() / DAY_MS) : null;
+            } catch (ParseException bad) {
+                return null;
+            }
+        }
+    }
+
+    /** (text, pattern) to the days since 1970-01-01. */
+    public static final class ParseDays extends TextFunction<Integer> {
+        ParseDays() {
+            super(DataTypes.IntegerType, DataTypes.StringType, DataTypes.StringType);
+        }
+
+        public Integer invoke(UTF8String text, UTF8String pattern) {
+            TemporalAccessor parsed = parse(text, pattern);
+            LocalDate date = parsed == null ? null : parsed.query(TemporalQueries.localDate());
+            return date == null ? null : (int) date.toEpochDay();
+        }
+    }
+
+    /** (text, pattern) to the milliseconds of the day; NULL where the pattern has fields of a date. */
+    public static final class ParseTime extends TextFunction<Integer> {
+        ParseTime() {
+            super(DataTypes.IntegerType, DataTypes.StringType, DataTypes.StringType);
+        }
+
+        public Integer invoke(UTF8String text, UTF8String pattern) {
+            TemporalAccessor parsed = parse(text, pattern);
+            if (parsed == null) {
+                return null;
+            }
+            for (ChronoField field : ChronoField.values()) {
+                if (field.isDateBased() && parsed.isSupported(field)) {
+                    return null;
+                }
+            }
+            LocalTime time = parsed.query(TemporalQueries.localTime());
+            return time == null ? null : (int) (time.toNanoOfDay() / 1_000_000);
+        }
+    }
+
+    /** (text, pattern, zone unless the text has one) to TIMESTAMP; what is missing is of 1970-01-01T00:00. */
+    public static final class ParseTimestamp extends TextFunction<Long> {
+        ParseTimestamp() {
+            super(DataTypes.TimestampType, DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
+        }
+
+        public Long invoke(UTF8String text, UTF8String pattern, UTF8String zoneName) {
+            TemporalAccessor parsed = parse(text, pattern);
+            ZoneId given = zone(zoneName);
+            if (parsed == null || given == null) {
+                return null;
+            }
+            ZoneId zone = parsed.query(TemporalQueries.zone());
+            LocalDate date = parsed.query(TemporalQueries.localDate());
+            LocalTime time = parsed.query(TemporalQueries.localTime());
+            try {
+                return 1000 * ZonedDateTime.of(
+                        date != null ? date : with(LocalDate.EPOCH, DATE_FIELDS, parsed),
+                        time != null ? time : with(LocalTime.MIDNIGHT, TIME_FIELDS, parsed),
+                        zone != null ? zone : given).toInstant().toEpochMilli();
+            } catch (DateTimeException | ArithmeticException bad) {
+                return null;
+            }
+        }
+    }
+
+    /** (TIMESTAMP, zone it is in, zone it is wanted in) to TIMESTAMP, by the offsets of that instant. */
+    public static final class ConvertZone extends TextFunction<Long> {
+        ConvertZone() {
+            super(DataTypes.TimestampType, DataTypes.TimestampType, DataTypes.StringType, DataTypes.StringType);
+        }
+
+        public Long invoke(long micros, UTF8String source, UTF8String target) {
+            ZoneId from = zone(source);
+            ZoneId to = zone(target);
+            return from == null || to == null ? null : micros + 1_000_000L * (seconds(to, micros) - seconds(from, micros));
+        }
+
+        private static long seconds(ZoneId zone, long micros) {
+            ZoneOffset offset = zone.getRules().getOffset(instant(micros));
+            return offset.getTotalSeconds();
+        }
+    }
+}
