@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import cast, let, literal_text, string, to_text, variable
-from ksql_spark.functions.spec import Category, Example, Spec, Typed, scalar, struct
+from ksql_spark.functions.spark_text import cast, let, string, to_text, variable
+from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar, struct
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -27,65 +26,23 @@ from ksql_spark.types import (
 
 Types = Sequence[SqlType]
 
-#: what Spark takes as a path into a VARIANT; it refuses others with an error
-_VARIANT_PATH = re.compile(r"\$(?:[.][A-Za-z_]\w*|\[\d+\])*")
-
-
-def _extract(args: Sequence[str], _: Types) -> str:
-    json, path = args
-    # trailing zeros of numbers get lost here: 1.50 gives 1.5
-    found = f"get_json_object({json}, {path})"
-    if not _VARIANT_PATH.fullmatch(literal_text(path) or ""):
-        return found
-    # Spark gives NULL for a JSON null as for an absent path
-    null = f"is_variant_null(try_variant_get(try_parse_json({json}), {path}, 'variant'))"
-    return f"coalesce({found}, if({null}, 'null', NULL))"
-
-
-def _items(json: str) -> str:
-    """ARRAY<VARIANT> of a JSON array; NULL for anything else."""
-    return f"try_variant_get(try_parse_json({json}), '$', 'array<variant>')"
-
-
-_NUMBER_TYPE = string("^(DECIMAL|DOUBLE|FLOAT)")
-
 
 def _array_contains(args: Sequence[str], types: Types) -> str:
     json, value = args
     kind = types[1]
-    v = variable(json, value)
-    if kind in (INTEGER, BIGINT):
-        same = f"schema_of_variant({v}) = 'BIGINT' and cast({v} as bigint) = {value}"
-    elif kind == DOUBLE:
-        same = f"schema_of_variant({v}) rlike {_NUMBER_TYPE} and cast({v} as double) = {value}"
-    elif kind == STRING:
-        same = f"schema_of_variant({v}) = 'STRING' and cast({v} as string) = {value}"
-    elif kind == BOOLEAN:
-        same = f"schema_of_variant({v}) = 'BOOLEAN' and cast({v} as boolean) = {value}"
-    else:
-        same = "false"
-    found = f"exists({_items(json)}, {v} -> if({value} is null, is_variant_null({v}), {same}))"
-    return f"if({json} is null, NULL, coalesce({found}, false))"
+    if kind == INTEGER:
+        value = f"cast({value} as bigint)"
+    elif kind not in (BIGINT, DOUBLE, STRING, BOOLEAN):
+        # only NULL can be found
+        found = f"({value} is null and ksql.json_array_contains({json}, cast(NULL as string)))"
+        return f"if({json} is null, NULL, {found})"
+    null = f"ksql.json_array_contains({json}, cast(NULL as string))"
+    return f"if({json} is null, NULL, if({value} is null, {null}, ksql.json_array_contains({json}, {value})))"
 
 
-def _records(args: Sequence[str], _: Types) -> str:
-    k, v = variable(args[0], "k"), variable(args[0])
-    parsed = f"from_json({args[0]}, 'map<string,string>')"
-    return f"transform_values({parsed}, ({k}, {v}) -> coalesce({v}, 'null'))"
-
-
-def _item_texts(args: Sequence[str], _: Types) -> str:
-    # from_json keeps the order of members, the variant knows what was a string
-    t, v = variable(args[0], "t"), variable(args[0])
-    text = (
-        f"case when is_variant_null({v}) then 'null' "
-        f"when schema_of_variant({v}) = 'STRING' then to_json({v}) else {t} end"
-    )
-    return f"zip_with(from_json({args[0]}, 'array<string>'), {_items(args[0])}, ({t}, {v}) -> {text})"
-
-
-def _length(args: Sequence[str], _: Types) -> str:
-    return f"json_array_length({args[0]})"
+def _ours(function: str) -> Lowering:
+    """A function of our own (JsonText.java)."""
+    return lambda args, _: f"ksql.{function}({', '.join(args)})"
 
 
 # ---- TO_JSON_STRING --------------------------------------------------------------------------------------
@@ -129,24 +86,6 @@ def _wire(text: str, type_: SqlType) -> str:
     return to_text(text, type_) if is_temporal(type_) else text
 
 
-# ---- JSON_CONCAT -----------------------------------------------------------------------------------------
-
-
-def _concat(args: Sequence[str], _: Types) -> str:
-    """Objects merge as maps of variants; anything else becomes an array and is appended."""
-    if len(args) == 1:
-        return f"to_json(try_parse_json({args[0]}))"
-    parsed = [f"try_parse_json({a})" for a in args]
-    valid = " and ".join(f"{p} is not null" for p in parsed)
-    objects = " and ".join(f"schema_of_variant({p}) like 'OBJECT%'" for p in parsed)
-    maps = ", ".join(f"try_variant_get({p}, '$', 'map<string,variant>')" for p in parsed)
-    arrays = ", ".join(f"coalesce(try_variant_get({p}, '$', 'array<variant>'), array({p}))" for p in parsed)
-    return (
-        f"if({valid}, if({objects}, to_json(map_concat({maps}), {_OPTIONS}), "
-        f"to_json(concat({arrays}), {_OPTIONS})), NULL)"
-    )
-
-
 _JSON = {"json": "JSON text"}
 
 SPECS: tuple[Spec, ...] = (
@@ -155,7 +94,7 @@ SPECS: tuple[Spec, ...] = (
         Category.JSON,
         "The value at a path in JSON: text as it is, anything else as JSON; NULL where there is none.",
         (signature("json STRING, path STRING -> STRING"),),
-        _extract,
+        _ours("json_extract"),
         Example(('{"a": {"b": [1, {"c": "x"}]}}', "$.a.b[1].c"), "x"),
         Example(('{"array": [1.5]}', "$.array[0]"), "1.5"),
         Example(('{"a": [1, 2]}', "$.a"), "[1,2]"),
@@ -163,6 +102,12 @@ SPECS: tuple[Spec, ...] = (
         Example(('{"a": 1}', "$.b"), None),
         Example(('{"a": [1]}', "$.a[-1]"), None),
         Example(('{"@type": "UDF"}', "$.@type"), "UDF"),
+        Example(('{"a": 1.50, "b": [2.0]}', "$.a"), "1.50"),
+        Example(('{"a": 1.50, "b": [2.0]}', "$"), '{"a":1.50,"b":[2.0]}'),
+        Example(('{"a b": {"c.d": 1}}', "$['a b'][\"c.d\"]"), "1"),
+        Example(('{"a": 1}}', "$.a"), "1"),
+        Example(('{"a": 1, "b"', "$.a"), None),
+        Example(('{"a": 1}', "a"), None),
         Example(("{", "$.b"), None),
         parameters=_JSON | {"path": "such as $.a.b[0].c"},
     ),
@@ -171,7 +116,7 @@ SPECS: tuple[Spec, ...] = (
         Category.JSON,
         "True for text that is JSON.",
         (signature("json STRING -> BOOLEAN"),),
-        lambda args, _: f"(try_parse_json({args[0]}) is not null)",
+        _ours("is_json"),
         Example(("[1, 2]",), True),
         Example(("1",), True),
         Example(("null",), True),
@@ -208,7 +153,7 @@ SPECS: tuple[Spec, ...] = (
         Category.JSON,
         "How many elements a JSON array has; NULL where it is none.",
         (signature("json STRING -> INTEGER"),),
-        _length,
+        _ours("json_array_length"),
         Example(("[1, [2, 3]]",), 2),
         Example(("{}",), None),
         Example(("[",), None),
@@ -219,9 +164,10 @@ SPECS: tuple[Spec, ...] = (
         Category.JSON,
         "JSON objects merged into one; other values appended as arrays.",
         (signature("json STRING... -> STRING"),),
-        _concat,
+        lambda args, _: f"ksql.json_concat(array({', '.join(args)}))",
         Example(('{"a": 1}', '{"b": 2}'), '{"a":1,"b":2}'),
         Example(('{"a": {"5": 6}}', '{"a": {"3": 4}}'), '{"a":{"3":4}}'),
+        Example(('{"b": 1.10, "a": 1}', '{"b": 2.20}'), '{"b":2.20,"a":1}'),
         Example(("[1, 2]", '{"a": 1}', "4"), '[1,2,{"a":1},4]'),
         Example(("null", "null"), "[null,null]"),
         Example(("{}", "{}"), "{}"),
@@ -233,7 +179,7 @@ SPECS: tuple[Spec, ...] = (
         Category.JSON,
         "The names of a JSON object's members; NULL where it is none.",
         (signature("json STRING -> ARRAY<STRING>"),),
-        lambda args, _: f"json_object_keys({args[0]})",
+        _ours("json_keys"),
         Example(('{"b": 1, "a": {"c": 2}}',), ["b", "a"]),
         Example(("[]",), None),
         parameters=_JSON,
@@ -243,7 +189,7 @@ SPECS: tuple[Spec, ...] = (
         Category.JSON,
         "The members of a JSON object as a map: text as it is, anything else as JSON.",
         (signature("json STRING -> MAP<STRING, STRING>"),),
-        _records,
+        _ours("json_records"),
         Example(('{"a": "x", "b": null, "c": [1, 2]}',), {"a": "x", "b": "null", "c": "[1,2]"}),
         Example(("[1]",), None),
         parameters=_JSON,
@@ -253,7 +199,7 @@ SPECS: tuple[Spec, ...] = (
         Category.JSON,
         "The elements of a JSON array, each as JSON.",
         (signature("json STRING -> ARRAY<STRING>"),),
-        _item_texts,
+        _ours("json_items"),
         Example(('[{"type": "A", "at": 1.0}, "x", null, 2]',), ['{"type":"A","at":1.0}', '"x"', "null", "2"]),
         Example(("[]",), []),
         Example(("{}",), None),

@@ -24,6 +24,13 @@ public final class KsqlCatalog implements FunctionCatalog {
             Map.entry("format_date", TemporalText.FormatDate::new),
             Map.entry("format_time", TemporalText.FormatTime::new),
             Map.entry("format_timestamp", TemporalText.FormatTimestamp::new),
+            Map.entry("is_json", JsonText.IsJson::new),
+            Map.entry("json_array_length", JsonText.ArrayLength::new),
+            Map.entry("json_concat", JsonText.Concat::new),
+            Map.entry("json_extract", JsonText.Extract::new),
+            Map.entry("json_items", JsonText.Items::new),
+            Map.entry("json_keys", JsonText.Keys::new),
+            Map.entry("json_records", JsonText.Records::new),
             Map.entry("parse_date", TemporalText.ParseDate::new),
             Map.entry("parse_days", TemporalText.ParseDays::new),
             Map.entry("parse_time", TemporalText.ParseTime::new),
@@ -92,6 +99,8 @@ public final class KsqlCatalog implements FunctionCatalog {
             case "latest":
                 return new Unbound(full, types -> new KeptValues.ByOffset(
                         full, types, function.equals("latest"), List.of(argument.split(","))));
+            case "json_array_contains":
+                return new Unbound(full, types -> new JsonText.ArrayContains(types.fields()[1].dataType()));
             case "moments":
                 return new Unbound(full, Moments::new);
             default:

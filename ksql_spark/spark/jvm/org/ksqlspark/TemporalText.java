@@ -22,7 +22,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TimeZone;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Function;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -33,9 +32,6 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class TemporalText {
     private static final Locale LOCALE = Locale.US;
     private static final long DAY_MS = 86_400_000L;
-    /** How many patterns or zones are remembered of each sort; they may come from columns. */
-    private static final int REMEMBERED = 1000;
-
     private static final Map<UTF8String, Optional<DateTimeFormatter>> FORMATS = new ConcurrentHashMap<>();
     private static final Map<UTF8String, Optional<DateTimeFormatter>> PARSERS = new ConcurrentHashMap<>();
     private static final Map<UTF8String, Optional<SimpleDateFormat>> DATES = new ConcurrentHashMap<>();
@@ -50,29 +46,9 @@ public final class TemporalText {
 
     private TemporalText() {}
 
-    /** What {@code make} makes of a text, made once; null where it cannot. */
-    private static <T> T remembered(Map<UTF8String, Optional<T>> made, UTF8String text, Function<String, T> make) {
-        if (text == null) {
-            return null;
-        }
-        Optional<T> found = made.get(text);
-        if (found == null) {
-            try {
-                found = Optional.of(make.apply(text.toString()));
-            } catch (IllegalArgumentException | DateTimeException bad) {
-                found = Optional.empty();
-            }
-            if (made.size() >= REMEMBERED) {
-                made.clear();
-            }
-            made.put(text.copy(), found);
-        }
-        return found.orElse(null);
-    }
-
     private static UTF8String format(TemporalAccessor value, UTF8String pattern) {
         DateTimeFormatter formatter =
-                remembered(FORMATS, pattern, text -> DateTimeFormatter.ofPattern(text, LOCALE));
+                TextFunction.remembered(FORMATS, pattern, text -> DateTimeFormatter.ofPattern(text, LOCALE));
         try {
             return formatter == null ? null : UTF8String.fromString(formatter.format(value));
         } catch (DateTimeException notThere) { // the pattern wants what a date or a time does not have
@@ -81,7 +57,7 @@ public final class TemporalText {
     }
 
     private static TemporalAccessor parse(UTF8String text, UTF8String pattern) {
-        DateTimeFormatter formatter = remembered(PARSERS, pattern, letters ->
+        DateTimeFormatter formatter = TextFunction.remembered(PARSERS, pattern, letters ->
                 new DateTimeFormatterBuilder().parseCaseInsensitive().appendPattern(letters).toFormatter(LOCALE));
         try {
             return text == null || formatter == null ? null : formatter.parse(text.toString());
@@ -91,7 +67,7 @@ public final class TemporalText {
     }
 
     private static ZoneId zone(UTF8String name) {
-        return remembered(ZONES, name, ZoneId::of);
+        return TextFunction.remembered(ZONES, name, ZoneId::of);
     }
 
     @SuppressWarnings("unchecked")
@@ -150,7 +126,7 @@ public final class TemporalText {
         }
 
         public Integer invoke(UTF8String text, UTF8String pattern) {
-            SimpleDateFormat known = remembered(DATES, pattern, letters -> {
+            SimpleDateFormat known = TextFunction.remembered(DATES, pattern, letters -> {
                 SimpleDateFormat made = new SimpleDateFormat(letters, LOCALE);
                 made.setTimeZone(TimeZone.getTimeZone("GMT"));
                 return made;
