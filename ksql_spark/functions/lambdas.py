@@ -77,6 +77,9 @@ def _plus(*operands: LambdaRef | Literal | Call) -> Call:
 _ONE = Literal(1, INTEGER)
 _ADD_ONE = Lambda(("x",), _plus(_ref("x"), _ONE), Function((INTEGER,), INTEGER))
 _ABOVE_ONE = Lambda(("x",), Call(">", (_ref("x"), _ONE), BOOLEAN), Function((INTEGER,), BOOLEAN))
+_NEXT_ABOVE_ONE = Lambda(
+    ("x",), Call(">", (_plus(_ref("x"), _ONE), _ONE), BOOLEAN), Function((INTEGER,), BOOLEAN)
+)
 _SUM = Lambda(("s", "x"), _plus(_ref("s"), _ref("x")), Function((INTEGER, INTEGER), INTEGER))
 _SUM_ENTRIES = Lambda(
     ("s", "k", "v"), _plus(_ref("s"), _ref("v")), Function((INTEGER, STRING, INTEGER), INTEGER)
@@ -99,7 +102,8 @@ SPECS: tuple[Spec, ...] = (
             signature("map MAP<K, V>, key LAMBDA(K, V) => R, value LAMBDA(K, V) => S -> MAP<R, S>"),
         ),
         _transform,
-        Example(([1, None, 3], _ADD_ONE), [2, None, 4]),
+        Example(([1, 2, 3], _ADD_ONE), [2, 3, 4]),
+        Example(([1, None, 3], _ADD_ONE), None),
         Example(({"a": 1, "b": 2}, _UPPER_KEY, _VALUE_PLUS_ONE), {"A": 2, "B": 3}),
         Example(({"a": 1, "A": 2}, _UPPER_KEY, _VALUE_PLUS_ONE), None),
         parameters={
@@ -120,6 +124,7 @@ SPECS: tuple[Spec, ...] = (
         ),
         _filter,
         Example(([1, 2, None, 3], _ABOVE_ONE), [2, 3]),
+        Example(([1, 2, None], _NEXT_ABOVE_ONE), None),
         Example(({"a": 1, "b": 2}, _VALUE_ABOVE_ONE), {"b": 2}),
         parameters={"array": "any array", "map": "any map", "keep": "true for what stays"},
     ),

@@ -24,9 +24,18 @@ from ksql_spark.expressions import (
     MakeStruct,
 )
 from ksql_spark.functions import registry
-from ksql_spark.functions.spark_text import SESSION_SETTINGS, cast, constant, is_castable, spark_type, string
+from ksql_spark.functions.spark_text import (
+    SESSION_SETTINGS,
+    cast,
+    constant,
+    is_castable,
+    let,
+    spark_type,
+    string,
+    variable,
+)
 from ksql_spark.functions.spec import OnNull
-from ksql_spark.types import Decimal, quote_identifier
+from ksql_spark.types import Decimal, Map, quote_identifier
 
 
 class Nullness(Enum):
@@ -132,6 +141,9 @@ def _lower_call(node: Call) -> str:
             return f"({texts[0]} {node.function.lower()} {texts[1]})"
         return _spark(node, texts)
     bare = _spark(node, texts)
+    lambdas = [a for a in node.arguments if isinstance(a, Lambda)]
+    if lambdas and nullness(lambdas[0].body) is Nullness.ERROR:
+        bare = _failing_with_an_element(node, texts, bare)
     if spec.on_null not in (OnNull.FALSE, OnNull.NEVER):
         return bare
     kinds = [nullness(a) for a in node.arguments]
@@ -144,6 +156,22 @@ def _lower_call(node: Call) -> str:
         return bare
     failed = " or ".join(f"{t} is null" for t in failures)
     return f"if({failed}, NULL, {bare})"
+
+
+def _failing_with_an_element(node: Call, texts: Sequence[str], bare: str) -> str:
+    """A call whose lambda fails for one element fails as a whole; REDUCE and TRANSFORM of maps do anyway."""
+    collection, step = texts[:2]
+    v = variable(*texts)
+    is_map = isinstance(node.arguments[0].type, Map)
+    match node.function, is_map:
+        case "TRANSFORM", False:
+            return let(bare, lambda made: f"if(exists({made}, {v} -> {v} is null), NULL, {made})")
+        case "FILTER", False:
+            return f"if(exists({collection}, {step} is null), NULL, {bare})"
+        case "FILTER", True:
+            kept = f"map_values(transform_values({collection}, {step}))"
+            return f"if(exists({kept}, {v} -> {v} is null), NULL, {bare})"
+    return bare
 
 
 def _spark(node: Call, texts: Sequence[str]) -> str:
