@@ -527,6 +527,15 @@ def _located(statement: Statement, entities: list[dict[str, Any]] | None = None)
         error.args = (error.message,)
         error.entities = list(entities or [])
         raise
+    except RecursionError:
+        deep = KsqlError(
+            "INVALID_STATEMENT",
+            reason="The statement has too long a chain of operators, or is nested too deeply.",
+            hint="Use IN for many values, or several statements one after the other.",
+            statement=statement.source_text,
+        )
+        deep.entities = list(entities or [])
+        raise deep from None
 
 
 __all__ = ["Engine", "QueryStream", "Request", "ResultColumn", "Row"]

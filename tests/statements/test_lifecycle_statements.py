@@ -134,6 +134,17 @@ def test_what_fails_midway_tells_what_ran(world: World) -> None:
     assert world.services.metastore.find("T") is not None
 
 
+def test_statements_that_are_too_deep(world: World) -> None:
+    chain = " OR ".join(f"v = {i}" for i in range(3000))
+    for text in (
+        f"CREATE STREAM a AS SELECT * FROM s WHERE {chain} EMIT CHANGES;",
+        f"EXPLAIN SELECT {chain} FROM s;",
+    ):
+        error = world.refused(text)
+        assert error.condition == "INVALID_STATEMENT" and "too long a chain" in error.message
+    assert world.ids() == [] and world.services.metastore.find("A") is None
+
+
 def test_unknown_queries(world: World) -> None:
     world.run(A)
     for verb in ("TERMINATE", "PAUSE", "RESUME", "EXPLAIN"):
