@@ -97,7 +97,7 @@ def _like(args: Sequence[str]) -> str:
 
 def _map(args: Sequence[str]) -> str:
     pairs = zip(args[::2], args[1::2], strict=True)
-    return f"MAP({', '.join(f'{key} := {value}' for key, value in pairs)})"
+    return f"MAP({', '.join(f'{key}:={value}' for key, value in pairs)})"
 
 
 #: how operators that are words, or do not stand between two operands, are written
@@ -161,7 +161,7 @@ class MakeStruct:
     type: SqlType
 
     def __str__(self) -> str:
-        return "STRUCT(" + ", ".join(f"{name_text(n)} := {e}" for n, e in self.fields) + ")"
+        return "STRUCT(" + ", ".join(f"{name_text(n)}:={e}" for n, e in self.fields) + ")"
 
 
 @dataclass(frozen=True)

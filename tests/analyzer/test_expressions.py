@@ -89,14 +89,14 @@ def bind(text: str) -> tuple[str, str]:
         ("i IN (1, '2')", "(I IN (1, CAST('2' AS INTEGER)))", "BOOLEAN"),
         ("s IN ('a', 1, NULL)", "(S IN ('a', CAST(1 AS STRING), CAST(NULL AS STRING)))", "BOOLEAN"),
         ("b IN ('t', 'no')", "(B IN (TRUE, FALSE))", "BOOLEAN"),
-        ("m IN (MAP('a' := 1))", "(M = MAP('a' := CAST(1 AS BIGINT)))", "BOOLEAN"),
+        ("m IN (MAP('a' := 1))", "(M = MAP('a':=CAST(1 AS BIGINT)))", "BOOLEAN"),
         (
             "ARRAY[1, 2.5]",
             "ARRAY[CAST(1 AS DECIMAL(11, 1)), CAST(2.5 AS DECIMAL(11, 1))]",
             "ARRAY<DECIMAL(11, 1)>",
         ),
-        ("MAP('a' := NULL, 'b' := i)", "MAP('a' := CAST(NULL AS INTEGER), 'b' := I)", "MAP<STRING, INTEGER>"),
-        ("STRUCT(f := i, `g` := s)->`g`", "STRUCT(F := I, `g` := S)->`g`", "STRING"),
+        ("MAP('a' := NULL, 'b' := i)", "MAP('a':=CAST(NULL AS INTEGER), 'b':=I)", "MAP<STRING, INTEGER>"),
+        ("STRUCT(f := i, `g` := s)->`g`", "STRUCT(F:=I, `g`:=S)->`g`", "STRING"),
         ("CASE WHEN b THEN 1 ELSE l END", "(CASE WHEN B THEN CAST(1 AS BIGINT) ELSE L END)", "BIGINT"),
         ("CASE WHEN b THEN NULL WHEN i = 1 THEN s END", None, "STRING"),
         # access
