@@ -12,7 +12,7 @@ from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import NULL_VALUE, REALTIME
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark.frames import quoted
-from ksql_spark.types import TIMESTAMP
+from ksql_spark.spark.sources import event_time
 
 #: the header that EventTimeInterceptor.java turns into the record's timestamp
 EVENT_TIME_HEADER = "__ksql_event_time"
@@ -43,11 +43,12 @@ def encode(frame: DataFrame, sink: DataSource, partitions: int | None = None) ->
     value = value_serde(sink).encode_sql(values)
     time = ROWTIME
     if sink.timestamp is not None:
-        column = schema.find(sink.timestamp.column)
-        assert column is not None
-        own = quoted(column.name)
-        own = f"unix_millis({own})" if column.type == TIMESTAMP else own
-        time = f"if({NULL_VALUE}, {ROWTIME}, coalesce({own}, {ROWTIME}))"
+        # a record whose column has no usable time is not written (§5.7); a deletion has none to have
+        frame = frame.selectExpr(
+            "*",
+            f"if({NULL_VALUE}, {ROWTIME}, {event_time(sink, quoted(sink.timestamp.column))}) AS __sink_time",
+        ).filter("__sink_time >= 0")
+        time = "__sink_time"
     return frame.selectExpr(
         f"{key} AS key",
         f"if({NULL_VALUE}, NULL, {value}) AS value",

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from ksql_spark.functions.spark_text import string
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import NULL_VALUE
@@ -117,18 +118,24 @@ def _window(source: DataSource) -> tuple[str, dict[str, str]]:
     return "substring(key, 1, length(key) - 8)", {WINDOWSTART: start, WINDOWEND: end}
 
 
+def event_time(source: DataSource, text: str) -> str:
+    """Text of the event time, ms, in the TIMESTAMP column with this text; NULL where it is unusable."""
+    assert source.timestamp is not None
+    column = source.schema.find(source.timestamp.column)
+    assert column is not None  # the analyzer checked it
+    if column.type == TIMESTAMP:
+        return f"unix_millis({text})"
+    if column.type == STRING:
+        pattern = string(source.timestamp.pattern or "")
+        return f"unix_millis(ksql.parse_timestamp({text}, {pattern}, 'UTC'))"
+    return text
+
+
 def _event_time(source: DataSource) -> str:
     """Text of the record's event time in ms: the TIMESTAMP column, else Kafka's record timestamp."""
     if source.timestamp is None:
         return "__time"
     column = source.schema.find(source.timestamp.column)
     assert column is not None  # the analyzer checked it
-    text = f"{'__key' if column.role is Role.KEY else '__value'}.{quoted(column.name)}"
-    if column.type == TIMESTAMP:
-        event = f"unix_millis({text})"
-    elif column.type == STRING:
-        pattern = (source.timestamp.pattern or "").replace("'", "\\'")
-        event = f"unix_millis(try_to_timestamp({text}, '{pattern}'))"
-    else:
-        event = text
+    event = event_time(source, f"{'__key' if column.role is Role.KEY else '__value'}.{quoted(column.name)}")
     return f"if(value IS NULL, __time, {event})" if column.role is Role.VALUE else event
