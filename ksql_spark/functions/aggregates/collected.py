@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import string
-from ksql_spark.functions.spec import Example, Lowering, Resolved, Spec, Typed, aggregate
+from ksql_spark.functions.spark_text import string, variable
+from ksql_spark.functions.spec import Example, Resolved, Spec, Typed, aggregate
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -64,15 +64,24 @@ def _has_map(type_: SqlType) -> bool:
     return False
 
 
-def _collected(function: str, *, table: bool = False) -> Lowering:
-    """COLLECT_LIST and COLLECT_SET: (value[, limit])."""
+def _collect_list(args: Sequence[str], types: Types) -> str:
+    """(value[, limit])"""
+    if list(args[1:]) in ([], [_NO_LIMIT]):
+        # Spark's own saves a long list faster; it would leave NULLs out
+        v = variable(args[0])
+        return f"transform(collect_list(struct({args[0]} as v)), {v} -> {v}.v)"
+    return kept("collect_list", value_row(args[0], types[0]), args[1])
 
-    def lower(args: Sequence[str], types: Types) -> str:
-        sign = args[-1] if table else None
-        limit = args[1] if len(args) == (3 if table else 2) else _NO_LIMIT
-        return kept(function, value_row(args[0], types[0]), limit, sign=sign)
 
-    return lower
+def _collect_list_table(args: Sequence[str], types: Types) -> str:
+    """(value[, limit], sign)"""
+    limit = args[1] if len(args) == 3 else _NO_LIMIT
+    return kept("collect_list", value_row(args[0], types[0]), limit, sign=args[-1])
+
+
+def _collect_set(args: Sequence[str], types: Types) -> str:
+    """(value[, limit])"""
+    return kept("collect_set", value_row(args[0], types[0]), args[1] if len(args) == 2 else _NO_LIMIT)
 
 
 def _histogram(args: Sequence[str], _: Types) -> str:
@@ -129,9 +138,9 @@ SPECS: tuple[Spec, ...] = (
         "COLLECT_LIST",
         "All values in the order of their arrival, NULLs among them.",
         (signature("value T -> ARRAY<T>"),),
-        _collected("collect_list"),
+        _collect_list,
         Example(([2, None, 1],), [2, None, 1]),
-        spark_table=_collected("collect_list", table=True),
+        spark_table=_collect_list_table,
         settings=("ksql.functions.collect_list.limit",),
         merge=True,
         parameters={"value": "any expression"},
@@ -140,7 +149,7 @@ SPECS: tuple[Spec, ...] = (
         "COLLECT_SET",
         "All different values in the order of their first arrival.",
         (signature("value T -> ARRAY<T>"),),
-        _collected("collect_set"),
+        _collect_set,
         Example(([2, None, 1, 2, None],), [2, None, 1]),
         settings=("ksql.functions.collect_set.limit",),
         merge=True,
