@@ -18,6 +18,8 @@ from ksql_spark.schema import Schema
 
 #: hidden column: the record's value is NULL (in a table: a tombstone)
 NULL_VALUE = "__NULL_VALUE"
+#: hidden column of rows that are still one record's: that record's headers, which go on to the output (§6.1)
+FORWARDED_HEADERS = "__HEADERS"
 
 REALTIME, MICROBATCH = "realtime", "microbatch"
 

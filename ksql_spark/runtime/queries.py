@@ -65,7 +65,7 @@ class RunningQuery:
         creates_sink: the sink is dropped together with this query.
         is_transient: a push query.
         logical: what it means, for EXPLAIN and for CREATE OR REPLACE.
-        is_loading: the tables of its join are being read, in micro-batches.
+        loading: how many of its stages read the tables of their joins now, in micro-batches.
     """
 
     id: str
@@ -80,9 +80,14 @@ class RunningQuery:
     state: str = RUNNING
     errors: deque[QueryError] = field(default_factory=lambda: deque(maxlen=10))
     spark: list[StreamingQuery] = field(default_factory=list)
-    is_loading: bool = False
+    loading: int = 0
     failures: int = 0
     retry_at: float = 0.0
+
+    @property
+    def is_loading(self) -> bool:
+        """True while tables of a join are being loaded."""
+        return self.loading > 0
 
 
 class QueryManager:
@@ -127,7 +132,7 @@ class QueryManager:
         """
         self._create_internal_topics(query)
         tables = self._to_load(query)
-        query.is_loading = bool(tables)
+        query.loading = sum(any(t in tables for t in stage.topics) for stage in query.plan.stages)
         query.spark = []
         try:
             for i, _ in enumerate(query.plan.stages):
@@ -215,7 +220,8 @@ class QueryManager:
             log.exception("query %s did not start after its tables were loaded", query.id)
             self._failed(query, reason(error))
         finally:
-            query.is_loading = False
+            with self._lock:
+                query.loading -= 1
 
     def register(self, query: RunningQuery) -> None:
         """Take note of a query that start_registered will start (replay of the command log)."""
@@ -354,7 +360,7 @@ class QueryManager:
                     self._check(query)
 
     def _check(self, query: RunningQuery) -> None:
-        if query.is_loading:
+        if query.loading:
             return
         ended = [spark for spark in query.spark if not spark.isActive]
         if query.state == RUNNING and ended:

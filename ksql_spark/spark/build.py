@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from ksql_spark.functions.lowering import lower
 from ksql_spark.logical.nodes import Named
 from ksql_spark.physical import steps
-from ksql_spark.physical.steps import NULL_VALUE, Step
+from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE, Step
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark import keyed, sources
 from ksql_spark.spark.frames import Context, named, quoted
@@ -28,7 +28,7 @@ _DELETING = (
     steps.ForeignKeyAnswer,
 )
 #: hidden columns that go along with rows as long as they are there
-_HIDDEN = (ROWTIME, NULL_VALUE, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND)
+_HIDDEN = (ROWTIME, NULL_VALUE, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND, FORWARDED_HEADERS)
 
 
 def build(step: Step, context: Context) -> DataFrame:
@@ -106,13 +106,15 @@ def _union(step: steps.StreamUnion, inputs: Sequence[DataFrame], _: Context) -> 
 
 def _transient_select(step: steps.TransientSelect, inputs: Sequence[DataFrame], _: Context) -> DataFrame:
     flag, *results = step.schema.columns
+    # a stream's NULL value is no row to show; a table's is a deletion
+    frame = inputs[0] if step.is_table else inputs[0].filter(f"NOT {NULL_VALUE}")
     columns = [named(NULL_VALUE if step.is_table else "false", flag.name)]
     for name, column in zip(step.output, results, strict=True):
         is_masked = step.is_table and name not in step.keys
         columns.append(
             named(f"if({NULL_VALUE}, NULL, {quoted(name)})" if is_masked else quoted(name), column.name)
         )
-    return inputs[0].selectExpr(*columns, ROWTIME, named("false", NULL_VALUE))
+    return frame.selectExpr(*columns, ROWTIME, named("false", NULL_VALUE))
 
 
 #: step -> builder: the step, the frames of its children, the context

@@ -9,7 +9,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.steps import NULL_VALUE, REALTIME
+from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE, REALTIME
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark.frames import quoted
 from ksql_spark.spark.sources import event_time
@@ -49,11 +49,14 @@ def encode(frame: DataFrame, sink: DataSource, partitions: int | None = None) ->
             f"if({NULL_VALUE}, {ROWTIME}, {event_time(sink, quoted(sink.timestamp.column))}) AS __sink_time",
         ).filter("__sink_time >= 0")
         time = "__sink_time"
+    stamp = f"named_struct('key', '{EVENT_TIME_HEADER}', 'value', cast(cast({time} AS bigint) AS binary))"
+    headers = f"array({stamp})"
+    if FORWARDED_HEADERS in frame.columns:
+        headers = f"if({FORWARDED_HEADERS} IS NULL, {headers}, concat({FORWARDED_HEADERS}, {headers}))"
     return frame.selectExpr(
         f"{key} AS key",
         f"if({NULL_VALUE}, NULL, {value}) AS value",
-        f"array(named_struct('key', '{EVENT_TIME_HEADER}', 'value', cast(cast({time} AS bigint) AS binary)))"
-        " AS headers",
+        f"{headers} AS headers",
         *partition,
     )
 

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from ksql_spark.functions.spark_text import string
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.steps import NULL_VALUE
+from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Role
 from ksql_spark.spark.frames import quoted
 from ksql_spark.types import STRING, TIMESTAMP
@@ -97,6 +97,7 @@ def decode(raw: DataFrame, source: DataSource, prefix: str, exposed: tuple[str, 
         NULL_VALUE: "(value IS NULL)",
         ROWPARTITION: "partition",
         ROWOFFSET: "offset",
+        FORWARDED_HEADERS: "headers",
         **{name: name for name in bounds},
     }
     copies = [f"{hidden[name]} AS {quoted(prefix + name)}" for name in exposed]
