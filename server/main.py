@@ -177,7 +177,8 @@ def _fail(message: str) -> int:
 def _say(line: str) -> None:
     # Who started us may have gone and taken the other end of the pipe along.
     with contextlib.suppress(OSError):
-        print(line, flush=True)
+        # in one piece: Kafka and Spark start side by side, and both have something to say
+        print(f"{line}\n", end="", flush=True)
 
 
 def _real_engine(config: Config) -> StartableEngine:
