@@ -60,14 +60,17 @@ class ServerProcess:
         self.process.communicate()
 
     def until(self, start: str) -> str:
-        """The next line of output that starts so."""
+        """The next line of output that starts so; it must come before the server is ready."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.lines.append(line.rstrip())
             if line.startswith(start):
                 return line.rstrip()
+            if line.startswith("ready: "):
+                break
+        self.crash()
         assert self.process.stderr is not None
-        raise AssertionError("\n".join(["the server ended:", *self.lines, self.process.stderr.read()]))
+        raise AssertionError("\n".join([f"no line '{start}…':", *self.lines, self.process.stderr.read()]))
 
     def ready(self) -> ServerProcess:
         """Wait until statements can run."""
