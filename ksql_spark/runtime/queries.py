@@ -268,7 +268,14 @@ class QueryManager:
             if tasks not in self._tasks:
                 self._tasks[tasks] = task_numbers(session, tasks)
         starts = {topic: json.dumps(dict(offsets)) for topic, offsets in query.starts.items() if offsets}
-        context = Context(session, self._admin.servers, starts, held=held, tasks=self._tasks[tasks])
+        context = Context(
+            session,
+            self._admin.servers,
+            starts,
+            held=held,
+            tasks=self._tasks[tasks],
+            setting=lambda name: self._property(query, name),
+        )
         is_last = stage is query.plan
         try:
             frame = build(stage.root, context)

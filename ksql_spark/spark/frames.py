@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -19,6 +20,7 @@ class Context:
         is_batch: read what the topics hold now, then end (pull queries on streams).
         held: topics to read nothing of for now (while the tables of a join are loaded).
         tasks: a number for each task, which Spark's hash partitioner puts into a partition of its own.
+        setting: effective value of a property, by name.
     """
 
     session: SparkSession
@@ -27,6 +29,7 @@ class Context:
     is_batch: bool = False
     held: frozenset[str] = frozenset()
     tasks: tuple[int, ...] = (0,)
+    setting: Callable[[str], Any] = lambda name: None
 
     def task(self, key: str) -> str:
         """Text: the task of the key's bytes, by Kafka's partitioner; one of the numbers in ``tasks``."""

@@ -195,10 +195,13 @@ def aggregate(
             columns.append(named(lower(argument), f"__arg_{i}_{j}"))
             arguments.append(quoted(f"__arg_{i}_{j}"))
         spec = registry.require(call.function)
+        arguments += [str(context.setting(name)) for name in spec.settings]
         lowering = spec.spark
         if isinstance(step, steps.TableAggregate):
             lowering = spec.spark_table
             arguments.append(quoted(step.sign))
+        elif step.window is not None and step.window.kind == "SESSION" and spec.spark_merged is not None:
+            lowering = spec.spark_merged
         assert lowering is not None  # the planner asked
         text = lowering(arguments, [a.type for a in call.arguments])
         if call.distinct:  # COUNT(DISTINCT x), the planner saw to it: exact, so it keeps every value
