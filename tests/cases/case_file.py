@@ -156,8 +156,10 @@ def cell(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, str):
-        plain = value == value.strip() and value not in ("", "NULL") and "|" not in value
-        return value if plain and value.isprintable() else json.dumps(value, ensure_ascii=False)
+        is_plain = value == value.strip() and value not in ("", "NULL") and value.isprintable()
+        # a border is told from a | in a text by the quotes around it, so these must be in pairs
+        is_plain = is_plain and not set(value) & set("|\\") and value.count('"') % 2 == 0
+        return value if is_plain else json.dumps(value, ensure_ascii=False)
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -177,6 +179,6 @@ def split_row(text: str) -> Cells:
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Lines of a table with its columns aligned."""
-    every = [list(header), *map(list, rows)]
+    every = [[*row, *[""] * (len(header) - len(row))] for row in (header, *rows)]
     widths = [max(len(row[i]) for row in every) for i in range(len(header))]
     return [" | ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in every]

@@ -38,8 +38,8 @@ INSERT INTO plain (k, v) VALUES ('é"', 1);
 -- k1 | k2 | v
 -- a  | 1  | 2
 --@output JSON ordered
--- k  | v
--- é" | 1
+-- k      | v
+-- "é\"" | 1
 
 --@test: what a key cannot be
 CREATE STREAM m (k MAP<STRING, INT> KEY, v INT) WITH (KAFKA_TOPIC = '${case}_m', PARTITIONS = 1,
