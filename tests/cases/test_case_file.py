@@ -77,7 +77,8 @@ def test_a_misspelt_directive_is_an_error(tmp_path: Path, line: str) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (None, "NULL"), ("NULL", '"NULL"'), ("a b", "a b"), ("a|b", '"a|b"'), ("", '""'), ('a"', '"a\\""'), ('{"a":1}', '{"a":1}'), (" x", '" x"'),
+        (None, "NULL"), ("NULL", '"NULL"'), ("a b", "a b"), ("a|b", '"a|b"'), ("", '""'),
+        ('a"', '"a\\""'), ('{"a":1}', '{"a":1}'), (" x", '" x"'),
         (True, "true"), (1, "1"), (1.5, "1.5"), ([1, "a|b"], '[1, "a|b"]'), ({"é": None}, '{"é": null}'),
     ],
 )  # fmt: skip
