@@ -27,6 +27,8 @@ CREATE TABLE per_minute AS
 CREATE STREAM gone AS SELECT * FROM events EMIT CHANGES;
 """
 PEOPLE = 10
+#: between two looks at a table, so that looking does not take the time of what it waits for
+LOOK_AGAIN_S = 0.2
 
 
 def produce(server: ServerProcess, numbers: Iterable[int]) -> None:
@@ -58,6 +60,7 @@ def wait_for_counts(server: ServerProcess, count: int) -> None:
             break
         over = {who: got for who, got in found.items() if got[0] > wanted[who][0]}
         assert not over and time.monotonic() < deadline, (found, wanted)
+        time.sleep(LOOK_AGAIN_S)
     per_minute = Counter((f"p{n % PEOPLE}", n // 60 * 60_000) for n in range(count))
     while True:
         windows = server.rows("SELECT who, WINDOWSTART, c FROM per_minute;")
@@ -65,6 +68,7 @@ def wait_for_counts(server: ServerProcess, count: int) -> None:
         if counts == per_minute:
             return
         assert time.monotonic() < deadline, (counts, per_minute)
+        time.sleep(LOOK_AGAIN_S)
 
 
 def check_copies(server: ServerProcess, count: int) -> None:

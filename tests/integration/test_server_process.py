@@ -109,10 +109,7 @@ def test_a_full_disk(small_disk: Path) -> None:
     assert err.count("\n") == 1
 
 
-def test_a_broker_that_goes_away(
-    spark_process: SparkProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ksql_spark.kafka.client.REQUEST_TIMEOUT_S", 2.0)
+def test_a_broker_that_goes_away(spark_process: SparkProcess, tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path / "kafka", port=0) as broker:
         settings = {
             "bootstrap.servers": broker.bootstrap_servers, "ksql.spark.data.dir": str(tmp_path / "data")
