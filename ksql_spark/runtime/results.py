@@ -7,7 +7,6 @@ import datetime
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal as PythonDecimal
 from typing import Any, Protocol
 
 from ksql_spark.schema import Column
@@ -80,6 +79,4 @@ def api_value(value: Any, type_: SqlType) -> Any:
         return at_.isoformat(timespec="milliseconds")
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-    if isinstance(value, PythonDecimal):
-        return float(value)
-    return value
+    return value  # a DECIMAL keeps all its digits: whoever writes the JSON writes it as a plain number

@@ -24,6 +24,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,8 @@ def cell(value: Any) -> str:
         # a border is told from a | in a text by the quotes around it, so these must be in pairs
         is_plain = is_plain and not set(value) & set("|\\") and value.count('"') % 2 == 0
         return value if is_plain else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     return json.dumps(value, ensure_ascii=False)
 
 
