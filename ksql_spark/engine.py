@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import random
 import shutil
@@ -79,7 +78,6 @@ class Engine:
         self._owns_spark = spark is None
         self._streams: dict[str, QueryStream] = {}
         self._statuses: dict[str, dict[str, Any]] = {}
-        self._numbers = itertools.count(1)
         self._cluster_id = ""
 
     # ---- life cycle ----------------------------------------------------------------------------------

@@ -378,14 +378,6 @@ class PushQuery:
 
 
 @dataclass(frozen=True)
-class Bound:
-    """One limit of a range: ``inclusive`` and the expression (constant, no columns)."""
-
-    value: Expression
-    inclusive: bool
-
-
-@dataclass(frozen=True)
 class KeyLookup:
     """One key to look up: an expression (constant) per key column, in schema order."""
 

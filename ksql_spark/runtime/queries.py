@@ -38,8 +38,6 @@ log = logging.getLogger(__name__)
 RUNNING, ERROR, PAUSED = "RUNNING", "ERROR", "PAUSED"
 #: known from the command log, not started yet
 REGISTERED = "REGISTERED"
-#: how long a query may need to start, seconds
-START_TIMEOUT_S = 60.0
 
 
 @dataclass

@@ -104,11 +104,6 @@ final class Aggregator implements Serializable {
         return list(plan.output()).toArray(new Attribute[0]);
     }
 
-    /** How many columns the result has. */
-    int width() {
-        return output.length;
-    }
-
     /** Make ready for use in this task. */
     void open() {
         List<Attribute> slots = new ArrayList<>();
