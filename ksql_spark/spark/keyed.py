@@ -168,8 +168,8 @@ def stream_stream_join(
         # a LEFT join with swapped inputs, for which (before, after) stay as they are written (§6.5)
         before, after = after, before
     grace = -1 if step.within.grace_ms is None else step.within.grace_ms
-    inputs = [frame.filter("v IS NOT NULL") for frame in records]
-    return join.result(_operator(context, "streamStreamJoin", inputs, *outer, before, after, grace))
+    # a NULL value joins with nothing, but its time counts
+    return join.result(_operator(context, "streamStreamJoin", records, *outer, before, after, grace))
 
 
 def aggregate(

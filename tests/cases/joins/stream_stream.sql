@@ -36,3 +36,31 @@ INSERT INTO clicks (id, ts, button) VALUES ('a', 15001, 'within one');
 -- 15000   | a  | home | within both
 -- 15000   | a  | news | within both
 -- 15001   | a  | news | within one
+
+--@test: each side's rows are kept by its own time, late ones of an outer side leave at once
+CREATE STREAM pairs AS
+  SELECT c.id AS id, i.page AS page, c.button AS button
+  FROM impressions i RIGHT JOIN clicks c WITHIN 1 MINUTE GRACE PERIOD 1 MINUTE ON i.id = c.id EMIT CHANGES;
+INSERT INTO impressions (id, ts, page) VALUES ('x', 330000, 'far ahead');
+INSERT INTO clicks (id, ts, button) VALUES ('x', 300000, 'met: seen after the page');
+--@output PAIRS ordered
+-- rowtime | id | page      | button
+-- 330000  | x  | far ahead | met: seen after the page
+INSERT INTO impressions (id, ts, page) VALUES ('b', 90000, 'gone at once: its side is at 330000');
+INSERT INTO clicks (id, ts, button) VALUES ('b', 90000, 'late, alone');
+--@output PAIRS ordered
+-- rowtime | id | page | button
+-- 90000   | b  | NULL | late, alone
+
+--@test: rows that met nothing leave by their time when both sides are outer
+CREATE STREAM pairs AS
+  SELECT ROWKEY AS id, i.page AS page, c.button AS button
+  FROM impressions i FULL OUTER JOIN clicks c WITHIN (5 SECONDS, 20 SECONDS) GRACE PERIOD 0 SECONDS ON i.id = c.id
+  EMIT CHANGES;
+INSERT INTO impressions (id, ts, page) VALUES ('a', 1000, 'alone');
+INSERT INTO clicks (id, ts, button) VALUES ('b', 2000, 'alone, closed before a');
+INSERT INTO impressions (id, ts, page) VALUES ('c', 100000, 'now');
+--@output PAIRS ordered
+-- rowtime | id | page  | button
+-- 1000    | a  | alone | NULL
+-- 2000    | b  | NULL  | alone, closed before a

@@ -10,11 +10,16 @@ import java.util.TreeMap;
 import org.apache.spark.sql.streaming.MapState;
 
 /**
- * Stream with stream (reference §6.5).
+ * Stream with stream (reference §6.5), by the clocks that Kafka Streams has for it.
+ *
+ * The task's stream time, of both sides, says when a row of an outer side that met nothing leaves alone: at once
+ * where its window is over already, else when stream time passes window and grace. Each side's own time, the
+ * greatest of the rows that were kept, says how long its rows are there to be met: window and grace. So a side
+ * that is behind still meets rows of the other one that the task's time has left behind.
  *
  * Rows lie in buckets of time as long as the window: per side, key and bucket a count, and per number in it
- * (timestamp, matched?, row). So a record looks at two or three buckets, however many rows the key has. A list
- * of what each bucket holds lets whole buckets go when no record can meet them any more.
+ * (timestamp, waits?, row). So a record looks at two or three buckets, however many rows the key has. A list
+ * of what each bucket of a side holds lets whole buckets go when no record can meet them any more.
  */
 final class StreamStreamJoin extends KeyedOperator {
     private static final long DAY = 24 * 3600 * 1000L;
@@ -33,8 +38,10 @@ final class StreamStreamJoin extends KeyedOperator {
     private transient MapState<byte[], byte[]> contents;
     private transient MapState<byte[], Long> buckets;
     private transient MapState<byte[], byte[]> waiting;
-    /** Buckets there are, and unmatched rows by the time they must leave; what state has, in order. */
-    private transient TreeMap<Long, Long> known;
+    private transient MapState<byte[], Long> clocks;
+    /** Each side's own time, its buckets, and all waiting rows by the time they must leave: what state has. */
+    private transient long[] times;
+    private transient List<TreeMap<Long, Long>> known;
     private transient TreeMap<Long, List<byte[]>> deadlines;
 
     StreamStreamJoin(boolean leftOuter, boolean rightOuter, long before, long after, long grace) {
@@ -53,21 +60,27 @@ final class StreamStreamJoin extends KeyedOperator {
         contents = bytes("contents");
         buckets = longs("buckets");
         waiting = bytes("waiting");
+        clocks = longs("clocks");
     }
 
     @Override
     protected void taskChanged() {
-        known = new TreeMap<>();
+        known = List.of(new TreeMap<>(), new TreeMap<>());
         deadlines = new TreeMap<>();
+        times = new long[2];
+        for (int side = 0; side < 2; side++) {
+            Long kept = clocks.getValue(new byte[] {(byte) side});
+            times[side] = kept == null ? Long.MIN_VALUE : kept;
+        }
         scala.collection.Iterator<scala.Tuple2<byte[], Long>> there = buckets.iterator();
         while (there.hasNext()) {
             scala.Tuple2<byte[], Long> bucket = there.next();
-            known.put(ByteBuffer.wrap(bucket._1()).getLong(), bucket._2());
+            known.get(bucket._1()[0]).put(ByteBuffer.wrap(bucket._1()).getLong(1), bucket._2());
         }
         scala.collection.Iterator<byte[]> unmatched = waiting.keys();
         while (unmatched.hasNext()) {
-            byte[] place = unmatched.next();
-            deadlines.computeIfAbsent(ByteBuffer.wrap(place).getLong(), d -> new ArrayList<>()).add(place);
+            byte[] entry = unmatched.next();
+            deadlines.computeIfAbsent(ByteBuffer.wrap(entry).getLong(), d -> new ArrayList<>()).add(entry);
         }
     }
 
@@ -76,53 +89,66 @@ final class StreamStreamJoin extends KeyedOperator {
         if (value == null) {
             return;
         }
-        if (!isEager) {
+        if (key.length == 0) {
+            if (outer[side]) {
+                alone(key, side, ts, value);
+            }
+            return;
+        }
+        if (ts == streamTime) {
             release();
         }
-        boolean isLate = ts + after[side] + grace < streamTime;
-        boolean isMatched = false;
-        if (key.length > 0 && (!isLate || outer[side])) {
-            for (byte[][] match : matches(key, side, ts)) {
-                ByteBuffer found = ByteBuffer.wrap(match[1]);
-                long other = found.getLong();
-                boolean wasMatched = found.get() == 1;
-                byte[] row = Arrays.copyOfRange(match[1], 9, match[1].length);
-                long time = Math.max(ts, other);
-                emit(key, time, side == 0 ? value : row, side == 0 ? row : value);
-                isMatched = true;
-                if (!wasMatched && outer[1 - side] && !isEager) {
-                    match[1][8] = 1;
-                    rows.updateValue(match[0], match[1]);
-                    settle(other + after[1 - side] + grace, match[0]);
-                }
+        List<byte[][]> matches = matches(key, side, ts);
+        for (byte[][] match : matches) {
+            ByteBuffer found = ByteBuffer.wrap(match[1]);
+            long other = found.getLong();
+            boolean waits = found.get() == 1;
+            byte[] row = Arrays.copyOfRange(match[1], 9, match[1].length);
+            emit(key, Math.max(ts, other), side == 0 ? value : row, side == 0 ? row : value);
+            if (waits) {
+                match[1][8] = 0;
+                rows.updateValue(match[0], match[1]);
+                settle(other + after[1 - side] + grace, match[0]);
             }
         }
-        boolean leavesNow = outer[side] && !isMatched && (isEager || isLate || key.length == 0);
-        if (leavesNow) {
-            emit(key, ts, side == 0 ? value : null, side == 0 ? null : value);
+        boolean isAlone = outer[side] && matches.isEmpty();
+        boolean waits = isAlone && !isEager && ts + after[side] >= streamTime;
+        if (isAlone && !waits) {
+            alone(key, side, ts, value);
         }
-        if (!isLate && key.length > 0) {
-            byte[] place = store(key, side, ts, value, isMatched || !outer[side] || isEager);
-            if (outer[side] && !isMatched && !isEager) {
-                await(ts + after[side] + grace, place);
-            }
+        byte[] place = store(key, side, ts, value, waits);
+        if (waits) {
+            await(ts + after[side] + grace, place);
         }
-        expire();
+        expire(side);
     }
 
-    /** Rows of the other side within the window, as (place, stored bytes), by their time. */
+    private void alone(byte[] key, int side, long ts, byte[] row) {
+        emit(key, ts, side == 0 ? row : null, side == 0 ? null : row);
+    }
+
+    /** The time up to which rows of this side are gone. */
+    private long gone(int side) {
+        return times[side] == Long.MIN_VALUE ? Long.MIN_VALUE : times[side] - before[0] - after[0] - grace;
+    }
+
+    /** Rows of the other side within the window that are still there, as (place, stored bytes), by their time. */
     private List<byte[][]> matches(byte[] key, int side, long ts) {
         List<byte[][]> found = new ArrayList<>();
+        long gone = gone(1 - side);
         long first = ts - before[side];
         long last = ts + after[side];
         for (long bucket = Math.floorDiv(first, width); bucket <= Math.floorDiv(last, width); bucket++) {
+            if (!known.get(1 - side).containsKey(bucket)) {
+                continue;
+            }
             byte[] group = group(1 - side, bucket, key);
             Long count = counts.getValue(group);
             for (long n = 0; count != null && n < count; n++) {
                 byte[] place = numbered(group, n);
                 byte[] stored = rows.getValue(place);
                 long other = ByteBuffer.wrap(stored).getLong();
-                if (other >= first && other <= last) {
+                if (other >= first && other <= last && other > gone) {
                     found.add(new byte[][] {place, stored});
                 }
             }
@@ -131,30 +157,45 @@ final class StreamStreamJoin extends KeyedOperator {
         return found;
     }
 
-    private byte[] store(byte[] key, int side, long ts, byte[] value, boolean isSettled) {
+    /** Keep a row to be met; one that no record can meet any more is not kept, unless it waits to leave alone. */
+    private byte[] store(byte[] key, int side, long ts, byte[] value, boolean waits) {
+        if (ts > times[side]) {
+            times[side] = ts;
+            clocks.updateValue(new byte[] {(byte) side}, ts);
+        }
+        if (ts <= gone(side) && !waits) {
+            return null;
+        }
         long bucket = Math.floorDiv(ts, width);
         byte[] group = group(side, bucket, key);
         Long count = counts.getValue(group);
         if (count == null) {
             count = 0L;
-            long listed = known.getOrDefault(bucket, 0L);
-            contents.updateValue(numbered(ByteBuffer.allocate(8).putLong(bucket).array(), listed), group);
-            known.put(bucket, listed + 1);
-            buckets.updateValue(ByteBuffer.allocate(8).putLong(bucket).array(), listed + 1);
+            long listed = known.get(side).getOrDefault(bucket, 0L);
+            byte[] name = name(side, bucket);
+            contents.updateValue(numbered(name, listed), group);
+            known.get(side).put(bucket, listed + 1);
+            buckets.updateValue(name, listed + 1);
         }
         byte[] place = numbered(group, count);
-        ByteBuffer stored = ByteBuffer.allocate(9 + value.length).putLong(ts).put((byte) (isSettled ? 1 : 0));
+        ByteBuffer stored = ByteBuffer.allocate(9 + value.length).putLong(ts).put((byte) (waits ? 1 : 0));
         rows.updateValue(place, stored.put(value).array());
         counts.updateValue(group, count + 1);
         return place;
     }
 
-    /** Drop buckets that no record can meet: the newest row in them is too old for any that is not late. */
-    private void expire() {
-        long kept = Math.max(before[0], after[0]) + grace;
-        while (!known.isEmpty() && (known.firstKey() + 1) * width + kept + grace < streamTime) {
-            Map.Entry<Long, Long> oldest = known.pollFirstEntry();
-            byte[] bucket = ByteBuffer.allocate(8).putLong(oldest.getKey()).array();
+    /** Drop a side's buckets in which all rows are gone; not while one of them may still wait. */
+    private void expire(int side) {
+        TreeMap<Long, Long> mine = known.get(side);
+        long gone = gone(side);
+        while (!mine.isEmpty()) {
+            long newest = (mine.firstKey() + 1) * width - 1;
+            boolean mayWait = !deadlines.isEmpty() && deadlines.firstKey() <= newest + after[side] + grace;
+            if (newest > gone || mayWait) {
+                return;
+            }
+            Map.Entry<Long, Long> oldest = mine.pollFirstEntry();
+            byte[] bucket = name(side, oldest.getKey());
             for (long i = 0; i < oldest.getValue(); i++) {
                 byte[] listed = numbered(bucket, i);
                 byte[] group = contents.getValue(listed);
@@ -169,20 +210,23 @@ final class StreamStreamJoin extends KeyedOperator {
         }
     }
 
-    /** Rows of an outer side that met nothing, once no more can come: alone, in order of time. */
+    /** Rows that wait leave once no more can come that they meet: by their time, the right side's first. */
     private void release() {
+        List<byte[]> due = new ArrayList<>();
         while (!deadlines.isEmpty() && deadlines.firstKey() < streamTime) {
-            for (byte[] entry : deadlines.pollFirstEntry().getValue()) {
-                byte[] place = Arrays.copyOfRange(entry, 8, entry.length);
-                waiting.removeKey(entry);
-                byte[] stored = rows.getValue(place);
-                stored[8] = 1;
-                rows.updateValue(place, stored);
-                boolean isLeft = place[0] == 0;
-                byte[] key = Arrays.copyOfRange(place, 9, place.length - 8);
-                byte[] row = Arrays.copyOfRange(stored, 9, stored.length);
-                emit(key, ByteBuffer.wrap(stored).getLong(), isLeft ? row : null, isLeft ? null : row);
-            }
+            due.addAll(deadlines.pollFirstEntry().getValue());
+        }
+        due.sort(Comparator.<byte[]>comparingLong(entry -> ByteBuffer.wrap(entry).getLong() - after[entry[8]])
+                .thenComparing(entry -> -entry[8])
+                .thenComparing((one, two) -> Arrays.compareUnsigned(one, 9, one.length, two, 9, two.length)));
+        for (byte[] entry : due) {
+            waiting.removeKey(entry);
+            byte[] place = Arrays.copyOfRange(entry, 8, entry.length);
+            byte[] stored = rows.getValue(place);
+            stored[8] = 0;
+            rows.updateValue(place, stored);
+            byte[] key = Arrays.copyOfRange(place, 9, place.length - 8);
+            alone(key, place[0], ByteBuffer.wrap(stored).getLong(), Arrays.copyOfRange(stored, 9, stored.length));
         }
     }
 
@@ -202,6 +246,10 @@ final class StreamStreamJoin extends KeyedOperator {
                 deadlines.remove(deadline);
             }
         }
+    }
+
+    private static byte[] name(int side, long bucket) {
+        return ByteBuffer.allocate(9).put((byte) side).putLong(bucket).array();
     }
 
     private static byte[] group(int side, long bucket, byte[] key) {
