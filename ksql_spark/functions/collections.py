@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ksql_spark.functions.operators import from_entries
 from ksql_spark.functions.signatures import Signature, signature
-from ksql_spark.functions.spark_text import let, to_text, variable
-from ksql_spark.functions.spec import Category, Example, Spec, Typed, scalar
+from ksql_spark.functions.spark_text import has_own_order, let, spark_type, to_text, variable
+from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar
 from ksql_spark.types import INTEGER, PRIMITIVES, STRING, Array, Field, SqlType, Struct
 
 Types = Sequence[SqlType]
@@ -37,16 +37,38 @@ def _join(args: Sequence[str], types: Types) -> str:
     return f"array_join({texts}, {delimiter})"
 
 
-def _sort(args: Sequence[str], _: Types) -> str:
+def _sort(args: Sequence[str], types: Types) -> str:
+    array = args[0]
+    up, down = f"array_sort({array})", f"sort_array({array}, false)"
+    if _has_own_order(types):
+        up, down = f"ksql.sort({array}, false)", f"ksql.sort({array}, true)"
     if len(args) == 1:
-        return f"array_sort({args[0]})"
-    return let(
-        args[0],
-        lambda a: (
-            f"(case when upper({args[1]}) in ('ASC', 'ASCENDING') then array_sort({a}) "
-            f"when upper({args[1]}) in ('DESC', 'DESCENDING') then sort_array({a}, false) end)"
-        ),
+        return up
+    direction = f"upper({args[1]})"
+    return (
+        f"(case when {direction} in ('ASC', 'ASCENDING') then {up} "
+        f"when {direction} in ('DESC', 'DESCENDING') then {down} end)"
     )
+
+
+def _has_own_order(types: Types) -> bool:
+    assert isinstance(types[0], Array)
+    return has_own_order(types[0].element)
+
+
+def _extreme(function: str) -> Lowering:
+    """ARRAY_MAX or ARRAY_MIN: Spark's, or the fold of one of our functions over two values."""
+
+    def lower(args: Sequence[str], types: Types) -> str:
+        if not _has_own_order(types):
+            return f"{function}({args[0]})"
+        assert isinstance(types[0], Array)
+        a, b = variable(args[0], "a"), variable(args[0], "b")
+        of_two = {"array_max": "greater", "array_min": "lesser"}[function]
+        nothing = f"cast(NULL as {spark_type(types[0].element)})"
+        return f"aggregate({args[0]}, {nothing}, ({a}, {b}) -> ksql.{of_two}({a}, {b}))"
+
+    return lower
 
 
 def _slice(args: Sequence[str], _: Types) -> str:
@@ -172,7 +194,7 @@ SPECS: tuple[Spec, ...] = (
         Category.ARRAY,
         "The greatest element; NULLs are ignored.",
         (signature("array ARRAY<T> -> T"),),
-        lambda args, _: f"array_max({args[0]})",
+        _extreme("array_max"),
         Example(([1, None, 3],), 3),
         Example((Typed([None], _INTEGERS),), None),
         parameters=_ARRAY,
@@ -182,8 +204,9 @@ SPECS: tuple[Spec, ...] = (
         Category.ARRAY,
         "The smallest element; NULLs are ignored.",
         (signature("array ARRAY<T> -> T"),),
-        lambda args, _: f"array_min({args[0]})",
+        _extreme("array_min"),
         Example((["b", None, "a"],), "a"),
+        Example((["\uff5e", "😀"],), "😀"),
         parameters=_ARRAY,
     ),
     scalar(
@@ -208,6 +231,8 @@ SPECS: tuple[Spec, ...] = (
         Example(([2, None, 1],), [1, 2, None]),
         Example(([2, None, 1, 3], "desc"), [3, 2, 1, None]),
         Example(([2, 1], "up"), None),
+        Example((["\uff5e", None, "😀", "a"],), ["a", "😀", "\uff5e", None]),
+        Example((["\uff5e", "😀", "a"], "DESC"), ["\uff5e", "😀", "a"]),
         parameters=_ARRAY | {"direction": "ASC (if absent) or DESC"},
     ),
     scalar(

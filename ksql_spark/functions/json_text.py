@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import cast, let, string, to_text, variable
+from ksql_spark.functions.spark_text import cast, string, to_text, variable
 from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar, struct
 from ksql_spark.types import (
     BIGINT,
@@ -15,12 +15,12 @@ from ksql_spark.types import (
     INTEGER,
     STRING,
     TIME,
+    TIMESTAMP,
     Array,
     Map,
     Null,
     SqlType,
     Struct,
-    is_temporal,
     quote_identifier,
 )
 
@@ -52,38 +52,38 @@ def _to_json_string(args: Sequence[str], types: Types) -> str:
     kind = types[0]
     if isinstance(kind, Null):
         return "'null'"
-    value = let(f"to_json(named_struct('V', {_wire(args[0], kind)}), {_OPTIONS})", _bare)
-    return f"if({args[0]} is null, 'null', {value})"
-
-
-_OPTIONS = "map('ignoreNullFields', 'false')"
-
-
-def _bare(json: str) -> str:
-    # {"V":x} without {"V": and }
-    return f"substr({json}, 6, length({json}) - 6)"
+    return f"ksql.json_text(struct({_wire(args[0], kind)}))"
 
 
 def _wire(text: str, type_: SqlType) -> str:
-    """``text`` as ``to_json`` should see it: temporal values as text, members sorted by name."""
+    """``text`` as JsonEncoder.java has to see it: a TIME, a number in Spark, as text; names as STRING."""
+    if not _has_time_or_names(type_):
+        return text
     match type_:
         case Array(element):
             v = variable(text)
             return f"transform({text}, {v} -> {_wire(v, element)})"
         case Map(key, value):
             v = variable(text)
-            name = cast(f"{v}.key", key, STRING)
-            rows = f"transform(map_entries({text}), {v} -> struct({name} as key, {v}.value as value))"
-            in_order = f"array_sort({rows}, (a, b) -> if(a.key < b.key, -1, if(a.key > b.key, 1, 0)))"
-            ready = f"transform({in_order}, {v} -> struct({v}.key, {_wire(f'{v}.value', value)} as value))"
-            return f"map_from_entries({ready})"
+            row = f"struct({cast(f'{v}.key', key, STRING)} as key, {_wire(f'{v}.value', value)} as value)"
+            return f"map_from_entries(transform(map_entries({text}), {v} -> {row}))"
         case Struct(fields):
             members = ", ".join(
-                f"{string(f.name)}, {_wire(f'{text}.{quote_identifier(f.name)}', f.type)}"
-                for f in sorted(fields, key=lambda f: f.name)
+                f"{string(f.name)}, {_wire(f'{text}.{quote_identifier(f.name)}', f.type)}" for f in fields
             )
             return f"if({text} is null, NULL, named_struct({members}))"
-    return to_text(text, type_) if is_temporal(type_) else text
+    return to_text(text, type_)
+
+
+def _has_time_or_names(type_: SqlType) -> bool:
+    match type_:
+        case Array(element):
+            return _has_time_or_names(element)
+        case Map(key, value):
+            return key != STRING or _has_time_or_names(value)
+        case Struct(fields):
+            return any(_has_time_or_names(f.type) for f in fields)
+    return type_ == TIME
 
 
 _JSON = {"json": "JSON text"}
@@ -221,6 +221,9 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, None],), "[1,null]"),
         Example(({"b": 1, "a": 2},), '{"a":2,"b":1}'),
         Example((struct(NAME="Alice", ID=1),), '{"ID":1,"NAME":"Alice"}'),
+        Example((struct(T=Typed("16:43:40", TIME), N=Typed(None, STRING)),), '{"N":null,"T":"16:43:40"}'),
+        Example(({2: [True], 1: Typed(None, Array(BOOLEAN))},), '{"1":null,"2":[true]}'),
+        Example((Typed("2020-02-29T12:00:00.500", TIMESTAMP),), '"2020-02-29T12:00:00.500"'),
         parameters={"value": "anything"},
     ),
 )

@@ -59,7 +59,8 @@ def _reduce(args: Sequence[str], types: Types) -> str:
         # zip_with over one entry names its key and value as the lambda wants them
         entry = f"array({e}.key), array({e}.value)"
         step = f"({state}, {e}) -> zip_with({entry}, ({key}, {value}) -> {step[head.end() :]})[0]"
-        folded = f"aggregate(map_entries({collection}), {initial}, {step})"
+        # in the order in which ksqlDB goes through a map
+        folded = f"aggregate(map_entries(ksql.map_in_order({collection})), {initial}, {step})"
     else:
         folded = f"aggregate({collection}, {initial}, {step})"
     return f"if({initial} is null or {collection} is null, {initial}, {folded})"

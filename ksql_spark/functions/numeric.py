@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal as PythonDecimal
+from functools import reduce
 from typing import Any
 
 from ksql_spark.functions.signatures import ResultRule, Signature, common_type, signature
-from ksql_spark.functions.spark_text import let, spark_type
+from ksql_spark.functions.spark_text import has_own_order, let, spark_type
 from ksql_spark.functions.spec import Ambiguous, Category, Example, Lowering, Resolved, Spec, Typed, scalar
 from ksql_spark.types import (
     BIGINT,
@@ -165,7 +166,15 @@ def _common(types: Types, _: Sequence[Any]) -> Resolved | None:
 
 
 def _extreme(function: str) -> Lowering:
-    return lambda args, _: args[0] if len(args) == 1 else f"{function}({', '.join(args)})"
+    def lower(args: Sequence[str], types: Types) -> str:
+        if len(args) == 1:
+            return args[0]
+        if has_own_order(types[0]):
+            of_two = {"greatest": "greater", "least": "lesser"}[function]
+            return reduce(lambda a, b: f"ksql.{of_two}({a}, {b})", args)
+        return f"{function}({', '.join(args)})"
+
+    return lower
 
 
 def _series(args: Sequence[str], types: Types) -> str:
@@ -373,6 +382,7 @@ SPECS: tuple[Spec, ...] = (
         Example((1, Typed(None, INTEGER), 3), 3),
         Example((1, 2.5), 2.5),
         Example(("a", "b"), "b"),
+        Example(("😀", Typed(None, STRING), "\uff5e"), "\uff5e"),
         typing=_common,
         parameters={"value": "the candidates"},
     ),

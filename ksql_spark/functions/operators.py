@@ -8,7 +8,7 @@ from decimal import InvalidOperation
 from typing import Any
 
 from ksql_spark.functions.signatures import common_type, signature
-from ksql_spark.functions.spark_text import let, spark_type, string, variable
+from ksql_spark.functions.spark_text import has_own_order, let, ordered, spark_type, variable
 from ksql_spark.functions.spec import Example, Lowering, OnNull, Resolved, Spec, Typed, operator
 from ksql_spark.types import (
     BIGINT,
@@ -180,9 +180,16 @@ def _lower_comparison(symbol: str) -> Lowering:
         if symbol in ("=", "<>"):
             text = equal(args[0], args[1], types[0])
             return text if symbol == "=" else f"(not {text})"
-        return f"({args[0]} {symbol} {args[1]})"
+        return ordered(args[0], symbol, args[1], types[0])
 
     return lower
+
+
+def _lower_between(args: Sequence[str], types: Types) -> str:
+    value, low, high = args
+    if has_own_order(types[0]):
+        return f"({ordered(value, '>=', low, types[0])} and {ordered(value, '<=', high, types[0])})"
+    return f"({value} between {low} and {high})"
 
 
 def _is_distinct(types: Types, _: Literals) -> Resolved | None:
@@ -320,28 +327,11 @@ def _lower_or(args: Sequence[str], _: Types) -> str:
     return f"(case {args[0]} when true then true when false then {args[1]} end)"
 
 
-_LIKE_SPECIAL, _BACKSLASH_BEFORE = string(r"([\\.\^$|?*+()\[\]{}-])"), string(r"\\$1")
-_LIKE_END = string(r")\z")
-
-
-def like_pattern(pattern: str, escape: str | None = None) -> str:
-    """Spark SQL text for the Java regular expression of a LIKE pattern; folded where that is a literal."""
-    text = pattern
-    if escape is not None:
-        # escaped characters hide in a private area while the others are turned into regex
-        for plain, stand_in in ((escape, "\ue000"), ("'%'", "\ue001"), ("'_'", "\ue002")):
-            text = f"replace({text}, concat({escape}, {plain}), '{stand_in}')"
-    text = f"regexp_replace({text}, {_LIKE_SPECIAL}, {_BACKSLASH_BEFORE})"
-    text = f"replace(replace({text}, '%', '.*'), '_', '.')"
-    if escape is not None:
-        begin, end = string(r"\Q"), string(r"\E")
-        quoted = f"concat({begin}, {escape}, {end})"
-        text = f"replace(replace(replace({text}, '\ue001', '%'), '\ue002', '_'), '\ue000', {quoted})"
-    return f"concat('^(?:', {text}, {_LIKE_END})"
-
-
 def _lower_like(args: Sequence[str], _: Types) -> str:
-    return f"({args[0]} rlike {like_pattern(args[1], args[2] if len(args) > 2 else None)})"
+    return f"ksql.like({args[0]}, {args[1]}, {args[2] if len(args) == 3 else _NO_ESCAPE})"
+
+
+_NO_ESCAPE = "''"
 
 
 def _infix(symbol: str) -> Lowering:
@@ -373,6 +363,8 @@ _COMPARE_EXAMPLES = {
     "<>": (Example((1, 2), True), Example((Typed(None, INTEGER), 2), False)),
     "<": (
         Example(("a", "b"), True),
+        Example(("😀", "\uff5e"), True),
+        Example((b"\x80", b"\x01"), True),
         Example((Typed("2024-01-01", DATE), Typed("2024-01-01T01:00:00.000", TIMESTAMP)), True),
     ),
     "<=": (Example((2, 2), True),),
@@ -483,7 +475,7 @@ SPECS: tuple[Spec, ...] = (
             signature(f"value {t}, low {t}, high {t} -> BOOLEAN")
             for t in ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE", "STRING", "DATE", "TIME", "TIMESTAMP")
         ),
-        lambda args, _: f"({args[0]} between {args[1]} and {args[2]})",
+        _lower_between,
         Example((2, 1, 3), True),
         Example((3, 1, 3), True),
         Example((Typed(None, INTEGER), 1, 3), False),
@@ -579,6 +571,9 @@ SPECS: tuple[Spec, ...] = (
         Example(("a%c", "a!%c", "!"), True),
         Example(("abc", "a!%c", "!"), False),
         Example(("a!c", "a!!c", "!"), True),
+        Example(("abc", "abc!", "!"), None),
+        Example(("a😀c", "a_c"), True),
+        Example(("a\nc", "a%"), False),
         Example((Typed(None, STRING), "a%"), None),
         on_null=OnNull.ERROR,
     ),
@@ -616,4 +611,4 @@ SPECS: tuple[Spec, ...] = (
     ),
 )
 
-__all__ = ["SPECS", "comparable", "distinct", "equal", "from_entries", "like_pattern", "list_type"]
+__all__ = ["SPECS", "comparable", "distinct", "equal", "from_entries", "list_type"]

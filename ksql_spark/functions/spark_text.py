@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal as PythonDecimal
 from typing import Any
 
@@ -143,6 +143,7 @@ def constant(value: Any, type_: SqlType) -> str:
 
 #: a column, a lambda variable, a literal: nothing is lost by writing it twice
 _ATOMIC = re.compile(r"`(?:[^`]|``)*`|[A-Za-z_][A-Za-z0-9_]*|\(?-?[0-9.]+(?:E[+-]?[0-9]+)?[LD]?\)?|'[^'\\]*'")
+_NUMBER = re.compile(r"[0-9]+|\(-[0-9]+\)")
 _NOT_REPEATABLE = re.compile(r"\b(?:rand|uuid)\(")
 #: longest text that is written out at each use
 _SHORT = 120
@@ -160,9 +161,33 @@ def let(value: str, body: Callable[[str], str]) -> str:
     return f"transform(array({value}), {name} -> {body(name)})[0]"
 
 
+def unless_null(needed: Sequence[str], body: str) -> str:
+    """``body``, or NULL where one of ``needed`` is: functions of ours that take INTs do not see a NULL."""
+    missing = [f"{text} is null" for text in needed if not _NUMBER.fullmatch(text)]
+    return f"if({' or '.join(missing)}, NULL, {body})" if missing else body
+
+
 def variable(*seeds: str) -> str:
     """A lambda variable that no enclosing one hides: named after what it stands for."""
     return f"_v{zlib.crc32('|'.join(seeds).encode()):08x}"
+
+
+def has_own_order(type_: SqlType) -> bool:
+    """Whether KSQL orders values of ``type_`` in another way than Spark (reference §3.3; TextOrder.java)."""
+    return type_ in (STRING, BYTES)
+
+
+def ordered(left: str, symbol: str, right: str, type_: SqlType) -> str:
+    """Spark SQL text: the BOOLEAN of < <= > or >= between two values of ``type_``; NULL where one is."""
+    if not has_own_order(type_) or any(_is_below_surrogates(text) for text in (left, right)):
+        return f"({left} {symbol} {right})"
+    return f"(ksql.compare({left}, {right}) {symbol} 0)"
+
+
+def _is_below_surrogates(text: str) -> bool:
+    """True for a literal whose characters come before all those that UTF-8 and UTF-16 order differently."""
+    plain = literal_text(text)
+    return plain is not None and all(c < "\ud800" for c in plain)
 
 
 def attempt(text: str) -> str:

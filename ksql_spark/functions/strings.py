@@ -1,28 +1,27 @@
 """Functions on strings and byte strings (reference §4.2).
 
-Positions count code points in Spark, UTF-16 units in ksqlDB: they differ beyond the Basic Multilingual Plane
-only, and LEN is exact there too.
+Positions count UTF-16 units, as in ksqlDB, and regular expressions are Java's: where Spark's own functions
+count or match in another way, functions of ours do it (UnitText.java, PatternText.java).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ksql_spark.functions.operators import from_entries
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import attempt, let, literal_text, string, variable
+from ksql_spark.functions.spark_text import attempt, let, string, unless_null, variable
 from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar
 from ksql_spark.types import BYTES, INTEGER, STRING, SqlType
 
 Types = Sequence[SqlType]
-_NO_TEXT, _NO_BYTES = "cast(NULL as string)", "cast(NULL as binary)"
+_NO_BYTES = "cast(NULL as binary)"
+#: no limit for a count
+_MOST = str(2**31 - 1)
 _NULL_STRING, _NULL_BYTES = Typed(None, STRING), Typed(None, BYTES)
 
-#: regular expressions, as Spark SQL literals
-_NOT_ASCII, _WORDS = string(r"[^\x00-\x7F]"), string(r"\S+\s*")
-_UPPER, _LOWER, _DIGIT = string(r"\p{Lu}"), string(r"\p{Ll}"), string(r"\p{Nd}")
+#: a regular expression, as Spark SQL literal
+_NOT_ASCII = string(r"[^\x00-\x7F]")
 
 # ---- characters and encodings ----------------------------------------------------------------------------
 
@@ -30,10 +29,7 @@ _UPPER, _LOWER, _DIGIT = string(r"\p{Lu}"), string(r"\p{Ll}"), string(r"\p{Nd}")
 def _chr(args: Sequence[str], types: Types) -> str:
     if types[0] == INTEGER:
         # Spark's chr stops at 255
-        return let(
-            args[0],
-            lambda n: f"if({n} < 0 or {n} > 1114111, NULL, decode(unhex(lpad(hex({n}), 8, '0')), 'UTF-32'))",
-        )
+        return unless_null(args, f"ksql.code_point({args[0]})")
     escape, prefix = string(r"^(\\u[0-9A-Fa-f]{4})+$"), string("\\u")
     decoded = f"decode(unhex(replace({{s}}, {prefix}, '')), 'UTF-16BE')"
     return let(
@@ -115,222 +111,82 @@ def _concat_ws(args: Sequence[str], types: Types) -> str:
     return f"if({separator} is null, NULL, {joined})"
 
 
-def _initcap(args: Sequence[str], _: Types) -> str:
-    words = f"regexp_extract_all({args[0]}, {_WORDS}, 0)"
-    w = variable(words)
-    return f"array_join(transform({words}, {w} -> concat(upper(left({w}, 1)), lower(substr({w}, 2)))), '')"
-
-
 # ---- positions -------------------------------------------------------------------------------------------
 
 
 def _length(args: Sequence[str], types: Types) -> str:
-    if types[0] == BYTES:
-        return f"octet_length({args[0]})"
-    return let(
-        args[0],
-        lambda s: (
-            f"if(octet_length({s}) = length({s}), length({s}), "
-            f"cast(octet_length(encode({s}, 'UTF-16BE')) div 2 as int))"
-        ),
-    )
+    return f"octet_length({args[0]})" if types[0] == BYTES else f"ksql.length({args[0]})"
 
 
 def _substring(args: Sequence[str], types: Types) -> str:
     value, position = args[:2]
-    rest = "".join(f", {a}" for a in args[2:])
-    if position.isdigit():
-        return f"substring({value}, {position}{rest})"
-    length = "octet_length" if types[0] == BYTES else "length"
-    # Spark counts a length from before the start; here the start is moved to it first
-    start = f"if({position} < 0, greatest({length}({value}) + {position} + 1, 1), {position})"
-    return f"substring({value}, {start}{rest})"
+    if types[0] == BYTES:
+        if not position.isdigit():
+            # Spark counts a length from before the start; here the start is moved to it first
+            position = f"if({position} < 0, greatest(octet_length({value}) + {position} + 1, 1), {position})"
+        return f"substring({', '.join((value, position, *args[2:]))})"
+    counts = (position, args[2] if len(args) == 3 else _MOST)
+    return unless_null(counts, f"ksql.substring({value}, {', '.join(counts)})")
 
 
 def _pad(function: str) -> Lowering:
     def lower(args: Sequence[str], types: Types) -> str:
         value, size, padding = args
-        empty = f"octet_length({padding}) = 0"
-        nothing = _NO_BYTES if types[0] == BYTES else _NO_TEXT
-        return f"if({size} < 0 or {empty}, {nothing}, {function}({value}, {size}, {padding}))"
+        if types[0] == BYTES:
+            empty = f"octet_length({padding}) = 0"
+            return f"if({size} < 0 or {empty}, {_NO_BYTES}, {function}({value}, {size}, {padding}))"
+        return unless_null([size], f"ksql.{function}({value}, {size}, {padding})")
 
     return lower
 
 
 def _instr(args: Sequence[str], _: Types) -> str:
     text, part = args[:2]
-    if len(args) == 2:
-        return f"coalesce(instr({text}, {part}), 0)"
-    position = args[2]
-    if len(args) == 3 and position.isdigit():
-        return f"coalesce(locate({part}, {text}, {position}), 0)"
-    occurrence = args[3] if len(args) == 4 else "1"
-    i = variable(text, part)
-    found = (
-        f"filter(sequence(1, greatest(length({text}), 1)), {i} -> "
-        f"substring({text}, {i}, length({part})) = {part} and "
-        f"if({position} > 0, {i} >= {position}, {i} <= length({text}) + {position} + 1))"
-    )
-    nth = f"if({position} > 0, {occurrence}, -{occurrence})"
-    valid = f"{occurrence} > 0 and {position} <> 0 and abs({position}) <= length({text})"
-    return f"if({valid}, coalesce(try_element_at({found}, {nth}), 0), 0)"
+    counts = (*args[2:], "1", "1")[:2]
+    return unless_null(counts, f"ksql.position({text}, {part}, {', '.join(counts)})")
 
 
 # ---- masks -----------------------------------------------------------------------------------------------
 
-_CLASSES = ((r"[^\p{Lu}\p{Ll}\p{Nd}]", "-"), (r"\p{Lu}", "X"), (r"\p{Ll}", "x"), (r"\p{Nd}", "n"))
+_DEFAULT_MASKS = ("'X'", "'x'", "'n'", "'-'")
 
 
-def _mask(text: str, masks: Sequence[str]) -> str:
-    """Every character by its class; ``masks``: none, or upper, lower, digit, other."""
-    if not masks:
-        for pattern, mask in _CLASSES:
-            text = f"regexp_replace({text}, {string(pattern)}, '{mask}')"
-        return text
-    upper, lower, digit, other = masks
-    c = variable(text, *masks)
-    chosen = (
-        f"coalesce(case when {c} rlike {_UPPER} then {upper} "
-        f"when {c} rlike {_LOWER} then {lower} "
-        f"when {c} rlike {_DIGIT} then {digit} else {other} end, {c})"
-    )
-    # a NULL mask is no wrong one
-    wrong = " or ".join(f"coalesce(length({m}) <> 1, false)" for m in masks)
-    masked = f"array_join(transform(split({text}, ''), {c} -> {chosen}), '')"
-    return f"if({wrong}, NULL, if({text} = '', '', {masked}))"
+def _mask(args: Sequence[str], _: Types) -> str:
+    """(text[, upper, lower, digit, other])"""
+    return f"ksql.mask({', '.join((args[0], _MOST, *(args[1:] or _DEFAULT_MASKS)))})"
 
 
-def _mask_part(kind: str) -> Lowering:
-    """Mask or keep the first or last n characters."""
+def _mask_part(function: str) -> Lowering:
+    """(text, count[, upper, lower, digit, other])"""
 
     def lower(args: Sequence[str], _: Types) -> str:
-        n, masks = args[1], args[2:]
-
-        def built(s: str) -> str:
-            first, after = f"left({s}, {n})", f"substring({s}, {n} + 1)"
-            before = f"left({s}, greatest(length({s}) - {n}, 0))"
-            last = f"right({s}, {n})"
-            parts = {
-                "LEFT": (_mask(first, masks), after),
-                "RIGHT": (before, _mask(last, masks)),
-                "KEEP_LEFT": (first, _mask(after, masks)),
-                "KEEP_RIGHT": (_mask(before, masks), last),
-            }[kind]
-            return f"if({n} < 0, NULL, concat({parts[0]}, {parts[1]}))"
-
-        return let(args[0], built)
+        masks = ", ".join(args[2:] or _DEFAULT_MASKS)
+        return unless_null(args[1:2], f"ksql.{function}({args[0]}, {args[1]}, {masks})")
 
     return lower
 
 
 # ---- regular expressions and splitting -------------------------------------------------------------------
 
-_INTEGER_TEXT = re.compile(r"-?\d+|\(-\d+\)")
-_GROUP = re.compile(r"\\Q.*?\\E|\\.|\[(?:\\.|[^\]\\])*\]|(\((?!\?)|\(\?<(?![=!]))", re.DOTALL)
 
+def _extract(function: str) -> Lowering:
+    """(pattern, text[, group])"""
 
-def _groups(pattern: str) -> int | None:
-    """How many groups the regular expression in a string literal has; None for other texts."""
-    plain = literal_text(pattern)
-    return None if plain is None else sum(1 for m in _GROUP.finditer(plain) if m.group(1))
+    def lower(args: Sequence[str], _: Types) -> str:
+        group = args[2] if len(args) == 3 else "0"
+        return unless_null([group], f"ksql.{function}({args[0]}, {args[1]}, {group})")
 
-
-def _is_plain(pattern: str) -> bool:
-    """True for a constant regular expression that Java surely takes: Python does, and it is simple."""
-    plain = literal_text(pattern)
-    if plain is None or re.search(r"\(\?|\[[^\]]*\[|&&|\\[a-zA-Z0-9]", re.sub(r"\\[dDwWsSbB]", "", plain)):
-        return False
-    try:
-        re.compile(plain)
-    except re.error:
-        return False
-    return True
-
-
-def _per_row(pattern: str, text: str) -> str:
-    """``pattern`` as Spark compiles it row by row: nothing can catch the error of a bad constant."""
-    return f"concat({pattern}, left({text}, 0))"
-
-
-def _guarded(text: str, pattern: str, group: str | None, lower: Callable[[str], str]) -> str:
-    """``lower(pattern)``, or NULL where Spark would stop the query for the pattern or the group."""
-    if _is_plain(pattern) and (group is None or _INTEGER_TEXT.fullmatch(group)):
-        return lower(pattern)
-    pattern = _per_row(pattern, text)
-    trial = f"regexp_extract('', {pattern}, {group or '0'})"
-    return f"if({attempt(trial)} is null, NULL, {lower(pattern)})"
-
-
-def _extract(args: Sequence[str], _: Types) -> str:
-    pattern, text = args[:2]
-    group = args[2] if len(args) == 3 else "0"
-    if _is_beyond(pattern, group):
-        return _NO_TEXT
-
-    def found(s: str) -> str:
-        return _guarded(
-            s, pattern, group, lambda p: f"if({s} rlike {p}, regexp_extract({s}, {p}, {group}), NULL)"
-        )
-
-    return let(text, found)
-
-
-def _extract_all(args: Sequence[str], _: Types) -> str:
-    pattern, text = args[:2]
-    group = args[2] if len(args) == 3 else "0"
-    if _is_beyond(pattern, group):
-        return "cast(NULL as array<string>)"
-    return let(
-        text, lambda s: _guarded(s, pattern, group, lambda p: f"regexp_extract_all({s}, {p}, {group})")
-    )
-
-
-def _replace(args: Sequence[str], _: Types) -> str:
-    text, pattern, replacement = args
-    plain = literal_text(replacement)
-    if plain is not None and not re.search(r"[$\\]", plain) and _is_plain(pattern):
-        return f"regexp_replace({text}, {pattern}, {replacement})"
-    return let(text, lambda s: attempt(f"regexp_replace({s}, {_per_row(pattern, s)}, {replacement})"))
-
-
-def _is_beyond(pattern: str, group: str) -> bool:
-    """True for a constant group that a constant pattern does not have: Spark refuses it."""
-    groups = _groups(pattern)
-    number = group.strip("()")
-    if groups is None or not re.fullmatch(r"-?\d+", number):
-        return False
-    return not 0 <= int(number) <= groups
-
-
-def quoted(text: str) -> str:
-    """Spark SQL text: ``text`` as a regular expression that matches it literally."""
-    begin, end = string(r"\Q"), string(r"\E")
-    return f"concat({begin}, {text}, {end})"
-
-
-def split_text(text: str, delimiter: str) -> str:
-    """Spark SQL text: the pieces between literal delimiters; characters for an empty one."""
-    return f"if({delimiter} = '', split({text}, ''), split({text}, {quoted(delimiter)}, -1))"
+    return lower
 
 
 def _split(args: Sequence[str], types: Types) -> str:
     text, delimiter = args
     if types[0] == STRING:
-        return split_text(text, delimiter)
+        return f"ksql.split({text}, {delimiter})"
     # one character for each byte, there and back
-    pieces = split_text(f"decode({text}, 'ISO-8859-1')", f"decode({delimiter}, 'ISO-8859-1')")
+    pieces = f"ksql.split(decode({text}, 'ISO-8859-1'), decode({delimiter}, 'ISO-8859-1'))"
     p = variable(pieces)
     return f"transform({pieces}, {p} -> encode({p}, 'ISO-8859-1'))"
-
-
-def _split_to_map(args: Sequence[str], _: Types) -> str:
-    text, entry, assign = args
-    e = variable(text, entry, assign)
-    pairs = f"filter({split_text(text, entry)}, {e} -> instr({e}, {assign}) > 0)"
-    parts = f"split({e}, {quoted(assign)}, -1)"
-    built = from_entries(f"transform({pairs}, {e} -> struct({parts}[0] as key, {parts}[1] as value))")
-    # a NULL separator makes the condition NULL, which must not let an empty map through
-    return f"if(coalesce({entry} <> '' and {assign} <> '' and {entry} <> {assign}, false), {built}, NULL)"
 
 
 def _uuid(args: Sequence[str], _: Types) -> str:
@@ -347,7 +203,6 @@ def _uuid(args: Sequence[str], _: Types) -> str:
 
 _TEXT = {"text": "any text"}
 _ENCODING = {"encoding": "hex, utf8, ascii or base64"}
-_BLANKS = "".join(f"\\u{i:04x}" for i in range(0x21))
 _MASKS = {
     "upper": "what upper-case letters become; NULL keeps them",
     "lower": "what lower-case letters become; NULL keeps them",
@@ -369,7 +224,7 @@ def _text_function(name: str, description: str, function: str, *examples: Exampl
     )
 
 
-def _mask_spec(name: str, kind: str, description: str, *examples: Example) -> Spec:
+def _mask_spec(name: str, description: str, *examples: Example) -> Spec:
     return scalar(
         name,
         Category.STRING,
@@ -380,7 +235,7 @@ def _mask_spec(name: str, kind: str, description: str, *examples: Example) -> Sp
                 "text STRING, count INTEGER, upper STRING, lower STRING, digit STRING, other STRING -> STRING"
             ),
         ),
-        _mask_part(kind),
+        _mask_part(name.lower()),
         *examples,
         parameters=_TEXT | _COUNT | _MASKS,
     )
@@ -504,7 +359,7 @@ SPECS: tuple[Spec, ...] = (
         Category.STRING,
         "The text with the first letter of each word in upper case, the others in lower case.",
         (signature("text STRING -> STRING"),),
-        _initcap,
+        lambda args, _: f"ksql.initial_capitals({args[0]})",
         Example(("the   Quick br0wn fOx",), "The   Quick Br0wn Fox"),
         Example((" a\tb",), "A\tB"),
         parameters=_TEXT,
@@ -538,7 +393,7 @@ SPECS: tuple[Spec, ...] = (
     _text_function(
         "TRIM",
         "The text without blanks and control characters at its ends.",
-        f"trim(both '{_BLANKS}' from {{}})",
+        "ksql.trim({})",
         Example((" \n a b\t",), "a b"),
     ),
     scalar(
@@ -589,7 +444,7 @@ SPECS: tuple[Spec, ...] = (
             signature("text STRING -> STRING"),
             signature("text STRING, upper STRING, lower STRING, digit STRING, other STRING -> STRING"),
         ),
-        lambda args, _: _mask(args[0], args[1:]),
+        _mask,
         Example(("My Test $123",), "Xx-Xxxx--nnn"),
         Example(("aB1-", "Q", _NULL_STRING, "9", "*"), "aQ9*"),
         Example(("", "Q", "q", "9", "*"), ""),
@@ -598,7 +453,6 @@ SPECS: tuple[Spec, ...] = (
     ),
     _mask_spec(
         "MASK_LEFT",
-        "LEFT",
         "The text with its first characters masked.",
         Example(("aB1-cd", 4), "xXn-cd"),
         Example(("ab", 5), "xx"),
@@ -606,20 +460,17 @@ SPECS: tuple[Spec, ...] = (
     ),
     _mask_spec(
         "MASK_RIGHT",
-        "RIGHT",
         "The text with its last characters masked.",
         Example(("aB1-cd", 3), "aB1-xx"),
         Example(("ab", 5), "xx"),
     ),
     _mask_spec(
         "MASK_KEEP_LEFT",
-        "KEEP_LEFT",
         "The text masked but for its first characters.",
         Example(("aB1-cd", 2), "aBn-xx"),
     ),
     _mask_spec(
         "MASK_KEEP_RIGHT",
-        "KEEP_RIGHT",
         "The text masked but for its last characters.",
         Example(("aB1-cd", 2), "xXn-cd"),
         Example(("aB1-cd", 2, "A", "b", "c", "d"), "bAcdcd"),
@@ -647,7 +498,7 @@ SPECS: tuple[Spec, ...] = (
             signature("pattern STRING, text STRING -> STRING"),
             signature("pattern STRING, text STRING, group INTEGER -> STRING"),
         ),
-        _extract,
+        _extract("regexp_extract"),
         Example(("b.", "abcbd"), "bc"),
         Example(("(.*) (.*)", "steven zhang", 2), "zhang"),
         Example(("(.*) (.*)", "agavra", 2), None),
@@ -663,7 +514,7 @@ SPECS: tuple[Spec, ...] = (
             signature("pattern STRING, text STRING -> ARRAY<STRING>"),
             signature("pattern STRING, text STRING, group INTEGER -> ARRAY<STRING>"),
         ),
-        _extract_all,
+        _extract("regexp_extract_all"),
         Example(("test.", "some_test_string_testabab"), ["test_", "testa"]),
         Example(("test.", "nothing"), []),
         Example(("(\\w+) (\\w*)", "apurva mehta agavra ", 2), ["mehta", ""]),
@@ -676,7 +527,7 @@ SPECS: tuple[Spec, ...] = (
         Category.REGULAR_EXPRESSION,
         "The text with all matches of a regular expression replaced; $1 stands for a group.",
         (signature("text STRING, pattern STRING, replacement STRING -> STRING"),),
-        _replace,
+        lambda args, _: f"ksql.regexp_replace({', '.join(args)})",
         Example(("abc", "(b)", "<$1>"), "a<b>c"),
         Example(("abc", "(b", "x"), None),
         Example(("abc", "b", "$1"), None),
@@ -687,7 +538,7 @@ SPECS: tuple[Spec, ...] = (
         Category.REGULAR_EXPRESSION,
         "The pieces of a text between matches of a regular expression.",
         (signature("text STRING, pattern STRING -> ARRAY<STRING>"),),
-        lambda args, _: let(args[0], lambda s: _guarded(s, args[1], None, lambda p: f"split({s}, {p}, -1)")),
+        lambda args, _: f"ksql.regexp_split({', '.join(args)})",
         Example(("a1b22c", "[0-9]"), ["a", "b", "", "c"]),
         Example(("abc", ""), ["a", "b", "c"]),
         Example(("abc", "["), None),
@@ -712,7 +563,7 @@ SPECS: tuple[Spec, ...] = (
         Category.MAP,
         "A map from text such as a=1;b=2.",
         (signature("text STRING, entry STRING, assign STRING -> MAP<STRING, STRING>"),),
-        _split_to_map,
+        lambda args, _: f"ksql.split_to_map({', '.join(args)})",
         Example(("a=1;b=2=x;c;a=3", ";", "="), {"a": "3", "b": "2"}),
         Example(("a=1", "=", "="), None),
         Example(("a=1", ";", _NULL_STRING), None),

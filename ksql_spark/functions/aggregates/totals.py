@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from decimal import Decimal as PythonDecimal
 
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import spark_type, variable
-from ksql_spark.functions.spec import Example, Spec, Typed, aggregate
+from ksql_spark.functions.spark_text import has_own_order, spark_type, variable
+from ksql_spark.functions.spec import Example, Lowering, Spec, Typed, aggregate
 from ksql_spark.types import INTEGER, STRING, Array, SqlType
 
 Types = Sequence[SqlType]
@@ -76,6 +76,15 @@ def _sum_list_table(args: Sequence[str], types: Types) -> str:
     return _sum_table([_elements(args[0], element), args[-1]], [element])
 
 
+def _extreme(function: str) -> Lowering:
+    def lower(args: Sequence[str], types: Types) -> str:
+        if has_own_order(types[0]):
+            return f"{function}_by({args[0]}, ksql.rank({args[0]}))"
+        return f"{function}({args[0]})"
+
+    return lower
+
+
 _COMPARABLE = (
     "INTEGER", "BIGINT", "DOUBLE", "STRING", "BYTES", "DATE", "TIME", "TIMESTAMP",
 )  # fmt: skip
@@ -123,16 +132,18 @@ SPECS: tuple[Spec, ...] = (
         "MIN",
         "The smallest value; NULL where there are none.",
         _COMPARED,
-        lambda args, _: f"min({args[0]})",
+        _extreme("min"),
         Example(([2, 1, None],), 1),
         Example((["b", "a"],), "a"),
+        Example((["\uff5e", "😀"],), "😀"),
+        Example(([b"\x01", b"\x80"],), b"\x80"),
         merge=True,
     ),
     aggregate(
         "MAX",
         "The greatest value; NULL where there are none.",
         _COMPARED,
-        lambda args, _: f"max({args[0]})",
+        _extreme("max"),
         Example(([2, 1, None],), 2),
         Example(([Typed(None, STRING)],), None),
         merge=True,

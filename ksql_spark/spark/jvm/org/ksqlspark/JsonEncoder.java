@@ -7,6 +7,9 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
+import java.time.LocalDate;
+import java.util.Arrays;
+import java.util.Comparator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -17,7 +20,6 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.MapType;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -36,7 +38,7 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
     JsonEncoder(StructType schema, boolean bare) {
         this.schema = schema;
         this.bare = bare;
-        this.writer = bare ? writer(schema.fields()[0].dataType()) : struct(schema);
+        this.writer = bare ? writer(schema.fields()[0].dataType(), false) : new StructWriter(schema, false);
     }
 
     @Override
@@ -69,12 +71,33 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
             if (bare) {
                 writer.write(json, row, 0);
             } else {
-                fields(json, row, schema, (StructWriter) writer);
+                ((StructWriter) writer).write(json, row);
             }
         } catch (IOException impossible) { // nothing is written but memory
             throw new UncheckedIOException(impossible);
         }
         return out.toByteArray();
+    }
+
+    /** TO_JSON_STRING: any value as JSON text, NULL as null; names in order, DATE and TIMESTAMP as text. */
+    static final class Text extends TextFunction<UTF8String> {
+        private final Writer writer;
+
+        /** @param row has the value as its only field */
+        Text(StructType row) {
+            super(DataTypes.StringType, row);
+            this.writer = writer(row.fields()[0].dataType(), true);
+        }
+
+        public UTF8String invoke(InternalRow row) {
+            ByteArrayOutputStream out = new ByteArrayOutputStream();
+            try (JsonGenerator json = JSON.createGenerator(out)) {
+                value(json, writer, row, 0);
+            } catch (IOException impossible) { // nothing is written but memory
+                throw new UncheckedIOException(impossible);
+            }
+            return UTF8String.fromBytes(out.toByteArray());
+        }
     }
 
     /** Writes one value that is not NULL. */
@@ -83,37 +106,37 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
     }
 
     private static final class StructWriter implements Writer {
-        private final StructType type;
+        private final String[] names;
         private final Writer[] writers;
+        /** The fields in the order in which they are written. */
+        private final Integer[] order;
 
-        StructWriter(StructType type) {
-            this.type = type;
-            StructField[] fields = type.fields();
-            writers = new Writer[fields.length];
-            for (int i = 0; i < fields.length; i++) {
-                writers[i] = writer(fields[i].dataType());
+        StructWriter(StructType type, boolean isText) {
+            names = type.fieldNames();
+            writers = new Writer[names.length];
+            order = new Integer[names.length];
+            for (int i = 0; i < names.length; i++) {
+                writers[i] = writer(type.fields()[i].dataType(), isText);
+                order[i] = i;
+            }
+            if (isText) {
+                Arrays.sort(order, Comparator.comparing(i -> names[i]));
             }
         }
 
         @Override
         public void write(JsonGenerator json, SpecializedGetters from, int at) throws IOException {
-            fields(json, from.getStruct(at, writers.length), type, this);
+            write(json, from.getStruct(at, writers.length));
         }
-    }
 
-    private static Writer struct(StructType type) {
-        return new StructWriter(type);
-    }
-
-    private static void fields(JsonGenerator json, InternalRow row, StructType type, StructWriter writer)
-            throws IOException {
-        StructField[] fields = type.fields();
-        json.writeStartObject();
-        for (int i = 0; i < fields.length; i++) {
-            json.writeFieldName(fields[i].name());
-            value(json, writer.writers[i], row, i);
+        void write(JsonGenerator json, InternalRow row) throws IOException {
+            json.writeStartObject();
+            for (int i : order) {
+                json.writeFieldName(names[i]);
+                value(json, writers[i], row, i);
+            }
+            json.writeEndObject();
         }
-        json.writeEndObject();
     }
 
     private static void value(JsonGenerator json, Writer writer, SpecializedGetters from, int at)
@@ -125,12 +148,13 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
         }
     }
 
-    private static Writer writer(DataType type) {
+    /** @param isText whether DATE and TIMESTAMP are text, not numbers, and names are in order */
+    private static Writer writer(DataType type, boolean isText) {
         if (type instanceof StructType) {
-            return struct((StructType) type);
+            return new StructWriter((StructType) type, isText);
         }
         if (type instanceof ArrayType) {
-            Writer element = writer(((ArrayType) type).elementType());
+            Writer element = writer(((ArrayType) type).elementType(), isText);
             return (json, from, at) -> {
                 ArrayData values = from.getArray(at);
                 json.writeStartArray();
@@ -141,13 +165,15 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
             };
         }
         if (type instanceof MapType) {
-            Writer item = writer(((MapType) type).valueType());
+            Writer item = writer(((MapType) type).valueType(), isText);
             return (json, from, at) -> {
                 MapData map = from.getMap(at);
                 ArrayData keys = map.keyArray();
                 ArrayData values = map.valueArray();
+                Integer[] order = isText ? inOrder(keys) : null;
                 json.writeStartObject();
-                for (int i = 0; i < map.numElements(); i++) {
+                for (int n = 0; n < map.numElements(); n++) {
+                    int i = isText ? order[n] : n;
                     json.writeFieldName(keys.getUTF8String(i).toString());
                     value(json, item, values, i);
                 }
@@ -159,6 +185,12 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
             int scale = ((DecimalType) type).scale();
             return (json, from, at) ->
                     json.writeNumber(from.getDecimal(at, precision, scale).toJavaBigDecimal());
+        }
+        if (isText && type.typeName().equals("date")) {
+            return (json, from, at) -> json.writeString(LocalDate.ofEpochDay(from.getInt(at)).toString());
+        }
+        if (isText && type.typeName().equals("timestamp")) {
+            return (json, from, at) -> json.writeString(TemporalText.text(from.getLong(at)));
         }
         switch (type.typeName()) {
             case "integer":
@@ -185,5 +217,12 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
             default:
                 throw new IllegalArgumentException("JSON cannot carry " + type.catalogString());
         }
+    }
+
+    private static Integer[] inOrder(ArrayData keys) {
+        Integer[] order = new Integer[keys.numElements()];
+        Arrays.setAll(order, i -> i);
+        Arrays.sort(order, (a, b) -> TextOrder.compare(keys.getUTF8String(a), keys.getUTF8String(b)));
+        return order;
     }
 }

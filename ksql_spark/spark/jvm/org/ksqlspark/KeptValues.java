@@ -3,6 +3,7 @@ package org.ksqlspark;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -253,7 +254,8 @@ abstract class KeptValues<S extends Serializable> implements AggregateFunction<S
     /** The value, NULL among them, that all rows have; NULL where they differ. */
     static final class Attr extends Counted {
         Attr(String name, StructType arguments) {
-            super(name, arguments, Integer.MAX_VALUE, type -> type);
+            // two are as good as many where no row is taken back
+            super(name, arguments, arguments.size() > 1 ? Integer.MAX_VALUE : 2, type -> type);
         }
 
         @Override
@@ -266,7 +268,7 @@ abstract class KeptValues<S extends Serializable> implements AggregateFunction<S
     static final class Top extends KeptValues<ArrayList<UnsafeRow>> {
         private final int k;
         private final boolean isDistinct;
-        private transient scala.math.Ordering<Object> order;
+        private transient Comparator<Object> order;
 
         Top(String name, StructType arguments, int k, boolean isDistinct) {
             super(name, arguments, DataTypes::createArrayType);
@@ -285,7 +287,8 @@ abstract class KeptValues<S extends Serializable> implements AggregateFunction<S
                 return;
             }
             if (order == null) {
-                order = TypeUtils.getInterpretedOrdering(valueType);
+                Comparator<Object> ours = TextOrder.of(valueType);
+                order = ours != null ? ours : TypeUtils.getInterpretedOrdering(valueType);
             }
             Object value = value(row);
             int at = 0; // behind all that are not less

@@ -8,6 +8,8 @@ import org.apache.spark.sql.connector.catalog.FunctionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
@@ -20,10 +22,12 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 public final class KsqlCatalog implements FunctionCatalog {
     /** Functions that know their types themselves. */
     private static final Map<String, Supplier<BoundFunction>> SCALARS = Map.ofEntries(
+            Map.entry("code_point", UnitText.CodePoint::new),
             Map.entry("convert_zone", TemporalText.ConvertZone::new),
             Map.entry("format_date", TemporalText.FormatDate::new),
             Map.entry("format_time", TemporalText.FormatTime::new),
             Map.entry("format_timestamp", TemporalText.FormatTimestamp::new),
+            Map.entry("initial_capitals", UnitText.InitialCapitals::new),
             Map.entry("is_json", JsonText.IsJson::new),
             Map.entry("json_array_length", JsonText.ArrayLength::new),
             Map.entry("json_concat", JsonText.Concat::new),
@@ -31,10 +35,28 @@ public final class KsqlCatalog implements FunctionCatalog {
             Map.entry("json_items", JsonText.Items::new),
             Map.entry("json_keys", JsonText.Keys::new),
             Map.entry("json_records", JsonText.Records::new),
+            Map.entry("length", UnitText.Length::new),
+            Map.entry("like", PatternText.Like::new),
+            Map.entry("lpad", () -> new UnitText.Pad(true)),
+            Map.entry("mask", () -> new UnitText.Mask("ALL")),
+            Map.entry("mask_keep_left", () -> new UnitText.Mask("KEEP_LEFT")),
+            Map.entry("mask_keep_right", () -> new UnitText.Mask("KEEP_RIGHT")),
+            Map.entry("mask_left", () -> new UnitText.Mask("LEFT")),
+            Map.entry("mask_right", () -> new UnitText.Mask("RIGHT")),
             Map.entry("parse_date", TemporalText.ParseDate::new),
             Map.entry("parse_days", TemporalText.ParseDays::new),
             Map.entry("parse_time", TemporalText.ParseTime::new),
-            Map.entry("parse_timestamp", TemporalText.ParseTimestamp::new));
+            Map.entry("parse_timestamp", TemporalText.ParseTimestamp::new),
+            Map.entry("position", UnitText.Position::new),
+            Map.entry("regexp_extract", PatternText.Extract::new),
+            Map.entry("regexp_extract_all", PatternText.ExtractAll::new),
+            Map.entry("regexp_replace", PatternText.Replace::new),
+            Map.entry("regexp_split", PatternText.Split::new),
+            Map.entry("rpad", () -> new UnitText.Pad(false)),
+            Map.entry("split", UnitText.Split::new),
+            Map.entry("split_to_map", UnitText.SplitToMap::new),
+            Map.entry("substring", UnitText.Substring::new),
+            Map.entry("trim", UnitText.Trim::new));
 
     private String name;
 
@@ -101,6 +123,21 @@ public final class KsqlCatalog implements FunctionCatalog {
                         full, types, function.equals("latest"), List.of(argument.split(","))));
             case "json_array_contains":
                 return new Unbound(full, types -> new JsonText.ArrayContains(types.fields()[1].dataType()));
+            case "json_text":
+                return new Unbound(full, types -> new JsonEncoder.Text(row(types)));
+            case "map_in_order":
+                return new Unbound(full, types -> new MapOrder((MapType) types.fields()[0].dataType()));
+            case "compare":
+                return new Unbound(full, types -> new TextOrder.Compare(types.fields()[0].dataType()));
+            case "greater":
+            case "lesser":
+                return new Unbound(full, types ->
+                        new TextOrder.OfTwo(types.fields()[0].dataType(), function.equals("greater")));
+            case "rank":
+                return new Unbound(full, types -> new TextOrder.Rank(types.fields()[0].dataType()));
+            case "sort":
+                return new Unbound(full, types -> new TextOrder.Sort(
+                        ((ArrayType) types.fields()[0].dataType()).elementType()));
             case "moments":
                 return new Unbound(full, Moments::new);
             default:

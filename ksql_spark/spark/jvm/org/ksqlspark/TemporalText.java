@@ -31,6 +31,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  */
 public final class TemporalText {
     private static final Locale LOCALE = Locale.US;
+    private static final DateTimeFormatter TEXT = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSS", LOCALE);
     private static final long DAY_MS = 86_400_000L;
     private static final Map<UTF8String, Optional<DateTimeFormatter>> FORMATS = new ConcurrentHashMap<>();
     private static final Map<UTF8String, Optional<DateTimeFormatter>> PARSERS = new ConcurrentHashMap<>();
@@ -83,6 +84,11 @@ public final class TemporalText {
 
     private static Instant instant(long micros) {
         return Instant.ofEpochSecond(Math.floorDiv(micros, 1_000_000L), Math.floorMod(micros, 1_000_000L) * 1000);
+    }
+
+    /** The text form of a TIMESTAMP (reference §3.1). */
+    static String text(long micros) {
+        return TEXT.format(instant(micros).atOffset(ZoneOffset.UTC));
     }
 
     /** (DATE, pattern) to STRING. */

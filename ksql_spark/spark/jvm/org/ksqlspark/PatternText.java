@@ -1,0 +1,236 @@
+package org.ksqlspark;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * LIKE, and functions on text that take a regular expression of Java's (reference §4.2). What cannot be done, be it
+ * for the pattern or the group, gives NULL.
+ */
+final class PatternText {
+    private static final Map<UTF8String, Optional<Pattern>> PATTERNS = new ConcurrentHashMap<>();
+
+    private PatternText() {}
+
+    private static Pattern pattern(UTF8String text) {
+        return TextFunction.remembered(PATTERNS, text, Pattern::compile);
+    }
+
+    private static UTF8String utf8(String text) {
+        return text == null ? null : UTF8String.fromString(text);
+    }
+
+    /** (pattern, text, group): what the first match, or a group of it, is. */
+    static final class Extract extends TextFunction<UTF8String> {
+        Extract() {
+            super(DataTypes.StringType, DataTypes.StringType, DataTypes.StringType, DataTypes.IntegerType);
+        }
+
+        public UTF8String invoke(UTF8String pattern, UTF8String text, int group) {
+            Pattern known = pattern(pattern);
+            if (known == null || text == null) {
+                return null;
+            }
+            Matcher matcher = known.matcher(text.toString());
+            boolean isThere = group >= 0 && group <= matcher.groupCount() && matcher.find();
+            return isThere ? utf8(matcher.group(group)) : null;
+        }
+    }
+
+    /** (pattern, text, group): the same of all matches. */
+    static final class ExtractAll extends TextFunction<ArrayData> {
+        ExtractAll() {
+            super(DataTypes.createArrayType(DataTypes.StringType), DataTypes.StringType, DataTypes.StringType,
+                    DataTypes.IntegerType);
+        }
+
+        public ArrayData invoke(UTF8String pattern, UTF8String text, int group) {
+            Pattern known = pattern(pattern);
+            if (known == null || text == null) {
+                return null;
+            }
+            Matcher matcher = known.matcher(text.toString());
+            if (group > matcher.groupCount()) {
+                return null;
+            }
+            List<UTF8String> found = new ArrayList<>();
+            while (matcher.find()) {
+                if (group < 0) { // an error only where there is a match to ask for it
+                    return null;
+                }
+                found.add(utf8(matcher.group(group)));
+            }
+            return UnitText.array(found);
+        }
+    }
+
+    /** (text, pattern, replacement). */
+    static final class Replace extends TextFunction<UTF8String> {
+        Replace() {
+            super(DataTypes.StringType, DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
+        }
+
+        public UTF8String invoke(UTF8String text, UTF8String pattern, UTF8String replacement) {
+            Pattern known = pattern(pattern);
+            if (known == null || text == null || replacement == null) {
+                return null;
+            }
+            try {
+                return utf8(known.matcher(text.toString()).replaceAll(replacement.toString()));
+            } catch (IllegalArgumentException | IndexOutOfBoundsException noSuchGroup) {
+                return null;
+            }
+        }
+    }
+
+    /** (text, pattern): the pieces between matches. */
+    static final class Split extends TextFunction<ArrayData> {
+        Split() {
+            super(DataTypes.createArrayType(DataTypes.StringType), DataTypes.StringType, DataTypes.StringType);
+        }
+
+        public ArrayData invoke(UTF8String text, UTF8String pattern) {
+            Pattern known = pattern(pattern);
+            if (known == null || text == null) {
+                return null;
+            }
+            String string = text.toString();
+            List<UTF8String> pieces = new ArrayList<>();
+            if (known.matcher("").matches()) { // such a pattern matches everywhere: Java's own way to split
+                for (String piece : known.split(string)) {
+                    pieces.add(utf8(piece));
+                }
+                return UnitText.array(pieces);
+            }
+            Matcher matcher = known.matcher(string);
+            int from = 0;
+            while (matcher.find()) {
+                // an empty match splits nothing off the start
+                if (matcher.end() > from) {
+                    pieces.add(utf8(string.substring(from, matcher.start())));
+                    from = matcher.end();
+                }
+            }
+            pieces.add(utf8(string.substring(from)));
+            return UnitText.array(pieces);
+        }
+    }
+
+    /**
+     * (text, pattern, escape): LIKE. As in ksqlDB % and _ do not match the end of a line, and what follows an escape
+     * stands for itself.
+     */
+    static final class Like extends TextFunction<Boolean> {
+        private static final int ANY_RUN = -1;
+        private static final int ANY_ONE = -2;
+
+        /** The last pattern that was seen, which nearly always is the only one. */
+        private transient Known last;
+
+        Like() {
+            super(DataTypes.BooleanType, DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
+        }
+
+        /** A pattern, and what it means: bytes and wildcards; null where it ends in an escape. */
+        private record Known(UTF8String pattern, UTF8String escape, int[] steps) {}
+
+        public Boolean invoke(UTF8String text, UTF8String pattern, UTF8String escape) {
+            if (text == null || pattern == null || escape == null) {
+                return null;
+            }
+            Known known = last;
+            if (known == null || !known.pattern.equals(pattern) || !known.escape.equals(escape)) {
+                known = new Known(pattern.copy(), escape.copy(), steps(pattern, escape));
+                last = known;
+            }
+            return known.steps == null ? null : Boolean.valueOf(matches(text, known.steps));
+        }
+
+        private static int[] steps(UTF8String pattern, UTF8String escape) {
+            byte[] bytes = pattern.getBytes();
+            byte[] sign = escape.getBytes();
+            int[] steps = new int[bytes.length];
+            int size = 0;
+            for (int i = 0; i < bytes.length; i++) {
+                boolean isEscape = sign.length > 0 && i + sign.length <= bytes.length
+                        && java.util.Arrays.equals(bytes, i, i + sign.length, sign, 0, sign.length);
+                if (isEscape) {
+                    i += sign.length;
+                    if (i == bytes.length) {
+                        return null;
+                    }
+                    steps[size++] = bytes[i] & 0xFF;
+                } else if (bytes[i] == '%') {
+                    if (size == 0 || steps[size - 1] != ANY_RUN) {
+                        steps[size++] = ANY_RUN;
+                    }
+                } else {
+                    steps[size++] = bytes[i] == '_' ? ANY_ONE : bytes[i] & 0xFF;
+                }
+            }
+            return java.util.Arrays.copyOf(steps, size);
+        }
+
+        /** Goes on from the last % again, one character later, where the rest does not fit. */
+        private static boolean matches(UTF8String text, int[] steps) {
+            int size = text.numBytes();
+            int at = 0;
+            int step = 0;
+            int run = -1;
+            int runAt = 0;
+            while (true) {
+                if (step < steps.length && steps[step] == ANY_RUN) {
+                    run = ++step;
+                    runAt = at;
+                    if (step == steps.length) { // all the rest, unless a line ends there
+                        while (at < size && character(text, at, size) > 0) {
+                            at += character(text, at, size);
+                        }
+                        return at == size;
+                    }
+                } else if (step == steps.length ? at == size : at < size && fits(text, at, size, steps[step])) {
+                    if (step == steps.length) {
+                        return true;
+                    }
+                    at += steps[step] == ANY_ONE ? character(text, at, size) : 1;
+                    step++;
+                } else {
+                    int length = run < 0 || runAt >= size ? 0 : character(text, runAt, size);
+                    if (length == 0) {
+                        return false;
+                    }
+                    runAt += length;
+                    at = runAt;
+                    step = run;
+                }
+            }
+        }
+
+        private static boolean fits(UTF8String text, int at, int size, int step) {
+            return step == ANY_ONE ? character(text, at, size) > 0 : (text.getByte(at) & 0xFF) == step;
+        }
+
+        /** How many bytes the character takes; 0 for one that ends a line. */
+        private static int character(UTF8String text, int at, int size) {
+            byte b = text.getByte(at);
+            if (b >= 0) {
+                return b == '\n' || b == '\r' ? 0 : 1;
+            }
+            int length = Math.min(UTF8String.numBytesForFirstByte(b), size - at);
+            if (b == (byte) 0xC2 && length == 2 && text.getByte(at + 1) == (byte) 0x85) {
+                return 0;
+            }
+            boolean isSeparator = b == (byte) 0xE2 && length == 3 && text.getByte(at + 1) == (byte) 0x80
+                    && (text.getByte(at + 2) & 0xFE) == 0xA8;
+            return isSeparator ? 0 : length;
+        }
+    }
+}
