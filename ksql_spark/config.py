@@ -136,6 +136,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.query.error.max.queue.size", "int", 10, "How many errors are kept per query.", editable=True, minimum=0),
     _server("ksql.query.retry.backoff.initial.ms", "long", 15000, "How long to wait before a failed query is started again.", editable=True, minimum=0),
     _server("ksql.query.retry.backoff.max.ms", "long", 900000, "The most that this wait grows to.", editable=True, minimum=0),
+    _server("ksql.query.stop.timeout.ms", "long", 5000, "How long PAUSE and the end of the server wait for what a query has read to be done; after that it is stopped all the same, and done again.", editable=True, minimum=0),
     _server("ksql.heartbeat.enable", "boolean", False, "Whether nodes watch each other."),
     _server("ksql.heartbeat.send.interval.ms", "long", 100, "How often a node sends a heartbeat.", minimum=1),
     _server("ksql.heartbeat.check.interval.ms", "long", 200, "How often a node checks the heartbeats of others.", minimum=1),

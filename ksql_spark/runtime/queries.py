@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -29,9 +28,10 @@ from ksql_spark.physical.steps import (
     TableSource,
     walk,
 )
-from ksql_spark.spark import sinks
+from ksql_spark.spark import runs, sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, task_numbers
+from ksql_spark.spark.runs import Run
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class RunningQuery:
     logical: PersistentQuery | PushQuery | None = None
     state: str = RUNNING
     errors: deque[QueryError] = field(default_factory=lambda: deque(maxlen=10))
-    spark: list[StreamingQuery] = field(default_factory=list)
+    spark: list[Run] = field(default_factory=list)
     loading: int = 0
     failures: int = 0
     retry_at: float = 0.0
@@ -136,7 +136,7 @@ class QueryManager:
             for i, _ in enumerate(query.plan.stages):
                 query.spark.append(self._launch(query, i, tables))
         except KsqlError:
-            self._halt(query)
+            self._kill(query)
             if self._queries.get(query.id) is not query:
                 self._forget(query)
             raise
@@ -200,13 +200,14 @@ class QueryManager:
         query: RunningQuery,
         stage: int,
         tables: Mapping[str, Mapping[int, int]],
-        loading: StreamingQuery,
+        loading: Run,
     ) -> None:
         """Wait until the tables are loaded, then start the stage as it is to run."""
         try:
-            while loading.isActive and query.spark and query.spark[stage] is loading:
-                if _has_reached(loading.lastProgress, tables):
-                    loading.stop()
+            while loading.is_active and query.spark and query.spark[stage] is loading:
+                if _has_reached(loading.progress, tables):
+                    loading.end()
+                    loading.stop(self._patience_s())
                     self._mark_loaded(query, stage)
                     with self._lock:
                         if query.spark and self._queries.get(query.id) is query:
@@ -250,7 +251,7 @@ class QueryManager:
         query: RunningQuery,
         number: int,
         loading: Mapping[str, Mapping[int, int]] | None = None,
-    ) -> StreamingQuery:
+    ) -> Run:
         """Start the Spark query of a stage; of those that join tables in ``loading`` only these are read."""
         stage = query.plan.stages[number]
         is_loading = any(topic in stage.topics for topic in loading or ())
@@ -266,6 +267,7 @@ class QueryManager:
             if tasks not in self._tasks:
                 self._tasks[tasks] = task_numbers(session, tasks)
         starts = {topic: json.dumps(dict(offsets)) for topic, offsets in query.starts.items() if offsets}
+        run = runs.new_name()
         context = Context(
             session,
             self._admin.servers,
@@ -273,6 +275,7 @@ class QueryManager:
             held=held,
             tasks=self._tasks[tasks],
             setting=lambda name: self._property(query, name),
+            run=run,
         )
         is_last = stage is query.plan
         try:
@@ -281,6 +284,7 @@ class QueryManager:
             return sinks.start(
                 records,
                 name=query.id if is_last else f"{query.id}/{number}",
+                run=run,
                 servers=self._admin.servers,
                 topic=stage.sink.topic,
                 mode=MICROBATCH if is_loading else stage.mode,
@@ -306,29 +310,32 @@ class QueryManager:
             return [self._queries[i] for i in sorted(self._queries)]
 
     def stop(self, query_id: str, *, drop_state: bool) -> None:
-        """Stop a query; with ``drop_state`` its checkpoints and state go too."""
+        """Stop a query for good; with ``drop_state`` its checkpoints and state go too."""
         with self._lock:
             query = self._queries.pop(query_id, None)
-        if query is not None:
-            self._halt(query)
-        if drop_state and query is not None:
+        if query is None:
+            return
+        if drop_state:
+            self._kill(query)  # nothing goes on from where it was
             self._forget(query)
-
-    def pause(self, query_id: str) -> None:
-        """Stop processing, keep everything."""
-        query = self.find(query_id)
-        if query is not None and query.state != PAUSED:
-            query.state = PAUSED
+        else:
             self._halt(query)
 
-    def resume(self, query_id: str) -> None:
+    def pause(self, *query_ids: str) -> None:
+        """Stop processing, keep everything."""
+        queries = [q for q in map(self.find, query_ids) if q is not None and q.state != PAUSED]
+        for query in queries:
+            query.state = PAUSED
+        self._halt(*queries)
+
+    def resume(self, *query_ids: str) -> None:
         """Go on after pause."""
-        query = self.find(query_id)
-        if query is not None and query.state == PAUSED:
-            if self._replaying:
-                query.state = REGISTERED
-            else:
-                self.start(query)
+        for query in map(self.find, query_ids):
+            if query is not None and query.state == PAUSED:
+                if self._replaying:
+                    query.state = REGISTERED
+                else:
+                    self.start(query)
 
     def restart(self, query_id: str) -> None:
         """Stop a query and start it again, with other settings for instance; not one that is paused."""
@@ -347,15 +354,41 @@ class QueryManager:
         with self._lock:
             queries = list(self._queries.values())
             self._queries.clear()
-        with ThreadPoolExecutor(max_workers=8, thread_name_prefix="query-stop") as pool:
-            list(pool.map(self._halt, queries))
+        self._halt(*queries)
         self._watcher.join(5)
 
-    def _halt(self, query: RunningQuery) -> None:
+    def _end(self, query: RunningQuery) -> None:
+        """Let a query read nothing more from now on."""
+        for run in query.spark:
+            with contextlib.suppress(Exception):  # as in _stop
+                run.end()
+
+    def _halt(self, *queries: RunningQuery) -> None:
+        """Stop queries where nothing is done twice when they go on: once what they have read is committed."""
+        for query in queries:
+            self._end(query)
+
+        def stop(query: RunningQuery) -> None:
+            self._stop(query, 0.0 if query.is_transient else self._patience_s())
+
+        with ThreadPoolExecutor(max_workers=8, thread_name_prefix="query-stop") as pool:
+            list(pool.map(stop, queries))
+
+    def _kill(self, query: RunningQuery) -> None:
+        """Stop a query at once."""
+        self._stop(query, 0.0)
+
+    def _stop(self, query: RunningQuery, patience_s: float) -> None:
         running, query.spark = query.spark, []
-        for spark in running:
+        deadline = time.monotonic() + patience_s
+        for run in running:
             with contextlib.suppress(Exception):  # the JVM may be gone; there is nothing left to stop then
-                spark.stop()
+                is_done = run.stop(deadline - time.monotonic())
+                if patience_s and not is_done:
+                    log.warning("query %s was stopped before what it had read was done", query.id)
+
+    def _patience_s(self) -> float:
+        return float(self._setting("ksql.query.stop.timeout.ms")) / 1000
 
     def _watch(self) -> None:
         """Notice queries that ended by themselves; restart them with back-off (reference §6.11)."""
@@ -367,9 +400,9 @@ class QueryManager:
     def _check(self, query: RunningQuery) -> None:
         if query.loading:
             return
-        ended = [spark for spark in query.spark if not spark.isActive]
+        ended = [run for run in query.spark if not run.is_active]
         if query.state == RUNNING and ended:
-            cause = next((c for c in (spark.exception() for spark in ended) if c is not None), None)
+            cause = next((c for c in (run.exception() for run in ended) if c is not None), None)
             log.error("query %s failed: %s", query.id, cause)
             self._halt(query)
             self._failed(query, reason(cause) if cause else "the query ended by itself")

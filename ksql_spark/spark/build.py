@@ -63,6 +63,7 @@ def _source(
         context.starts,
         is_batch=context.is_batch,
         is_held=topic in context.held,
+        run=context.run,
     )
     return sources.decode(raw, step.source, step.prefix, step.exposed)
 

@@ -21,6 +21,7 @@ class Context:
         held: topics to read nothing of for now (while the tables of a join are loaded).
         tasks: a number for each task, which Spark's hash partitioner puts into a partition of its own.
         setting: effective value of a property, by name.
+        run: name of the run, by which its sources can be told to end (spark/runs.py).
     """
 
     session: SparkSession
@@ -30,6 +31,7 @@ class Context:
     held: frozenset[str] = frozenset()
     tasks: tuple[int, ...] = (0,)
     setting: Callable[[str], Any] = lambda name: None
+    run: str | None = None
 
     def task(self, key: str) -> str:
         """Text: the task of the key's bytes, by Kafka's partitioner; one of the numbers in ``tasks``."""

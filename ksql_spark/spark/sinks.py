@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming.query import StreamingQuery
 
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE, REALTIME
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark.frames import quoted
+from ksql_spark.spark.runs import Run
 from ksql_spark.spark.sources import event_time
 
 #: the header that EventTimeInterceptor.java turns into the record's timestamp
@@ -65,18 +65,20 @@ def start(
     records: DataFrame,
     *,
     name: str,
+    run: str,
     servers: str,
     topic: str,
     mode: str,
     checkpoint: Path,
     interval_ms: int,
     linger_ms: int,
-) -> StreamingQuery:
+) -> Run:
     """Start the query that writes ``records`` (see encode) to ``topic``.
 
     Args:
         records: columns of the Kafka sink.
         name: the query's id.
+        run: the run's name, as the sources of ``records`` know it.
         servers: bootstrap servers.
         topic: the sink's topic, which exists.
         mode: REALTIME or MICROBATCH.
@@ -99,4 +101,4 @@ def start(
         writer = writer.trigger(realTime=f"{max(interval_ms, 5000)} milliseconds")  # type: ignore[call-overload]
     else:
         writer = writer.trigger(processingTime="0 seconds")
-    return writer.start()
+    return Run(records.sparkSession, writer.start(), run, mode, checkpoint)

@@ -25,6 +25,7 @@ def read(
     *,
     is_batch: bool = False,
     is_held: bool = False,
+    run: str | None = None,
 ) -> DataFrame:
     """The records of ``topic``: key, value, timestamp, partition, offset, headers.
 
@@ -35,17 +36,18 @@ def read(
         starts: topic -> {partition: offset} as JSON, or "earliest"; used only where no checkpoint is.
         is_batch: read what is there now instead of a stream.
         is_held: read nothing for now, in micro-batches.
+        run: name of the run, for a stream that is to be told when to end (spark/runs.py).
     """
     start = starts.get(topic, "earliest")
     if start != "earliest":
         start = json.dumps({topic: json.loads(start)})
     reader: Any = session.read if is_batch else session.readStream
+    reader = reader.format("kafka" if run is None else "org.ksqlspark.EndableKafka").option("ksql.run", run)
     if is_held:
         # a batch takes records of this topic once there are more than can be, or after a century
         reader = reader.option("minOffsetsPerTrigger", str(2**62)).option("maxTriggerDelay", "1000000h")
     frame: DataFrame = (
-        reader.format("kafka")
-        .option("kafka.bootstrap.servers", servers)
+        reader.option("kafka.bootstrap.servers", servers)
         .option("subscribe", topic)
         .option("startingOffsets", start)
         .option("failOnDataLoss", "false")

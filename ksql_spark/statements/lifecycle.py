@@ -32,15 +32,14 @@ def _logged(
     scope: Scope,
     verb: str,
     done: str,
-    act: Callable[[str], None],
+    act: Callable[..., None],
 ) -> Action:
     queries = scope.services.queries
 
     def apply(_: int, __: Starts) -> Outcome:
         # ALL are those that there are by then: statements before this one may have started some
         now = targets if statement.query_id is not None else [q for q in queries.all() if not q.is_transient]
-        for query in now:
-            act(query.id)
+        act(*(query.id for query in now))
         return Outcome(done)
 
     entity_name = targets[0].id if statement.query_id is not None else "ALL"
@@ -63,8 +62,9 @@ def terminate(statement: Terminate, scope: Scope) -> Action:
     is_all = statement.query_id is None
     scope.queries = [] if is_all else [q for q in scope.queries if q.id not in stopped]
 
-    def act(query_id: str) -> None:
-        queries.stop(query_id, drop_state=True)
+    def act(*query_ids: str) -> None:
+        for query_id in query_ids:
+            queries.stop(query_id, drop_state=True)
 
     return _logged(targets, statement, scope, "terminate", "Query terminated.", act)
 

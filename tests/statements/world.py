@@ -81,13 +81,17 @@ class FakeAdmin:
 class FakeSparkQuery:
     """What Spark has of a query: whether it runs."""
 
-    lastProgress = None
+    progress = None
 
     def __init__(self) -> None:
-        self.isActive = True
+        self.is_active = True
 
-    def stop(self) -> None:
-        self.isActive = False
+    def end(self) -> None:
+        pass
+
+    def stop(self, patience_s: float = 0.0) -> bool:
+        self.is_active = False
+        return True
 
     def exception(self) -> None:
         return None

@@ -1,0 +1,94 @@
+"""Runs of Spark queries that can be stopped where nothing is done twice: at the end of a batch.
+
+How a running batch is ended is told in EndableKafka.java.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from ksql_spark.physical.steps import REALTIME
+
+#: between two looks whether a batch is committed
+LOOK_AGAIN_S = 0.005
+
+
+def new_name() -> str:
+    """A name for a run, which its sources must be told."""
+    return uuid.uuid4().hex
+
+
+class Run:
+    """A Spark query from its start to its end.
+
+    Args:
+        session: any session of the JVM.
+        query: what runs.
+        name: of the run, as its sources know it.
+        mode: REALTIME or MICROBATCH.
+        checkpoint: its folder of checkpoints.
+    """
+
+    def __init__(
+        self, session: SparkSession, query: StreamingQuery, name: str, mode: str, checkpoint: Path
+    ) -> None:
+        self._kafka: Any = session._jvm.org.ksqlspark.EndableKafka  # type: ignore[union-attr]
+        self._query = query
+        self._name = name
+        self._is_realtime = mode == REALTIME
+        self._commits = checkpoint / "commits"
+        #: the batch to wait for; None while nobody asked for an end
+        self._last: int | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """False once it has ended, by itself or not."""
+        return bool(self._query.isActive)
+
+    @property
+    def progress(self) -> Any:
+        """What Spark says of the latest batch that has ended, or None."""
+        return self._query.lastProgress
+
+    def exception(self) -> BaseException | None:
+        """Why it ended by itself, or None."""
+        return self._query.exception()
+
+    def end(self) -> None:
+        """Let it read nothing more from now on; stop() waits until what it has read is done."""
+        if self._last is None:
+            self._last = int(self._kafka.end(self._name))
+
+    def stop(self, patience_s: float = 0.0) -> bool:
+        """Stop it, after end() as soon as what it has read is committed.
+
+        Args:
+            patience_s: how long to wait for that, seconds; then it is stopped all the same, and what came
+                since its last checkpoint will be done again.
+
+        Returns:
+            whether nothing will be done again.
+        """
+        deadline = time.monotonic() + patience_s
+        try:
+            while not (is_done := self._is_done()) and time.monotonic() < deadline and self.is_active:
+                time.sleep(LOOK_AGAIN_S)
+        finally:
+            self._query.stop()
+            self._kafka.forget(self._name)
+        return is_done
+
+    def _is_done(self) -> bool:
+        if self._last is None:
+            return False
+        if not self._is_realtime:
+            return bool(self._kafka.isDone(self._name))
+        # those of stateless queries are written by a thread of their own, after the next batch has begun
+        names = (path.name for path in self._commits.glob("*"))
+        return max((int(name) for name in names if name.isdecimal()), default=-1) >= self._last
