@@ -24,7 +24,7 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.logical.nodes import Filter, Project, Source, leaves
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical import codec
-from ksql_spark.physical.planner import lower_transient
+from ksql_spark.physical.planner import check_runnable, lower_transient
 from ksql_spark.runtime import pull
 from ksql_spark.runtime.command_log import Command, CommandLog
 from ksql_spark.runtime.print_topic import PrintResult
@@ -32,6 +32,7 @@ from ksql_spark.runtime.push import PushResult
 from ksql_spark.runtime.queries import QueryManager, RunningQuery
 from ksql_spark.runtime.results import QueryStream, ResultColumn, Row
 from ksql_spark.runtime.views import Views
+from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.services import artifacts
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.evaluate import evaluate
@@ -154,6 +155,7 @@ class Engine:
             log=command_log,
             config=self._config.with_values({"bootstrap.servers": servers}),
             evaluate=lambda expressions: evaluate(session, expressions),
+            registry=schema_registry(self._config),
             host=str(self._config["listeners"]).split(",")[0].split("//")[-1],
             is_stopping=self._stopping.is_set,
         )
@@ -318,7 +320,7 @@ class Engine:
             starts = action.prepare()
             sequence = services.log.end()
             outcome = action.apply(sequence, starts)
-            text = statement.source_text
+            text = action.statement or statement.source_text
             services.log.append(
                 Command(action.command_id, text, properties, starts, outcome.query_id, outcome.plan)
             )
@@ -391,6 +393,7 @@ class Engine:
         query_id = f"transient_{name}_{random.getrandbits(62)}"
         topic = self._transient_prefix() + query_id.removeprefix("transient_")
         plan = lower_transient(bound.root, bound.output, topic, scope.config, query_id)
+        check_runnable(plan)
         for source in plan.sources:
             services.admin.require_topic(source.topic)
         services.admin.create_topic(topic, 1)
@@ -432,6 +435,7 @@ class Engine:
             root = Filter(root, bound.predicate)
         root = Project(root, (), bound.items)
         plan = lower_transient(root, root.schema.columns, "pull", scope.config)
+        check_runnable(plan)
         servers = services.admin.servers
         return pull.run_on_stream(plan, root.schema.columns, session, servers, bound.limit, bound.offset or 0)
 
@@ -486,6 +490,22 @@ class Engine:
         if not entry.editable:
             raise KsqlError("PROPERTY_FIXED", name=name)
         return True
+
+
+def schema_registry(config: Config) -> SchemaRegistry | None:
+    """The schema registry of ``config``, None where there is none.
+
+    Raises:
+        KsqlError: PROPERTY_INVALID.
+    """
+    url, prefix = str(config["ksql.schema.registry.url"] or "").strip(), "ksql.schema.registry."
+    if not url:
+        return None
+    # its client takes long to load, and most servers have no registry
+    from ksql_spark.kafka.schema_registry import ConfluentRegistry
+
+    settings = {name.removeprefix(prefix): str(v) for name, v in config.with_prefix(prefix).items()}
+    return ConfluentRegistry(url, settings)
 
 
 class _Checked(NamedTuple):

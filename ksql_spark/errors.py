@@ -167,6 +167,10 @@ CONDITIONS: dict[str, Condition] = {
     "SCHEMA_REGISTRY_MISSING": Condition(
         42801, "{what} needs a schema registry: set ksql.schema.registry.url to where it is."
     ),
+    "SCHEMA_UNKNOWN": Condition(
+        40001,
+        "Schema for {what} on topic '{topic}' does not exist in the Schema Registry.\n{looked_for}.",
+    ),
     "SOURCE_UNKNOWN": Condition(40001, "{kind} does not exist: {name}."),
     "SPARK_FAILED": Condition(50000, "Spark did not start: {reason}. Its log is {log}."),
     "STOPPED": Condition(50303, "The server is shutting down."),

@@ -1,10 +1,12 @@
 """Binding: syntax trees to typed plans; names, types and rules (reference §2, §3). Pure: no Spark, no Kafka.
 
-All functions take the metastore as it is and change nothing. Errors are KsqlError with the place in the
+All functions take the metastore as it is and change nothing. What a schema registry has comes through a port
+(schema_registry.SchemaRegistry). Errors are KsqlError with the place in the
 statement and, where there is one, a hint.
 """
 
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
+from ksql_spark.analyzer.inference import infer_columns
 from ksql_spark.analyzer.inserts import BoundRow, bind_insert_values
 from ksql_spark.analyzer.persistent import bind_persistent
 from ksql_spark.analyzer.pull import bind_pull
@@ -29,4 +31,5 @@ __all__ = [
     "bind_query",
     "bind_type",
     "check_query_replacement",
+    "infer_columns",
 ]

@@ -250,13 +250,13 @@ def insert_coerce(node: Expression, target: SqlType, column: str, place: Placed 
             parts = (insert_coerce(m, value if i % 2 else key, column, place) for i, m in enumerate(members))
             return Call("MAP", tuple(parts), target)
         case Struct(), MakeStruct(given, _):
+            # by name, as ksqlDB does it: missing fields are NULL, those that the type lacks are dropped
             known = {name: e for name, e in given}
-            if all(target.field(name) for name in known):
-                fields = (
-                    (f.name, insert_coerce(known.get(f.name, Literal(None, NULL)), f.type, column, place))
-                    for f in target.fields
-                )
-                return MakeStruct(tuple(fields), target)
+            fields = (
+                (f.name, insert_coerce(known.get(f.name, Literal(None, NULL)), f.type, column, place))
+                for f in target.fields
+            )
+            return MakeStruct(tuple(fields), target)
     if not is_implicit(node.type, target) and not _fits_exactly(node, target):
         raise invalid(f"Expected type {target} for field `{column}` but got {node.type}({node}).", place)
     return coerce(node, target)

@@ -14,6 +14,7 @@ from ksql_spark import formats
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.coercion import is_implicit
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
+from ksql_spark.analyzer.inference import with_schema_ids
 from ksql_spark.analyzer.properties import CREATE_AS, INSERT, Properties
 from ksql_spark.analyzer.queries import Planned, bind_any, fitted, make_context
 from ksql_spark.analyzer.relations import leaves_of
@@ -23,22 +24,25 @@ from ksql_spark.analyzer.sources import (
     check_replacement,
     check_source_name,
     effective_wrapping,
-    needs_registry,
 )
 from ksql_spark.errors import KsqlError
 from ksql_spark.logical.nodes import Node, PersistentQuery, Source, UnionAll
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import Schema
+from ksql_spark.schema_registry import SchemaRegistry
 
 #: beginnings that a QUERY_ID may not have (reference §2.1)
 RESERVED_QUERY_IDS = ("CSAS_", "CTAS_", "CST_", "INSERTQUERY_", "TRANSIENT_")
 
 
 def bind_persistent(
-    statement: CreateAsSelect | InsertSelect, metastore: MetaStore, config: Mapping[str, Any]
+    statement: CreateAsSelect | InsertSelect,
+    metastore: MetaStore,
+    config: Mapping[str, Any],
+    registry: SchemaRegistry | None = None,
 ) -> PersistentQuery:
-    """The persistent query of ``statement`` with its sink.
+    """The persistent query of ``statement`` with its sink; ``registry`` is asked for *_SCHEMA_ID.
 
     IF NOT EXISTS is the caller's concern. What the sink inherits from a topic that is not known here
     (partitions, replicas) stays None.
@@ -50,7 +54,7 @@ def bind_persistent(
         _check_clauses(statement)
         if isinstance(statement, InsertSelect):
             return _bind_insert(statement, metastore, config)
-        return _bind_create(statement, metastore, config)
+        return _bind_create(statement, metastore, config, registry)
 
 
 def _check_clauses(statement: CreateAsSelect | InsertSelect) -> None:
@@ -76,7 +80,10 @@ def _check_clauses(statement: CreateAsSelect | InsertSelect) -> None:
 
 
 def _bind_create(
-    statement: CreateAsSelect, metastore: MetaStore, config: Mapping[str, Any]
+    statement: CreateAsSelect,
+    metastore: MetaStore,
+    config: Mapping[str, Any],
+    registry: SchemaRegistry | None,
 ) -> PersistentQuery:
     check_source_name(statement)
     existing = metastore.find(statement.name)
@@ -88,9 +95,6 @@ def _bind_create(
         )
     check_free(statement, existing, bool(statement.or_replace))
     given = Properties(statement.properties, CREATE_AS)
-    for side in ("KEY_SCHEMA_ID", "VALUE_SCHEMA_ID"):
-        if side in given:
-            raise needs_registry(given.node(side))
     try:
         planned = bind_any(statement.query, make_context(metastore, config), statement.name)
     except KsqlError as error:
@@ -104,7 +108,7 @@ def _bind_create(
     root = planned.root
     _check_kind(root.kind, statement)
     _check_windowed_tables(planned, statement)
-    sink = _sink(statement, given, planned, config)
+    sink = with_schema_ids(_sink(statement, given, planned, config), given, registry)
     if existing is not None:
         check_replacement(existing, sink, statement)
     return PersistentQuery(root, sink, True)

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import ksql_spark
 from grammar import nodes
 from grammar.statements.sources import AlterSource, CreateSource
 from ksql_spark.analyzer import settings
-from ksql_spark.analyzer.failures import Placed, failure, invalid, place, within_statement
+from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.properties import CREATE, Properties
 from ksql_spark.analyzer.serialization import CAPABILITIES, check_columns, check_wrapping, known_format
 from ksql_spark.analyzer.type_nodes import bind_type
-from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.sources import TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import RESERVED_COLUMNS, Column, Role, Schema
@@ -28,7 +26,8 @@ def bind_create_source(
 ) -> DataSource:
     """The stream or table that ``statement`` declares.
 
-    IF NOT EXISTS is the caller's concern: call this only when the source shall be made.
+    IF NOT EXISTS is the caller's concern: call this only when the source shall be made. Columns from a schema
+    registry must be written out already: see infer_columns.
 
     Args:
         statement: CREATE [OR REPLACE] [SOURCE] STREAM | TABLE.
@@ -58,12 +57,16 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
     schema = _schema(statement, metastore, config)
     window = given.windowing()
     key_format, value_format = _formats(statement, given, schema, config)
-    if statement.kind == TABLE and not schema.key and not _infers(key_format):
+    _check_inferred(statement, schema, key_format, value_format)
+    if statement.kind == TABLE and not schema.key:
         raise invalid(
             "Tables require a PRIMARY KEY. Please define the PRIMARY KEY.", statement,
             hint="Write for instance: id INT PRIMARY KEY.",
         )  # fmt: skip
-    _check_inference(statement, given, schema, key_format, value_format)
+    if not statement.columns:
+        raise invalid(
+            "No columns supplied. The statement does not define any columns.", statement, hint=COLUMNS_HINT
+        )
     if window is not None and not schema.key:
         raise invalid("Windowed sources require a key column.", given.node("WINDOW_TYPE"))
     retention = given.get("RETENTION_MS")
@@ -177,20 +180,10 @@ def _check_headers(column: Column, before: list[Column], node: nodes.ColumnDefin
 def _formats(
     statement: CreateSource, given: Properties, schema: Schema, config: Mapping[str, Any]
 ) -> tuple[FormatSpec, FormatSpec]:
-    key_name, key_node = given.format_name("KEY")
-    value_name, value_node = given.format_name("VALUE")
-    if key_name is None:
-        default = settings.text(config, "ksql.persistence.default.format.key")
-        key_name = known_format(default or "KAFKA", statement)
-    if value_name is None:
-        default = settings.text(config, "ksql.persistence.default.format.value")
-        if default is None:
-            raise invalid(
-                "Statement is missing the 'VALUE_FORMAT' property from the WITH clause. Either provide one "
-                "or set a default via the 'ksql.persistence.default.format.value' config.",
-                statement,
-            )
-        value_name = known_format(default, statement)
+    _, key_node = given.format_name("KEY")
+    _, value_node = given.format_name("VALUE")
+    names = format_names(given, statement, config)
+    key_name, value_name = names["KEY"], names["VALUE"]
     if not schema.key and key_node is None and not CAPABILITIES[key_name].registry:
         key_name = "NONE" if statement.columns else key_name
     key_format = given.format_spec("KEY", key_name)
@@ -207,6 +200,29 @@ def _formats(
     )
 
 
+def format_names(given: Properties, statement: CreateSource, config: Mapping[str, Any]) -> dict[str, str]:
+    """The formats of KEY and VALUE: as given, else the defaults of the properties.
+
+    Raises:
+        KsqlError: an unknown format; no value format and no default for it.
+    """
+    key_name, _ = given.format_name("KEY")
+    value_name, _ = given.format_name("VALUE")
+    if key_name is None:
+        default = settings.text(config, "ksql.persistence.default.format.key")
+        key_name = known_format(default or "KAFKA", statement)
+    if value_name is None:
+        default = settings.text(config, "ksql.persistence.default.format.value")
+        if default is None:
+            raise invalid(
+                "Statement is missing the 'VALUE_FORMAT' property from the WITH clause. Either provide one "
+                "or set a default via the 'ksql.persistence.default.format.value' config.",
+                statement,
+            )
+        value_name = known_format(default, statement)
+    return {"KEY": key_name, "VALUE": value_name}
+
+
 def effective_wrapping(value_format: FormatSpec, columns: int, config: Mapping[str, Any]) -> bool | None:
     """WRAP_SINGLE_VALUE, else ksql.persistence.wrap.single.values where the format has a choice."""
     if value_format.wrapped is not None or columns != 1:
@@ -218,44 +234,14 @@ def effective_wrapping(value_format: FormatSpec, columns: int, config: Mapping[s
     return default.strip().lower() == "true"
 
 
-def _infers(key_format: FormatSpec) -> bool:
-    return CAPABILITIES[key_format.name].registry
-
-
-def _check_inference(
-    statement: CreateSource, given: Properties, schema: Schema, key: FormatSpec, value: FormatSpec
-) -> None:
-    """Columns must be there, or come from a schema registry (reference §5.6)."""
-    for side, spec, columns in (("KEY", key, schema.key), ("VALUE", value, schema.value)):
-        if spec.schema_id is None:
-            continue
-        node = given.node(f"{side}_SCHEMA_ID")
-        if not CAPABILITIES[spec.name].registry:
-            raise invalid(
-                f"{side}_FORMAT should support schema inference when {side}_SCHEMA_ID is provided. "
-                f"Current format is {spec.name}.",
-                node,
-            )
-        if columns:
-            raise invalid(
-                f"Table elements and {side}_SCHEMA_ID cannot both exist for create statement.", node
-            )
-    infers_key = not schema.key and CAPABILITIES[key.name].registry
-    infers_value = not schema.value and CAPABILITIES[value.name].registry
-    if infers_key or infers_value:
-        raise needs_registry(statement)
-    if not statement.columns:
-        raise invalid(
-            "No columns supplied. The statement does not define any columns.", statement, hint=COLUMNS_HINT
-        )
-
-
-def needs_registry(node: Placed | None) -> KsqlError:
-    """NOT_DONE_YET: columns or schemas from a registry."""
-    return failure(
-        "NOT_DONE_YET", node, what="Taking columns from a schema registry", version=ksql_spark.__version__,
-        hint=COLUMNS_HINT,
-    )  # fmt: skip
+def _check_inferred(statement: CreateSource, schema: Schema, key: FormatSpec, value: FormatSpec) -> None:
+    """Refuse a side without columns whose format keeps schemas: a registry must give them first."""
+    for side, spec, columns in (("key", key, schema.key), ("value", value, schema.value)):
+        if not columns and CAPABILITIES[spec.name].registry:
+            raise failure(
+                "SCHEMA_REGISTRY_MISSING", statement, what=f"Taking the {side} columns from a schema",
+                hint=COLUMNS_HINT,
+            )  # fmt: skip
 
 
 # ---- OR REPLACE, ALTER --------------------------------------------------------------------------------

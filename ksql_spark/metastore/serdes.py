@@ -56,10 +56,12 @@ def check_supported(source: DataSource) -> None:
 
 
 def key_serde(source: DataSource) -> Serde:
-    """The serde of ``source``'s keys (without a window's bounds)."""
+    """The serde of ``source``'s keys (without a window's bounds); raises NOT_DONE_YET."""
+    check_supported(source)
     return _serde(source.key_format, source.schema.key, is_key=True)
 
 
 def value_serde(source: DataSource) -> Serde:
-    """The serde of ``source``'s values."""
+    """The serde of ``source``'s values; raises NOT_DONE_YET."""
+    check_supported(source)
     return _serde(source.value_format, source.schema.value, is_key=False)

@@ -51,10 +51,17 @@ def lower(
     lowering = _Lowering(f"_confluent-ksql-{config.get('ksql.service.id')}query_{query_id}", mode, reason)
     step = lowering.lower(root)
     sources = tuple(leaf.source for leaf in nodes.leaves(root))
-    for source in (*sources, sink):
-        check_supported(source)
     plan = PhysicalPlan(step, sink, mode, reason, sources, tuple(lowering.inner))
     return replace(_in_its_mode(plan), inner=tuple(map(_in_its_mode, plan.inner)))
+
+
+def check_runnable(plan: PhysicalPlan) -> None:
+    """Raise NOT_DONE_YET where records of a source or the sink cannot be read and written yet.
+
+    A plan can be explained all the same.
+    """
+    for source in (*plan.sources, plan.sink):
+        check_supported(source)
 
 
 def _in_its_mode(stage: PhysicalPlan) -> PhysicalPlan:

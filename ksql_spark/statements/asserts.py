@@ -10,7 +10,6 @@ from grammar.statements.asserts import AssertSchema, AssertTopic
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import Topic
 from ksql_spark.statements.entities import entity
-from ksql_spark.statements.remote import Remote, quoted
 from ksql_spark.statements.scope import Action, Entity, Immediate, Scope
 
 #: how often it is asked, seconds
@@ -70,10 +69,9 @@ def assert_schema(statement: AssertSchema, scope: Scope) -> Action:
             reason="ASSERT SCHEMA statements must include a subject name or an id.",
             hint="Write for instance: ASSERT SCHEMA SUBJECT 'orders-value';",
         )
-    url = str(scope.config["ksql.schema.registry.url"] or "")
-    if not url:
+    registry = scope.services.registry
+    if registry is None:
         raise KsqlError("SCHEMA_REGISTRY_MISSING", what="ASSERT SCHEMA")
-    registry = Remote("The schema registry", url.split(",")[0], "ksql.schema.registry.url")
     parts = [
         *([f"subject {subject}"] if subject is not None else []),
         *([f"id {schema_id}"] if schema_id is not None else []),
@@ -82,12 +80,10 @@ def assert_schema(statement: AssertSchema, scope: Scope) -> Action:
 
     def is_there() -> bool:
         if schema_id is None:
-            path = f"subjects/{quoted(subject or '')}/versions"
-            return registry.ask("GET", path, absent=(404,)) is not None
+            return registry.latest(subject or "") is not None
         if subject is None:
-            return registry.ask("GET", f"schemas/ids/{schema_id}", absent=(404,)) is not None
-        uses = registry.ask("GET", f"schemas/ids/{schema_id}/versions", absent=(404,)) or []
-        return any(use.get("subject") == subject for use in uses)
+            return registry.by_id(schema_id) is not None
+        return subject in registry.subjects(schema_id)
 
     def problem() -> str | None:
         if is_there() != statement.absent:

@@ -157,7 +157,9 @@ def explain(statement: Explain, scope: Scope) -> Action:
 def _plan(statement: Statement, scope: Scope) -> tuple[Node, PhysicalPlan]:
     match statement:
         case CreateAsSelect() | InsertSelect():
-            bound = analyzer.bind_persistent(statement, scope.metastore, scope.config)
+            bound = analyzer.bind_persistent(
+                statement, scope.metastore, scope.config, scope.services.registry
+            )
             return bound.root, lower(bound.root, bound.sink, scope.config)
         case Query():
             push = analyzer.bind_push(statement.query, scope.metastore, scope.config)

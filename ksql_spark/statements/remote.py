@@ -1,4 +1,4 @@
-"""JSON over HTTP to the servers beside us, Kafka Connect and the schema registry: one call, clear errors."""
+"""JSON over HTTP to a server beside us, Kafka Connect: one call, clear errors."""
 
 from __future__ import annotations
 

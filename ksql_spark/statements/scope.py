@@ -20,6 +20,8 @@ from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.command_log import CommandLog
 from ksql_spark.runtime.queries import QueryManager, RunningQuery
 from ksql_spark.runtime.views import Views
+from ksql_spark.services.python_functions import PythonFunctions
+from ksql_spark.schema_registry import SchemaRegistry
 
 Entity = dict[str, Any]
 #: topic -> {partition: offset}
@@ -28,7 +30,7 @@ Starts = Mapping[str, Mapping[str, int]]
 
 @dataclass
 class Services:
-    """The parts of a running engine; ``metastore`` is the real one.
+    """The parts of a running engine; ``metastore`` is the real one, ``registry`` None where there is none.
 
     ``evaluate`` gives the values of constant expressions; ``config`` is the server's, which ALTER SYSTEM
     replaces; ``is_stopping`` ends what waits.
@@ -42,6 +44,7 @@ class Services:
     log: CommandLog
     config: Config
     evaluate: Callable[[Any], list[Any]]
+    registry: SchemaRegistry | None = None
     host: str = "localhost:8088"
     is_stopping: Callable[[], bool] = lambda: False
 
@@ -139,6 +142,7 @@ class Logged:
 
     Args:
         command_id: ``type/entity/action`` (reference §7.3).
+        statement: what the log keeps instead of the statement's own text, where that alone would not do.
         prepare: side effects that must come first (topics); returns where a new query starts to read.
         apply: the change itself, also on replay; gets the sequence number and ``prepare``'s result.
         after: clean-up once the command is in the log (topics to delete); not on replay.
@@ -151,6 +155,7 @@ class Logged:
     prepare: Callable[[], Starts] = dict
     after: Callable[[], None] = lambda: None
     undo: Callable[[], None] = lambda: None
+    statement: str | None = None
 
 
 Action = Immediate | Logged

@@ -14,7 +14,7 @@ from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.physical import codec
-from ksql_spark.physical.planner import lower
+from ksql_spark.physical.planner import check_runnable, lower
 from ksql_spark.physical.steps import (
     STATEFUL,
     PhysicalPlan,
@@ -45,6 +45,9 @@ def create_source(statement: CreateSource, scope: Scope) -> Action:
     if existing is not None and not statement.or_replace:
         return _exists(statement, statement.kind, statement.if_not_exists, existing)
     _check_or_replace(statement, scope)
+    if not scope.is_replay:
+        # on replay all columns are there: the registry may say something else by then
+        statement = analyzer.infer_columns(statement, scope.config, scope.services.registry)
     source = analyzer.bind_create_source(statement, scope.metastore, scope.config)
     if existing is not None and existing.is_sink:
         reason = f"Cannot replace {existing.kind.lower()} '{existing.name}': a query made it."
@@ -69,7 +72,8 @@ def create_source(statement: CreateSource, scope: Scope) -> Action:
         services.views.forget(source.name)
         return Outcome(f"{statement.kind.capitalize()} created")
 
-    return Logged(f"{statement.kind.lower()}/`{source.name}`/create", apply, prepare)
+    command_id = f"{statement.kind.lower()}/`{source.name}`/create"
+    return Logged(command_id, apply, prepare, statement=statement.source_text)
 
 
 def _topic_partitions(source: DataSource, scope: Scope) -> int:
@@ -132,7 +136,7 @@ def _bound(statement: CreateAsSelect | InsertSelect, scope: Scope) -> Persistent
     """What the statement means: on replay, what it meant when it was first carried out."""
     if scope.stored is not None:
         return scope.stored.logical
-    return analyzer.bind_persistent(statement, scope.metastore, scope.config)
+    return analyzer.bind_persistent(statement, scope.metastore, scope.config, scope.services.registry)
 
 
 def _replaced(statement: CreateAsSelect, bound: PersistentQuery, scope: Scope) -> KnownQuery | None:
@@ -196,6 +200,7 @@ def _persistent(
     # often only the start gives the id, which names internal topics: this plan shows that there is one
     plan = scope.stored.plan if scope.stored else lower(bound.root, bound.sink, config, known_id or "query")
     if not scope.is_replay:
+        check_runnable(plan)
         _check_sink_topic(bound, plan, scope)
         _check_limit(scope, replaced)
         old_query = scope.services.queries.find(known_id) if replaced is not None and known_id else None

@@ -25,10 +25,12 @@ from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource
 from grammar.statements.types import CreateType, DropType
 from ksql_spark import analyzer
 from ksql_spark.errors import KsqlError
-from ksql_spark.logical.nodes import PullQuery, PushQuery
+from ksql_spark.formats.schemas import KINDS
+from ksql_spark.logical.nodes import BatchQuery, PullQuery, PushQuery
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import Role
+from ksql_spark.schema_registry import JSON, PROTOBUF, RegisteredSchema, subject_of
 
 #: errors of a running query: the analyzer cannot know them
 AT_RUN_TIME = re.compile(r"Exception caught in process|Fatal user code error")
@@ -43,6 +45,7 @@ class Case:
     properties: dict[str, Any]
     expected_exception: dict[str, Any] | None
     post: dict[str, Any]
+    topics: list[dict[str, Any]]
     outputs: list[dict[str, Any]]
     responses: list[dict[str, Any]]
 
@@ -58,6 +61,39 @@ class Case:
         return error is not None and not AT_RUN_TIME.search(error.get("message") or "")
 
 
+class CaseRegistry:
+    """The schemas that a case says are registered, in memory: see schema_registry.SchemaRegistry."""
+
+    def __init__(self, topics: list[dict[str, Any]]) -> None:
+        self._latest: dict[str, RegisteredSchema] = {}
+        for topic in topics:
+            for side in ("key", "value"):
+                text = topic[f"{side}Schema"]
+                if text is None:
+                    continue
+                kind = KINDS.get((topic[f"{side}Format"] or "AVRO").upper(), JSON)
+                references = {
+                    r["name"]: _schema_text(r["schema"]) for r in topic[f"{side}SchemaReferences"] or ()
+                }
+                schema_id = topic[f"{side}SchemaId"] or -1 - len(self._latest)
+                schema = RegisteredSchema(schema_id, kind, _schema_text(text, kind), references)
+                self._latest[subject_of(topic["name"], side == "key")] = schema
+
+    def latest(self, subject: str) -> RegisteredSchema | None:
+        return self._latest.get(subject)
+
+    def by_id(self, schema_id: int) -> RegisteredSchema | None:
+        return next((s for s in self._latest.values() if s.id == schema_id), None)
+
+    def subjects(self, schema_id: int) -> list[str]:
+        return [subject for subject, schema in self._latest.items() if schema.id == schema_id]
+
+
+def _schema_text(schema: Any, kind: str = PROTOBUF) -> str:
+    """A schema as a registry has it: the cases have JSON as it is, and .proto files as texts."""
+    return schema if kind == PROTOBUF and isinstance(schema, str) else json.dumps(schema)
+
+
 @dataclass
 class Outcome:
     """What the analyzer said about one case."""
@@ -66,7 +102,8 @@ class Outcome:
     error: str = ""
     condition: str = ""
     sources: MetaStore = field(default_factory=MetaStore)
-    queries: list[PushQuery | PullQuery] = field(default_factory=list)
+    registry: CaseRegistry = field(default_factory=lambda: CaseRegistry([]))
+    queries: list[PushQuery | PullQuery | BatchQuery] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
 
 
@@ -82,16 +119,19 @@ def read_cases(folder: Path) -> Iterator[Case]:
 # ---- running one case -----------------------------------------------------------------------------------
 
 
-def _create_source(statement: CreateSource, store: MetaStore, config: dict[str, Any], _: Outcome) -> None:
+def _create_source(
+    statement: CreateSource, store: MetaStore, config: dict[str, Any], outcome: Outcome
+) -> None:
     if statement.if_not_exists and store.find(statement.name):
         return
+    statement = analyzer.infer_columns(statement, config, outcome.registry)
     store.add(analyzer.bind_create_source(statement, store, config))
 
 
-def _create_as(statement: CreateAsSelect, store: MetaStore, config: dict[str, Any], _: Outcome) -> None:
+def _create_as(statement: CreateAsSelect, store: MetaStore, config: dict[str, Any], outcome: Outcome) -> None:
     if statement.if_not_exists and store.find(statement.name):
         return
-    store.add(analyzer.bind_persistent(statement, store, config).sink)
+    store.add(analyzer.bind_persistent(statement, store, config, outcome.registry).sink)
 
 
 def _query(statement: Query, store: MetaStore, config: dict[str, Any], outcome: Outcome) -> None:
@@ -124,7 +164,7 @@ RUN: dict[type[Statement], Callable[[Any, MetaStore, dict[str, Any], Outcome], A
 
 def run(case: Case) -> Outcome:
     """Parse and bind the case's statements one after the other, up to the first error."""
-    outcome = Outcome()
+    outcome = Outcome(registry=CaseRegistry(case.topics))
     for number, text in enumerate(case.statements):
         try:
             for statement in grammar.parse(text):
@@ -210,8 +250,6 @@ def _header_differences(case: Case, outcome: Outcome) -> Iterator[str]:
 
 def waits_for(outcome: Outcome) -> str | None:
     """What else has to be there before the case can be judged."""
-    if outcome.condition == "NOT_DONE_YET" and "schema registry" in outcome.error:
-        return "schema registry"
     if outcome.condition == "FUNCTION_UNKNOWN":
         return "function"
     return None

@@ -12,12 +12,13 @@ from typing import Any
 class JsonServer:
     """Serves ``answers``: "METHOD /path?query" -> (status, JSON); anything else is 404. A context.
 
-    ``requests`` has what was asked: (the key, the JSON that was sent).
+    ``requests`` has what was asked: (the key, the JSON that was sent), ``headers`` the headers of each.
     """
 
     def __init__(self, answers: Mapping[str, tuple[int, Any]]) -> None:
         self.requests: list[tuple[str, Any]] = []
-        requests = self.requests
+        self.headers: list[Mapping[str, str]] = []
+        requests, headers = self.requests, self.headers
 
         class Handler(BaseHTTPRequestHandler):
             def _answer(self) -> None:
@@ -25,6 +26,7 @@ class JsonServer:
                 sent = json.loads(self.rfile.read(length)) if length else None
                 asked = f"{self.command} {self.path}"
                 requests.append((asked, sent))
+                headers.append(dict(self.headers))
                 status, body = answers.get(asked, (404, {"error_code": 404, "message": "not found"}))
                 data = b"" if body is None else json.dumps(body).encode()
                 self.send_response(status)

@@ -103,9 +103,12 @@ def test_default_timeout(world: World) -> None:
 @pytest.fixture
 def registry() -> Iterator[JsonServer]:
     answers = {
-        "GET /subjects/s-value/versions": (200, [1]),
+        "GET /subjects/s-value/versions/latest": (
+            200,
+            {"subject": "s-value", "version": 1, "id": 5, "schema": "{}"},
+        ),
         "GET /schemas/ids/5": (200, {"schema": "{}"}),
-        "GET /schemas/ids/5/versions": (200, [{"subject": "s-value", "version": 1}]),
+        "GET /schemas/ids/5/versions?offset=0&limit=-1": (200, [{"subject": "s-value", "version": 1}]),
     }
     with JsonServer(answers) as server:
         yield server
@@ -137,5 +140,6 @@ def test_schemas_need_a_registry(make_world: Callable[..., World]) -> None:
     error = world.refused("ASSERT SCHEMA SUBJECT x;")
     assert error.code == 42801 and "ksql.schema.registry.url" in error.message
     assert "subject name or an id" in world.refused("ASSERT SCHEMA;").message
-    error = world.refused("ASSERT SCHEMA ID 1;", **{"ksql.schema.registry.url": "http://127.0.0.1:1"})
+    world = make_world(**{"ksql.schema.registry.url": "http://127.0.0.1:1"})
+    error = world.refused("ASSERT SCHEMA ID 1;")
     assert error.condition == "REMOTE_UNREACHABLE" and "ksql.schema.registry.url" in error.message

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ksql_spark.config import Config
-from ksql_spark.engine import Engine, Request
+from ksql_spark.engine import Engine, Request, schema_registry
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import Consumers, KafkaAdmin, Topic
 from ksql_spark.kafka.producer import RecordProducer
@@ -160,6 +160,7 @@ class World:
             log=cast(CommandLog, self.log),
             config=self._config,
             evaluate=lambda expressions: [None for _ in expressions],
+            registry=schema_registry(self._config),
         )
         self.reports: list[str] = []
         self.engine._replay(self.reports.append)

@@ -184,7 +184,7 @@ CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO');
-    NOT_DONE_YET: Taking columns from a schema registry is not done yet in ksql-spark 0.1.0. List the columns in the statement.
+    SCHEMA_REGISTRY_MISSING: Taking the value columns from a schema needs a schema registry: set ksql.schema.registry.url to where it is. List the columns in the statement.
     line 1:1
       CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO')
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -1,0 +1,212 @@
+"""JSON Schemas as SQL types."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+from urllib.parse import unquote
+
+from ksql_spark.formats.registered import NotConvertible, ReadSchema, map_of, named, struct_of
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    Array,
+    Map,
+    SqlType,
+)
+
+#: what Connect's connect.type says of a number
+_NUMBERS: dict[str, SqlType] = {
+    "int8": INTEGER,
+    "int16": INTEGER,
+    "int32": INTEGER,
+    "int64": BIGINT,
+    "float32": DOUBLE,
+    "float64": DOUBLE,
+    "bytes": BYTES,
+}
+#: how Connect calls a choice between several types, and its fields
+_ONE_OF = "io.confluent.connect.json.OneOf"
+
+#: keywords that only schemas of one type have
+_KEYWORDS = {
+    "object": ("properties", "required", "additionalProperties", "patternProperties", "minProperties"),
+    "array": ("items", "minItems", "maxItems", "uniqueItems"),
+    "string": ("minLength", "maxLength", "pattern"),
+    "number": ("minimum", "maximum", "multipleOf", "exclusiveMinimum", "exclusiveMaximum"),
+}
+
+Schema = Mapping[str, Any]
+
+
+def read(text: str, references: Mapping[str, str]) -> ReadSchema:
+    """What the JSON Schema ``text`` says.
+
+    Args:
+        text: JSON.
+        references: other schemas by the URI that ``$ref`` has for them.
+
+    Raises:
+        NotConvertible: no JSON Schema, or one that SQL has no type for.
+    """
+    documents = {name: _parsed(other) for name, other in references.items()}
+    root = _parsed(text)
+    return ReadSchema(_Reader(documents).type(root, root))
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise NotConvertible(f"it is no JSON: {error}") from None
+
+
+class _Reader:
+    """Reads schemas; ``root`` is always the document that a schema is a part of."""
+
+    def __init__(self, documents: Mapping[str, Any]) -> None:
+        self._documents = documents
+        #: the references around what is read
+        self._open: list[str] = []
+
+    def type(self, schema: Any, root: Any) -> SqlType:
+        if not isinstance(schema, dict):
+            raise NotConvertible(f"{json.dumps(schema)} says nothing about types")
+        if "$ref" in schema:
+            return self._referred(str(schema["$ref"]), root)
+        if "allOf" in schema or (self._choices(schema) and self._has_own_type(schema)):
+            return self._all_of(schema, root)
+        choices = self._choices(schema)
+        if choices:
+            return self._one_of(choices, root)
+        return named(self._plain(schema, root), schema.get("title"), schema.get("connect.parameters"))
+
+    @staticmethod
+    def _choices(schema: Schema) -> list[Any]:
+        return list(schema.get("oneOf") or schema.get("anyOf") or ())
+
+    @staticmethod
+    def _has_own_type(schema: Schema) -> bool:
+        return "type" in schema or any(word in schema for words in _KEYWORDS.values() for word in words)
+
+    def _plain(self, schema: Schema, root: Any) -> SqlType:
+        kind = schema.get("type") or next(
+            (k for k, words in _KEYWORDS.items() if any(word in schema for word in words)), None
+        )
+        connect = schema.get("connect.type")
+        match kind:
+            case list():
+                return self._one_of([{**schema, "type": k} for k in kind], root)
+            case "boolean":
+                return BOOLEAN
+            case "integer" | "number":
+                if connect is None:
+                    return BIGINT if kind == "integer" else DOUBLE
+                if connect not in _NUMBERS:
+                    raise NotConvertible(f"connect.type {connect} is unknown for numbers")
+                return _NUMBERS[connect]
+            case "string":
+                return BYTES if connect == "bytes" else STRING
+            case "array":
+                return self._array(schema, root)
+            case "object" if connect == "map":
+                return Map(STRING, self.type(schema.get("additionalProperties"), root))
+            case "object":
+                return struct_of((n, partial(self.type, s, root)) for n, s in _properties(schema))
+            case None if "enum" in schema:
+                return STRING
+        raise NotConvertible(f"the type {json.dumps(kind)} stands alone" if kind else "it names no type")
+
+    def _array(self, schema: Schema, root: Any) -> SqlType:
+        items = schema.get("items")
+        if not isinstance(items, dict):
+            raise NotConvertible("Array schema did not specify the items type")
+        if schema.get("connect.type") == "map" and {"key", "value"} <= set(items.get("properties", ())):
+            entry = items["properties"]
+            return map_of(self.type(entry["key"], root), self.type(entry["value"], root))
+        return Array(self.type(items, root))
+
+    def _one_of(self, choices: list[Any], root: Any) -> SqlType:
+        """A type that may be NULL, else a STRUCT with a field for each choice."""
+        others = [c for c in choices if not (isinstance(c, dict) and c.get("type") == "null")]
+        if len(choices) == 2 and len(others) == 1:
+            return self.type(others[0], root)
+        return struct_of((f"{_ONE_OF}.field.{i}", partial(self.type, c, root)) for i, c in enumerate(others))
+
+    def _all_of(self, schema: Schema, root: Any) -> SqlType:
+        """All properties that its parts have; where they have none, the type of the one that has one."""
+        own = {k: v for k, v in schema.items() if k not in ("allOf", "oneOf", "anyOf")}
+        parts = [own] if self._has_own_type(own) else []
+        parts += schema.get("allOf", ())
+        properties: dict[str, tuple[Any, Any]] = {}
+        for part in parts:
+            properties.update(self._all_properties(part, root, ()))
+        if properties:
+            return struct_of((n, partial(self.type, s, r)) for n, (s, r) in properties.items())
+        choices = self._choices(schema)
+        candidates = [{"oneOf": choices}] if choices else []
+        candidates += [p for p in parts if isinstance(p, dict) and ("$ref" in p or self._has_own_type(p))]
+        if not candidates:
+            raise NotConvertible("allOf has no part with a type")
+        return self.type(candidates[0], root)
+
+    def _all_properties(
+        self, schema: Any, root: Any, seen: tuple[str, ...]
+    ) -> Iterator[tuple[str, tuple[Any, Any]]]:
+        if not isinstance(schema, dict):
+            return
+        if "$ref" in schema:
+            reference = str(schema["$ref"])
+            if reference not in seen:
+                yield from self._all_properties(*self._resolved(reference, root), (*seen, reference))
+            return
+        for part in schema.get("allOf", ()):
+            yield from self._all_properties(part, root, seen)
+        for name, property_ in _properties(schema):
+            yield name, (property_, root)
+
+    def _referred(self, reference: str, root: Any) -> SqlType:
+        schema, document = self._resolved(reference, root)
+        if reference in self._open:
+            raise NotConvertible(f"{reference} is part of itself")
+        self._open.append(reference)
+        found = self.type(schema, document)
+        self._open.pop()
+        return found
+
+    def _resolved(self, reference: str, root: Any) -> tuple[Any, Any]:
+        """The schema that a ``$ref`` means, and its document."""
+        where, _, pointer = reference.partition("#")
+        document = root
+        if where and where != (root.get("$id") if isinstance(root, dict) else None):
+            if where not in self._documents:
+                raise NotConvertible(f"it refers to {where}, which is not there")
+            document = self._documents[where]
+        found = document
+        for part in pointer.split("/")[1:]:
+            key = unquote(part).replace("~1", "/").replace("~0", "~")
+            if isinstance(found, list) and key.isdecimal() and int(key) < len(found):
+                found = found[int(key)]
+            elif isinstance(found, dict) and key in found:
+                found = found[key]
+            else:
+                raise NotConvertible(f"it refers to {reference}, which is not there")
+        return found, document
+
+
+def _properties(schema: Schema) -> list[tuple[str, Any]]:
+    """Properties in the order of their ``connect.index``, those without one where they stand."""
+    properties = list((schema.get("properties") or {}).items())
+
+    def at(indexed: tuple[int, tuple[str, Any]]) -> int:
+        place, (_, property_) = indexed
+        index = property_.get("connect.index") if isinstance(property_, dict) else None
+        return index if isinstance(index, int) else place
+
+    return [entry for _, entry in sorted(enumerate(properties), key=at)]

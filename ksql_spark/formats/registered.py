@@ -1,0 +1,152 @@
+"""From a registered schema to SQL columns (reference §5.6); one module for each kind of schema.
+
+All three go by the model of Kafka Connect, whose converters other programs on the same topics use: a schema is
+a tree of SQL types, and a name and parameters on a number may make it a date, a time or a decimal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+)
+
+#: digits of a decimal whose schema does not say
+DEFAULT_PRECISION = 64
+
+_CONNECT = "org.apache.kafka.connect.data."
+#: what a schema's name makes of a type
+_LOGICAL: dict[tuple[str, SqlType], SqlType] = {
+    (_CONNECT + "Date", INTEGER): DATE,
+    (_CONNECT + "Time", INTEGER): TIME,
+    (_CONNECT + "Timestamp", BIGINT): TIMESTAMP,
+}
+
+
+class NotConvertible(ValueError):
+    """A schema that gives no columns; the text says why (one line)."""
+
+
+class FieldLeftOut(ValueError):
+    """A type that SQL does not have: the field of this type is left out."""
+
+
+@dataclass(frozen=True)
+class ReadSchema:
+    """What a schema says.
+
+    Args:
+        type: a Struct for records and messages, names as they are written.
+        name: the full name of the record or message, where it has one.
+        names: all records or messages that could have been meant.
+    """
+
+    type: SqlType
+    name: str | None = None
+    names: tuple[str, ...] = ()
+
+
+def struct_of(fields: Iterable[tuple[str, Callable[[], SqlType]]]) -> Struct:
+    """A STRUCT of named fields, without those whose type SQL does not have.
+
+    Raises:
+        NotConvertible: two fields have the same name.
+    """
+    kept: list[Field] = []
+    for name, read in fields:
+        if any(f.name == name for f in kept):
+            raise NotConvertible(f"the field {name} is there twice")
+        try:
+            kept.append(Field(name, read()))
+        except FieldLeftOut:
+            continue
+    return Struct(tuple(kept))
+
+
+def map_of(key: SqlType, value: SqlType) -> Map:
+    """A MAP: its keys are texts in SQL, whatever simple type they have.
+
+    Raises:
+        FieldLeftOut: keys that are no simple values.
+    """
+    if key not in (INTEGER, BIGINT, BOOLEAN, STRING, DATE, TIME, TIMESTAMP):
+        raise FieldLeftOut(f"a map with keys of type {key}")
+    return Map(STRING, value)
+
+
+def named(type_: SqlType, name: str | None, parameters: Mapping[str, object] | None = None) -> SqlType:
+    """``type_``, or what a schema's ``name`` makes of it: a date, a time, a decimal."""
+    if name == _CONNECT + "Decimal" and type_ == BYTES:
+        given = parameters or {}
+        return decimal(given.get("connect.decimal.precision"), given.get("scale"))
+    return _LOGICAL.get((name or "", type_), type_)
+
+
+def decimal(precision: object, scale: object) -> Decimal:
+    """A DECIMAL from what a schema says, as numbers or texts; None where it does not.
+
+    Raises:
+        NotConvertible: no DECIMAL of SQL.
+    """
+    try:
+        digits = DEFAULT_PRECISION if precision is None else int(str(precision))
+        places = 0 if scale is None else int(str(scale))
+    except ValueError:
+        raise NotConvertible(f"a decimal of precision {precision} and scale {scale}") from None
+    if not (digits >= 1 and 0 <= places <= digits):
+        raise NotConvertible(f"a decimal of precision {digits} and scale {places}")
+    return Decimal(digits, places)
+
+
+def columns(type_: SqlType, single: str | None, *, keep_case: bool) -> tuple[Field, ...]:
+    """The columns that a schema gives.
+
+    Args:
+        type_: what the schema says.
+        single: the name of the one column where the schema is that of a bare value; None where it is that
+            of a record.
+        keep_case: names stay as they are written; else they are put in upper case, inside of STRUCTs too.
+
+    Raises:
+        NotConvertible: no record where one is needed, or no columns.
+    """
+    if single is not None:
+        type_ = Struct((Field(single, type_),))
+    if not isinstance(type_, Struct):
+        raise NotConvertible(
+            "Schema returned from schema registry is anonymous type. To use this schema with ksqlDB, set "
+            "'WRAP_SINGLE_VALUE=false' in the WITH clause properties."
+        )
+    if not keep_case:
+        type_ = _upper(type_)
+        assert isinstance(type_, Struct)
+    if not type_.fields:
+        raise NotConvertible("Schema does not include any columns with types that ksqlDB supports")
+    return type_.fields
+
+
+def _upper(type_: SqlType) -> SqlType:
+    match type_:
+        case Struct(fields):
+            return struct_of((f.name.upper(), partial(_upper, f.type)) for f in fields)
+        case Array(element):
+            return Array(_upper(element))
+        case Map(key, value):
+            return Map(key, _upper(value))
+    return type_

@@ -1,0 +1,115 @@
+"""A Confluent schema registry, asked over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.schema_registry import AVRO, RegisteredSchema
+
+NAME = "The schema registry"
+PROPERTY = "ksql.schema.registry.url"
+#: how long it may take to answer, seconds
+TIMEOUT_S = 5.0
+
+#: ksqlDB's settings below ksql.schema.registry. -> the client's; a store of certificates is a PEM file here
+_SETTINGS = {
+    "basic.auth.user.info": "basic.auth.user.info",
+    "ssl.truststore.location": "ssl.ca.location",
+    "ssl.keystore.location": "ssl.certificate.location",
+    "ssl.key.location": "ssl.key.location",
+    "ssl.key.password": "ssl.key.password",
+}
+
+_NOT_FOUND = 404
+Answer = TypeVar("Answer")
+
+
+class ConfluentRegistry:
+    """See ksql_spark.schema_registry.SchemaRegistry.
+
+    Args:
+        url: where it is; several, separated by commas, are tried in turn.
+        settings: what was set below ``ksql.schema.registry.``, without that prefix: authentication and TLS.
+
+    Raises:
+        KsqlError: PROPERTY_INVALID for settings that cannot be used.
+    """
+
+    def __init__(self, url: str, settings: Mapping[str, str] | None = None) -> None:
+        self.url = url
+        given = settings or {}
+        own = {theirs: given[ours] for ours, theirs in _SETTINGS.items() if given.get(ours)}
+        token = given.get("bearer.auth.token")
+        if token:
+            own |= {
+                "bearer.auth.credentials.source": "STATIC_TOKEN",
+                "bearer.auth.token": token,
+                "bearer.auth.logical.cluster": given.get("bearer.auth.logical.cluster", ""),
+                "bearer.auth.identity.pool.id": given.get("bearer.auth.identity.pool.id", ""),
+            }
+        try:
+            self._client = SchemaRegistryClient(
+                {"url": url, "timeout": TIMEOUT_S, "max.retries": 1, "retries.wait.ms": 200, **own}
+            )
+        except (ValueError, TypeError, OSError) as error:
+            raise KsqlError("PROPERTY_INVALID", name=PROPERTY, value=url, reason=str(error)) from None
+
+    def latest(self, subject: str) -> RegisteredSchema | None:
+        """See SchemaRegistry."""
+        # the client would give what was the latest when it was asked first
+        self._client.clear_latest_caches()
+        found = self._ask(lambda: self._client.get_latest_version(subject))
+        if found is None:
+            return None
+        assert found.schema is not None and found.schema_id is not None
+        return self._schema(found.schema_id, found.schema)
+
+    def by_id(self, schema_id: int) -> RegisteredSchema | None:
+        """See SchemaRegistry."""
+        found = self._ask(lambda: self._client.get_schema(schema_id))
+        return None if found is None else self._schema(schema_id, found)
+
+    def subjects(self, schema_id: int) -> list[str]:
+        """See SchemaRegistry."""
+        found = self._ask(lambda: self._client.get_schema_versions(schema_id))
+        return [use.subject for use in found or [] if use.subject is not None]
+
+    def _schema(self, schema_id: int, schema: Schema) -> RegisteredSchema:
+        references: dict[str, str] = {}
+        self._add_references(schema, references)
+        return RegisteredSchema(schema_id, schema.schema_type or AVRO, schema.schema_str or "", references)
+
+    def _add_references(self, schema: Schema, found: dict[str, str]) -> None:
+        for reference in schema.references or []:
+            name, subject, version = reference.name, reference.subject, reference.version
+            if name is None or subject is None or version is None or name in found:
+                continue
+            registered = self._ask(lambda s=subject, v=version: self._client.get_version(s, v))  # type: ignore[misc]
+            if registered is None or registered.schema is None:
+                raise KsqlError(
+                    "REMOTE_REFUSED",
+                    name=NAME,
+                    reason=f"version {version} of {subject}, which a schema refers to, is not there",
+                )
+            found[name] = registered.schema.schema_str or ""
+            self._add_references(registered.schema, found)
+
+    def _ask(self, call: Callable[[], Answer]) -> Answer | None:
+        """What ``call`` gives, None where the registry does not have it."""
+        try:
+            return call()
+        except SchemaRegistryError as error:
+            if error.http_status_code == _NOT_FOUND:
+                return None
+            reason = f"{error.error_message} (HTTP {error.http_status_code})"
+            raise KsqlError("REMOTE_REFUSED", name=NAME, reason=reason) from None
+        except Exception as error:  # the client lets through whatever its HTTP library raises
+            reason = str(error) or type(error).__name__
+            raise KsqlError(
+                "REMOTE_UNREACHABLE", name=NAME, url=self.url, reason=reason, setting=PROPERTY
+            ) from None

@@ -1,0 +1,35 @@
+"""A schema registry in memory, for tests."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ksql_spark.schema_registry import AVRO, RegisteredSchema
+
+
+class FakeRegistry:
+    """See ksql_spark.schema_registry.SchemaRegistry; ``asked`` has what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str | int] = []
+        self._latest: dict[str, RegisteredSchema] = {}
+        self._by_id: dict[int, RegisteredSchema] = {}
+
+    def register(self, subject: str, schema: Any, kind: str = AVRO) -> int:
+        """Make ``schema`` (JSON, or a text) the latest of ``subject``; gives its id."""
+        text = schema if isinstance(schema, str) and kind != AVRO else json.dumps(schema)
+        found = RegisteredSchema(len(self._by_id) + 1, kind, text)
+        self._latest[subject] = self._by_id[found.id] = found
+        return found.id
+
+    def latest(self, subject: str) -> RegisteredSchema | None:
+        self.asked.append(subject)
+        return self._latest.get(subject)
+
+    def by_id(self, schema_id: int) -> RegisteredSchema | None:
+        self.asked.append(schema_id)
+        return self._by_id.get(schema_id)
+
+    def subjects(self, schema_id: int) -> list[str]:
+        return [subject for subject, schema in self._latest.items() if schema.id == schema_id]

@@ -1,0 +1,252 @@
+"""Columns that come from a schema registry (reference §5.6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import grammar
+from grammar.statements.sources import CreateAsSelect, CreateSource
+from ksql_spark import analyzer
+from ksql_spark.errors import KsqlError
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.schema_registry import JSON, PROTOBUF
+from tests.analyzer.registry import FakeRegistry
+
+
+def record(**fields: Any) -> dict[str, Any]:
+    listed = [{"name": n, "type": t} for n, t in fields.items()]
+    return {"type": "record", "name": "n.R", "fields": listed}
+
+
+@pytest.fixture
+def registry() -> FakeRegistry:
+    found = FakeRegistry()
+    found.register(
+        "t-value", record(a="int", b={"type": "array", "items": record(c="string") | {"name": "C"}})
+    )
+    found.register("t-key", "long")
+    found.register("j-value", {"type": "object", "properties": {"x": {"type": "integer"}}}, JSON)
+    found.register("p-value", 'syntax = "proto3"; message P { int32 x = 1; }', PROTOBUF)
+    found.register("two-key", 'syntax = "proto3"; message P { int32 x = 1; int32 y = 2; }', PROTOBUF)
+    found.register(
+        "many-value", 'syntax = "proto3"; message P { int32 x = 1; } message Q { bool y = 1; }', PROTOBUF
+    )
+    found.register("bare-value", "int")
+    found.register("odd-value", record(a=["null", "n.R"]))
+    return found
+
+
+def inferred(text: str, registry: FakeRegistry | None, **config: Any) -> CreateSource:
+    statement = grammar.parse_one(text)
+    assert isinstance(statement, CreateSource)
+    return analyzer.infer_columns(statement, config, registry)
+
+
+def create(text: str, registry: FakeRegistry | None, **config: Any) -> DataSource:
+    return analyzer.bind_create_source(inferred(text, registry, **config), MetaStore(), config)
+
+
+def refused(text: str, registry: FakeRegistry | None) -> KsqlError:
+    with pytest.raises(KsqlError) as caught:
+        create(text, registry)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        (
+            "CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO');",
+            "`A` INTEGER, `B` ARRAY<STRUCT<`C` STRING>>",
+        ),
+        (
+            "CREATE STREAM s WITH (KAFKA_TOPIC='t', FORMAT='AVRO');",
+            "`ROWKEY` BIGINT KEY, `A` INTEGER, `B` ARRAY<STRUCT<`C` STRING>>",
+        ),
+        ("CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', FORMAT='AVRO');",
+         "`ROWKEY` BIGINT KEY, `V` INTEGER"),
+        (
+            "CREATE STREAM s (`k` INT KEY) WITH (KAFKA_TOPIC='j', VALUE_FORMAT='JSON_SR');",
+            "`k` INTEGER KEY, `X` BIGINT",
+        ),
+        ("CREATE TABLE s (k INT PRIMARY KEY) WITH (KAFKA_TOPIC='p', VALUE_FORMAT='PROTOBUF');",
+         "`K` INTEGER KEY, `X` INTEGER"),
+        ("CREATE TABLE s "
+         "WITH (KAFKA_TOPIC='t', KEY_FORMAT='AVRO', VALUE_FORMAT='PROTOBUF', VALUE_SCHEMA_ID=4);",
+         "`ROWKEY` BIGINT KEY, `x` INTEGER"),
+        (
+            "CREATE STREAM s WITH (KAFKA_TOPIC='any', VALUE_FORMAT='AVRO', VALUE_SCHEMA_ID=1);",
+            "`a` INTEGER, `b` ARRAY<STRUCT<`c` STRING>>",
+        ),
+        (
+            "CREATE STREAM s WITH (KAFKA_TOPIC='bare', VALUE_FORMAT='AVRO', WRAP_SINGLE_VALUE=false);",
+            "`ROWVAL` INTEGER",
+        ),
+        (
+            "CREATE STREAM s (h ARRAY<STRUCT<key STRING, value BYTES>> HEADERS) "
+            "WITH (KAFKA_TOPIC='bare', VALUE_FORMAT='AVRO', WRAP_SINGLE_VALUE=false);",
+            "`ROWVAL` INTEGER, `H` ARRAY<STRUCT<`KEY` STRING, `VALUE` BYTES>> HEADERS",
+        ),
+        (
+            "CREATE STREAM s WITH (KAFKA_TOPIC='many', VALUE_FORMAT='PROTOBUF', VALUE_SCHEMA_FULL_NAME='Q');",
+            "`Y` BOOLEAN",
+        ),
+    ],
+)  # fmt: skip
+def test_columns(registry: FakeRegistry, text: str, columns: str) -> None:
+    assert str(create(text, registry).schema) == columns
+
+
+def test_default_formats_infer_too(registry: FakeRegistry) -> None:
+    config = {"ksql.persistence.default.format.value": "AVRO", "ksql.persistence.default.format.key": "AVRO"}
+    found = create("CREATE STREAM s WITH (KAFKA_TOPIC='t');", registry, **config)
+    assert str(found.schema).startswith("`ROWKEY` BIGINT KEY, `A` INTEGER")
+
+
+def test_what_is_written_out_asks_the_registry_no_more(registry: FakeRegistry) -> None:
+    written = inferred(
+        "CREATE SOURCE TABLE `s_t` WITH (KAFKA_TOPIC='t', FORMAT='AVRO', VALUE_SCHEMA_ID=1, PARTITIONS=2);",
+        registry,
+    )
+    assert written.source_text == (
+        "CREATE SOURCE TABLE `s_t` "
+        "(`ROWKEY` BIGINT PRIMARY KEY, `a` INTEGER, `b` ARRAY<STRUCT<`c` STRING>>) "
+        "WITH (KAFKA_TOPIC = 't', FORMAT = 'AVRO', VALUE_SCHEMA_ID = 1, PARTITIONS = 2, "
+        "VALUE_SCHEMA_FULL_NAME = 'n.R')"
+    )
+    again = grammar.parse_one(written.source_text)
+    assert isinstance(again, CreateSource)
+    found = analyzer.bind_create_source(again, MetaStore(), {})
+    assert found.value_format.schema_id == 1 and found.value_format.full_name == "n.R"
+    assert found.schema == analyzer.bind_create_source(written, MetaStore(), {}).schema
+
+
+def test_statements_with_all_their_columns_do_not_ask(registry: FakeRegistry) -> None:
+    statement = grammar.parse_one("CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO');")
+    assert isinstance(statement, CreateSource)
+    assert analyzer.infer_columns(statement, {}, registry) is statement
+    assert registry.asked == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "CREATE STREAM s WITH (KAFKA_TOPIC='none', VALUE_FORMAT='AVRO');",
+            "Schema for message values on topic 'none' does not exist in the Schema Registry.\n"
+            "Subject: none-value.",
+        ),
+        (
+            "CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='none', FORMAT='AVRO');",
+            "Schema for message keys on topic 'none' does not exist",
+        ),
+        ("CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO', VALUE_SCHEMA_ID=77);", "Schema Id: 77"),
+        (
+            "CREATE STREAM s WITH (KAFKA_TOPIC='j', VALUE_FORMAT='AVRO');",
+            "Value schema is not in the expected format. You may want to set VALUE_FORMAT to 'JSON_SR'.",
+        ),
+        (
+            "CREATE STREAM s WITH (KAFKA_TOPIC='odd', VALUE_FORMAT='AVRO');",
+            "Unable to verify if the value schema for topic: odd is compatible with ksqlDB.\n"
+            "Reason: the record n.R is part of itself",
+        ),
+        ("CREATE STREAM s WITH (KAFKA_TOPIC='bare', VALUE_FORMAT='AVRO');", "'WRAP_SINGLE_VALUE=false'"),
+        (
+            "CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='two', FORMAT='PROTOBUF');",
+            "The key schema for topic: two contains multiple columns",
+        ),
+        (
+            "CREATE STREAM s WITH (KAFKA_TOPIC='many', VALUE_FORMAT='PROTOBUF');",
+            "Value schema has multiple schema definitions.\n\n- P\n- Q\n\n"
+            "Please specify a schema full name in the WITH clause using VALUE_SCHEMA_FULL_NAME",
+        ),
+        (
+            "CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO', VALUE_SCHEMA_ID=1);",
+            "Table elements and VALUE_SCHEMA_ID cannot both exist for create statement.",
+        ),
+        (
+            "CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', VALUE_SCHEMA_ID=1);",
+            "VALUE_FORMAT should support schema inference when VALUE_SCHEMA_ID is provided. "
+            "Current format is JSON.",
+        ),
+        (
+            "CREATE STREAM s WITH (KAFKA_TOPIC='p', VALUE_FORMAT='PROTOBUF', WRAP_SINGLE_VALUE=false);",
+            "Format 'PROTOBUF' does not support 'WRAP_SINGLE_VALUE' set to 'false'.",
+        ),
+        ("CREATE TABLE s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO');", "Tables require a PRIMARY KEY."),
+        ("CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='DELIMITED');", "No columns supplied."),
+        ("CREATE STREAM s WITH (VALUE_FORMAT='AVRO');", 'Missing required property "KAFKA_TOPIC"'),
+    ],
+)
+def test_refusals(registry: FakeRegistry, text: str, message: str) -> None:
+    error = refused(text, registry)
+    assert message in error.message and error.http_status == 400
+    assert error.position is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO');",
+        "CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', FORMAT='JSON_SR');",
+        "CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='PROTOBUF', VALUE_SCHEMA_ID=4);",
+    ],
+)
+def test_without_a_registry(text: str) -> None:
+    error = refused(text, None)
+    assert error.code == 42801 and "ksql.schema.registry.url" in error.message
+
+
+# ---- CREATE … AS SELECT -------------------------------------------------------------------------------
+
+
+def create_as(text: str, registry: FakeRegistry | None) -> DataSource:
+    store = MetaStore()
+    store.add(
+        create("CREATE STREAM s (`k` INT KEY, `a` INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='AVRO');", None)
+    )
+    statement = grammar.parse_one(text)
+    assert isinstance(statement, CreateAsSelect)
+    return analyzer.bind_persistent(statement, store, {}, registry).sink
+
+
+def test_a_sink_with_an_id_has_the_first_columns_of_its_schema(registry: FakeRegistry) -> None:
+    sink = create_as("CREATE STREAM o WITH (VALUE_SCHEMA_ID=1) AS SELECT * FROM s;", registry)
+    assert (sink.value_format.schema_id, sink.value_format.full_name) == (1, "n.R")
+    assert str(sink.schema) == "`k` INTEGER KEY, `a` INTEGER"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "CREATE STREAM o WITH (VALUE_SCHEMA_ID=1) AS SELECT `k`, `a`, `a` AS `b` FROM s;",
+            "The following value columns are changed, missing or reordered: [`b` INTEGER]. "
+            "Schema from schema registry is [`a` INTEGER, `b` ARRAY<STRUCT<`c` STRING>>]",
+        ),
+        (
+            "CREATE STREAM o WITH (KEY_FORMAT='AVRO', KEY_SCHEMA_ID=2) AS SELECT * FROM s;",
+            "The following key columns are changed, missing or reordered: [`k` INTEGER KEY]. "
+            "Schema from schema registry is [`ROWKEY` BIGINT KEY]",
+        ),
+        (
+            "CREATE STREAM o WITH (KEY_SCHEMA_ID=2) AS SELECT * FROM s;",
+            "KEY_FORMAT should support schema inference",
+        ),
+        ("CREATE STREAM o WITH (VALUE_SCHEMA_ID=3) AS SELECT * FROM s;", "not in the expected format"),
+        ("CREATE STREAM o WITH (VALUE_SCHEMA_ID=99) AS SELECT * FROM s;", "Schema Id: 99"),
+    ],
+)
+def test_sinks_that_do_not_fit(registry: FakeRegistry, text: str, message: str) -> None:
+    with pytest.raises(KsqlError) as caught:
+        create_as(text, registry)
+    assert message in caught.value.message
+
+
+def test_an_id_needs_a_registry() -> None:
+    with pytest.raises(KsqlError) as caught:
+        create_as("CREATE STREAM o WITH (VALUE_SCHEMA_ID=1) AS SELECT * FROM s;", None)
+    assert caught.value.code == 42801

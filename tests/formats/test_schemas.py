@@ -1,0 +1,250 @@
+"""Registered schemas as SQL types: Avro, JSON Schema, Protobuf (reference §5.6)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, ReadSchema, columns
+from ksql_spark.formats.schemas import read_schema
+from ksql_spark.schema_registry import AVRO, JSON, PROTOBUF, RegisteredSchema
+
+CONNECT = "org.apache.kafka.connect.data."
+
+
+def read(
+    kind: str, schema: Any, references: Mapping[str, Any] | None = None, full_name: str | None = None
+) -> ReadSchema:
+    texts = {n: s if isinstance(s, str) else json.dumps(s) for n, s in (references or {}).items()}
+    text = schema if kind == PROTOBUF else json.dumps(schema)
+    return read_schema(RegisteredSchema(1, kind, text, texts), full_name)
+
+
+def listed(kind: str, schema: Any, **more: Any) -> list[str]:
+    """The columns of a record or message, as text."""
+    found = columns(read(kind, schema, **more).type, None, keep_case=False)
+    return [f"{f.name} {f.type}" for f in found]
+
+
+def record(*types: Any) -> dict[str, Any]:
+    """An Avro record with fields a, b …"""
+    fields = [{"name": chr(ord("a") + i), "type": t} for i, t in enumerate(types)]
+    return {"type": "record", "name": "r", "fields": fields}
+
+
+def json_object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+# ---- Avro ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("schema", "type_"),
+    [
+        ("boolean", "BOOLEAN"),
+        ("int", "INTEGER"),
+        ("long", "BIGINT"),
+        ("float", "DOUBLE"),
+        ("double", "DOUBLE"),
+        ("bytes", "BYTES"),
+        ("string", "STRING"),
+        ({"type": "string"}, "STRING"),
+        (["null", "int"], "INTEGER"),
+        ({"type": "enum", "name": "e", "symbols": ["X"]}, "STRING"),
+        ({"type": "fixed", "name": "f", "size": 4}, "BYTES"),
+        ({"type": "int", "logicalType": "date"}, "DATE"),
+        ({"type": "int", "logicalType": "time-millis"}, "TIME"),
+        ({"type": "long", "logicalType": "timestamp-millis"}, "TIMESTAMP"),
+        ({"type": "long", "logicalType": "timestamp-micros"}, "BIGINT"),
+        ({"type": "int", "connect.name": CONNECT + "Date"}, "DATE"),
+        ({"type": "long", "connect.name": CONNECT + "Timestamp"}, "TIMESTAMP"),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}, "DECIMAL(4, 2)"),
+        ({"type": "array", "items": "string"}, "ARRAY<STRING>"),
+        ({"type": "map", "values": ["null", "long"]}, "MAP<STRING, BIGINT>"),
+        ({"type": "record", "name": "in", "fields": [{"name": "x", "type": "int"}]}, "STRUCT<`X` INTEGER>"),
+        (["int", "string"], "STRUCT<`INT` INTEGER, `STRING` STRING>"),
+    ],
+)
+def test_avro_types(schema: Any, type_: str) -> None:
+    assert listed(AVRO, record(schema)) == [f"A {type_}"]
+
+
+def entries(key: Any) -> dict[str, Any]:
+    """Connect's form of a map whose keys are no texts."""
+    fields = [{"name": "key", "type": key}, {"name": "value", "type": "long"}]
+    return {
+        "type": "array",
+        "items": {"type": "record", "name": "m", "connect.internal.type": "MapEntry", "fields": fields},
+    }
+
+
+def test_avro_maps_with_other_keys() -> None:
+    assert listed(AVRO, record(entries("int"))) == ["A MAP<STRING, BIGINT>"]
+    # SQL has no such map: the field is left out
+    assert listed(AVRO, record(entries("double"), "int")) == ["B INTEGER"]
+
+
+def test_avro_named_types_and_references() -> None:
+    inner = {"type": "fixed", "name": "n.id", "size": 2}
+    assert listed(AVRO, record(inner, ["null", "n.id"])) == ["A BYTES", "B BYTES"]
+    other = {"type": "record", "name": "n.Other", "fields": [{"name": "x", "type": "int"}]}
+    assert listed(AVRO, record("n.Other"), references={"n.Other": other}) == ["A STRUCT<`X` INTEGER>"]
+    assert read(AVRO, record("int")).name == "r"
+
+
+# ---- JSON Schema --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("schema", "type_"),
+    [
+        ({"type": "boolean"}, "BOOLEAN"),
+        ({"type": "integer"}, "BIGINT"),
+        ({"type": "number"}, "DOUBLE"),
+        ({"type": "string"}, "STRING"),
+        ({"type": ["null", "string"]}, "STRING"),
+        ({"type": "integer", "connect.type": "int32"}, "INTEGER"),
+        ({"type": "number", "connect.type": "float32"}, "DOUBLE"),
+        ({"type": "string", "connect.type": "bytes"}, "BYTES"),
+        ({"oneOf": [{"type": "null"}, {"type": "integer", "connect.type": "int16"}]}, "INTEGER"),
+        ({"type": "integer", "connect.type": "int32", "title": CONNECT + "Date"}, "DATE"),
+        ({"type": "integer", "connect.type": "int32", "title": CONNECT + "Time"}, "TIME"),
+        ({"type": "integer", "connect.type": "int64", "title": CONNECT + "Timestamp"}, "TIMESTAMP"),
+        (
+            {
+                "type": "number",
+                "title": CONNECT + "Decimal",
+                "connect.type": "bytes",
+                "connect.parameters": {"scale": "2", "connect.decimal.precision": "4"},
+            },
+            "DECIMAL(4, 2)",
+        ),
+        ({"enum": ["x", "y"]}, "STRING"),
+        ({"type": "array", "items": {"type": "number"}}, "ARRAY<DOUBLE>"),
+        (
+            {"type": "object", "connect.type": "map", "additionalProperties": {"type": "integer"}},
+            "MAP<STRING, BIGINT>",
+        ),
+        (json_object(x={"type": "string"}), "STRUCT<`X` STRING>"),
+        ({"properties": {"x": {"type": "string"}}}, "STRUCT<`X` STRING>"),
+        ({"allOf": [json_object(x={"type": "string"}), json_object(y={"type": "boolean"})]}, None),
+    ],
+)
+def test_json_types(schema: Any, type_: str | None) -> None:
+    assert listed(JSON, json_object(a=schema)) == [f"A {type_ or 'STRUCT<`X` STRING, `Y` BOOLEAN>'}"]
+
+
+def test_json_order_and_references() -> None:
+    indexed = json_object(
+        late={"type": "string", "connect.index": 1}, early={"type": "string", "connect.index": 0}
+    )
+    assert listed(JSON, indexed) == ["EARLY STRING", "LATE STRING"]
+    schema = json_object(a={"$ref": "#/definitions/x"}, b={"$ref": "other.json"})
+    schema["definitions"] = {"x": {"type": "boolean"}}
+    references = {"other.json": json_object(c={"type": "integer"})}
+    assert listed(JSON, schema, references=references) == ["A BOOLEAN", "B STRUCT<`C` BIGINT>"]
+
+
+# ---- Protobuf -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("field", "type_"),
+    [
+        ("bool a = 1;", "BOOLEAN"),
+        ("sint32 a = 1;", "INTEGER"),
+        ("uint32 a = 1;", "BIGINT"),
+        ("fixed64 a = 1;", "BIGINT"),
+        ("float a = 1;", "DOUBLE"),
+        ("bytes a = 1;", "BYTES"),
+        ("optional string a = 1;", "STRING"),
+        ("repeated string a = 1;", "ARRAY<STRING>"),
+        ("map<int32, bool> a = 1;", "MAP<STRING, BOOLEAN>"),
+        ("google.protobuf.Int32Value a = 1;", "INTEGER"),
+        ("google.protobuf.Timestamp a = 1;", "TIMESTAMP"),
+        ("google.type.Date a = 1;", "DATE"),
+        ("google.type.TimeOfDay a = 1;", "TIME"),
+        ("google.protobuf.Duration a = 1;", "STRUCT<`SECONDS` BIGINT, `NANOS` INTEGER>"),
+        ("confluent.type.Decimal a = 1;", "DECIMAL(64, 0)"),
+        (
+            "confluent.type.Decimal a = 1 [(confluent.field_meta) = "
+            '{ params: [{ key: "precision", value: "4" }, { key: "scale", value: "2" }] }];',
+            "DECIMAL(4, 2)",
+        ),
+        ("enum E { X = 0; } E a = 1;", "STRING"),
+        ("message In { int32 x = 1; } In a = 1;", "STRUCT<`X` INTEGER>"),
+        (".p.Other a = 1;", "STRUCT<`Y` INTEGER>"),
+        ("oneof a { int32 x = 1; string y = 2; }", "STRUCT<`X` INTEGER, `Y` STRING>"),
+    ],
+)
+def test_protobuf_types(field: str, type_: str) -> None:
+    text = f'syntax = "proto3"; package p; message M {{ {field} }} message Other {{ int32 y = 1; }}'
+    name = "A_0" if field.startswith("oneof") else "A"
+    assert listed(PROTOBUF, text) == [f"{name} {type_}"]
+
+
+def test_protobuf_messages_by_name() -> None:
+    text = 'syntax = "proto3"; package p; message A { int32 x = 1; message In { bool z = 1; } } message B { }'
+    assert (read(PROTOBUF, text).name, read(PROTOBUF, text).names) == ("p.A", ("p.A", "p.B"))
+    assert (
+        listed(PROTOBUF, text, full_name="A.In")
+        == listed(PROTOBUF, text, full_name="p.A.In")
+        == ["Z BOOLEAN"]
+    )
+    # such a name is what Connect gives by itself
+    assert read(PROTOBUF, text, full_name="ConnectDefault1").name == "p.A"
+
+
+def test_protobuf_imports() -> None:
+    text = 'syntax = "proto3"; import "event.proto"; message M { Event e = 1; }'
+    event = 'syntax = "proto3"; message Event { int64 at = 1; }'
+    assert listed(PROTOBUF, text, references={"event.proto": event}) == ["E STRUCT<`AT` BIGINT>"]
+
+
+# ---- what cannot be -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "schema", "reason"),
+    [
+        (AVRO, {"type": "nonsense"}, "nonsense"),
+        (AVRO, record("null"), "null"),
+        (AVRO, record(["null", "r"]), "part of itself"),
+        (AVRO, record("missing.Type"), "missing.Type"),
+        (AVRO, "int", "WRAP_SINGLE_VALUE"),
+        (AVRO, record(), "does not include any columns"),
+        (AVRO, record(entries("double")), "does not include any columns"),
+        (JSON, json_object(a={}), "names no type"),
+        (JSON, json_object(a=True), "nothing about types"),
+        (JSON, json_object(a={"type": "null"}), "stands alone"),
+        (JSON, json_object(a={"type": "array"}), "items"),
+        (JSON, json_object(a={"$ref": "#"}), "part of itself"),
+        (JSON, json_object(a={"$ref": "#/nowhere"}), "nowhere"),
+        (JSON, json_object(a={"$ref": "no.json"}), "no.json"),
+        (JSON, json_object(a={"type": "string"}, A={"type": "string"}), "there twice"),
+        (PROTOBUF, "no schema", "no Protobuf schema"),
+        (PROTOBUF, 'syntax = "proto3"; enum E { X = 0; }', "no message"),
+        (PROTOBUF, 'syntax = "proto3"; message M { M m = 1; }', "part of itself"),
+        (PROTOBUF, 'syntax = "proto3"; message M { Missing m = 1; }', "Missing"),
+    ],
+)
+def test_what_gives_no_columns(kind: str, schema: Any, reason: str) -> None:
+    with pytest.raises((NotConvertible, FieldLeftOut), match=reason):
+        listed(kind, schema)
+
+
+def test_a_message_that_is_not_there() -> None:
+    with pytest.raises(NotConvertible, match=r"no message called X; there are: p\.M"):
+        read(PROTOBUF, 'syntax = "proto3"; package p; message M { int32 x = 1; }', full_name="X")
+
+
+def test_schemas_that_are_nested_too_deeply() -> None:
+    schema: Any = "int"
+    for _ in range(3000):
+        schema = {"type": "array", "items": schema}
+    with pytest.raises((NotConvertible, RecursionError)):
+        read(AVRO, record(schema))
