@@ -1,7 +1,7 @@
 """From a registered schema to SQL columns (reference §5.6); one module for each kind of schema.
 
-All three go by the model of Kafka Connect, whose converters other programs on the same topics use: a schema is
-a tree of SQL types, and a name and parameters on a number may make it a date, a time or a decimal.
+All three go by the model of Kafka Connect, whose converters other programs on the same topics use: a schema
+is a tree of SQL types, and a name and parameters on a number may make it a date, a time or a decimal.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.command_log import CommandLog
 from ksql_spark.runtime.queries import QueryManager, RunningQuery
 from ksql_spark.runtime.views import Views
-from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.schema_registry import SchemaRegistry
 
 Entity = dict[str, Any]
