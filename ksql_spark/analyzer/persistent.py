@@ -111,7 +111,7 @@ def _bind_create(
     sink = with_schema_ids(_sink(statement, given, planned, config), given, registry)
     if existing is not None:
         check_replacement(existing, sink, statement)
-    return PersistentQuery(root, sink, True)
+    return PersistentQuery(root, sink, True, start=given.start())
 
 
 def _check_kind(kind: str, statement: CreateAsSelect) -> None:
@@ -271,7 +271,7 @@ def _bind_insert(statement: InsertSelect, metastore: MetaStore, config: Mapping[
         root: Node = UnionAll(tuple(fitted(c, names, types) for c in planned.root.children))
     else:
         root = fitted(planned.root, names, types)
-    return PersistentQuery(root, sink, False, query_id)
+    return PersistentQuery(root, sink, False, query_id, start=given.start())
 
 
 def _query_id(given: Properties) -> str | None:

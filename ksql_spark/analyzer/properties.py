@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from grammar import nodes
+from ksql_spark.analyzer import moments
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.serialization import CAPABILITIES, PROPERTY_NAMES, known_format
 from ksql_spark.errors import nearest
+from ksql_spark.logical.nodes import Start
 from ksql_spark.metastore.sources import FormatSpec, TimestampColumn, Windowing
 from ksql_spark.schema import Schema
 from ksql_spark.types import BIGINT, STRING, TIMESTAMP
@@ -42,6 +44,7 @@ PROPERTIES: dict[str, Rule] = {
     "REPLICAS": Rule("integer"),
     "RETENTION_MS": Rule("integer"),
     "SOURCED_BY_CONNECTOR": Rule("string", frozenset({CREATE})),
+    "START": Rule("string or integer", frozenset({CREATE_AS, INSERT})),
     "TIMESTAMP": Rule("string"),
     "TIMESTAMP_FORMAT": Rule("string"),
     "VALUE_AVRO_SCHEMA_FULL_NAME": Rule("string"),
@@ -166,6 +169,29 @@ class Properties:
                 self._side_node(side),
             )
         return None if value is None else str(value)
+
+    def start(self) -> Start:
+        """Where START lets a new query begin to read (beyond ksqlDB); None where it is not given.
+
+        Raises:
+            KsqlError: it is neither an end of a topic nor a time.
+        """
+        value, node = self.get("START"), self.node("START")
+        if value is None:
+            return None
+        text = str(value).strip()
+        match text.lower():
+            case "earliest":
+                return "earliest"
+            case "latest":
+                return "latest"
+        # up to four digits in quotes are a year
+        is_number = isinstance(value, int) or re.fullmatch(r"\d{5,}", text)
+        moment = int(text) if is_number else moments.epoch_ms(text)
+        if moment is None or moment < 0:
+            reason = "Expected 'earliest', 'latest', an ISO 8601 time or milliseconds since 1970"
+            raise failure("PROPERTY_IN_WITH", node, name="START", reason=f"{reason}, got {value!r}")
+        return moment
 
     # ---- windows, time --------------------------------------------------------------------------------
 
@@ -312,6 +338,10 @@ def _checked(name: str, node: nodes.Property, statement: str) -> Any:
             if isinstance(value, str) and value.lower() in ("true", "false"):
                 return value.lower() == "true"
             raise wrong("true or false")
+        case "string or integer":
+            if isinstance(value, bool) or not isinstance(value, (str, int)):
+                raise wrong("a text or an integer")
+            return value
     if isinstance(value, str) and re.fullmatch(r"-?\d+", value.strip()):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):

@@ -13,7 +13,7 @@ drop it, a projection passes it on; in a table it is a tombstone (reference §6.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from ksql_spark.expressions import Expression
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
@@ -348,6 +348,10 @@ def leaves(node: Node) -> tuple[Source, ...]:
     return leaves(node.child)
 
 
+#: where a query starts to read: at an end of its topics, at a time (epoch ms), or as properties say
+Start: TypeAlias = Literal["earliest", "latest"] | int | None
+
+
 @dataclass(frozen=True)
 class PersistentQuery:
     """CREATE … AS SELECT or INSERT INTO … SELECT: ``root`` written to ``sink``'s topic.
@@ -357,12 +361,14 @@ class PersistentQuery:
         sink: what is written; for CREATE … AS not in the metastore yet.
         creates_sink: False for INSERT INTO.
         query_id: the QUERY_ID property, else None.
+        start: the START property.
     """
 
     root: Node
     sink: DataSource
     creates_sink: bool
     query_id: str | None = None
+    start: Start = None
 
 
 @dataclass(frozen=True)

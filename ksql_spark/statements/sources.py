@@ -11,7 +11,7 @@ from grammar.statements.inserts import InsertSelect
 from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark import __version__, analyzer
 from ksql_spark.errors import KsqlError, nearest
-from ksql_spark.logical.nodes import PersistentQuery
+from ksql_spark.logical.nodes import PersistentQuery, Start
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.physical import codec
 from ksql_spark.physical.planner import check_runnable, lower
@@ -121,6 +121,9 @@ def create_as_select(statement: CreateAsSelect, scope: Scope) -> Action:
     sink = replace(bound.sink, statement=statement.source_text + ";")
     bound = replace(bound, sink=sink)
     replaced = _replaced(statement, bound, scope) if existing is not None else None
+    if replaced is not None and bound.start is not None and not scope.is_replay:
+        reason = f"The query that writes {statement.name} goes on where it was: START is for new queries."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint="To read again, DROP it first.")
     return _persistent(statement, bound, statement.kind, scope, replaced)
 
 
@@ -234,7 +237,7 @@ def _persistent(
                 sink.topic, _sink_partitions(plan, here), sink.replicas or -1, _topic_config(sink, retention)
             )
         old = running()
-        return old.starts if old is not None else start_offsets(plan, here)
+        return old.starts if old is not None else start_offsets(plan, here, bound.start)
 
     def apply(sequence: int, starts: Starts) -> Outcome:
         old = running()
@@ -352,19 +355,22 @@ def _inherited_retention(plan: PhysicalPlan, scope: Scope) -> int:
     return retention if retention < 0 else max([retention, *windows])
 
 
-def start_offsets(plan: PhysicalPlan, scope: Scope) -> Starts:
+def start_offsets(plan: PhysicalPlan, scope: Scope, start: Start = None) -> Starts:
     """Where a new query starts to read each topic (reference §6.1): fixed now, so nothing is missed later.
 
-    Streams start at the latest record unless ``auto.offset.reset`` says earliest, tables at the earliest;
-    tables in joins always do.
+    Streams start at the latest record unless ``start``, or else ``auto.offset.reset``, says something else,
+    tables at the earliest; tables in joins always do.
     """
     config = scope.config
-    reset = str(config["auto.offset.reset"]).lower() if config.is_set("auto.offset.reset") else None
+    reset: Start = start
+    if start is None and config.is_set("auto.offset.reset"):
+        reset = "earliest" if str(config["auto.offset.reset"]).lower() == "earliest" else "latest"
     joined = any(isinstance(s, StreamTableJoin) for stage in plan.stages for s in walk(stage.root))
     starts: dict[str, dict[str, int]] = {}
     for source in plan.sources:
-        is_earliest = reset == "earliest" or (source.is_table and (joined or not reset))
-        offsets = scope.services.admin.offsets([source.topic], "earliest" if is_earliest else "latest")
+        is_whole = source.is_table and (joined or reset is None)
+        at = "earliest" if is_whole else "latest" if reset is None else reset
+        offsets = scope.services.admin.offsets([source.topic], at)
         starts[source.topic] = {str(partition): offset for (_, partition), offset in offsets.items()}
     return starts
 

@@ -31,7 +31,8 @@ def text(bound: Any) -> str:
         case PersistentQuery():
             query_id = [f"query id {bound.query_id}"] if bound.query_id else []
             sink = _source(bound.sink) if bound.creates_sink else [f"INTO {bound.sink.name}"]
-            return "\n".join([*sink, *query_id, *_node(bound.root, 0)])
+            start = [f"start {bound.start}"] if bound.start is not None else []
+            return "\n".join([*sink, *query_id, *start, *_node(bound.root, 0)])
         case PushQuery():
             limit = f" LIMIT {bound.limit}" if bound.limit is not None else ""
             return "\n".join([f"OUTPUT {_list(bound.output)}{limit}", *_node(bound.root, 0)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -62,8 +63,10 @@ class FakeAdmin:
         return self.configs.get(topic, {})
 
     def offsets(self, topics: Iterable[str], at: Any) -> dict[tuple[str, int], int]:
+        """As if each record had its offset for a timestamp."""
         keys = [(name, n) for name in topics for n in range(self.require_topic(name).partitions)]
-        return {key: 0 if at == "earliest" else self.ends.get(key, 0) for key in keys}
+        first = 0 if at == "earliest" else at if isinstance(at, int) else sys.maxsize
+        return {key: min(first, self.ends.get(key, 0)) for key in keys}
 
     def end_offsets(self, *topics: str) -> dict[tuple[str, int], int]:
         return self.offsets(topics, "latest")

@@ -216,6 +216,47 @@ INSERT INTO s2 WITH (QUERY_ID='csas_x') SELECT id, name FROM s;
       INSERT INTO s2 WITH (QUERY_ID='csas_x') SELECT id, name FROM s
                            ^^^^^^^^^^^^^^^^^
 
+CREATE STREAM o WITH (START = 'Earliest') AS SELECT id, name FROM s;
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `NAME` STRING
+      topic O, key KAFKA, value JSON
+    start earliest
+    Project key [ID AS ID] value [NAME AS NAME]
+      Source S
+
+CREATE STREAM o WITH (START = '2024-01-01T00:00') AS SELECT id, name FROM s;
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `NAME` STRING
+      topic O, key KAFKA, value JSON
+    start 1704067200000
+    Project key [ID AS ID] value [NAME AS NAME]
+      Source S
+
+INSERT INTO s2 WITH (QUERY_ID = 'mine', START = 1700000000000) SELECT id, name FROM s;
+    INTO S2
+    query id MINE
+    start 1700000000000
+    Project key [ID AS ID] value [NAME AS TITLE]
+      Source S
+
+CREATE STREAM o WITH (START = 'yesterday') AS SELECT id, name FROM s;
+    PROPERTY_IN_WITH: Configuration START is invalid: Expected 'earliest', 'latest', an ISO 8601 time or milliseconds since 1970, got 'yesterday'.
+    line 1:23
+      CREATE STREAM o WITH (START = 'yesterday') AS SELECT id, name FROM s
+                            ^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o WITH (START = -5) AS SELECT id, name FROM s;
+    PROPERTY_IN_WITH: Configuration START is invalid: Expected 'earliest', 'latest', an ISO 8601 time or milliseconds since 1970, got -5.
+    line 1:23
+      CREATE STREAM o WITH (START = -5) AS SELECT id, name FROM s
+                            ^^^^^^^^^^
+
+CREATE STREAM o (id INT KEY) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', START = 'latest');
+    PROPERTY_IN_WITH: Configuration START is invalid: it is for CREATE AS and INSERT only.
+    line 1:78
+      CREATE STREAM o (id INT KEY) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', START = 'latest')
+                                                                                   ^^^^^^^^^^^^^^^^
+
 SELECT n, n + 1 AS n FROM counts;
     INVALID_STATEMENT: The projection contains more than one column called `N`. Give one of them another name with AS.
     line 1:11
