@@ -21,11 +21,11 @@ from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
-from ksql_spark.logical.nodes import Filter, Project, Source, leaves
+from ksql_spark.logical.nodes import BatchQuery, Filter, Project, Source, leaves
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical import codec
 from ksql_spark.physical.planner import check_runnable, lower_transient
-from ksql_spark.runtime import pull
+from ksql_spark.runtime import batch, pull
 from ksql_spark.runtime.command_log import Command, CommandLog
 from ksql_spark.runtime.print_topic import PrintResult
 from ksql_spark.runtime.push import PushResult
@@ -427,9 +427,13 @@ class Engine:
         bound = analyzer.bind_pull(statement.query, scope.metastore, scope.config)
         assert self._spark is not None and self._spark.session is not None
         session = self._spark.session
+        servers = services.admin.servers
+        if isinstance(bound, BatchQuery):
+            return batch.run(
+                bound, services.views, session, servers, PULL_TIMEOUT_S, scope.config.__getitem__
+            )
         if bound.source.is_table:
             return pull.run(bound, services.views, session, PULL_TIMEOUT_S)
-        pull.require_supported(bound)
         root: Any = Source(bound.source, bound.source.name)
         if bound.predicate is not None:
             root = Filter(root, bound.predicate)

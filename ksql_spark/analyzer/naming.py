@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from sqlglot import exp
 
+from grammar import nodes
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import ColumnRef, Expression
+from ksql_spark.schema import RESERVED_COLUMNS
 
 
 class Names:
@@ -61,3 +64,31 @@ def reserved_alias(name: str, node: exp.Expr) -> KsqlError:
     """COLUMN_RESERVED for an alias that is the name of a pseudo column."""
     what = "You cannot use it as an alias for a column."
     return failure("COLUMN_RESERVED", node, name=f"`{name}`", what=what)
+
+
+def item_name(node: nodes.SelectItem, bound: Expression, names: Names, ambiguous: Container[str] = ()) -> str:
+    """The name of a column of a pull query's result: its alias, what it was written as, or a generated one.
+
+    Args:
+        node: the SELECT item.
+        bound: its expression.
+        names: gives out generated names.
+        ambiguous: names that several sources have; such a column keeps its unique name.
+
+    Raises:
+        KsqlError: COLUMN_RESERVED.
+    """
+    written: exp.Expr = node.this
+    while isinstance(written, exp.Paren):
+        written = written.this
+    own = written.name if isinstance(written, exp.Column) and isinstance(bound, ColumnRef) else None
+    alias = node.alias_name
+    if alias is not None:
+        if alias in RESERVED_COLUMNS and alias != own:
+            raise reserved_alias(alias, node)
+        return alias
+    if own is not None and isinstance(bound, ColumnRef):
+        return bound.name if own in ambiguous else own
+    if isinstance(written, nodes.Dereference):
+        return names.field(written.field_name)
+    return names.generated()

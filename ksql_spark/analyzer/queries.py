@@ -90,11 +90,15 @@ def _union(query: nodes.Union, context: Context, sink: str | None, emit: str | N
         if part.root.kind != STREAM:
             raise invalid("UNION ALL is for streams; this side is a table.", node)
         children += part.root.children if isinstance(part.root, UnionAll) else (part.root,)
-    return Planned(UnionAll(tuple(_aligned(children, query))), left.select)
+    return Planned(UnionAll(tuple(aligned(children, query))), left.select)
 
 
-def _aligned(children: list[Node], query: nodes.Union) -> list[Node]:
-    """The children with the names of the first and common types, column by column."""
+def aligned(children: list[Node], query: nodes.Union) -> list[Node]:
+    """The children of a UNION ALL with the names of the first and common types, column by column.
+
+    Raises:
+        KsqlError: they differ in number, role or type of columns.
+    """
     first = children[0].schema.columns
     types: list[SqlType] = [c.type for c in first]
     for child in children:
@@ -131,4 +135,13 @@ def fitted(node: Node, names: list[str], types: list[SqlType]) -> Node:
     return Project(node, tuple(named[:keys]), tuple(named[keys:]))
 
 
-__all__ = ["Planned", "bind_any", "bind_nested", "bind_query", "fitted", "is_implicit", "make_context"]
+__all__ = [
+    "Planned",
+    "aligned",
+    "bind_any",
+    "bind_nested",
+    "bind_query",
+    "fitted",
+    "is_implicit",
+    "make_context",
+]

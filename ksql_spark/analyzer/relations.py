@@ -65,13 +65,13 @@ def bind_from(relation: nodes.Relation, context: Context) -> From:
         KsqlError: an unknown source, a self-join, a join that cannot be.
     """
     is_join = isinstance(relation, nodes.Join)
-    leaves = [_leaf(r, context, is_join) for r in _flat(relation)]
+    leaves = [_leaf(r, context, is_join) for r in flat(relation)]
     _check_repeats(leaves)
     scope = Scope(tuple(leaves), types=context.metastore.types())
     if not isinstance(relation, nodes.Join):
         return From(leaves[0], scope)
     taken = {c.name for leaf in leaves for c in leaf.schema.columns}
-    _check_internal_names(leaves)
+    check_internal_names(leaves)
     rowkey = _synthetic_name(taken)
     tree = _join_tree(relation, {id(leaf.place): leaf for leaf in leaves}, scope, rowkey)
     if tree.synthetic:
@@ -79,8 +79,12 @@ def bind_from(relation: nodes.Relation, context: Context) -> From:
     return From(tree, scope)
 
 
-def _check_internal_names(leaves: list[Leaf]) -> None:
-    """``<ALIAS>_<COLUMN>`` must be unique: A_B.C and A.B_C are not."""
+def check_internal_names(leaves: list[Leaf]) -> None:
+    """Refuse relations whose columns ``<ALIAS>_<COLUMN>`` are not unique: A_B.C and A.B_C.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
     seen: dict[str, str] = {}
     for leaf in leaves:
         for column in leaf.schema.columns:
@@ -97,9 +101,10 @@ def _synthetic_name(taken: set[str]) -> str:
     return first_free("ROWKEY", taken)
 
 
-def _flat(relation: nodes.Relation) -> list[nodes.Relation]:
+def flat(relation: nodes.Relation) -> list[nodes.Relation]:
+    """The relations that a FROM clause joins, left to right."""
     if isinstance(relation, nodes.Join):
-        return [*_flat(relation.left), *_flat(relation.right)]
+        return [*flat(relation.left), *flat(relation.right)]
     return [relation]
 
 
@@ -211,4 +216,4 @@ def hidden_order(names: Any) -> list[str]:
     return sorted(names, key=order.index)
 
 
-__all__ = ["FOREIGN_KEY", "Context", "From", "bind_from", "build_from", "hidden_order", "leaves_of"]
+__all__ = ["FOREIGN_KEY", "Context", "From", "bind_from", "build_from", "flat", "hidden_order", "leaves_of"]

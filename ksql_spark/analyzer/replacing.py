@@ -16,7 +16,7 @@ from ksql_spark.logical.nodes import (
     Project,
     SelectKey,
     Source,
-    UnionAll,
+    children,
 )
 from ksql_spark.schema import Schema
 
@@ -57,14 +57,7 @@ def _extends(new: tuple[Named, ...], old: tuple[Named, ...]) -> bool:
 
 
 def _parts(node: Node) -> list[Node]:
-    match node:
-        case Source():
-            return [node]
-        case Join():
-            return [node, *_parts(node.left), *_parts(node.right)]
-        case UnionAll():
-            return [node, *(p for c in node.children for p in _parts(c))]
-    return [node, *_parts(node.child)]
+    return [node, *(part for child in children(node) for part in _parts(child))]
 
 
 def _without_where(node: Node) -> Node:

@@ -8,6 +8,10 @@ value columns.
 
 A record whose value is NULL stays one until something drops it: a stream's WHERE, joins and aggregates
 drop it, a projection passes it on; in a table it is a tombstone (reference §6.1).
+
+A BatchQuery is made of the same nodes over rows that are all there: no hidden columns (a pseudo column that
+is named is exposed by its Source), no keys, no records without a value; and of BatchJoin, Distinct, Sort and
+Limit, which nothing else has.
 """
 
 from __future__ import annotations
@@ -77,7 +81,8 @@ class Source:
         source: what is read.
         alias: the name it goes by in the query.
         prefixed: columns are called ``<ALIAS>_<COLUMN>`` (in joins).
-        exposed: pseudo columns (and window bounds) to be value columns, by unprefixed name; joins only.
+        exposed: pseudo columns (and window bounds) to be value columns, by unprefixed name; in joins
+            and batch queries only.
     """
 
     source: DataSource
@@ -313,7 +318,7 @@ class Project:
 
 @dataclass(frozen=True)
 class UnionAll:
-    """UNION ALL of streams with equal schemas (beyond ksqlDB)."""
+    """UNION ALL of streams, in a batch query of anything, with equal schemas (beyond ksqlDB)."""
 
     children: tuple[Node, ...]
 
@@ -333,19 +338,126 @@ class UnionAll:
         return self.children[0].window
 
 
-Node: TypeAlias = Source | Filter | SelectKey | Join | FlatMap | Aggregate | Project | UnionAll
+@dataclass(frozen=True)
+class BatchJoin:
+    """A join of rows that are there (beyond ksqlDB): any condition with an equality between the sides.
+
+    Args:
+        left, right: relations whose columns have different names already.
+        join: INNER, LEFT, RIGHT or FULL.
+        condition: ON, over both sides' columns.
+    """
+
+    left: Node
+    right: Node
+    join: str
+    condition: Expression
+
+    @property
+    def schema(self) -> Schema:
+        """All columns of left and right."""
+        return Schema(
+            tuple(Column(c.name, c.type) for c in (*self.left.schema.columns, *self.right.schema.columns))
+        )
+
+    @property
+    def kind(self) -> str:
+        """TABLE where both sides are tables."""
+        return TABLE if self.left.kind == self.right.kind == TABLE else STREAM
+
+    @property
+    def window(self) -> Windowing | None:
+        """None: bounds are plain columns here."""
+        return None
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """One expression of ORDER BY."""
+
+    expression: Expression
+    descending: bool = False
+    nulls_first: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.expression}{' DESC' if self.descending else ''}{' NULLS FIRST' * self.nulls_first}"
+
+
+@dataclass(frozen=True)
+class _OneChild:
+    """What nodes of batch queries that pass rows on as they are have in common."""
+
+    child: Node
+
+    @property
+    def schema(self) -> Schema:
+        """The child's."""
+        return self.child.schema
+
+    @property
+    def kind(self) -> str:
+        """The child's."""
+        return self.child.kind
+
+    @property
+    def window(self) -> Windowing | None:
+        """The child's."""
+        return self.child.window
+
+
+@dataclass(frozen=True)
+class Sort(_OneChild):
+    """ORDER BY; or, right below an Aggregate, the order in which rows count as having arrived."""
+
+    by: tuple[SortKey, ...]
+
+
+@dataclass(frozen=True)
+class Distinct(_OneChild):
+    """SELECT DISTINCT."""
+
+
+@dataclass(frozen=True)
+class Limit(_OneChild):
+    """LIMIT (None: all) after OFFSET (0: none)."""
+
+    limit: int | None
+    offset: int
+
+
+Node: TypeAlias = (
+    Source
+    | Filter
+    | SelectKey
+    | Join
+    | FlatMap
+    | Aggregate
+    | Project
+    | UnionAll
+    | BatchJoin
+    | Sort
+    | Distinct
+    | Limit
+)
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The relations that ``node`` reads, left to right."""
+    match node:
+        case Source():
+            return ()
+        case Join(left, right) | BatchJoin(left, right):
+            return (left, right)
+        case UnionAll(inner):
+            return inner
+    return (node.child,)
 
 
 def leaves(node: Node) -> tuple[Source, ...]:
     """The sources below ``node``, left to right."""
-    match node:
-        case Source():
-            return (node,)
-        case Join(left, right):
-            return (*leaves(left), *leaves(right))
-        case UnionAll(inner):
-            return tuple(leaf for child in inner for leaf in leaves(child))
-    return leaves(node.child)
+    if isinstance(node, Source):
+        return (node,)
+    return tuple(leaf for child in children(node) for leaf in leaves(child))
 
 
 #: where a query starts to read: at an end of its topics, at a time (epoch ms), or as properties say
@@ -392,7 +504,7 @@ class KeyLookup:
 
 @dataclass(frozen=True)
 class PullQuery:
-    """SELECT without EMIT on a materialised table, or on a stream (reference §2.5).
+    """SELECT without EMIT of one materialised table's or stream's rows, one by one (reference §2.5).
 
     Args:
         source: what is read.
@@ -403,9 +515,6 @@ class PullQuery:
         key_names: which of the result columns are flagged KEY.
         limit: LIMIT, None: all.
         offset: OFFSET (beyond ksqlDB).
-        order_by: (expression, descending) pairs (beyond ksqlDB).
-        distinct: SELECT DISTINCT (beyond ksqlDB).
-        statement: the bound text where it needs more than this (GROUP BY, joins: beyond ksqlDB), else None.
     """
 
     source: DataSource
@@ -415,6 +524,18 @@ class PullQuery:
     key_names: frozenset[str]
     limit: int | None = None
     offset: int | None = None
-    order_by: tuple[tuple[Expression, bool], ...] = ()
-    distinct: bool = False
-    statement: str | None = None
+
+
+@dataclass(frozen=True)
+class BatchQuery:
+    """SELECT without EMIT that needs all its rows at once: sorted, grouped, joined … (beyond ksqlDB).
+
+    Args:
+        root: its columns are the result's, in SELECT order.
+        lookups: for each of ``leaves(root)`` the keys that its rows can have in the result; None: any.
+        key_names: which of the result columns are flagged KEY.
+    """
+
+    root: Node
+    lookups: tuple[tuple[KeyLookup, ...] | None, ...]
+    key_names: frozenset[str] = frozenset()

@@ -31,16 +31,7 @@ def explain_logical(root: Node) -> str:
 def _logical_lines(node: Node, depth: int) -> Iterator[str]:
     details = _described(_logical_details(node))
     yield f"{'  ' * depth}{_title(node)}{details}"
-    match node:
-        case nodes.Source():
-            below: tuple[Node, ...] = ()
-        case nodes.Join():
-            below = (node.left, node.right)
-        case nodes.UnionAll():
-            below = node.children
-        case _:
-            below = (node.child,)
-    for child in below:
+    for child in nodes.children(node):
         yield from _logical_lines(child, depth + 1)
 
 
@@ -74,6 +65,12 @@ def _logical_details(node: Node) -> list[tuple[str, Any]]:
             ]
         case nodes.Project(_, keys, values):
             return [("Key", _items(keys)), ("Values", _items(values))]
+        case nodes.BatchJoin(_, _, join, condition):
+            return [("", join), ("On", condition)]
+        case nodes.Sort(_, by):
+            return [("", ", ".join(map(str, by)))]
+        case nodes.Limit(_, limit, offset):
+            return [("", limit), ("Offset", offset or None)]
     return []
 
 
@@ -165,25 +162,34 @@ def _execution(stage: PhysicalPlan) -> str:
 
 def explain_pull(query: nodes.PullQuery) -> str:
     """What a pull query reads, and how: no steps run, rows are looked up or scanned."""
-    source = query.source
-    name = name_text(source.name)
-    if not source.is_table:
-        read = f"Scan of stream {name}, from its first record to its last one now"
-    elif query.lookups is None:
-        read = f"Scan of table {name}"
-    else:
-        keys = (", ".join(map(str, lookup.values)) for lookup in query.lookups)
-        read = f"Look-up in table {name}"
-        read += f" | Keys: {'; '.join(keys)}"
-    order = ", ".join(f"{e} DESC" if is_descending else str(e) for e, is_descending in query.order_by)
     details = [
         ("Where", query.predicate),
-        ("Select", ("DISTINCT " if query.distinct else "") + _items(query.items)),
-        ("Order by", order),
+        ("Select", _items(query.items)),
         ("Limit", query.limit),
         ("Offset", query.offset),
     ]
-    return f"{read} | Topic: {source.topic}{_described(details)}"
+    return f"{_read(query.source, query.lookups)}{_described(details)}"
+
+
+def explain_batch(query: nodes.BatchQuery) -> str:
+    """What a pull query that Spark runs means, and how each source is read."""
+    leaves = nodes.leaves(query.root)
+    read = (_read(leaf.source, keys) for leaf, keys in zip(leaves, query.lookups, strict=True))
+    lines = "\n".join(f"  {line}" for line in dict.fromkeys(read))
+    plan = explain_logical(query.root)
+    return f"Logical plan\n{plan}\n\nRead\n{lines}\nExecution: one Spark batch query over these rows."
+
+
+def _read(source: DataSource, lookups: tuple[nodes.KeyLookup, ...] | None) -> str:
+    name = name_text(source.name)
+    if not source.is_table:
+        read = f"Scan of stream {name}, from its first record to its last one now"
+    elif lookups is None:
+        read = f"Scan of table {name}"
+    else:
+        keys = (", ".join(map(str, lookup.values)) for lookup in lookups)
+        read = f"Look-up in table {name} | Keys: {'; '.join(keys)}"
+    return f"{read} | Topic: {source.topic}"
 
 
 # ---- topics and state ---------------------------------------------------------------------------------
@@ -323,6 +329,7 @@ def _keys(window: Windowing | None) -> str | None:
 
 __all__ = [
     "explain",
+    "explain_batch",
     "explain_logical",
     "explain_plan",
     "explain_pull",

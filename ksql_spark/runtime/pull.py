@@ -13,11 +13,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ksql_spark import __version__
-from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, ColumnRef, Expression, Literal
 from ksql_spark.formats import BadRecord
-from ksql_spark.logical.nodes import PullQuery
+from ksql_spark.logical.nodes import KeyLookup, PullQuery
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import PhysicalPlan
@@ -62,24 +60,13 @@ def run(query: PullQuery, views: Views, session: SparkSession, timeout_s: float)
     """Answer ``query``, on a table.
 
     Raises:
-        KsqlError: VIEW_BEHIND when the view cannot be brought up to date within ``timeout_s`` seconds;
-            NOT_DONE_YET.
+        KsqlError: VIEW_BEHIND when the view cannot be brought up to date within ``timeout_s`` seconds.
     """
-    require_supported(query)
     view = views.current(query.source, timeout_s)
     if query.lookups is None:
         stored = view.scan()
     else:
-        serde = key_serde(query.source)
-        keys: dict[bytes, None] = {}
-        for lookup in query.lookups:
-            values = [v.value for v in lookup.values if isinstance(v, Literal)]
-            if len(values) < len(lookup.values):
-                values = evaluate(session, lookup.values)
-            key = None if None in values else serde.encode(values)
-            if key is not None:
-                keys[key] = None
-        stored = view.get(list(keys))
+        stored = view.get(encoded_keys(query.source, query.lookups, session))
     rows = _select(query, stored, session)
     if query.offset:
         rows = rows[query.offset :]
@@ -91,16 +78,18 @@ def run(query: PullQuery, views: Views, session: SparkSession, timeout_s: float)
     return PullResult(columns, shown)
 
 
-def require_supported(query: PullQuery) -> None:
-    """Refuse clauses that are understood, but not carried out.
-
-    Raises:
-        KsqlError: NOT_DONE_YET.
-    """
-    if query.order_by or query.distinct or query.statement:
-        raise KsqlError(
-            "NOT_DONE_YET", what="ORDER BY, DISTINCT or GROUP BY in a pull query", version=__version__
-        )
+def encoded_keys(source: DataSource, lookups: Sequence[KeyLookup], session: SparkSession) -> list[bytes]:
+    """The bytes of the keys to look up, each once."""
+    serde = key_serde(source)
+    keys: dict[bytes, None] = {}
+    for lookup in lookups:
+        values = [v.value for v in lookup.values if isinstance(v, Literal)]
+        if len(values) < len(lookup.values):
+            values = evaluate(session, lookup.values)
+        key = None if None in values else serde.encode(values)
+        if key is not None:
+            keys[key] = None
+    return list(keys)
 
 
 def run_on_stream(

@@ -7,6 +7,7 @@ keeping it costs no decoding; rows are decoded when they are read.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import sqlite3
 import struct
@@ -92,7 +93,10 @@ class View:
             for record in records:
                 if record.key is None:
                     continue
-                key, start, end = split_key(record.key, window)
+                try:
+                    key, start, end = split_key(record.key, window)
+                except struct.error:
+                    continue  # no key of this table (reference §5.8)
                 if record.value is None:
                     self._db.execute(
                         "DELETE FROM entry WHERE key = ? AND window_start = ? AND window_end = ?",
@@ -136,11 +140,28 @@ class View:
                 )
         return rows
 
-    def scan(self) -> list[StoredRow]:
-        """All rows."""
+    def scan(self, most: int = -1) -> list[StoredRow]:
+        """All rows, or the first ``most``."""
         with self._lock:
-            found = self._db.execute("SELECT key, value, time, window_start, window_end FROM entry")
+            found = self._db.execute(
+                "SELECT key, value, time, window_start, window_end FROM entry LIMIT ?", (most,)
+            )
             return [self._row(r) for r in found]
+
+    def export(self, path: Path) -> int:
+        """Write all rows to a file, as CSV with bytes in hexadecimal digits; gives their number."""
+        count = 0
+        with self._lock, path.open("w", encoding="ascii") as file:
+            found = self._db.execute("SELECT hex(key), hex(value), time, window_start, window_end FROM entry")
+            while rows := found.fetchmany(10_000):
+                file.writelines(f"{k},{v},{t},{start},{end}\n" for k, v, t, start, end in rows)
+                count += len(rows)
+        return count
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has stopped following its topic."""
+        return self._failure is not None
 
     def _row(self, found: tuple[bytes, bytes, int, int, int]) -> StoredRow:
         key, value, time_ms, start, end = found
@@ -174,8 +195,10 @@ class Views:
 
     def __init__(self, admin: KafkaAdmin, folder: Path) -> None:
         self._admin = admin
-        self._folder = folder
+        #: for files that nothing outlives
+        self.folder = folder
         self._views: dict[str, View] = {}
+        self._numbers = itertools.count()
         self._lock = threading.Lock()
 
     def current(self, source: DataSource, timeout_s: float) -> View:
@@ -184,12 +207,34 @@ class Views:
         Raises:
             KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE.
         """
-        ends = {partition: end for (_, partition), end in self._admin.end_offsets(source.topic).items()}
+        return self.reaching(source, self.ends([source.topic])[source.topic], timeout_s)
+
+    def ends(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
+        """Topic -> partition -> offset after the last record, of all topics at one time.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
+        """
+        wanted = list(topics)
+        found: dict[str, dict[int, int]] = {topic: {} for topic in wanted}
+        for (topic, partition), end in self._admin.end_offsets(*wanted).items():
+            found[topic][partition] = end
+        return found
+
+    def reaching(self, source: DataSource, ends: dict[int, int], timeout_s: float) -> View:
+        """The view of ``source`` with all that its topic holds before ``ends`` (partition -> offset).
+
+        Raises:
+            KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE.
+        """
         with self._lock:
-            view = self._views.get(source.name)
-            if view is None or view.source.topic != source.topic:
-                view = View(self._admin.servers, source, self._folder / f"{len(self._views)}-{id(source)}.db")
+            view = lost = self._views.get(source.name)
+            of = (source.topic, source.window)
+            if view is None or view.has_failed or (view.source.topic, view.source.window) != of:
+                view = View(self._admin.servers, source, self.folder / f"{next(self._numbers)}.db")
                 self._views[source.name] = view
+        if lost is not None and lost is not view:
+            lost.close()
         view.wait_for(ends, timeout_s)
         return view
 

@@ -5,8 +5,9 @@ Spark evaluates literals and local relations without a job, in 10 to 15 ms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from pyspark.sql import SparkSession
 
@@ -28,7 +29,7 @@ def evaluate(session: SparkSession, expressions: Sequence[Expression]) -> list[A
 def evaluate_rows(
     session: SparkSession,
     source: DataSource,
-    rows: Sequence[tuple[bytes, bytes, int, int | None, int | None]],
+    rows: Sequence[StoredRow],
     expressions: Sequence[Expression],
     predicate: Expression | None,
 ) -> list[list[Any]]:
@@ -43,21 +44,54 @@ def evaluate_rows(
     """
     if not rows:
         return []
-    values = ", ".join(
-        f"(X'{key.hex()}', X'{value.hex()}', {time}L, {_long(start)}, {_long(end)})"
-        for key, value, time, start, end in rows
-    )
-    columns = ["__time AS " + ROWTIME, "__start AS " + WINDOWSTART, "__end AS " + WINDOWEND]
-    parts = ["__time", "__start", "__end"]
-    for place, serde in (("__key", key_serde(source)), ("__value", value_serde(source))):
-        if serde.columns:
-            parts.append(f"{serde.decode_sql(place)} AS {place}_row")
-            columns += [f"{place}_row.{quoted(c.name)} AS {quoted(c.name)}" for c in serde.columns]
-    inner = f"SELECT {', '.join(parts)} FROM VALUES {values} AS t(__key, __value, __time, __start, __end)"
+    rows_of = DecodedRows.of(source)
+    inner = f"SELECT {', '.join(rows_of.parts)} FROM {values(rows)} WHERE {rows_of.is_readable}"
+    columns = [f"{text} AS {quoted(name)}" for name, text in rows_of.columns.items()]
     where = f" WHERE {lower(predicate)}" if predicate is not None else ""
     texts = [lower(e) for e in expressions]
     relation = f" FROM (SELECT {', '.join(columns)} FROM ({inner})){where}"
     return _collect(session, texts, expressions, relation)
+
+
+StoredRow: TypeAlias = tuple[bytes, bytes, int, "int | None", "int | None"]
+
+
+def values(rows: Sequence[StoredRow]) -> str:
+    """Spark SQL text: stored rows as a relation (__key, __value, __time, __start, __end)."""
+    texts = (
+        f"(X'{key.hex()}', X'{value.hex()}', {time}L, {_long(start)}, {_long(end)})"
+        for key, value, time, start, end in rows
+    )
+    return f"VALUES {', '.join(texts)} AS t(__key, __value, __time, __start, __end)"
+
+
+@dataclass(frozen=True)
+class DecodedRows:
+    """How stored rows become a table's columns, as Spark SQL text.
+
+    Args:
+        parts: what to select from stored rows first.
+        is_readable: which rows their formats can read; the others are dropped (reference §5.8).
+        columns: over ``parts``: the columns, ROWTIME and the window's bounds, by name.
+    """
+
+    parts: tuple[str, ...]
+    is_readable: str
+    columns: Mapping[str, str]
+
+    @classmethod
+    def of(cls, source: DataSource) -> DecodedRows:
+        """The rows of ``source``."""
+        parts = ["__time", "__start", "__end"]
+        readable = ["true"]
+        columns = {ROWTIME: "__time", WINDOWSTART: "__start", WINDOWEND: "__end"}
+        for place, serde in (("__key", key_serde(source)), ("__value", value_serde(source))):
+            if serde.columns:
+                text = serde.decode_sql(place)
+                parts.append(f"{text} AS {place}_row")
+                readable.append(f"{text} IS NOT NULL")
+                columns |= {c.name: f"{place}_row.{quoted(c.name)}" for c in serde.columns}
+        return cls(tuple(parts), " AND ".join(readable), columns)
 
 
 def _long(value: int | None) -> str:

@@ -12,7 +12,7 @@ from grammar.statements.sources import CreateAsSelect
 from ksql_spark import analyzer
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
-from ksql_spark.logical.nodes import Node, PullQuery
+from ksql_spark.logical.nodes import BatchQuery, Node, PullQuery, leaves
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical import explain as plan_text
 from ksql_spark.physical.planner import lower, lower_transient
@@ -170,15 +170,20 @@ def _plan(statement: Statement, scope: Scope) -> tuple[Node, PhysicalPlan]:
     )  # fmt: skip
 
 
-def _pull_description(pull: PullQuery, text: str) -> dict[str, Any]:
-    fields = [{"name": i.name, "schema": type_json(i.expression.type)} for i in pull.items]
-    described = _empty_description(text)
-    window = pull.source.window.kind if pull.source.window else None
-    return described | {
-        "windowType": window,
-        "fields": fields,
-        "sources": [pull.source.name],
-        "executionPlan": plan_text.explain_pull(pull),
+def _pull_description(pull: PullQuery | BatchQuery, text: str) -> dict[str, Any]:
+    if isinstance(pull, BatchQuery):
+        sources = [leaf.source for leaf in leaves(pull.root)]
+        columns = [(c.name, c.type) for c in pull.root.schema.columns]
+        shown, window = plan_text.explain_batch(pull), None
+    else:
+        sources = [pull.source]
+        columns = [(i.name, i.expression.type) for i in pull.items]
+        shown, window = plan_text.explain_pull(pull), pull.source.window
+    return _empty_description(text) | {
+        "windowType": window.kind if window else None,
+        "fields": [{"name": name, "schema": type_json(type_)} for name, type_ in columns],
+        "sources": list(dict.fromkeys(source.name for source in sources)),
+        "executionPlan": shown,
         "queryType": "PULL",
     }
 

@@ -10,6 +10,8 @@ from ksql_spark.functions import registry
 from ksql_spark.logical.nodes import (
     FOREIGN_KEY,
     Aggregate,
+    BatchJoin,
+    BatchQuery,
     Filter,
     FlatMap,
     Join,
@@ -19,8 +21,10 @@ from ksql_spark.logical.nodes import (
     PullQuery,
     PushQuery,
     SelectKey,
+    Sort,
     Source,
     UnionAll,
+    leaves,
 )
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
 from ksql_spark.types import BOOLEAN, Null, SqlType
@@ -38,10 +42,13 @@ def problems(bound: object) -> list[str]:
         case PullQuery():
             names = {c.name: c.type for c in bound.source.schema.columns} | {ROWTIME: PSEUDO_COLUMNS[ROWTIME]}
             names |= WINDOW_BOUNDS if bound.source.window else {}
-            expressions = [i.expression for i in bound.items] + [e for e, _ in bound.order_by]
+            expressions = [i.expression for i in bound.items]
             if bound.predicate is not None:
                 expressions.append(bound.predicate)
             return [p for e in expressions for p in _expression(e, names)]
+        case BatchQuery(root, lookups):
+            fits = len(lookups) == len(leaves(root))
+            return [*_node(root), *([] if fits else ["look-ups and sources differ in number"])]
     return []
 
 
@@ -95,6 +102,11 @@ def _node(node: Node) -> Iterator[str]:
             if node.left_key.type != node.right_key.type:
                 yield "the join's keys differ in type"
             return
+        case BatchJoin():
+            yield from _node(node.left)
+            yield from _node(node.right)
+            yield from _expression(node.condition, available(node.left) | available(node.right))
+            return
         case UnionAll():
             for child in node.children:
                 yield from _node(child)
@@ -114,6 +126,9 @@ def _node(node: Node) -> Iterator[str]:
         case FlatMap():
             for function in node.functions:
                 yield from _expression(function.expression, below)
+        case Sort():
+            for sorted_by in node.by:
+                yield from _expression(sorted_by.expression, below)
         case Project():
             for item in (*node.keys, *node.values):
                 yield from _expression(item.expression, below)

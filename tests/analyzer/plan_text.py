@@ -8,17 +8,24 @@ from typing import Any
 from ksql_spark.analyzer import BoundRow
 from ksql_spark.logical.nodes import (
     Aggregate,
+    BatchJoin,
+    BatchQuery,
+    Distinct,
     Filter,
     FlatMap,
     Join,
+    Limit,
     Node,
     PersistentQuery,
     Project,
     PullQuery,
     PushQuery,
     SelectKey,
+    Sort,
     Source,
     UnionAll,
+    children,
+    leaves,
 )
 from ksql_spark.metastore.sources import DataSource, FormatSpec
 
@@ -38,6 +45,8 @@ def text(bound: Any) -> str:
             return "\n".join([f"OUTPUT {_list(bound.output)}{limit}", *_node(bound.root, 0)])
         case PullQuery():
             return "\n".join(_pull(bound))
+        case BatchQuery():
+            return "\n".join(_batch(bound))
         case BoundRow():
             return "\n".join(f"{name} = {value}" for name, value in bound.values)
     raise TypeError(f"no text for {bound!r}")
@@ -72,27 +81,23 @@ def _pull(query: PullQuery) -> Iterator[str]:
         yield f"  lookup {_list(lookup.values)}"
     if query.predicate is not None:
         yield f"  where {query.predicate}"
-    if query.order_by:
-        yield "  order by " + ", ".join(f"{e}{' DESC' if down else ''}" for e, down in query.order_by)
     for name in ("limit", "offset"):
         if getattr(query, name) is not None:
             yield f"  {name} {getattr(query, name)}"
-    if query.distinct:
-        yield "  distinct"
+
+
+def _batch(query: BatchQuery) -> Iterator[str]:
+    keys = " KEYS " + ", ".join(sorted(query.key_names)) if query.key_names else ""
+    yield f"BATCH {_list(query.root.schema.columns)}{keys}"
+    for leaf, lookups in zip(leaves(query.root), query.lookups, strict=True):
+        for lookup in lookups or ():
+            yield f"  lookup {leaf.alias} {_list(lookup.values)}"
+    yield from _node(query.root, 0)
 
 
 def _node(node: Node, depth: int) -> Iterator[str]:
     yield "  " * depth + _line(node)
-    match node:
-        case Join():
-            children: tuple[Node, ...] = (node.left, node.right)
-        case UnionAll():
-            children = node.children
-        case Source():
-            children = ()
-        case _:
-            children = (node.child,)
-    for child in children:
+    for child in children(node):
         yield from _node(child, depth + 1)
 
 
@@ -109,7 +114,8 @@ def _line(node: Node) -> str:
         case Join():
             within = f" {node.within}" if node.within else ""
             on = f"{node.left_key} = {node.right_key}"
-            return f"Join {node.join} {node.type} on {on} as {node.key_name}{within}"
+            key = f" as {node.key_name}" if node.key_name else ""
+            return f"Join {node.join} {node.type} on {on}{key}{within}"
         case FlatMap(_, functions):
             return f"FlatMap {_list(functions)}"
         case Aggregate():
@@ -118,6 +124,12 @@ def _line(node: Node) -> str:
             return f"Aggregate by [{_list(node.group_by)}] {_list(node.aggregates)}{window}{final}"
         case Project(_, keys, values):
             return f"Project key [{_list(keys)}] value [{_list(values)}]"
-        case UnionAll():
-            return "UnionAll"
+        case UnionAll() | Distinct():
+            return type(node).__name__
+        case BatchJoin(_, _, join, condition):
+            return f"BatchJoin {join} on {condition}"
+        case Sort(_, by):
+            return f"Sort {_list(by)}"
+        case Limit(_, limit, offset):
+            return f"Limit {limit} from {offset}"
     raise TypeError(f"no line for {node!r}")

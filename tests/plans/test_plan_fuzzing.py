@@ -14,10 +14,10 @@ from typing import Any
 import grammar
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
-from ksql_spark.logical.nodes import PersistentQuery, PullQuery, PushQuery
+from ksql_spark.logical.nodes import BatchQuery, PersistentQuery, PullQuery, PushQuery
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical import codec
-from ksql_spark.physical.explain import explain, explain_pull, explain_topology
+from ksql_spark.physical.explain import explain, explain_batch, explain_pull, explain_topology
 from ksql_spark.physical.planner import lower, lower_transient
 from tests.analyzer.binding import bind_statement
 from tests.analyzer.mutations import mutate, vocabulary
@@ -58,6 +58,8 @@ def outcome(text: str, store: MetaStore) -> str:
         return error.condition
     if isinstance(bound, PullQuery):
         assert explain_pull(bound)
+    if isinstance(bound, BatchQuery):
+        assert explain_batch(bound)
     if plan is None:
         return "bound"
     assert explain(bound.root, plan) and explain_topology(plan)
@@ -87,4 +89,4 @@ def test_mutated_statements() -> None:
         except Exception as error:
             raise AssertionError(f"{type(error).__name__} for {text}") from error
     # were most of them no KSQL at all, the test would show nothing
-    assert seen["planned"] > EXAMPLES / 20 and len(seen) > 10, seen
+    assert seen["planned"] > EXAMPLES / 25 and len(seen) > 10, seen

@@ -92,12 +92,12 @@ SELECT * FROM per_minute WHERE name = 'a' AND WINDOWSTART >= '2024-01-01' AND WI
       where (((NAME = 'a') AND (WINDOWSTART >= 1704067200000)) AND (WINDOWEND < CAST(99 AS BIGINT)))
 
 SELECT DISTINCT n FROM counts ORDER BY n DESC LIMIT 3 OFFSET 1;
-    PULL N AS N FROM COUNTS
-      scan
-      order by N DESC
-      limit 3
-      offset 1
-      distinct
+    BATCH `N` BIGINT
+    Limit 3 from 1
+      Sort N DESC
+        Distinct
+          Project key [] value [N AS N]
+            Source COUNTS
 
 SELECT name FROM s WHERE amount > 1 LIMIT 3;
     PULL NAME AS NAME FROM S
@@ -143,16 +143,16 @@ SELECT * FROM counts WHERE WINDOWSTART = 3;
                                  ^^^^^^^^^^^
 
 SELECT name, COUNT(*) FROM counts GROUP BY name;
-    NOT_DONE_YET: GROUP BY in a pull query is not done yet in ksql-spark 0.1.0. Add EMIT CHANGES if you intended to issue a push query.
-    line 1:44
-      SELECT name, COUNT(*) FROM counts GROUP BY name
-                                                 ^^^^
+    BATCH `NAME` STRING, `KSQL_COL_0` BIGINT
+    Project key [] value [KSQL_GROUP_0 AS NAME, KSQL_AGG_VARIABLE_0 AS KSQL_COL_0]
+      Aggregate by [NAME AS KSQL_GROUP_0] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        Source COUNTS
 
 SELECT * FROM counts JOIN plain ON counts.name = plain.id;
-    NOT_DONE_YET: JOIN in a pull query is not done yet in ksql-spark 0.1.0. Add EMIT CHANGES if you intended to issue a push query.
-    line 1:15
+    INVALID_STATEMENT: The `PLAIN` table isn't queryable. To derive a queryable table, you can do 'CREATE TABLE QUERYABLE_PLAIN AS SELECT * FROM PLAIN'. Add EMIT CHANGES if you intended to issue a push query.
+    line 1:27
       SELECT * FROM counts JOIN plain ON counts.name = plain.id
-                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+                                ^^^^^
 
 SELECT * FROM counts PARTITION BY n;
     INVALID_STATEMENT: Pull queries don't support PARTITION BY clauses. Add EMIT CHANGES if you intended to issue a push query.
@@ -161,10 +161,10 @@ SELECT * FROM counts PARTITION BY n;
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT COUNT(*) FROM counts;
-    NOT_DONE_YET: The aggregate function COUNT in a pull query is not done yet in ksql-spark 0.1.0. Add EMIT CHANGES if you intended to issue a push query.
-    line 1:8
-      SELECT COUNT(*) FROM counts
-             ^^^^^^^^
+    BATCH `KSQL_COL_0` BIGINT
+    Project key [] value [KSQL_AGG_VARIABLE_0 AS KSQL_COL_0]
+      Aggregate by [] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        Source COUNTS
 
 SELECT * FROM s ORDER BY id EMIT CHANGES;
     INVALID_STATEMENT: ORDER BY cannot run on a stream, which has no end to sort to. Leave EMIT away for a pull query, which can sort; or use TOPK(...) in a window.
@@ -235,7 +235,7 @@ CREATE STREAM o WITH (START = '2024-01-01T00:00') AS SELECT id, name FROM s;
 INSERT INTO s2 WITH (QUERY_ID = 'mine', START = 1700000000000) SELECT id, name FROM s;
     INTO S2
     query id MINE
-    start 1700000000000
+    start False
     Project key [ID AS ID] value [NAME AS TITLE]
       Source S
 

@@ -1,0 +1,492 @@
+"""Pull queries that need all their rows at once: joins, groups, sorting, sub-queries (beyond ksqlDB).
+
+All rows are there, so the rules are SQL's rather than those of streams: a result needs no key, a join takes
+any condition with an equality, a NULL is a group of its own. A sub-query has the columns that it selects and
+no pseudo columns. NULLs are sorted last, whichever the direction, unless NULLS FIRST is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from grammar import nodes
+from ksql_spark.analyzer import settings
+from ksql_spark.analyzer.aggregates import Aggregates, not_grouped, over_groups
+from ksql_spark.analyzer.expressions import bind_arguments, bind_expression, bind_predicate, call, dereference
+from ksql_spark.analyzer.failures import failure, invalid, place
+from ksql_spark.analyzer.joins import show
+from ksql_spark.analyzer.lookups import SCAN_HINT, conjuncts, narrow
+from ksql_spark.analyzer.naming import Names, check_unique, item_name
+from ksql_spark.analyzer.pull_rules import check_limit, check_queryable, check_select, without_disk_columns
+from ksql_spark.analyzer.queries import aligned
+from ksql_spark.analyzer.relations import Context, check_internal_names, flat, hidden_order
+from ksql_spark.analyzer.scope import Leaf, Scope
+from ksql_spark.analyzer.selects import SYNTHETIC, Item
+from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in, transform
+from ksql_spark.logical.nodes import (
+    Aggregate,
+    BatchJoin,
+    BatchQuery,
+    Distinct,
+    Filter,
+    FlatMap,
+    Limit,
+    Named,
+    Node,
+    Project,
+    Sort,
+    SortKey,
+    Source,
+    UnionAll,
+    leaves,
+)
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS
+from ksql_spark.types import Array, Map, Null, SqlType, Struct
+
+#: names of columns that only the plan knows
+_GROUP, _SORT = "KSQL_GROUP_", "KSQL_SORT_"
+#: aggregates whose result depends on the order of arrival; those that mean nothing without one
+_BY_ARRIVAL = frozenset({"EARLIEST_BY_OFFSET", "LATEST_BY_OFFSET", "COLLECT_LIST", "COLLECT_SET"})
+_ONLY_BY_ARRIVAL = frozenset({"EARLIEST_BY_OFFSET", "LATEST_BY_OFFSET"})
+
+
+def bind_batch(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> BatchQuery:
+    """The pull query of a SELECT or UNION ALL that is not answered row by row.
+
+    Raises:
+        KsqlError: the first rule that is broken, with its place.
+    """
+    root = _bind(query, Context(metastore, config, _bind))
+    lookups = narrow(root)
+    if not settings.flag(config, "ksql.query.pull.table.scan.enabled"):
+        for leaf, keys in zip(leaves(root), lookups, strict=True):
+            if leaf.source.is_table and keys is None:
+                what = f"Query requires table scan of {leaf.source.name} to be enabled."
+                raise invalid(what, query, hint=SCAN_HINT)
+    return BatchQuery(root, lookups, _key_names(root))
+
+
+def _key_names(root: Node) -> frozenset[str]:
+    """The result columns that are the key of the one table whose rows they show."""
+    return frozenset(c.name for c in root.schema.columns if _is_key(root, c.name))
+
+
+def _is_key(node: Node, name: str) -> bool:
+    match node:
+        case Source(source):
+            keys = {c.name for c in source.schema.key} | (set(WINDOW_BOUNDS) if source.window else set())
+            return source.is_table and name in keys
+        case Project(child, _, values):
+            found = next(v.expression for v in values if v.name == name)
+            return isinstance(found, ColumnRef) and _is_key(child, found.name)
+        case Limit(child) | Sort(child) | Distinct(child) | Filter(child):
+            return _is_key(child, name)
+    return False
+
+
+def _bind(query: nodes.QueryNode, context: Context) -> Node:
+    """The plan of a query or sub-query; its columns in SELECT order."""
+    if query.emit is not None:
+        raise invalid("EMIT cannot stand in a sub-query.", query, hint="Move EMIT to the end.")
+    check_limit(query, context.config)
+    context = context.with_common_tables(query)
+    if isinstance(query, nodes.Select):
+        return _Select(query, context).bind()
+    if isinstance(query, nodes.Union):
+        sides = [_bind(side, context) for side in (query.left, query.right)]
+        children = (part for s in sides for part in (s.children if isinstance(s, UnionAll) else (s,)))
+        root: Node = UnionAll(tuple(aligned(list(children), query)))
+        return _limited(_sorted_union(root, query, context), query)
+    raise invalid("This is not a query.", query)
+
+
+def _limited(root: Node, query: nodes.QueryNode) -> Node:
+    if query.limit is None and not query.offset:
+        return root
+    return Limit(root, query.limit, query.offset or 0)
+
+
+def _sorted_union(root: Node, query: nodes.Union, context: Context) -> Node:
+    if not query.order_by:
+        return root
+    scope = Scope((Leaf("", root.schema, root.kind),), types=context.metastore.types()).at("ORDER BY")
+    keys = []
+    for item in query.order_by:
+        column = _by_position(item, [c.name for c in root.schema.columns])
+        found = root.schema.find(column) if column is not None else None
+        bound = bind_expression(item.this, scope) if found is None else ColumnRef(found.name, found.type)
+        keys.append(_sort_key(item, bound))
+    return Sort(root, tuple(keys))
+
+
+def _sort_key(item: nodes.OrderItem, expression: Expression) -> SortKey:
+    if _has_map(expression.type):
+        raise invalid(f"MAPs have no order to sort by: {expression} ({expression.type}).", item)
+    if isinstance(expression.type, Null):
+        raise invalid("ORDER BY needs expressions with a type, not NULL.", item)
+    return SortKey(expression, bool(item.descending), item.nulls == "FIRST")
+
+
+def _has_map(type_: SqlType) -> bool:
+    match type_:
+        case Map():
+            return True
+        case Array(element):
+            return _has_map(element)
+        case Struct(fields):
+            return any(_has_map(f.type) for f in fields)
+    return False
+
+
+def _by_position(item: nodes.OrderItem, names: list[str]) -> str | None:
+    """The output column that ``ORDER BY n`` means; None for other expressions."""
+    if not isinstance(item.this, nodes.IntegerLiteral):
+        return None
+    number = item.this.value
+    if not 1 <= number <= len(names):
+        raise invalid(f"ORDER BY {number} is no column: the SELECT has {len(names)}.", item)
+    return names[number - 1]
+
+
+# ---- FROM ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """A join, bound."""
+
+    left: _Joined | Leaf
+    right: _Joined | Leaf
+    join: str
+    condition: Expression
+
+
+def _leaves(side: _Joined | Leaf) -> tuple[Leaf, ...]:
+    return (side,) if isinstance(side, Leaf) else (*_leaves(side.left), *_leaves(side.right))
+
+
+def _bind_leaf(relation: nodes.Relation, context: Context, prefixed: bool) -> Leaf:
+    query: nodes.QueryNode | None = None
+    match relation:
+        case nodes.AliasedSource():
+            alias = relation.alias_name
+            if relation.source_name in context.common_tables:
+                visible = dict(context.common_tables)
+                query = visible.pop(relation.source_name)
+                context = replace(context, common_tables=visible)
+        case nodes.SubQuery():
+            alias, query = relation.alias_name or "SUBQUERY", relation.query
+        case _:
+            raise invalid("This cannot stand in FROM.", relation)
+    if query is not None:
+        node = _bind(query, context)
+        return Leaf(alias, node.schema, node.kind, None, prefixed, {}, None, node, relation)
+    assert isinstance(relation, nodes.AliasedSource)
+    source = context.metastore.require(relation.source_name, place(relation))
+    check_queryable(source, relation, context.config)
+    hidden = PSEUDO_COLUMNS | (WINDOW_BOUNDS if source.window else {})
+    return Leaf(alias, source.schema, source.kind, source.window, prefixed, hidden, source, None, relation)
+
+
+def _bind_join(node: nodes.Join, found: Mapping[int, Leaf], scope: Scope) -> _Joined:
+    left, right = (
+        _bind_join(side, found, scope) if isinstance(side, nodes.Join) else found[id(side)]
+        for side in (node.left, node.right)
+    )
+    if node.within is not None:
+        raise invalid(
+            "WITHIN is for joins of streams that go on; a pull query joins all rows that are there.",
+            node.within,
+            hint="Compare the ROWTIMEs in ON instead.",
+        )
+    sides = [_leaves(left), _leaves(right)]
+    on = replace(without_disk_columns(scope, "JOIN ON"), leaves=(*sides[0], *sides[1]))
+    condition = bind_predicate(node.on, on)
+    names = [
+        {leaf.internal(n) for leaf in side for n in (*(c.name for c in leaf.schema.columns), *leaf.hidden)}
+        for side in sides
+    ]
+    if not any(_meet(part, names) for part in conjuncts(condition)):
+        raise failure(
+            "JOIN_INVALID", node.on,
+            reason="ON needs a comparison with = between columns of the left and of the right side. "
+            f"Got {show(condition, scope)}.",
+        )  # fmt: skip
+    return _Joined(left, right, node.kind, condition)
+
+
+def _meet(condition: Expression, names: list[set[str]]) -> bool:
+    """Whether ``condition`` is an equality of an expression over one side with one over the other."""
+    if not isinstance(condition, Call) or condition.function != "=":
+        return False
+    first, second = (columns_in(a) for a in condition.arguments)
+    left, right = names
+    return bool(first and second) and (
+        (first <= left and second <= right) or (first <= right and second <= left)
+    )
+
+
+def _build(side: _Joined | Leaf, named: Iterable[tuple[str, str]]) -> Node:
+    """The plan of a bound FROM; ``named``: (alias, name) of the pseudo columns that the query names."""
+    if isinstance(side, _Joined):
+        return BatchJoin(_build(side.left, named), _build(side.right, named), side.join, side.condition)
+    if side.source is not None:
+        exposed = tuple(hidden_order(name for alias, name in named if alias == side.alias))
+        return Source(side.source, side.alias, side.prefixed, exposed)
+    assert side.node is not None
+    if not side.prefixed:
+        return side.node
+    columns = side.schema.columns
+    return Project(
+        side.node, (), tuple(Named(side.internal(c.name), _reference(c.name, side)) for c in columns)
+    )
+
+
+def _reference(name: str, leaf: Leaf) -> ColumnRef:
+    type_ = leaf.find(name)
+    assert type_ is not None
+    return ColumnRef(name, type_)
+
+
+# ---- SELECT -------------------------------------------------------------------------------------------
+
+
+class _Select:
+    """Binds one SELECT with its ORDER BY."""
+
+    def __init__(self, select: nodes.Select, context: Context) -> None:
+        check_select(select, context.config)
+        self.select = select
+        relations = flat(select.relation)
+        self.is_join = len(relations) > 1
+        found = {id(r): _bind_leaf(r, context, self.is_join) for r in relations}
+        self.leaves = tuple(found.values())
+        self._check_aliases()
+        check_internal_names(list(self.leaves))
+        self.scope = Scope(self.leaves, types=context.metastore.types())
+        relation = select.relation
+        self.tree = (
+            _bind_join(relation, found, self.scope) if isinstance(relation, nodes.Join) else self.leaves[0]
+        )
+        columns = [c.name for leaf in self.leaves for c in leaf.schema.columns]
+        self.names = Names(columns)
+        self.ambiguous = frozenset(n for n in columns if columns.count(n) > 1)
+        self.aggregates = Aggregates()
+        self.functions: list[Named] = []
+
+    def _check_aliases(self) -> None:
+        seen: set[str] = set()
+        for leaf in self.leaves:
+            if leaf.alias in seen:
+                raise invalid(
+                    f"The alias '{leaf.alias}' is used twice in FROM.", leaf.place,
+                    hint="Give each a name of its own: FROM a x JOIN a y ON ...",
+                )  # fmt: skip
+            seen.add(leaf.alias)
+
+    def bind(self) -> Node:
+        """The plan, ORDER BY and LIMIT on top."""
+        select = self.select
+        where = None
+        if select.where is not None:
+            where = bind_predicate(select.where, without_disk_columns(self.scope, "WHERE"))
+        groups = self._groups()
+        items = self._items()
+        having = None
+        if select.having is not None:
+            having = bind_predicate(select.having, self._with_aggregates("HAVING"))
+        check_unique([i.name for i in items], [i.node for i in items])
+        keys = [(node, self._sort_expression(node, items)) for node in select.order_by]
+        is_grouped = bool(groups or self.aggregates.calls or having is not None)
+        if is_grouped:
+            if self.functions:
+                raise invalid("Table functions cannot be used with aggregations.", select)
+            if not groups and not self.aggregates.calls:
+                raise invalid("HAVING needs GROUP BY or an aggregate function.", select.having)
+            items = [replace(i, expression=self._over(groups, i.expression, "SELECT", i.node)) for i in items]
+            if having is not None:
+                having = self._over(groups, having, "HAVING", select.having)
+            keys = [(node, self._over(groups, bound, "ORDER BY", node)) for node, bound in keys]
+        by_arrival = self._arrival() if is_grouped else ()
+        plan = _build(self.tree, self.scope.named)
+        if where is not None:
+            plan = Filter(plan, where)
+        if self.functions:
+            plan = FlatMap(plan, tuple(self.functions))
+        if is_grouped:
+            if by_arrival:
+                plan = Sort(plan, by_arrival)
+            plan = Aggregate(plan, groups, tuple(self.aggregates.calls))
+            if having is not None:
+                plan = Filter(plan, having)
+        return self._projected(plan, items, keys)
+
+    def _projected(
+        self, plan: Node, items: list[Item], keys: list[tuple[nodes.OrderItem, Expression]]
+    ) -> Node:
+        values = [Named(i.name, i.expression) for i in items]
+        shown = len(values)
+        by = []
+        for node, expression in keys:
+            found = next((v for v in values if v.expression == expression), None)
+            if found is None:
+                if self.select.distinct:
+                    raise invalid(
+                        "SELECT DISTINCT can only be sorted by columns that it selects.", node,
+                        hint="Add the expression to the SELECT.",
+                    )  # fmt: skip
+                found = Named(f"{_SORT}{len(values) - shown}", expression)
+                values.append(found)
+            by.append(_sort_key(node, ColumnRef(found.name, expression.type)))
+        plan = Project(plan, (), tuple(values))
+        if self.select.distinct:
+            plan = Distinct(plan)
+        if by:
+            plan = Sort(plan, tuple(by))
+        plan = _limited(plan, self.select)
+        if len(values) > shown:
+            names = (ColumnRef(v.name, v.expression.type) for v in values[:shown])
+            plan = Project(plan, (), tuple(Named(n.name, n) for n in names))
+        return plan
+
+    # ---- SELECT list ----------------------------------------------------------------------------------
+
+    def _with_aggregates(self, clause: str) -> Scope:
+        scope = without_disk_columns(self.scope, clause)
+        return replace(scope, aggregate=self.aggregates.bind, show=self.aggregates.show)
+
+    def _items(self) -> list[Item]:
+        scope = replace(self._with_aggregates("SELECT"), table_function=self._table_function)
+        items: list[Item] = []
+        for node in self.select.items:
+            match node:
+                case nodes.AllColumns():
+                    chosen = self.leaves
+                    if node.source_name is not None:
+                        chosen = (scope.leaf(node.source_name, node),)
+                    items += (item for leaf in chosen for item in self._star(leaf, node))
+                case nodes.AllFields():
+                    operand = bind_expression(node.this, scope)
+                    if not isinstance(operand.type, Struct):
+                        raise invalid(f"->* needs a STRUCT, got {operand} ({operand.type}).", node)
+                    for field in operand.type.fields:
+                        value = dereference(operand, field.name, node)
+                        items.append(Item(self.names.field(field.name), value, node))
+                case nodes.SelectItem():
+                    bound = bind_expression(node.this, scope)
+                    if isinstance(bound.type, Null):
+                        raise invalid("Can't infer a type of null.", node, hint="Use CAST(NULL AS ...).")
+                    items.append(Item(item_name(node, bound, self.names, self.ambiguous), bound, node))
+        return items
+
+    def _star(self, leaf: Leaf, node: exp.Expr) -> Iterable[Item]:
+        names = [c.name for c in leaf.schema.columns]
+        if leaf.window is not None:
+            at = len(leaf.schema.key)
+            names[at:at] = WINDOW_BOUNDS
+            self.scope.named.update((leaf.alias, name) for name in WINDOW_BOUNDS)
+        for name in names:
+            type_ = leaf.find(name)
+            assert type_ is not None
+            yield Item(leaf.internal(name), ColumnRef(leaf.internal(name), type_), node)
+
+    def _table_function(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
+        parent = node.parent
+        while parent is not None and not isinstance(parent, nodes.SelectItem | nodes.QueryNode):
+            if isinstance(parent, nodes.FunctionCall | exp.Case):
+                raise invalid(f"Table functions can't be nested: {node.name}.", node)
+            parent = parent.parent
+
+        def refuse(inner: nodes.FunctionCall, _: Scope) -> Expression:
+            raise invalid("Table functions cannot be used with aggregations.", inner)
+
+        inside = replace(scope, aggregate=refuse, table_function=None)
+        bound = call(node.name, bind_arguments(node, inside), node)
+        self.functions.append(Named(f"{SYNTHETIC}{len(self.functions)}", bound))
+        return ColumnRef(self.functions[-1].name, bound.type)
+
+    # ---- GROUP BY -------------------------------------------------------------------------------------
+
+    def _groups(self) -> tuple[Named, ...]:
+        def refuse(node: nodes.FunctionCall, _: Scope) -> Expression:
+            reason = f"GROUP BY does not support aggregate functions: {node.name} is an aggregate function."
+            raise invalid(reason, node)
+
+        scope = replace(without_disk_columns(self.scope, "GROUP BY"), aggregate=refuse)
+        groups: list[Named] = []
+        for node in self.select.group_by:
+            expression = bind_expression(node, scope)
+            if any(g.expression == expression for g in groups):
+                raise invalid(f"Duplicate GROUP BY expression: {show(expression, scope)}.", node)
+            if isinstance(expression.type, Null):
+                raise invalid("GROUP BY needs expressions with a type, not NULL.", node)
+            groups.append(Named(f"{_GROUP}{len(groups)}", expression))
+        return tuple(groups)
+
+    def _over(
+        self, groups: tuple[Named, ...], bound: Expression, clause: str, node: exp.Expr | None
+    ) -> Expression:
+        """``bound`` over the columns of the Aggregate."""
+        over, stray = over_groups(bound, groups, frozenset())
+        if stray:
+            texts = (
+                [self.aggregates.show(bound)] if clause == "SELECT" else [show(c, self.scope) for c in stray]
+            )
+            raise not_grouped(clause, texts, node)
+        return over
+
+    def _arrival(self) -> tuple[SortKey, ...]:
+        """In what order rows are given to aggregates for which that matters."""
+        wanted = [c.function for c in self.aggregates.calls if c.function in _BY_ARRIVAL]
+        source = self.leaves[0].source if not self.is_join else None
+        if not wanted:
+            return ()
+        if source is None:
+            lost = next((w for w in wanted if w in _ONLY_BY_ARRIVAL), None)
+            if lost is not None:
+                raise invalid(
+                    f"{lost} needs the order in which rows arrived, which the rows of joins and sub-queries "
+                    "do not have.",
+                    self.select,
+                    hint="Use TOPK with ROWTIME, or aggregate the source itself in a sub-query.",
+                )
+            return ()
+        names = (ROWTIME,) if source.is_table else (ROWPARTITION, ROWOFFSET)
+        self.scope.named.update((self.leaves[0].alias, name) for name in names)
+        return tuple(SortKey(ColumnRef(name, PSEUDO_COLUMNS[name])) for name in names)
+
+    # ---- ORDER BY -------------------------------------------------------------------------------------
+
+    def _sort_expression(self, item: nodes.OrderItem, items: list[Item]) -> Expression:
+        """What ORDER BY means: a column of the result by place or name, else an expression over FROM.
+
+        Inside an expression, names of the result stand for columns that FROM does not have.
+        """
+        written: exp.Expr = item.this
+        while isinstance(written, exp.Paren):
+            written = written.this
+        name = _by_position(item, [i.name for i in items])
+        if name is None and isinstance(written, exp.Column) and not written.table:
+            name = written.name
+        found = next((i for i in items if i.name == name), None)
+        if found is not None:
+            return found.expression
+        internal = {leaf.internal(c.name) for leaf in self.leaves for c in leaf.schema.columns}
+        results = {i.name: i.expression for i in items if not self.scope.is_column(i.name)}
+        results = {n: e for n, e in results.items() if n not in internal}
+        scope = self._with_aggregates("ORDER BY")
+        extra = {**scope.extra, **{n: e.type for n, e in results.items()}}
+        bound = bind_expression(item.this, replace(scope, extra=extra))
+
+        def resolve(part: Expression) -> Expression | None:
+            return results.get(part.name) if isinstance(part, ColumnRef) else None
+
+        return transform(bound, resolve)
+
+
+__all__ = ["bind_batch"]

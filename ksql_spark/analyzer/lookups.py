@@ -1,0 +1,237 @@
+"""Key look-ups: which keys the rows of a pull query can have, and what is said where only a scan would do.
+
+What is found only narrows what is read: the whole WHERE is still evaluated over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Any
+
+from sqlglot import exp
+
+from grammar import nodes
+from ksql_spark.analyzer import settings
+from ksql_spark.analyzer.failures import invalid
+from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal, columns_in, walk
+from ksql_spark.logical.nodes import (
+    Aggregate,
+    BatchJoin,
+    Filter,
+    KeyLookup,
+    Limit,
+    Named,
+    Node,
+    Project,
+    Source,
+    children,
+)
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.types import BYTES, STRING, is_numeric
+
+#: more keys than this are read by a scan
+MAX_LOOKUPS = 1000
+SCAN_HINT = "ksql.query.pull.table.scan.enabled=true allows it."
+
+
+def find_lookups(predicate: Expression, source: DataSource) -> tuple[KeyLookup, ...] | None:
+    """The keys that rows fulfilling ``predicate`` can have; None where they cannot be listed.
+
+    Args:
+        predicate: the bound WHERE.
+        source: the table.
+    """
+    keys = [c.name for c in source.schema.key]
+    return _lookups(_alternatives(predicate, frozenset(keys)), keys)
+
+
+def _lookups(alternatives: list[_Alternative], keys: list[str]) -> tuple[KeyLookup, ...] | None:
+    found: dict[KeyLookup, None] = {}
+    for alternative in alternatives:
+        if any(k not in alternative for k in keys):
+            return None
+        for values in product(*(alternative[k] for k in keys)):
+            found[KeyLookup(tuple(values))] = None
+            if len(found) > MAX_LOOKUPS:
+                return None
+    return tuple(found) if keys else None
+
+
+#: key column -> the values it may have
+_Alternative = dict[str, tuple[Expression, ...]]
+
+
+def _alternatives(node: Expression, keys: frozenset[str]) -> list[_Alternative]:
+    """``node`` as alternatives (ORs), each with what it says about the key columns."""
+    match node:
+        case Call("OR", (left, right), _):
+            return [*_alternatives(left, keys), *_alternatives(right, keys)]
+        case Call("AND", (left, right), _):
+            return _both(_alternatives(left, keys), _alternatives(right, keys))
+        case Call("=", (left, right), _):
+            for side, other in ((left, right), (right, left)):
+                if isinstance(side, ColumnRef) and side.name in keys and not columns_in(other):
+                    return [{side.name: (other,)}]
+        case Call("IN", (ColumnRef(name, _), *members), _) if name in keys:
+            if not any(columns_in(m) for m in members):
+                return [{name: tuple(members)}]
+    return [{}]
+
+
+def _both(first: list[_Alternative], second: list[_Alternative]) -> list[_Alternative]:
+    merged = [{**b, **a} for a, b in product(first, second)]
+    return merged if len(merged) <= MAX_LOOKUPS else [{}]
+
+
+# ---- batch queries ------------------------------------------------------------------------------------
+
+
+def narrow(root: Node) -> tuple[tuple[KeyLookup, ...] | None, ...]:
+    """For each source below ``root``, left to right: the keys that rows of the result can come from.
+
+    ``column = constant`` holds for no NULL, so that what a WHERE says of a column may go below outer joins:
+    the rows that a narrower side makes are those that the WHERE, which stays, drops again.
+    """
+    return tuple(_narrow(root, [{}]))
+
+
+def _narrow(node: Node, known: list[_Alternative]) -> Iterable[tuple[KeyLookup, ...] | None]:
+    """``known``: what is said of the columns of ``node``, as alternatives."""
+    match node:
+        case Source(source):
+            keys = [node.column_name(c.name) for c in source.schema.key]
+            yield _lookups(known, keys) if source.is_table else None
+            return
+        case Filter(_, predicate):
+            said = _alternatives(predicate, frozenset(c.name for c in node.schema.columns))
+            known = _both(known, said)
+        case BatchJoin():
+            known = _with_equals(known, _equal_columns(node.condition))
+        case Project(_, keys_, values):
+            known = _renamed(known, (*keys_, *values))
+        case Aggregate(_, group_by):
+            known = _renamed(known, group_by)
+        case Limit():
+            known = [{}]
+    for child in children(node):
+        yield from _narrow(child, known)
+
+
+def _renamed(known: list[_Alternative], items: Iterable[Named]) -> list[_Alternative]:
+    """What is known of a projection's columns, said of those of its child that they are."""
+    below = {i.name: i.expression.name for i in items if isinstance(i.expression, ColumnRef)}
+    return [{below[n]: v for n, v in alternative.items() if n in below} for alternative in known]
+
+
+def _equal_columns(condition: Expression) -> list[tuple[str, str]]:
+    found = []
+    for part in conjuncts(condition):
+        match part:
+            case Call("=", (ColumnRef(left), ColumnRef(right))):
+                found.append((left, right))
+    return found
+
+
+def _with_equals(known: list[_Alternative], equal: list[tuple[str, str]]) -> list[_Alternative]:
+    """What is known of a column is known of one that the join makes equal to it."""
+    result = []
+    for alternative in known:
+        more = dict(alternative)
+        for left, right in [*equal, *equal[::-1]]:
+            for name, other in ((left, right), (right, left)):
+                if name in more:
+                    more.setdefault(other, more[name])
+        result.append(more)
+    return result
+
+
+# ---- rules --------------------------------------------------------------------------------------------
+
+
+def check_key_literals(predicate: Expression, source: DataSource, node: exp.Expr) -> None:
+    """A text in an IN list is no number key (reference §2.5: strict coercion)."""
+    keys = {c.name: c for c in source.schema.key}
+    for part in walk(predicate):
+        match part:
+            case Call("IN", (ColumnRef(name, _), *members), _) if name in keys:
+                for member in members:
+                    match member:
+                        case Cast(Literal(value, given), wanted) if given == STRING and is_numeric(wanted):
+                            raise invalid(
+                                f"'{value}' can not be converted to the type of the key column: "
+                                f"{name} {keys[name].type} KEY",
+                                node,
+                            )
+
+
+_RANGES = frozenset({"<", "<=", ">", ">=", "BETWEEN"})
+
+
+def check_scan(
+    predicate: Expression | None, source: DataSource, query: nodes.Select, config: Mapping[str, Any]
+) -> None:
+    """Scans may be turned off by configuration (reference §2.5)."""
+    if settings.flag(config, "ksql.query.pull.table.scan.enabled"):
+        return
+    if predicate is None:
+        raise invalid("Query requires table scan to be enabled.", query, hint=SCAN_HINT)
+    keys = frozenset(c.name for c in source.schema.key)
+    for alternative in _disjuncts(predicate):
+        conditions = list(conjuncts(alternative))
+        said = {k for c in conditions for a in _alternatives(c, keys) for k in a}
+        if keys <= said:
+            continue
+        touched = {k for c in conditions for k in columns_in(c) & keys}
+        if not touched:
+            raise invalid(
+                f"WHERE clause missing key column for disjunct: {alternative}", query.where, hint=SCAN_HINT
+            )
+        ranged = [
+            c for c in conditions if isinstance(c, Call) and c.function in _RANGES and columns_in(c) & keys
+        ]
+        if len(keys) > 1:
+            if touched == keys:
+                raise invalid("Query requires table scan to be enabled.", query.where, hint=SCAN_HINT)
+            raise invalid(
+                "Multi-column sources must specify every key in the WHERE clause. "
+                f"Specified: {sorted(touched)} Expected: {sorted(keys)}.", query.where, hint=SCAN_HINT,
+            )  # fmt: skip
+        key = source.schema.key[0]
+        if len(ranged) > 1 or (ranged and len(ranged) < len(conditions) and said):
+            raise invalid(
+                "A comparison condition on the key column cannot be combined with other comparisons such as "
+                "an IN predicate.", query.where, hint=SCAN_HINT,
+            )  # fmt: skip
+        if (
+            ranged
+            and key.type in (STRING, BYTES)
+            and settings.flag(config, "ksql.query.pull.range.scan.enabled")
+        ):
+            continue
+        if not ranged and not any(_is_direct(c, keys) for c in conditions):
+            raise invalid("A comparison must directly reference a key column.", query.where, hint=SCAN_HINT)
+        if not ranged:
+            raise invalid(
+                "A comparison must be between a key column and a resolvable expression.",
+                query.where,
+                hint=SCAN_HINT,
+            )
+        raise invalid("Query requires table scan to be enabled.", query.where, hint=SCAN_HINT)
+
+
+def _is_direct(node: Expression, keys: frozenset[str]) -> bool:
+    return isinstance(node, Call) and any(isinstance(a, ColumnRef) and a.name in keys for a in node.arguments)
+
+
+def _disjuncts(node: Expression) -> list[Expression]:
+    if isinstance(node, Call) and node.function == "OR":
+        return [d for a in node.arguments for d in _disjuncts(a)]
+    return [node]
+
+
+def conjuncts(node: Expression) -> list[Expression]:
+    """The conditions that ``node`` joins by AND."""
+    if isinstance(node, Call) and node.function == "AND":
+        return [c for a in node.arguments for c in conjuncts(a)]
+    return [node]

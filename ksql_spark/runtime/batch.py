@@ -1,0 +1,222 @@
+"""Pull queries that Spark runs over all their rows at once (logical.nodes.BatchQuery).
+
+The end offsets of all topics are asked first, then each view is waited for, and streams are read up to there:
+so the rows of all sources are those of one moment, or newer in a view that went on meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import queue
+import tempfile
+import threading
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.logical.nodes import BatchQuery, KeyLookup, Limit, Node, Project, Source, leaves
+from ksql_spark.runtime.pull import encoded_keys
+from ksql_spark.runtime.results import Row, api_value, result_columns
+from ksql_spark.runtime.views import StoredRow, Views
+from ksql_spark.schema import Column
+from ksql_spark.spark import batch
+
+log = logging.getLogger(__name__)
+
+#: so many rows go to Spark as text of the query, more of them in a file
+_FEW_ROWS = 1_000
+#: rows handed over as one piece, and pieces that wait for the reader
+_PIECE_ROWS, _PIECES = 1_000, 8
+
+
+class BatchResult:
+    """A QueryStream over the rows of a Spark query, which runs in a thread of its own until it is closed.
+
+    Args:
+        session: the query's own.
+        frame: its rows.
+        columns: its columns.
+        key_names: which of them are flagged KEY.
+        kind: PULL or STREAM_PULL.
+        limit: as many rows mean that LIMIT was reached; None: no limit.
+        clean_up: called at the end.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        frame: DataFrame,
+        columns: tuple[Column, ...],
+        key_names: frozenset[str],
+        kind: str,
+        limit: int | None,
+        clean_up: Callable[[], None],
+    ) -> None:
+        self.query_id = f"query_{uuid.uuid4().hex}"
+        self.kind = kind
+        self.columns = result_columns(columns, key_names)
+        self.final_message: str | None = None
+        self._session = session
+        self._frame = frame
+        self._schema = columns
+        self._limit = limit
+        self._clean_up = clean_up
+        self._closed = threading.Event()
+        #: rows; then None, or the error that ended them
+        self._pieces: queue.Queue[list[Row] | Exception | None] = queue.Queue(_PIECES)
+        self._worker = threading.Thread(target=self._work, name=self.query_id, daemon=True)
+        self._worker.start()
+
+    def read(self, timeout_s: float) -> list[Row] | None:
+        """The rows that are there; [] when none came within the time; None at the end.
+
+        Raises:
+            KsqlError: Spark could not run the query.
+        """
+        if self._closed.is_set():
+            return None
+        try:
+            piece = self._pieces.get(timeout=timeout_s)
+        except queue.Empty:
+            return []
+        if isinstance(piece, Exception):
+            raise piece
+        return piece
+
+    def close(self) -> None:
+        """Cancel what still runs; may be called more than once."""
+        self._closed.set()
+        if self._worker.is_alive():
+            with contextlib.suppress(Exception):  # the JVM may be gone
+                self._session.sparkContext.cancelJobGroup(self.query_id)
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._pieces.get_nowait()
+
+    def _work(self) -> None:
+        try:
+            self._session.sparkContext.setJobGroup(self.query_id, "pull query", interruptOnCancel=True)
+            count, piece = 0, list[Row]()
+            for values in batch.rows(self._frame, self._schema):
+                piece.append(Row([api_value(v, c.type) for v, c in zip(values, self._schema, strict=True)]))
+                count += 1
+                if len(piece) == _PIECE_ROWS:
+                    if not self._put(piece):
+                        return
+                    piece = []
+            if piece:
+                self._put(piece)
+            if self.kind == "STREAM_PULL":
+                self.final_message = "Limit Reached" if count == self._limit else "Query Completed"
+            self._put(None)
+        except Exception as error:
+            if not self._closed.is_set():
+                log.exception("pull query %s failed", self.query_id)
+                known = isinstance(error, KsqlError)
+                self._put(error if known else KsqlError("INTERNAL", reason=str(error).splitlines()[0]))
+        finally:
+            self._clean_up()
+
+    def _put(self, piece: list[Row] | Exception | None) -> bool:
+        """Hand over; False where nobody wants it any more."""
+        while not self._closed.is_set():
+            with contextlib.suppress(queue.Full):
+                self._pieces.put(piece, timeout=0.5)
+                return True
+        return False
+
+
+def run(
+    query: BatchQuery,
+    views: Views,
+    session: SparkSession,
+    servers: str,
+    timeout_s: float,
+    setting: Callable[[str], Any],
+) -> BatchResult:
+    """Start ``query``.
+
+    Args:
+        query: the query.
+        views: of tables.
+        session: any session.
+        servers: bootstrap servers.
+        timeout_s: how long to wait for the views, seconds.
+        setting: effective value of a property, by name.
+
+    Raises:
+        KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE, NOT_DONE_YET.
+    """
+    sources = leaves(query.root)
+    ends = views.ends(dict.fromkeys(leaf.source.topic for leaf in sources))
+    views.folder.mkdir(parents=True, exist_ok=True)
+    folder = tempfile.TemporaryDirectory(dir=views.folder, prefix="pull-")
+    try:
+        reading = _Reading(views, session, ends, timeout_s, Path(folder.name))
+        stored = [
+            reading.rows(leaf, keys) if leaf.source.is_table else None
+            for leaf, keys in zip(sources, query.lookups, strict=True)
+        ]
+        own = batch.own_session(session, reading.count)
+        frames = (
+            batch.stream(own, servers, leaf, ends[leaf.source.topic])
+            if rows is None
+            else batch.table(own, leaf, rows)
+            for leaf, rows in zip(sources, stored, strict=True)
+        )
+        frame = batch.build(query.root, frames, setting)
+        kind = "PULL" if all(leaf.source.is_table for leaf in sources) else "STREAM_PULL"
+        columns = query.root.schema.columns
+        return BatchResult(own, frame, columns, query.key_names, kind, _limit(query.root), folder.cleanup)
+    except BaseException:
+        folder.cleanup()
+        raise
+
+
+def _limit(root: Node) -> int | None:
+    """The LIMIT of the whole query."""
+    if isinstance(root, Project) and isinstance(root.child, Limit):
+        root = root.child
+    return root.limit if isinstance(root, Limit) else None
+
+
+class _Reading:
+    """Reads the stored rows of tables; those of a table that is named twice are the same."""
+
+    def __init__(
+        self,
+        views: Views,
+        session: SparkSession,
+        ends: dict[str, dict[int, int]],
+        timeout_s: float,
+        folder: Path,
+    ) -> None:
+        self.count = sum(end for topic in ends.values() for end in topic.values())
+        self._views = views
+        self._session = session
+        self._ends = ends
+        self._timeout_s = timeout_s
+        self._folder = folder
+        self._scans: dict[str, list[StoredRow] | Path] = {}
+
+    def rows(self, leaf: Source, lookups: tuple[KeyLookup, ...] | None) -> list[StoredRow] | Path:
+        source = leaf.source
+        view = self._views.reaching(source, self._ends[source.topic], self._timeout_s)
+        if lookups is not None and source.name not in self._scans:
+            found = view.get(encoded_keys(source, lookups, self._session))
+            if len(found) <= _FEW_ROWS:
+                return found
+        if source.name not in self._scans:
+            few = view.scan(_FEW_ROWS + 1)
+            if len(few) <= _FEW_ROWS:
+                self._scans[source.name] = few
+            else:
+                file = self._folder / f"{len(self._scans)}.csv"
+                view.export(file)
+                self._scans[source.name] = file
+        return self._scans[source.name]

@@ -1,0 +1,230 @@
+"""Batch queries (logical.nodes.BatchQuery) as one Spark query over rows that are there.
+
+Logical nodes become frames one by one; how they run is Catalyst's choice. A frame has exactly the columns of
+its node.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from ksql_spark import __version__
+from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import Literal
+from ksql_spark.formats import lookup
+from ksql_spark.functions import registry
+from ksql_spark.functions.lowering import lower, lower_condition
+from ksql_spark.functions.spark_text import spark_type
+from ksql_spark.logical import nodes
+from ksql_spark.logical.nodes import Node
+from ksql_spark.physical.steps import NULL_VALUE
+from ksql_spark.schema import Column
+from ksql_spark.spark import sources
+from ksql_spark.spark.evaluate import DecodedRows, StoredRow, values
+from ksql_spark.spark.frames import named, quoted
+
+#: from so many rows on they are worth more than one task
+_MANY_ROWS = 100_000
+#: what LIMIT and OFFSET of Spark take
+_MOST = 2**31 - 1
+_JOINS = {"INNER": "inner", "LEFT": "left", "RIGHT": "right", "FULL": "full"}
+
+
+def own_session(session: SparkSession, row_count: int) -> SparkSession:
+    """A session for one batch query that reads about ``row_count`` rows."""
+    own = session.newSession()
+    if row_count >= _MANY_ROWS:
+        tasks = str(os.cpu_count() or 1)
+        own.conf.set("spark.sql.shuffle.partitions", tasks)
+        own.conf.set("spark.sql.files.minPartitionNum", tasks)
+    return own
+
+
+# ---- what is read -------------------------------------------------------------------------------------
+
+
+def table(session: SparkSession, leaf: nodes.Source, rows: Sequence[StoredRow] | Path) -> DataFrame:
+    """A table's rows.
+
+    Args:
+        session: the query's.
+        leaf: the table, and what its columns are called.
+        rows: (key bytes, value bytes, ROWTIME ms, window start ms, window end ms), a few thousand at most; or
+            a file of them as CSV, bytes in hexadecimal digits.
+    """
+    if isinstance(rows, Path):
+        schema = "k string, v string, __time bigint, __start bigint, __end bigint"
+        raw = session.read.schema(schema).csv(str(rows))
+        # an empty field reads as NULL
+        raw = raw.selectExpr(
+            "coalesce(unhex(k), X'') AS __key", "coalesce(unhex(v), X'') AS __value",
+            "__time", "__start", "__end",
+        )  # fmt: skip
+    elif rows:
+        raw = session.sql(f"SELECT * FROM {values(rows)}")
+    else:
+        raw = session.sql(f"SELECT * FROM {values([(b'', b'', 0, None, None)])} WHERE false")
+    decoded = DecodedRows.of(leaf.source)
+    prefix = f"{leaf.alias}_" if leaf.prefixed else ""
+    wanted = [*(c.name for c in leaf.source.schema.columns), *leaf.exposed]
+    columns = [named(decoded.columns[name], prefix + name) for name in wanted]
+    return raw.filter(decoded.is_readable).selectExpr(*decoded.parts).selectExpr(*columns)
+
+
+def stream(session: SparkSession, servers: str, leaf: nodes.Source, ends: Mapping[int, int]) -> DataFrame:
+    """A stream's rows from its first record up to ``ends`` (partition -> offset)."""
+    topic = leaf.source.topic
+    raw = (
+        session.read.format("kafka")
+        .option("kafka.bootstrap.servers", servers)
+        .option("subscribe", topic)
+        .option("startingOffsets", "earliest")
+        .option("endingOffsets", json.dumps({topic: {str(p): end for p, end in ends.items()}}))
+        .option("failOnDataLoss", "false")
+        .option("includeHeaders", "true")
+        .load()
+    )
+    # without a prefix an exposed column is called as the hidden one that there is anyway
+    prefix, exposed = (f"{leaf.alias}_", leaf.exposed) if leaf.prefixed else ("", ())
+    frame = sources.decode(raw, leaf.source, prefix, exposed).filter(f"NOT {NULL_VALUE}")
+    return frame.selectExpr(*(quoted(c.name) for c in leaf.schema.columns))
+
+
+# ---- nodes --------------------------------------------------------------------------------------------
+
+
+def build(root: Node, leaves: Iterable[DataFrame], setting: Callable[[str], Any]) -> DataFrame:
+    """The frame of ``root``.
+
+    Args:
+        root: a batch query's.
+        leaves: the frames of ``logical.nodes.leaves(root)``.
+        setting: effective value of a property, by name.
+
+    Raises:
+        KsqlError: NOT_DONE_YET.
+    """
+    return _Builder(iter(leaves), setting).build(root)
+
+
+class _Builder:
+    def __init__(self, leaves: Iterator[DataFrame], setting: Callable[[str], Any]) -> None:
+        self._leaves = leaves
+        self._setting = setting
+
+    def build(self, node: Node) -> DataFrame:
+        match node:
+            case nodes.Source():
+                return next(self._leaves)
+            case nodes.Filter(child, predicate):
+                return self.build(child).filter(lower_condition(predicate))
+            case nodes.Project(child, keys, values):
+                return self.build(child).selectExpr(*_all((*keys, *values)))
+            case nodes.FlatMap(child, functions):
+                return _flat_map(self.build(child), functions)
+            case nodes.BatchJoin(left, right, join, condition):
+                sides = self.build(left), self.build(right)
+                return sides[0].join(sides[1], F.expr(lower_condition(condition)), _JOINS[join])
+            case nodes.Aggregate():
+                return self._aggregate(node)
+            case nodes.UnionAll(children):
+                frames = [self.build(child) for child in children]
+                result = frames[0]
+                for frame in frames[1:]:
+                    result = result.unionAll(frame)
+                return result
+            case nodes.Distinct(child):
+                return self.build(child).distinct()
+            case nodes.Sort(child, by):
+                return self.build(child).orderBy(*map(_sort_key, by))
+            case nodes.Limit(child, limit, offset):
+                frame = self.build(child)
+                frame = frame.offset(min(offset, _MOST)) if offset else frame
+                return frame if limit is None else frame.limit(min(limit, _MOST))
+        raise TypeError(f"no batch frame for {type(node).__name__}")
+
+    def _aggregate(self, node: nodes.Aggregate) -> DataFrame:
+        if isinstance(node.child, nodes.Sort):
+            # one partition is clustered already: Spark moves no rows then, and keeps their order
+            below = self.build(node.child.child).coalesce(1)
+            below = below.sortWithinPartitions(*map(_sort_key, node.child.by))
+        else:
+            below = self.build(node.child)
+        groups = [named(lower(g.expression), f"__key_{i}") for i, g in enumerate(node.group_by)]
+        columns, results = list(groups), []
+        for i, call in enumerate(node.aggregates):
+            arguments = []
+            for j, argument in enumerate(call.arguments):
+                if isinstance(argument, Literal):  # constants (k of TOPK, flags) stay in the call
+                    arguments.append(lower(argument))
+                    continue
+                columns.append(named(lower(argument), f"__arg_{i}_{j}"))
+                arguments.append(quoted(f"__arg_{i}_{j}"))
+            results.append(named(self._call(call, arguments), call.name))
+        rows = below.selectExpr(*columns) if columns else below.selectExpr("1 AS __row")
+        keys = [F.col(f"__key_{i}").alias(g.name) for i, g in enumerate(node.group_by)]
+        if not results:  # GROUP BY alone
+            return rows.select(*keys).distinct()
+        return rows.groupBy(*keys).agg(*map(F.expr, results))
+
+    def _call(self, call: nodes.AggregateCall, arguments: list[str]) -> str:
+        spec = registry.require(call.function)
+        if call.distinct:
+            if call.function != "COUNT":
+                raise _not_yet(f"{call.function}(DISTINCT ...) in a pull query")
+            text = f"count(DISTINCT {arguments[0]})"
+        else:
+            if spec.spark is None:
+                raise _not_yet(f"The function {spec.name}")
+            arguments = [*arguments, *(str(self._setting(name)) for name in spec.settings)]
+            text = spec.spark(arguments, [a.type for a in call.arguments])
+        return f"cast({text} AS {spark_type(call.type)})"
+
+
+def _not_yet(what: str) -> KsqlError:
+    return KsqlError("NOT_DONE_YET", what=what, version=__version__)
+
+
+def _all(columns: Iterable[nodes.Named]) -> list[str]:
+    return [named(lower(c.expression), c.name) for c in columns]
+
+
+def _flat_map(frame: DataFrame, functions: Sequence[nodes.Named]) -> DataFrame:
+    kept = [quoted(c) for c in frame.columns]
+    names = ", ".join(quoted(f.name) for f in functions)
+    zipped = frame.selectExpr(*kept, *_all(functions))
+    exploded = zipped.selectExpr(*kept, f"explode(arrays_zip({names})) AS __row")
+    return exploded.selectExpr(*kept, *(named(f"__row.{quoted(f.name)}", f.name) for f in functions))
+
+
+def _sort_key(key: nodes.SortKey) -> Any:
+    column = F.expr(lower(key.expression))
+    if key.descending:
+        return column.desc_nulls_first() if key.nulls_first else column.desc_nulls_last()
+    return column.asc_nulls_first() if key.nulls_first else column.asc_nulls_last()
+
+
+# ---- what comes out -----------------------------------------------------------------------------------
+
+
+def rows(frame: DataFrame, columns: Sequence[Column]) -> Iterator[list[Any]]:
+    """The frame's rows in their order, in formats' Python form, as Spark makes them.
+
+    By way of JSON, whose encoding and decoding every type has already.
+    """
+    plain = [Column(f"C{i}", c.type) for i, c in enumerate(columns)]
+    names = [c.name for c in plain]
+    format_ = lookup("JSON")
+    text = format_.encode_sql([quoted(name) for name in names], plain, True)
+    encoded = frame.toDF(*names).selectExpr(f"{text} AS row")
+    for record in encoded.toLocalIterator():
+        decoded = format_.decode(bytes(record[0]), plain, True)
+        if decoded is not None:
+            yield decoded
