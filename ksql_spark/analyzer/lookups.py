@@ -107,7 +107,7 @@ def _narrow(node: Node, known: list[_Alternative]) -> Iterable[tuple[KeyLookup, 
             said = _alternatives(predicate, frozenset(c.name for c in node.schema.columns))
             known = _both(known, said)
         case BatchJoin():
-            known = _with_equals(known, _equal_columns(node.condition))
+            known = _with_equals(known, _equal_columns(node))
         case Project(_, keys_, values):
             known = _renamed(known, (*keys_, *values))
         case Aggregate(_, group_by):
@@ -124,9 +124,12 @@ def _renamed(known: list[_Alternative], items: Iterable[Named]) -> list[_Alterna
     return [{below[n]: v for n, v in alternative.items() if n in below} for alternative in known]
 
 
-def _equal_columns(condition: Expression) -> list[tuple[str, str]]:
-    found = []
-    for part in conjuncts(condition):
+def _equal_columns(node: Node) -> list[tuple[str, str]]:
+    """The pairs of columns that the joins of one FROM clause make equal."""
+    if not isinstance(node, BatchJoin):
+        return []
+    found = [*_equal_columns(node.left), *_equal_columns(node.right)]
+    for part in conjuncts(node.condition):
         match part:
             case Call("=", (ColumnRef(left), ColumnRef(right))):
                 found.append((left, right))
@@ -138,10 +141,11 @@ def _with_equals(known: list[_Alternative], equal: list[tuple[str, str]]) -> lis
     result = []
     for alternative in known:
         more = dict(alternative)
-        for left, right in [*equal, *equal[::-1]]:
-            for name, other in ((left, right), (right, left)):
-                if name in more:
-                    more.setdefault(other, more[name])
+        for _ in equal:  # so often that what one pair says has gone through all others
+            for left, right in equal:
+                for name, other in ((left, right), (right, left)):
+                    if name in more:
+                        more.setdefault(other, more[name])
         result.append(more)
     return result
 

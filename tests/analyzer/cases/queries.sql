@@ -235,7 +235,7 @@ CREATE STREAM o WITH (START = '2024-01-01T00:00') AS SELECT id, name FROM s;
 INSERT INTO s2 WITH (QUERY_ID = 'mine', START = 1700000000000) SELECT id, name FROM s;
     INTO S2
     query id MINE
-    start False
+    start 1700000000000
     Project key [ID AS ID] value [NAME AS TITLE]
       Source S
 

@@ -1,0 +1,282 @@
+CREATE STREAM s (id INT KEY, name STRING, amount DECIMAL(10, 2)) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
+CREATE STREAM s2 (id INT KEY, title STRING) WITH (KAFKA_TOPIC='s2', VALUE_FORMAT='JSON');
+CREATE TABLE plain (id INT PRIMARY KEY, v STRING) WITH (KAFKA_TOPIC='plain', VALUE_FORMAT='JSON');
+CREATE TABLE counts AS SELECT name, COUNT(*) AS n FROM s GROUP BY name;
+CREATE TABLE pairs AS SELECT id, name, COUNT(*) AS n FROM s GROUP BY id, name;
+CREATE TABLE per_minute AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY name;
+----
+SELECT c.name, p.id FROM counts c LEFT JOIN pairs p ON c.name = p.name AND p.id > 3 WHERE c.name IN ('a','b') ORDER BY p.n, c.n + 1 DESC NULLS FIRST LIMIT 2;
+    BATCH `C_NAME` STRING, `ID` INTEGER
+      lookup C 'a'
+      lookup C 'b'
+    Project key [] value [C_NAME AS C_NAME, ID AS ID]
+      Limit 2 from 0
+        Sort KSQL_SORT_0, KSQL_SORT_1 DESC NULLS FIRST
+          Project key [] value [C_NAME AS C_NAME, P_ID AS ID, P_N AS KSQL_SORT_0, (C_N + CAST(1 AS BIGINT)) AS KSQL_SORT_1]
+            Filter (C_NAME IN ('a', 'b'))
+              BatchJoin LEFT on ((C_NAME = P_NAME) AND (P_ID > 3))
+                Source COUNTS C prefixed
+                Source PAIRS P prefixed
+
+SELECT a.name, b.n FROM counts a JOIN counts b ON a.name = b.name;
+    BATCH `A_NAME` STRING, `B_N` BIGINT
+    Project key [] value [A_NAME AS A_NAME, B_N AS B_N]
+      BatchJoin INNER on (A_NAME = B_NAME)
+        Source COUNTS A prefixed
+        Source COUNTS B prefixed
+
+WITH t AS (SELECT name, n FROM counts) SELECT * FROM t WHERE name = 'x' ORDER BY 2;
+    BATCH `NAME` STRING, `N` BIGINT KEYS NAME
+      lookup COUNTS 'x'
+    Sort N
+      Project key [] value [NAME AS NAME, N AS N]
+        Filter (NAME = 'x')
+          Project key [] value [NAME AS NAME, N AS N]
+            Source COUNTS
+
+SELECT name FROM counts UNION ALL SELECT name FROM pairs ORDER BY name LIMIT 3;
+    BATCH `NAME` STRING
+    Limit 3 from 0
+      Sort NAME
+        UnionAll
+          Project key [] value [NAME AS NAME]
+            Source COUNTS
+          Project key [] value [NAME AS NAME]
+            Source PAIRS
+
+SELECT name, LATEST_BY_OFFSET(amount) AS l, COUNT(DISTINCT id) AS d FROM s WHERE id > 1 GROUP BY name HAVING COUNT(*) > 1 ORDER BY COUNT(*) DESC;
+    BATCH `NAME` STRING, `L` DECIMAL(10, 2), `D` BIGINT
+    Project key [] value [NAME AS NAME, L AS L, D AS D]
+      Sort KSQL_SORT_0 DESC
+        Project key [] value [KSQL_GROUP_0 AS NAME, KSQL_AGG_VARIABLE_0 AS L, KSQL_AGG_VARIABLE_1 AS D, KSQL_AGG_VARIABLE_2 AS KSQL_SORT_0]
+          Filter (KSQL_AGG_VARIABLE_2 > CAST(1 AS BIGINT))
+            Aggregate by [NAME AS KSQL_GROUP_0] LATEST_BY_OFFSET(AMOUNT) AS KSQL_AGG_VARIABLE_0, COUNT(DISTINCT ID) AS KSQL_AGG_VARIABLE_1, COUNT(*) AS KSQL_AGG_VARIABLE_2
+              Sort ROWPARTITION, ROWOFFSET
+                Filter (ID > 1)
+                  Source S with ROWPARTITION, ROWOFFSET
+
+SELECT x.name, COUNT(*) FROM (SELECT name FROM pairs WHERE id = 1 AND name = 'q' ORDER BY n LIMIT 3) x GROUP BY x.name;
+    BATCH `NAME` STRING, `KSQL_COL_0` BIGINT
+      lookup PAIRS 1, 'q'
+    Project key [] value [KSQL_GROUP_0 AS NAME, KSQL_AGG_VARIABLE_0 AS KSQL_COL_0]
+      Aggregate by [NAME AS KSQL_GROUP_0] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        Project key [] value [NAME AS NAME]
+          Limit 3 from 0
+            Sort KSQL_SORT_0
+              Project key [] value [NAME AS NAME, N AS KSQL_SORT_0]
+                Filter ((ID = 1) AND (NAME = 'q'))
+                  Source PAIRS
+
+SELECT name, WINDOWSTART, ROWTIME FROM per_minute ORDER BY WINDOWSTART;
+    BATCH `NAME` STRING, `WINDOWSTART` BIGINT, `ROWTIME` BIGINT KEYS NAME, WINDOWSTART
+    Sort WINDOWSTART
+      Project key [] value [NAME AS NAME, WINDOWSTART AS WINDOWSTART, ROWTIME AS ROWTIME]
+        Source PER_MINUTE with ROWTIME, WINDOWSTART
+
+SELECT * FROM per_minute m JOIN counts c ON m.name = c.name;
+    BATCH `M_NAME` STRING, `M_WINDOWSTART` BIGINT, `M_WINDOWEND` BIGINT, `M_N` BIGINT, `C_NAME` STRING, `C_N` BIGINT
+    Project key [] value [M_NAME AS M_NAME, M_WINDOWSTART AS M_WINDOWSTART, M_WINDOWEND AS M_WINDOWEND, M_N AS M_N, C_NAME AS C_NAME, C_N AS C_N]
+      BatchJoin INNER on (M_NAME = C_NAME)
+        Source PER_MINUTE M prefixed with WINDOWSTART, WINDOWEND
+        Source COUNTS C prefixed
+
+SELECT name, n FROM counts GROUP BY name;
+    NOT_GROUPED: Non-aggregate SELECT expression(s) not part of GROUP BY: N
+    Either add the column(s) to the GROUP BY or remove them from the SELECT.
+    line 1:14
+      SELECT name, n FROM counts GROUP BY name
+                   ^
+
+SELECT name, SUM(n) AS total FROM counts GROUP BY name ORDER BY total / 2;
+    BATCH `NAME` STRING, `TOTAL` BIGINT
+    Project key [] value [NAME AS NAME, TOTAL AS TOTAL]
+      Sort KSQL_SORT_0
+        Project key [] value [KSQL_GROUP_0 AS NAME, KSQL_AGG_VARIABLE_0 AS TOTAL, (KSQL_AGG_VARIABLE_0 / CAST(2 AS BIGINT)) AS KSQL_SORT_0]
+          Aggregate by [NAME AS KSQL_GROUP_0] SUM(N) AS KSQL_AGG_VARIABLE_0
+            Source COUNTS
+
+SELECT a.name, LATEST_BY_OFFSET(b.n) FROM counts a JOIN pairs b ON a.name = b.name GROUP BY a.name;
+    INVALID_STATEMENT: LATEST_BY_OFFSET needs the order in which rows arrived, which the rows of joins and sub-queries do not have. Use TOPK with ROWTIME, or aggregate the source itself in a sub-query.
+    line 1:1
+      SELECT a.name, LATEST_BY_OFFSET(b.n) FROM counts a JOIN pairs b ON a.name = b.name GROUP BY a.name
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT * FROM counts c JOIN pairs p ON c.n > p.n;
+    JOIN_INVALID: Invalid join condition: ON needs a comparison with = between columns of the left and of the right side. Got (C.N > P.N).
+    line 1:40
+      SELECT * FROM counts c JOIN pairs p ON c.n > p.n
+                                             ^^^^^^^^^
+
+SELECT DISTINCT name FROM counts ORDER BY n;
+    INVALID_STATEMENT: SELECT DISTINCT can only be sorted by columns that it selects. Add the expression to the SELECT.
+    line 1:43
+      SELECT DISTINCT name FROM counts ORDER BY n
+                                                ^
+
+SELECT name FROM counts ORDER BY 3;
+    INVALID_STATEMENT: ORDER BY 3 is no column: the SELECT has 1.
+    line 1:34
+      SELECT name FROM counts ORDER BY 3
+                                       ^
+
+SELECT name FROM s ORDER BY ROWPARTITION;
+    INVALID_STATEMENT: Pull queries don't support the following columns in ORDER BY clauses: `ROWPARTITION`.
+    line 1:29
+      SELECT name FROM s ORDER BY ROWPARTITION
+                                  ^^^^^^^^^^^^
+
+SELECT name FROM (SELECT * FROM counts EMIT CHANGES) ORDER BY name;
+    INVALID_STATEMENT: EMIT cannot stand in a sub-query. Move EMIT to the end.
+    line 1:19
+      SELECT name FROM (SELECT * FROM counts EMIT CHANGES) ORDER BY name
+                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT name, ROWTIME FROM (SELECT name FROM counts);
+    COLUMN_UNKNOWN: SELECT column 'ROWTIME' cannot be resolved. There are: NAME.
+    line 1:14
+      SELECT name, ROWTIME FROM (SELECT name FROM counts)
+                   ^^^^^^^
+
+SELECT name, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY name;
+    INVALID_STATEMENT: Pull queries don't support WINDOW clauses. Add EMIT CHANGES if you intended to issue a push query. CREATE TABLE ... AS SELECT with a WINDOW keeps a table that can be asked.
+    line 1:1
+      SELECT name, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY name
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT EXPLODE(ARRAY[id, 2]) AS e, name FROM s ORDER BY e;
+    BATCH `E` INTEGER, `NAME` STRING
+    Sort E
+      Project key [] value [KSQL_SYNTH_0 AS E, NAME AS NAME]
+        FlatMap EXPLODE(ARRAY[ID, 2]) AS KSQL_SYNTH_0
+          Source S
+
+SELECT * FROM s JOIN s2 WITHIN 1 HOUR ON s.id = s2.id;
+    INVALID_STATEMENT: WITHIN is for joins of streams that go on; a pull query joins all rows that are there. Compare the ROWTIMEs in ON instead.
+    line 1:25
+      SELECT * FROM s JOIN s2 WITHIN 1 HOUR ON s.id = s2.id
+                              ^^^^^^^^^^^^^
+
+SELECT c.name, o.n, p.n FROM counts c JOIN counts o ON c.name = o.name LEFT JOIN per_minute p ON o.name = p.name WHERE c.name = 'a' AND p.n > 1;
+    BATCH `C_NAME` STRING, `O_N` BIGINT, `P_N` BIGINT
+      lookup C 'a'
+      lookup O 'a'
+      lookup P 'a'
+    Project key [] value [C_NAME AS C_NAME, O_N AS O_N, P_N AS P_N]
+      Filter ((C_NAME = 'a') AND (P_N > CAST(1 AS BIGINT)))
+        BatchJoin LEFT on (O_NAME = P_NAME)
+          BatchJoin INNER on (C_NAME = O_NAME)
+            Source COUNTS C prefixed
+            Source COUNTS O prefixed
+          Source PER_MINUTE P prefixed
+
+SELECT c.name, s.amount FROM s RIGHT JOIN counts c ON s.name = c.name AND s.id = 3 WHERE c.name = 'a' OR c.name = 'b';
+    BATCH `C_NAME` STRING, `AMOUNT` DECIMAL(10, 2)
+      lookup C 'a'
+      lookup C 'b'
+    Project key [] value [C_NAME AS C_NAME, S_AMOUNT AS AMOUNT]
+      Filter ((C_NAME = 'a') OR (C_NAME = 'b'))
+        BatchJoin RIGHT on ((S_NAME = C_NAME) AND (S_ID = 3))
+          Source S prefixed
+          Source COUNTS C prefixed
+
+SELECT c.name FROM counts c JOIN counts c ON c.name = c.name;
+    INVALID_STATEMENT: The alias 'C' is used twice in FROM. Give each a name of its own: FROM a x JOIN a y ON ...
+    line 1:34
+      SELECT c.name FROM counts c JOIN counts c ON c.name = c.name
+                                       ^^^^^^^^
+
+SELECT c.name FROM counts c JOIN counts ON c.name = c.name;
+    JOIN_INVALID: Invalid join condition: ON needs a comparison with = between columns of the left and of the right side. Got (C.NAME = C.NAME).
+    line 1:44
+      SELECT c.name FROM counts c JOIN counts ON c.name = c.name
+                                                 ^^^^^^^^^^^^^^^
+
+SELECT c.name FROM counts c JOIN plain p ON c.name = p.v;
+    INVALID_STATEMENT: The `PLAIN` table isn't queryable. To derive a queryable table, you can do 'CREATE TABLE QUERYABLE_PLAIN AS SELECT * FROM PLAIN'. Add EMIT CHANGES if you intended to issue a push query.
+    line 1:34
+      SELECT c.name FROM counts c JOIN plain p ON c.name = p.v
+                                       ^^^^^^^
+
+SELECT n FROM counts HAVING n > 1;
+    INVALID_STATEMENT: HAVING needs GROUP BY or an aggregate function.
+    line 1:29
+      SELECT n FROM counts HAVING n > 1
+                                  ^^^^^
+
+SELECT name FROM counts GROUP BY name, name;
+    INVALID_STATEMENT: Duplicate GROUP BY expression: COUNTS.NAME.
+    line 1:40
+      SELECT name FROM counts GROUP BY name, name
+                                             ^^^^
+
+SELECT COUNT(*) FROM counts GROUP BY COUNT(*);
+    INVALID_STATEMENT: GROUP BY does not support aggregate functions: COUNT is an aggregate function.
+    line 1:38
+      SELECT COUNT(*) FROM counts GROUP BY COUNT(*)
+                                           ^^^^^^^^
+
+SELECT name, COUNT(*) FROM counts WHERE COUNT(*) > 1 GROUP BY name;
+    AGGREGATE_NOT_ALLOWED: COUNT is an aggregate function: it cannot be used in WHERE.
+    line 1:41
+      SELECT name, COUNT(*) FROM counts WHERE COUNT(*) > 1 GROUP BY name
+                                              ^^^^^^^^
+
+SELECT SUM(COUNT(*)) FROM counts;
+    INVALID_STATEMENT: Aggregate functions can not be nested: SUM(COUNT()).
+    line 1:12
+      SELECT SUM(COUNT(*)) FROM counts
+                 ^^^^^^^^
+
+SELECT MAP('a' := n) AS m FROM counts ORDER BY m;
+    INVALID_STATEMENT: MAPs have no order to sort by: M (MAP<STRING, BIGINT>).
+    line 1:48
+      SELECT MAP('a' := n) AS m FROM counts ORDER BY m
+                                                     ^
+
+SELECT name FROM s UNION ALL SELECT id FROM s;
+    INVALID_STATEMENT: The sides of UNION ALL differ in column 1: `NAME` STRING and `ID` INTEGER. Cast one of them.
+    line 1:1
+      SELECT name FROM s UNION ALL SELECT id FROM s
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT name, NULL AS x FROM counts ORDER BY name;
+    INVALID_STATEMENT: Can't infer a type of null. Use CAST(NULL AS ...).
+    line 1:14
+      SELECT name, NULL AS x FROM counts ORDER BY name
+                   ^^^^^^^^^
+
+SELECT name, EXPLODE(ARRAY[1]) AS e, COUNT(*) FROM s GROUP BY name;
+    INVALID_STATEMENT: Table functions cannot be used with aggregations.
+    line 1:1
+      SELECT name, EXPLODE(ARRAY[1]) AS e, COUNT(*) FROM s GROUP BY name
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+WITH a AS (SELECT name FROM counts), b AS (SELECT name FROM a) SELECT a.name FROM a FULL JOIN b ON a.name = b.name ORDER BY b.name;
+    BATCH `A_NAME` STRING
+    Project key [] value [A_NAME AS A_NAME]
+      Sort KSQL_SORT_0
+        Project key [] value [A_NAME AS A_NAME, B_NAME AS KSQL_SORT_0]
+          BatchJoin FULL on (A_NAME = B_NAME)
+            Project key [] value [NAME AS A_NAME]
+              Project key [] value [NAME AS NAME]
+                Source COUNTS
+            Project key [] value [NAME AS B_NAME]
+              Project key [] value [NAME AS NAME]
+                Project key [] value [NAME AS NAME]
+                  Source COUNTS
+
+SELECT name FROM counts ORDER BY nmae;
+    COLUMN_UNKNOWN: ORDER BY column 'NMAE' cannot be resolved. Did you mean NAME?
+    line 1:34
+      SELECT name FROM counts ORDER BY nmae
+                                       ^^^^
+
+SELECT c.* FROM counts c JOIN s ON c.name = s.name ORDER BY s.ROWTIME DESC LIMIT 1;
+    BATCH `C_NAME` STRING, `C_N` BIGINT
+    Project key [] value [C_NAME AS C_NAME, C_N AS C_N]
+      Limit 1 from 0
+        Sort KSQL_SORT_0 DESC
+          Project key [] value [C_NAME AS C_NAME, C_N AS C_N, S_ROWTIME AS KSQL_SORT_0]
+            BatchJoin INNER on (C_NAME = S_NAME)
+              Source COUNTS C prefixed
+              Source S prefixed with ROWTIME
