@@ -35,6 +35,7 @@ from ksql_spark.runtime.views import Views
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.services import artifacts
 from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.spark import sinks
 from ksql_spark.spark.evaluate import evaluate
 from ksql_spark.spark.session import SparkProcess
 from ksql_spark.statements import Action, Immediate, Logged, Scope, Services, StoredQuery, handle
@@ -155,6 +156,7 @@ class Engine:
             log=command_log,
             config=self._config.with_values({"bootstrap.servers": servers}),
             evaluate=lambda expressions: evaluate(session, expressions),
+            write=lambda *record: sinks.write(session, servers, *record),
             registry=schema_registry(self._config),
             host=str(self._config["listeners"]).split(",")[0].split("//")[-1],
             is_stopping=self._stopping.is_set,

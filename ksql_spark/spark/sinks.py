@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyspark.sql import DataFrame
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE, REALTIME
@@ -16,6 +18,7 @@ from ksql_spark.spark.sources import event_time
 
 #: the header that EventTimeInterceptor.java turns into the record's timestamp
 EVENT_TIME_HEADER = "__ksql_event_time"
+INTERCEPTOR = "org.ksqlspark.EventTimeInterceptor"
 
 
 def encode(frame: DataFrame, sink: DataSource, partitions: int | None = None) -> DataFrame:
@@ -49,8 +52,7 @@ def encode(frame: DataFrame, sink: DataSource, partitions: int | None = None) ->
             f"if({NULL_VALUE}, {ROWTIME}, {event_time(sink, quoted(sink.timestamp.column))}) AS __sink_time",
         ).filter("__sink_time >= 0")
         time = "__sink_time"
-    stamp = f"named_struct('key', '{EVENT_TIME_HEADER}', 'value', cast(cast({time} AS bigint) AS binary))"
-    headers = f"array({stamp})"
+    headers = f"array({_stamp(time)})"
     if FORWARDED_HEADERS in frame.columns:
         headers = f"if({FORWARDED_HEADERS} IS NULL, {headers}, concat({FORWARDED_HEADERS}, {headers}))"
     return frame.selectExpr(
@@ -59,6 +61,40 @@ def encode(frame: DataFrame, sink: DataSource, partitions: int | None = None) ->
         f"{headers} AS headers",
         *partition,
     )
+
+
+def _stamp(time: str) -> str:
+    """Text of the header that holds the event time with this text, ms."""
+    return f"named_struct('key', '{EVENT_TIME_HEADER}', 'value', cast(cast({time} AS bigint) AS binary))"
+
+
+def write(
+    session: SparkSession, servers: str, topic: str, key: bytes | None, value: bytes | None, time_ms: int
+) -> None:
+    """Write one record and wait until the cluster has it.
+
+    Raises:
+        KsqlError: KAFKA_REFUSED.
+    """
+
+    def text(data: bytes | None) -> str:
+        return "cast(NULL AS binary)" if data is None else f"X'{data.hex()}'"
+
+    record = session.sql(
+        f"SELECT {text(key)} AS key, {text(value)} AS value, array({_stamp(str(time_ms))}) AS headers"
+    )
+    writer = (
+        record.write.format("kafka")
+        .option("kafka.bootstrap.servers", servers)
+        .option("topic", topic)
+        .option("includeHeaders", "true")
+        .option("kafka.interceptor.classes", INTERCEPTOR)
+    )
+    try:
+        writer.save()
+    except PySparkException as error:
+        reason = str(error).partition("\n")[0]
+        raise KsqlError("KAFKA_REFUSED", action=f"write to topic '{topic}'", reason=reason) from None
 
 
 def start(
@@ -91,7 +127,7 @@ def start(
         .queryName(name)
         .option("kafka.bootstrap.servers", servers)
         .option("topic", topic)
-        .option("kafka.interceptor.classes", "org.ksqlspark.EventTimeInterceptor")
+        .option("kafka.interceptor.classes", INTERCEPTOR)
         .option("kafka.linger.ms", str(linger_ms))
         .option("kafka.batch.size", "131072")
         .option("checkpointLocation", checkpoint.as_uri())

@@ -43,7 +43,9 @@ def insert_values(statement: InsertValues, scope: Scope) -> Action:
             reason = f"Failed to insert values into '{source.name}'. {error}"
             raise KsqlError("INVALID_STATEMENT", reason=reason) from None
         at = int(time.time() * 1000) if rowtime is None else int(rowtime)
-        services.producer.send(source.topic, key_bytes, value_bytes, at)
+        # for the producer's library a time of 0 is none, and becomes the present one
+        write = services.producer.send if at else services.write
+        write(source.topic, key_bytes, value_bytes, at)
 
     return Immediate(run)
 

@@ -32,7 +32,8 @@ class Services:
     """The parts of a running engine; ``metastore`` is the real one, ``registry`` None where there is none.
 
     ``evaluate`` gives the values of constant expressions; ``config`` is the server's, which ALTER SYSTEM
-    replaces; ``is_stopping`` ends what waits.
+    replaces; ``is_stopping`` ends what waits; ``write`` is ``producer.send``
+    by Spark: slow, but for any time.
     """
 
     metastore: MetaStore
@@ -43,6 +44,7 @@ class Services:
     log: CommandLog
     config: Config
     evaluate: Callable[[Any], list[Any]]
+    write: Callable[[str, bytes | None, bytes | None, int], None]
     registry: SchemaRegistry | None = None
     host: str = "localhost:8088"
     is_stopping: Callable[[], bool] = lambda: False

@@ -163,6 +163,7 @@ class World:
             log=cast(CommandLog, self.log),
             config=self._config,
             evaluate=lambda expressions: [None for _ in expressions],
+            write=self.send,
             registry=schema_registry(self._config),
         )
         self.reports: list[str] = []

@@ -15,6 +15,12 @@ INSERT INTO s (ROWTIME, k) VALUES (5678, 'z');
 --@output S ordered
 -- rowtime | k | a
 -- 5678    | z | NULL
+INSERT INTO s (ROWTIME, k, a) VALUES (0, 'the first ms', 1);
+INSERT INTO s (ROWTIME, a) VALUES (0, 2);
+--@output S ordered
+-- rowtime | k            | a
+-- 0       | the first ms | 1
+-- 0       | NULL         | 2
 
 --@test: what cannot be inserted is refused
 INSERT INTO s (k, a) VALUES ('k', 'text');
