@@ -21,6 +21,14 @@ from ksql_spark.logical.nodes import AggregateCall, Named
 from ksql_spark.schema import WINDOW_BOUNDS
 
 VARIABLE = "KSQL_AGG_VARIABLE_"
+
+#: aggregates whose state ksqlDB keeps as an ARRAY, MAP or STRUCT, in the format of the source's values
+NESTED_STATE = frozenset(
+    {
+        "ATTR", "AVG", "COLLECT_LIST", "COLLECT_SET", "CORRELATION", "COUNT_DISTINCT", "EARLIEST_BY_OFFSET",
+        "HISTOGRAM", "LATEST_BY_OFFSET", "STDDEV_SAMP", "STDDEV_SAMPLE", "TOPK", "TOPKDISTINCT",
+    }
+)  # fmt: skip
 #: aggregates that take DISTINCT (beyond ksqlDB)
 _WITH_DISTINCT = frozenset({"COUNT"})
 
@@ -81,6 +89,15 @@ class Aggregates:
         for call, shown in reversed(list(zip(self.calls, self.texts, strict=True))):
             text = text.replace(call.name, shown)
         return text
+
+    def check_state(self, value_format: str, node: exp.Expr) -> None:
+        """Refuse aggregates whose state the left-most source's value format cannot carry in ksqlDB."""
+        if value_format == "DELIMITED" and any(c.function in NESTED_STATE for c in self.calls):
+            raise invalid(
+                "One of the functions used in the statement has an intermediate type that the value format "
+                "can not handle. Please remove the function or change the format.",
+                node,
+            )
 
     def check_table_source(self, node: exp.Expr) -> None:
         """Refuse aggregates that cannot undo a row, over a table (reference §4.8)."""

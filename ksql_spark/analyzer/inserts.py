@@ -43,6 +43,7 @@ def bind_insert_values(statement: InsertValues, metastore: MetaStore, config: Ma
         KsqlError: the source cannot be written, or a value does not fit its column.
     """
     with within_statement(statement):
+        settings.check_lambdas(statement, config)
         source = _target(statement, metastore, config)
         columns = _columns(statement, source)
         scope = Scope(types=metastore.types(), clause="VALUES")

@@ -52,6 +52,7 @@ def bind_persistent(
     """
     with within_statement(statement):
         _check_clauses(statement)
+        settings.check_lambdas(statement, config)
         if isinstance(statement, InsertSelect):
             return _bind_insert(statement, metastore, config)
         return _bind_create(statement, metastore, config, registry)

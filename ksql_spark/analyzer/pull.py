@@ -19,6 +19,7 @@ from ksql_spark.analyzer.lookups import check_key_literals, check_scan, find_loo
 from ksql_spark.analyzer.naming import Names, check_unique, item_name
 from ksql_spark.analyzer.pull_rules import check_limit, check_queryable, check_select, without_disk_columns
 from ksql_spark.analyzer.scope import Leaf, Scope
+from ksql_spark.analyzer.settings import check_lambdas
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.functions import registry
 from ksql_spark.logical.nodes import BatchQuery, Named, PullQuery
@@ -37,6 +38,7 @@ def bind_pull(
         KsqlError: a clause that pull queries lack, a table that is not materialised, or as bind_expression.
     """
     with within_statement(query):
+        check_lambdas(query, config)
         if isinstance(query, nodes.Select) and _is_plain(query):
             return _bind(query, metastore, config)
         return bind_batch(query, metastore, config)

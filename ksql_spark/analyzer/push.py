@@ -10,6 +10,7 @@ from ksql_spark.analyzer.failures import invalid, within_statement
 from ksql_spark.analyzer.projections import project
 from ksql_spark.analyzer.queries import bind_any, make_context
 from ksql_spark.analyzer.selects import Target, bind_select
+from ksql_spark.analyzer.settings import check_lambdas
 from ksql_spark.logical.nodes import PushQuery
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import Column
@@ -22,6 +23,7 @@ def bind_push(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str,
         KsqlError: the first rule that is broken, with its place.
     """
     with within_statement(query):
+        check_lambdas(query, config)
         return _bind(query, metastore, config)
 
 

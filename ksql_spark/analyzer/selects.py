@@ -481,6 +481,9 @@ class _Binder:
             self.aggregates.check_table_source(select)
             if window is not None:
                 raise invalid("WINDOW clause is only supported on streams, not on tables.", select.window)
+        first = self.source.leaves[0].source
+        if first is not None:
+            self.aggregates.check_state(first.value_format.name, select)
         grouping = Grouping(groups, tuple(self.aggregates.calls), window, self.is_final, having)
         return grouping, [replace(item, expression=rewritten) for item, rewritten, _ in over]
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sqlglot import exp
+
+from grammar import nodes
+from ksql_spark.analyzer.failures import invalid
+
 
 def flag(config: Mapping[str, Any], name: str, default: bool = True) -> bool:
     """The boolean property ``name``: a bool, or a text such as 'false'."""
@@ -18,3 +23,16 @@ def text(config: Mapping[str, Any], name: str) -> str | None:
     """The property ``name`` as text; None where it is absent or empty."""
     value = config.get(name)
     return None if value is None or str(value) == "" else str(value)
+
+
+def check_lambdas(node: exp.Expr, config: Mapping[str, Any]) -> None:
+    """Refuse lambdas where ksql.lambdas.enabled is false; queries that run already stay as they are.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT at the first lambda.
+    """
+    if flag(config, "ksql.lambdas.enabled"):
+        return
+    found = node.find(nodes.Lambda)
+    if found is not None:
+        raise invalid("Lambdas are not enabled at this time: ksql.lambdas.enabled is false.", found)

@@ -6,11 +6,13 @@ from itertools import product
 
 import pytest
 
+from ksql_spark.analyzer.aggregates import NESTED_STATE
 from ksql_spark.analyzer.joins import RULES
 from ksql_spark.analyzer.properties import PROPERTIES
 from ksql_spark.analyzer.serialization import CAPABILITIES
 from ksql_spark.errors import CONDITIONS, KsqlError
 from ksql_spark.formats import FORMATS
+from ksql_spark.functions import registry
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.metastore.store import MetaStore
 from tests.analyzer.binding import bind, run
@@ -91,6 +93,16 @@ def test_every_format_that_runs_is_known() -> None:
             {"ksql.query.pull.table.scan.enabled": "false", "ksql.query.pull.range.scan.enabled": "false"},
             "requires table scan",
         ),
+        *(
+            (text, {"ksql.lambdas.enabled": "false"}, "Lambdas are not enabled at this time")
+            for text in (
+                "SELECT TRANSFORM(ARRAY[v], x => x + 1) FROM s EMIT CHANGES;",
+                "SELECT * FROM s WHERE ARRAY_LENGTH(FILTER(ARRAY[v], x => x > 1)) = 1;",
+                "CREATE STREAM o AS SELECT id, REDUCE(ARRAY[v], 0, (a, b) => a + b) AS w FROM s;",
+                "INSERT INTO s (v) VALUES (REDUCE(ARRAY[1], 0, (a, b) => a + b));",
+            )
+        ),
+        ("CREATE STREAM o AS SELECT id, v + 1 AS w FROM s;", {"ksql.lambdas.enabled": "false"}, None),
     ],
 )
 def test_configuration(statement: str, config: dict[str, object], message: str | None) -> None:
@@ -105,3 +117,19 @@ def test_configuration(statement: str, config: dict[str, object], message: str |
 def test_the_topic_of_a_sink_gets_the_configured_prefix() -> None:
     bound = bind("CREATE STREAM o AS SELECT * FROM s;", scene(), **{"ksql.output.topic.name.prefix": "pre-"})
     assert bound.sink.topic == "pre-O"
+
+
+def test_the_state_of_every_aggregate_is_plain_or_not() -> None:
+    plain = {"COUNT", "MAX", "MIN", "SUM", "SUM_LIST"}
+    there = {name for name in registry.names() if registry.aggregate(name)}
+    assert plain | NESTED_STATE == there and not plain & NESTED_STATE
+
+
+@pytest.mark.parametrize("sink", ["", "WITH (VALUE_FORMAT='JSON')"])
+def test_aggregates_whose_state_delimited_values_cannot_carry(sink: str) -> None:
+    store = scene()
+    run("CREATE STREAM d (id INT KEY, v INT) WITH (KAFKA_TOPIC='d', VALUE_FORMAT='DELIMITED');", store)
+    bind(f"CREATE TABLE o {sink} AS SELECT id, SUM(v), COUNT(*), MAX(v) FROM d GROUP BY id;", store)
+    for call in ("AVG(v)", "STDDEV_SAMP(v)", "TOPK(v, 2)", "LATEST_BY_OFFSET(v)", "COUNT_DISTINCT(v)"):
+        with pytest.raises(KsqlError, match="intermediate type that the value format can not handle"):
+            bind(f"CREATE TABLE o {sink} AS SELECT id, {call} AS x FROM d GROUP BY id;", store)
