@@ -179,7 +179,7 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.persistence.wrap.single.values", "boolean", None, "Whether a single value column is wrapped; by default as the format does."),
     Property("ksql.assert.topic.default.timeout.ms", "int", 1000, "How long ASSERT TOPIC waits.", minimum=0),
     Property("ksql.assert.schema.default.timeout.ms", "int", 1000, "How long ASSERT SCHEMA waits.", minimum=0),
-    Property("ksql.timestamp.throw.on.invalid", "boolean", False, "Whether an invalid timestamp stops the query."),
+    Property("ksql.timestamp.throw.on.invalid", "boolean", False, "Whether an invalid timestamp stops the query. Not here: such a record is left out."),
     Property("ksql.fail.on.deserialization.error", "boolean", False, "Whether a record that cannot be read stops the query."),
     Property("ksql.fail.on.production.error", "boolean", True, "Whether a record that cannot be written stops the query."),
     Property("ksql.functions.collect_list.limit", "int", _INT_MAX, "The most elements of COLLECT_LIST.", minimum=0),

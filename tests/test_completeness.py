@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
+import grammar
 from grammar import Scope
 from grammar.statements import RULES
 from ksql_spark.analyzer.serialization import CAPABILITIES
@@ -35,7 +37,7 @@ from ksql_spark.types import (
     SqlType,
     Struct,
 )
-from tests.cases.case_file import Check, read
+from tests.cases.case_file import Check, Sql, read
 
 ROOT = Path(__file__).parents[1]
 
@@ -132,3 +134,32 @@ class TestFormats:
         assert format_.wraps(2, is_key=False) and format_.wraps(2, is_key=True)
         assert format_.wraps(1, is_key=True) is False
         assert format_.wraps(1, is_key=False) is (format_.wrapping is Wrapping.BOTH)
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """The text constants of a Python file; what an f-string fills in is ``x``."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.JoinedStr):
+            yield "".join(str(p.value) if isinstance(p, ast.Constant) else "x" for p in node.values)
+
+
+def test_every_statement_is_carried_out_in_a_test() -> None:
+    """In a case file, or in a test of handlers on an engine."""
+    ran = {
+        s.text
+        for path in (ROOT / "tests" / "cases").rglob("*.sql")
+        for c in read(path)
+        for s in c.steps
+        if isinstance(s, Sql)
+    }
+    for folder in ("statements", "integration"):
+        for path in (ROOT / "tests" / folder).rglob("*.py"):
+            ran |= {text for text in _texts(path) if ";" in text}
+    seen = set()
+    for text in ran:
+        with contextlib.suppress(grammar.ParseFailed):
+            seen |= {type(statement) for statement in grammar.parse(text)}
+    statements = {rule.node for rule in RULES if rule.scope is Scope.SERVER}
+    assert statements <= seen, {s.__name__ for s in statements - seen}

@@ -29,6 +29,7 @@ def bind_statement(statement: Statement, store: MetaStore, config: dict[str, Any
     """What the analyzer makes of a parsed statement."""
     match statement:
         case CreateSource():
+            statement = analyzer.infer_columns(statement, config, None)
             return analyzer.bind_create_source(statement, store, config)
         case CreateAsSelect() | InsertSelect():
             return analyzer.bind_persistent(statement, store, config)
