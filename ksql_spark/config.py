@@ -186,6 +186,7 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.functions.collect_set.limit", "int", _INT_MAX, "The most elements of COLLECT_SET.", minimum=0),
     # ---- how queries run
     Property("ksql.execution.mode", "string", None, "How queries run; by default in real time wherever that can be.", choices=("realtime", "microbatch")),
+    Property("ksql.idle.window.timeout", "long", 0, "After how long without rows, in ms, what waits for stream time to pass is over all the same: windows of EMIT FINAL, unmatched rows of outer joins with GRACE PERIOD; 0: never, as in ksqlDB. Fixed for a query when it is made.", minimum=0),
     Property("ksql.checkpoint.interval.ms", "long", 30000, "Interval of the checkpoints of real-time queries; what came after the last one is done again after a crash.", minimum=5000),
     Property("ksql.sink.linger.ms", "long", 0, "How long a result waits for others to be written with: latency for throughput.", minimum=0),
     # ---- pull and push queries

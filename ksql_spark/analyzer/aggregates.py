@@ -29,8 +29,6 @@ NESTED_STATE = frozenset(
         "HISTOGRAM", "LATEST_BY_OFFSET", "STDDEV_SAMP", "STDDEV_SAMPLE", "TOPK", "TOPKDISTINCT",
     }
 )  # fmt: skip
-#: aggregates that take DISTINCT (beyond ksqlDB)
-_WITH_DISTINCT = frozenset({"COUNT"})
 
 
 def bounds_error(name: str) -> str:
@@ -42,6 +40,11 @@ def bounds_error(name: str) -> str:
 
 
 FORBIDDEN_BOUNDS = {name: bounds_error(name) for name in WINDOW_BOUNDS}
+
+
+def _with_distinct() -> list[str]:
+    """Names of the aggregates that take DISTINCT (beyond ksqlDB)."""
+    return [name for name in registry.names() if (s := registry.aggregate(name)) and s.spark_distinct]
 
 
 @dataclass
@@ -66,9 +69,9 @@ class Aggregates:
         forbidden = {**scope.forbidden, **(FORBIDDEN_BOUNDS if len(extra) != len(scope.extra) else {})}
         inside = replace(scope, aggregate=nested, table_function=None, extra=extra, forbidden=forbidden)
         arguments = bind_arguments(node, inside)
-        if node.distinct and (node.name not in _WITH_DISTINCT or len(arguments) != 1):
+        if node.distinct and (node.name not in _with_distinct() or len(arguments) != 1):
             raise invalid(
-                f"DISTINCT is supported in COUNT(DISTINCT expression) only, not in {node.name}.", node
+                f"DISTINCT is for one argument of {', '.join(_with_distinct())}; not for {node.name}.", node
             )
         literals = [a.value if isinstance(a, Literal) else None for a in arguments]
         with placed_at(node):

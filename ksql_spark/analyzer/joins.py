@@ -14,7 +14,14 @@ from ksql_spark.analyzer.expressions import bind_expression
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.scope import Leaf, Scope
 from ksql_spark.expressions import ColumnRef, Expression, columns_in, transform
-from ksql_spark.logical.nodes import FOREIGN_KEY, STREAM_STREAM, STREAM_TABLE, TABLE_TABLE, WithinSpec
+from ksql_spark.logical.nodes import (
+    FOREIGN_KEY,
+    REPLICATED,
+    STREAM_STREAM,
+    STREAM_TABLE,
+    TABLE_TABLE,
+    WithinSpec,
+)
 from ksql_spark.metastore.sources import STREAM, TABLE
 
 
@@ -73,7 +80,7 @@ class Joined:
     Args:
         candidates: unique names of columns that carry the join value, the preferred first.
         synthetic: the name of the key where no column carries the value (ROWKEY …), else None.
-        keys: unique names of the key columns, of a foreign-key join only.
+        keys: unique names of the key columns, where the left side's stay (foreign keys, replicated tables).
     """
 
     left: Joined | Leaf
@@ -94,8 +101,14 @@ class Joined:
 
     @property
     def default_key(self) -> str:
-        """The name of the key where the projection does not choose one."""
-        return self.synthetic or (self.candidates or self.keys)[0]
+        """The name of the key where the projection does not choose one; "" where there is none."""
+        return self.synthetic or next(iter(self.candidates or self.keys), "")
+
+    @property
+    def keeps_keys(self) -> bool:
+        """Whether the key columns are those of the left-most relation."""
+        is_below = isinstance(self.left, Leaf) or self.left.keeps_keys
+        return self.type == FOREIGN_KEY or (self.type == REPLICATED and is_below)
 
 
 def leaves_of(side: Joined | Leaf) -> tuple[Leaf, ...]:
@@ -131,7 +144,9 @@ def bind_join(node: nodes.Join, left: Joined | Leaf, right: Leaf, scope: Scope, 
         )  # fmt: skip
     if join_type == TABLE_TABLE:
         join_type = _table_join(node, left, right, left_key, right_key, shown, got)
-    if join_type != FOREIGN_KEY:
+    if join_type == STREAM_TABLE and right.source is not None and right.source.is_replicated:
+        join_type = REPLICATED
+    if join_type not in (FOREIGN_KEY, REPLICATED):
         _check_partitions(node, left, right)
     within = _within(node, rule, left.kind, right.kind)
     _check_windows(node, left, right, left_key, right_key)
@@ -139,14 +154,18 @@ def bind_join(node: nodes.Join, left: Joined | Leaf, right: Leaf, scope: Scope, 
     if isinstance(left, Joined) and isinstance(left_key, ColumnRef) and left_key.name in left.candidates:
         candidates[:1] = left.candidates
     keys: tuple[str, ...] = ()
-    if join_type == FOREIGN_KEY:
+    if join_type == REPLICATED and isinstance(left, Joined):
+        return Joined(
+            left, right, join_type, node.kind, left_key, right_key, left.candidates, left.synthetic, left.keys
+        )  # fmt: skip
+    if join_type in (FOREIGN_KEY, REPLICATED):
         keys, candidates = (
             tuple(leaves_of(left)[0].internal(c.name) for c in leaves_of(left)[0].schema.key),
             [],
         )
     elif node.kind == "FULL":
         candidates = []
-    synthetic = rowkey if not candidates and not keys else None
+    synthetic = rowkey if not candidates and not keys and join_type != REPLICATED else None
     return Joined(
         left, right, join_type, node.kind, left_key, right_key, tuple(candidates), synthetic, keys, within
     )  # fmt: skip

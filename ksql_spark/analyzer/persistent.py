@@ -112,7 +112,7 @@ def _bind_create(
     sink = with_schema_ids(_sink(statement, given, planned, config), given, registry)
     if existing is not None:
         check_replacement(existing, sink, statement)
-    return PersistentQuery(root, sink, True, start=given.start())
+    return PersistentQuery(root, sink, True, by_event_time=given.by_event_time(), start=given.start())
 
 
 def _check_kind(kind: str, statement: CreateAsSelect) -> None:
@@ -136,7 +136,7 @@ def _check_windowed_tables(planned: Planned, statement: nodes.Statement) -> None
 def _sink(
     statement: CreateAsSelect, given: Properties, planned: Planned, config: Mapping[str, Any]
 ) -> DataSource:
-    schema = planned.root.schema
+    schema = given.with_headers(planned.root.schema, statement.kind)
     window = planned.root.window
     origin = _origin(planned)
     prefix = settings.text(config, "ksql.output.topic.name.prefix") or ""
@@ -163,7 +163,7 @@ def _sink(
         partitions=given.get("PARTITIONS"),
         replicas=given.get("REPLICAS") if "REPLICAS" in given or origin is None else origin.replicas,
         retention_ms=retention, timestamp=given.timestamp(schema), window=window, is_sink=True,
-        statement=statement.source_text,
+        statement=statement.source_text, is_replicated=given.replicated(statement.kind, window),
     )  # fmt: skip
 
 
@@ -272,7 +272,7 @@ def _bind_insert(statement: InsertSelect, metastore: MetaStore, config: Mapping[
         root: Node = UnionAll(tuple(fitted(c, names, types) for c in planned.root.children))
     else:
         root = fitted(planned.root, names, types)
-    return PersistentQuery(root, sink, False, query_id, start=given.start())
+    return PersistentQuery(root, sink, False, query_id, given.start(), given.by_event_time())
 
 
 def _query_id(given: Properties) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from grammar import nodes
@@ -13,9 +13,9 @@ from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.serialization import CAPABILITIES, PROPERTY_NAMES, known_format
 from ksql_spark.errors import nearest
 from ksql_spark.logical.nodes import Start
-from ksql_spark.metastore.sources import FormatSpec, TimestampColumn, Windowing
-from ksql_spark.schema import Schema
-from ksql_spark.types import BIGINT, STRING, TIMESTAMP
+from ksql_spark.metastore.sources import TABLE, FormatSpec, TimestampColumn, Windowing
+from ksql_spark.schema import Role, Schema
+from ksql_spark.types import BIGINT, HEADERS, STRING, TIMESTAMP
 
 CREATE, CREATE_AS, INSERT = "CREATE", "CREATE AS", "INSERT"
 _BOTH = frozenset({CREATE, CREATE_AS})
@@ -33,15 +33,18 @@ class Rule:
 #: name -> rule
 PROPERTIES: dict[str, Rule] = {
     "FORMAT": Rule("string"),
+    "HEADERS": Rule("string", frozenset({CREATE_AS})),
     "KAFKA_TOPIC": Rule("string"),
     "KEY_DELIMITER": Rule("string"),
     "KEY_FORMAT": Rule("string"),
     "KEY_PROTOBUF_NULLABLE_REPRESENTATION": Rule("string"),
     "KEY_SCHEMA_FULL_NAME": Rule("string"),
     "KEY_SCHEMA_ID": Rule("integer"),
+    "ORDER": Rule("string", frozenset({CREATE_AS, INSERT})),
     "PARTITIONS": Rule("integer", least=1),
     "QUERY_ID": Rule("string", frozenset({INSERT})),
     "REPLICAS": Rule("integer"),
+    "REPLICATED": Rule("boolean"),
     "RETENTION_MS": Rule("integer"),
     "SOURCED_BY_CONNECTOR": Rule("string", frozenset({CREATE})),
     "START": Rule("string or integer", frozenset({CREATE_AS, INSERT})),
@@ -57,6 +60,9 @@ PROPERTIES: dict[str, Rule] = {
     "WINDOW_TYPE": Rule("string", frozenset({CREATE})),
     "WRAP_SINGLE_VALUE": Rule("boolean"),
 }
+EVENT_TIME = "event-time"
+#: what ORDER may say: by event time within a batch, or as rows come
+ORDERS = ("arrival", EVENT_TIME)
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 _UNITS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
 _NULLABLE = ("OPTIONAL", "WRAPPER")
@@ -192,6 +198,51 @@ class Properties:
             reason = "Expected 'earliest', 'latest', an ISO 8601 time or milliseconds since 1970"
             raise failure("PROPERTY_IN_WITH", node, name="START", reason=f"{reason}, got {value!r}")
         return moment
+
+    def by_event_time(self) -> bool:
+        """Whether ORDER asks for rows in the order of their event time (beyond ksqlDB).
+
+        Raises:
+            KsqlError: an order that there is not.
+        """
+        order = self.get("ORDER")
+        if order is None or order.lower() in ORDERS:
+            return order is not None and order.lower() == EVENT_TIME
+        reason = f"'{order}' is none of {', '.join(ORDERS)}"
+        raise failure("PROPERTY_IN_WITH", self.node("ORDER"), name="ORDER", reason=reason)
+
+    def with_headers(self, schema: Schema, kind: str) -> Schema:
+        """``schema`` with the column that HEADERS names as the records' headers (beyond ksqlDB).
+
+        Raises:
+            KsqlError: a table; a column that is not there, is a key, or is of another type than headers.
+        """
+        name, node = self.get("HEADERS"), self.node("HEADERS")
+        if name is None:
+            return schema
+        if kind == TABLE:
+            raise invalid("HEADERS is for streams only.", node)
+        found = schema.find(_identifier(name))
+        if found is None or found.role is not Role.VALUE:
+            raise invalid(f"The HEADERS column set in the WITH clause is no value column: '{name}'.", node)
+        if found.type != HEADERS:
+            raise invalid(f"Invalid type for HEADERS column: expected {HEADERS}, got {found.type}.", node)
+        columns = tuple(replace(c, role=Role.HEADERS) if c is found else c for c in schema.columns)
+        if not Schema(columns).value:
+            raise invalid("The projection contains no value columns beside the headers.", node)
+        return Schema(columns)
+
+    def replicated(self, kind: str, window: Windowing | None) -> bool:
+        """REPLICATED: the table is joined as a whole in every task (beyond ksqlDB).
+
+        Raises:
+            KsqlError: it is said of a stream or of a windowed table.
+        """
+        if not self.get("REPLICATED"):
+            return False
+        if kind != TABLE or window is not None:
+            raise invalid("REPLICATED is for tables without windows only.", self.node("REPLICATED"))
+        return True
 
     # ---- windows, time --------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from ksql_spark.analyzer.joins import Joined, bind_join, leaves_of
 from ksql_spark.analyzer.naming import first_free
 from ksql_spark.analyzer.scope import Leaf, Scope, hidden_columns
 from ksql_spark.expressions import ColumnRef
-from ksql_spark.logical.nodes import FOREIGN_KEY, Join, Named, Node, Project, Source
+from ksql_spark.logical.nodes import FOREIGN_KEY, REPLICATED, Join, Named, Node, Project, Source
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
 
@@ -185,6 +185,9 @@ def _build(side: Joined | Leaf, scope: Scope, key_name: str | None = None) -> No
         return _build_leaf(side, scope)
     # the inner join's key is named as the outer join uses it, where it can be
     inner = None
+    if side.type == REPLICATED:
+        left, right = _build(side.left, scope, key_name), _build_leaf(side.right, scope)
+        return Join(left, right, side.type, side.join, side.left_key, side.right_key, "")
     if isinstance(side.left, Joined) and isinstance(side.left_key, ColumnRef):
         inner = side.left_key.name if side.left_key.name in side.left.candidates else None
     left, right = _build(side.left, scope, inner), _build_leaf(side.right, scope)

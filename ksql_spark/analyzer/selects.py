@@ -30,6 +30,7 @@ from ksql_spark.analyzer.windows import bind_window
 from ksql_spark.expressions import ColumnRef, Expression, FieldRef, Literal, transform
 from ksql_spark.logical.nodes import (
     FOREIGN_KEY,
+    REPLICATED,
     Aggregate,
     AggregateCall,
     Filter,
@@ -407,11 +408,14 @@ class _Binder:
     def _source_slots(self) -> tuple[KeySlot, ...]:
         tree, scope = self.source.tree, self.source.scope
         if isinstance(tree, Joined):
-            if tree.type == FOREIGN_KEY:
+            if tree.keeps_keys:
                 leaf = leaves_of(tree)[0]
+                what = f"foreign key of `{leaf.alias}`" if tree.type == FOREIGN_KEY else "key column"
+                is_lookup = tree.type == REPLICATED
                 return tuple(
-                    KeySlot((leaf.internal(c.name),), (c.name,), f"foreign key of `{leaf.alias}`")
+                    KeySlot((name,), (scope.display(name) if is_lookup else c.name,), what)
                     for c in leaf.schema.key
+                    for name in (leaf.internal(c.name),)
                 )
             names = tree.candidates or (tree.default_key,)
             return (KeySlot(names, tuple(scope.display(n) for n in names), "join expression"),)

@@ -79,7 +79,7 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
         statement.name, statement.kind, schema, topic, key_format, value_format,
         partitions=given.get("PARTITIONS"), replicas=given.get("REPLICAS"), retention_ms=retention,
         timestamp=given.timestamp(schema), window=window, read_only=bool(statement.source),
-        statement=statement.source_text,
+        statement=statement.source_text, is_replicated=given.replicated(statement.kind, window),
     )  # fmt: skip
     if existing is not None:
         check_replacement(existing, source, statement)

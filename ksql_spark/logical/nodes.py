@@ -181,6 +181,8 @@ class WithinSpec:
 #: Join.type
 STREAM_STREAM, STREAM_TABLE = "STREAM_STREAM", "STREAM_TABLE"
 TABLE_TABLE, FOREIGN_KEY = "TABLE_TABLE", "FOREIGN_KEY"
+#: a stream with a table that every task has as a whole (beyond ksqlDB)
+REPLICATED = "REPLICATED"
 
 
 @dataclass(frozen=True)
@@ -188,11 +190,11 @@ class Join:
     """A join of two relations whose columns have different names already (reference §2.7, §6.4-6.7).
 
     Args:
-        type: STREAM_STREAM, STREAM_TABLE, TABLE_TABLE or FOREIGN_KEY.
+        type: STREAM_STREAM, STREAM_TABLE, REPLICATED, TABLE_TABLE or FOREIGN_KEY.
         join: INNER, LEFT, RIGHT or FULL.
         left_key, right_key: the two operands of ON, over the left and the right relation.
-        key_name: the result's key column, not FOREIGN_KEY: the name of a column that carries the join value,
-            or ROWKEY (ROWKEY_1 …) where neither side's column always does. FOREIGN_KEY: left keys stay.
+        key_name: the result's key column: the name of a column that carries the join value, or ROWKEY
+            (ROWKEY_1 …) where neither side's column always does. FOREIGN_KEY, REPLICATED: left keys stay, "".
         within: STREAM_STREAM only.
     """
 
@@ -209,7 +211,7 @@ class Join:
     def schema(self) -> Schema:
         """The key, then all other columns of left and right."""
         both = (*self.left.schema.columns, *self.right.schema.columns)
-        if self.type == FOREIGN_KEY:
+        if self.type in (FOREIGN_KEY, REPLICATED):
             keys = self.left.schema.key
         else:
             keys = (Column(self.key_name, self.left_key.type, Role.KEY),)
@@ -473,6 +475,7 @@ class PersistentQuery:
         sink: what is written; for CREATE … AS not in the metastore yet.
         creates_sink: False for INSERT INTO.
         query_id: the QUERY_ID property, else None.
+        by_event_time: ORDER = 'event-time'.
         start: the START property.
     """
 
@@ -481,6 +484,7 @@ class PersistentQuery:
     creates_sink: bool
     query_id: str | None = None
     start: Start = None
+    by_event_time: bool = False
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ class DataSource:
         window: windowed keys, None: plain keys.
         read_only: CREATE SOURCE STREAM/TABLE.
         is_sink: written by a CREATE … AS SELECT.
+        is_replicated: a table that streams join as a whole in every task (beyond ksqlDB).
         statement: the statement's text, with what was inferred written out.
     """
 
@@ -84,6 +85,7 @@ class DataSource:
     read_only: bool = False
     is_sink: bool = False
     statement: str = ""
+    is_replicated: bool = False
 
     @property
     def is_table(self) -> bool:

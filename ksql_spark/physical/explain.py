@@ -116,9 +116,13 @@ def _details(step: Step) -> list[tuple[str, Any]]:
             return _grouping(step)
         case steps.StreamWindowedAggregate():
             emit = "FINAL" if step.emit_final else None
-            return [*_grouping(step), ("Window", _window(step.window_spec)), ("Emit", emit)]
+            window = ("Window", _window(step.window_spec))
+            return [*_grouping(step), window, ("Emit", emit), ("Idle timeout", _idle(step.idle_ms))]
         case steps.StreamStreamJoin():
-            return [*_join(step), ("Within", _within(step.within))]
+            within = ("Within", _within(step.within))
+            return [*_join(step), within, ("Idle timeout", _idle(step.idle_ms))]
+        case steps.StreamTableJoin(is_replicated=True):
+            return [*_join(step), ("Table", "whole in every task")]
         case steps.StreamTableJoin() | steps.TableTableJoin():
             return _join(step)
         case steps.Packed():
@@ -142,6 +146,10 @@ def _grouping(step: _Grouping) -> list[tuple[str, Any]]:
         ("Group by", _groups(step.group_by)),
         ("Having", step.having),
     ]
+
+
+def _idle(idle_ms: int) -> str | None:
+    return span_text(idle_ms) if idle_ms else None
 
 
 def _join(step: _Joined) -> list[tuple[str, Any]]:
@@ -238,6 +246,8 @@ def kept_state(step: Step) -> str | None:
         within = step.within
         span = span_text(within.before_ms + within.after_ms)
         return f"the rows of both sides, for {span} and the grace period"
+    if isinstance(step, steps.StreamTableJoin) and step.is_replicated:
+        return f"{_STATES[steps.StreamTableJoin]}, in every task"
     return _STATES.get(type(step), "what it has seen")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import ColumnRef, Expression
+from ksql_spark.expressions import ColumnRef, Expression, columns_in
 from ksql_spark.functions import registry
 from ksql_spark.logical import nodes
 from ksql_spark.metastore.serdes import check_supported
@@ -22,6 +22,7 @@ from ksql_spark.schema import WINDOW_BOUNDS, Column, Role, Schema
 from ksql_spark.types import BOOLEAN, BYTES, INTEGER
 
 EXECUTION_MODE = "ksql.execution.mode"
+IDLE_TIMEOUT = "ksql.idle.window.timeout"
 #: what internal topics hold: rows as bytes
 _BYTES = Schema((Column("K", BYTES, Role.KEY), Column("V", BYTES)))
 #: column of a table's changes: -1 for a row to take back, 1 for one to apply
@@ -29,7 +30,12 @@ SIGN = "__SIGN"
 
 
 def lower(
-    root: nodes.Node, sink: DataSource, config: Mapping[str, Any], query_id: str = "query"
+    root: nodes.Node,
+    sink: DataSource,
+    config: Mapping[str, Any],
+    query_id: str = "query",
+    *,
+    by_event_time: bool = False,
 ) -> PhysicalPlan:
     """The physical plan that writes ``root`` to ``sink``.
 
@@ -41,17 +47,32 @@ def lower(
         sink: the target, formats and topic filled in.
         config: effective properties; ``ksql.execution.mode`` forces a mode.
         query_id: for the names of internal topics (reference §6.8).
+        by_event_time: take rows in the order of their event time, in micro-batches (ORDER = 'event-time').
 
     Raises:
-        KsqlError: NOT_DONE_YET for what the engine cannot run yet.
+        KsqlError: NOT_DONE_YET for what the engine cannot run yet; ORDER where nothing depends on it.
     """
     is_forced = str(config.get(EXECUTION_MODE) or "").lower() == MICROBATCH
     mode = MICROBATCH if is_forced else REALTIME
     reason = f"{EXECUTION_MODE} asks for it" if is_forced else "every step of it can run in real time"
-    lowering = _Lowering(f"_confluent-ksql-{config.get('ksql.service.id')}query_{query_id}", mode, reason)
+    if by_event_time:
+        mode = MICROBATCH
+        reason = (
+            "ORDER = 'event-time' takes a batch's rows by their time; what is there at the start is one batch"
+        )
+    idle_ms = int(config.get(IDLE_TIMEOUT) or 0)
+    prefix = f"_confluent-ksql-{config.get('ksql.service.id')}query_{query_id}"
+    lowering = _Lowering(prefix, mode, reason, idle_ms, by_event_time)
     step = lowering.lower(root)
+    keeps_state = bool(lowering.inner) or any(isinstance(s, steps.STATEFUL) for s in steps.walk(step))
+    if by_event_time and not keeps_state:
+        raise KsqlError(
+            "INVALID_STATEMENT",
+            reason="ORDER = 'event-time' is for queries that join, aggregate or filter a table; here no row "
+            "depends on another.",
+        )
     sources = tuple(leaf.source for leaf in nodes.leaves(root))
-    plan = PhysicalPlan(step, sink, mode, reason, sources, tuple(lowering.inner))
+    plan = PhysicalPlan(step, sink, mode, reason, sources, tuple(lowering.inner), by_event_time)
     return replace(_in_its_mode(plan), inner=tuple(map(_in_its_mode, plan.inner)))
 
 
@@ -100,11 +121,18 @@ def _not_yet(what: str, hint: str | None = None) -> KsqlError:
     return KsqlError("NOT_DONE_YET", what=what, version=__version__, hint=hint)
 
 
+def _names_bounds(node: nodes.Aggregate) -> bool:
+    used = [g.expression for g in node.group_by] + [a for call in node.aggregates for a in call.arguments]
+    return any(columns_in(e) & WINDOW_BOUNDS.keys() for e in used)
+
+
 class _Lowering:
     """Lowers one query; collects the sub-topologies that it cuts off."""
 
-    def __init__(self, prefix: str, mode: str, reason: str) -> None:
+    def __init__(self, prefix: str, mode: str, reason: str, idle_ms: int, by_event_time: bool) -> None:
         self.inner: list[PhysicalPlan] = []
+        self._idle_ms = idle_ms
+        self._by_event_time = by_event_time
         self._prefix = prefix
         self._mode = mode
         self._reason = reason
@@ -166,21 +194,29 @@ class _Lowering:
         read = (s.source for s in steps.walk(root) if isinstance(s, (steps.StreamSource, steps.TableSource)))
         known = {plan.sink.topic for plan in self.inner}
         sources = tuple(s for s in read if s.topic not in known)
-        self.inner.append(PhysicalPlan(root, internal, self._mode, self._reason, sources))
+        how = (self._mode, self._reason, sources)
+        self.inner.append(PhysicalPlan(root, internal, *how, by_event_time=self._by_event_time))
         return (steps.TableSource if is_table else steps.StreamSource)(internal, _BYTES)
 
     def _join(self, node: nodes.Join) -> Step:
         if node.type == nodes.FOREIGN_KEY:
             return self._foreign_key_join(node)
-        left = self._stateless(node.left, (node.left_key,))
+        is_replicated = node.type == nodes.REPLICATED
+        left = self._stateless(node.left, None if is_replicated else (node.left_key,))
         right = self._stateless(node.right, (node.right_key,))
         on = (node.left_key, node.right_key, node.key_name)
+        if is_replicated:
+            return steps.StreamTableJoin(left, right, node.join, *on, node.schema, node.window, True)
         if node.type == nodes.STREAM_TABLE:
             return steps.StreamTableJoin(left, right, node.join, *on, node.schema, node.window)
         if node.type == nodes.TABLE_TABLE:
             return steps.TableTableJoin(left, right, node.join, *on, node.schema, node.window)
         assert node.within is not None  # the analyzer asked for WITHIN
-        return steps.StreamStreamJoin(left, right, node.join, *on, node.within, node.schema, node.window)
+        waits = node.join != "INNER" and node.within.grace_ms is not None
+        idle_ms = self._idle_ms if waits else 0
+        return steps.StreamStreamJoin(
+            left, right, node.join, *on, node.within, node.schema, node.window, idle_ms
+        )
 
     def _foreign_key_join(self, node: nodes.Join) -> Step:
         left, right = self._stateless(node.left, ()), self._stateless(node.right, ())
@@ -192,16 +228,16 @@ class _Lowering:
 
     def _aggregate(self, node: nodes.Aggregate, having: Expression | None) -> Step:
         is_table = node.child.kind == TABLE
-        if node.child.window is not None:
-            raise _not_yet("Aggregation of a windowed source")
+        if is_table and node.child.window is not None and _names_bounds(node):
+            raise _not_yet("Window bounds in an aggregation of a windowed table")
         for call in node.aggregates:
             spec = registry.require(call.function)
             if (spec.spark_table if is_table else spec.spark) is None:
                 raise _not_yet(
                     f"The aggregate function {call.function}" + (" over a table" if is_table else "")
                 )
-            if call.distinct and (is_table or call.function != "COUNT" or len(call.arguments) != 1):
-                raise _not_yet(f"{call.function}(DISTINCT …)" + (" over a table" if is_table else ""))
+            if call.distinct and is_table:
+                raise _not_yet(f"{call.function}(DISTINCT …) over a table")
         key = tuple(g.expression for g in node.group_by)
         window = node.window_spec
         if is_table:
@@ -215,5 +251,13 @@ class _Lowering:
         if window is None:
             return steps.StreamAggregate(child, node.group_by, node.aggregates, having, node.schema)
         return steps.StreamWindowedAggregate(
-            child, node.group_by, node.aggregates, having, window, node.emit_final, node.schema, node.window
+            child,
+            node.group_by,
+            node.aggregates,
+            having,
+            window,
+            node.emit_final,
+            node.schema,
+            node.window,
+            self._idle_ms if node.emit_final else 0,
         )

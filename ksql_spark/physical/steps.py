@@ -122,7 +122,10 @@ class StreamAggregate:
 
 @dataclass(frozen=True)
 class StreamWindowedAggregate:
-    """Aggregates per key and window (§6.9); with ``emit_final`` one row leaves when stream time closes it."""
+    """Aggregates per key and window (§6.9); with ``emit_final`` one row leaves when stream time closes it.
+
+    ``idle_ms``: after so long without rows windows close all the same; 0: never. Only with ``emit_final``.
+    """
 
     child: Step
     group_by: tuple[Named, ...]
@@ -132,11 +135,16 @@ class StreamWindowedAggregate:
     emit_final: bool
     schema: Schema
     window: Windowing | None = None
+    idle_ms: int = 0
 
 
 @dataclass(frozen=True)
 class StreamTableJoin:
-    """Each stream row with the table's row as it is then; ``join`` INNER or LEFT (§6.6)."""
+    """Each stream row with the table's row as it is then; ``join`` INNER or LEFT (§6.6).
+
+    ``is_replicated``: every task has the whole table (beyond ksqlDB); stream rows stay with their partition's
+    task, and keep their key: ``key_name`` is "".
+    """
 
     left: Step
     right: Step
@@ -146,11 +154,15 @@ class StreamTableJoin:
     key_name: str
     schema: Schema
     window: Windowing | None = None
+    is_replicated: bool = False
 
 
 @dataclass(frozen=True)
 class StreamStreamJoin:
-    """Pairs of rows with equal keys and times within bounds (§6.5)."""
+    """Pairs of rows with equal keys and times within bounds (§6.5).
+
+    ``idle_ms``: after so long without rows those that met nothing leave all the same; 0: never.
+    """
 
     left: Step
     right: Step
@@ -161,6 +173,7 @@ class StreamStreamJoin:
     within: WithinSpec
     schema: Schema
     window: Windowing | None = None
+    idle_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -330,6 +343,7 @@ class PhysicalPlan:
         reason: why, in KSQL's terms.
         sources: the streams and tables that the whole plan reads, left to right; no internal topics.
         inner: sub-topologies that come before, each with its internal topic as sink, upstream first.
+        by_event_time: ORDER = 'event-time': rows of a batch are taken in the order of their event time.
     """
 
     root: Step
@@ -338,11 +352,18 @@ class PhysicalPlan:
     reason: str
     sources: tuple[DataSource, ...]
     inner: tuple[PhysicalPlan, ...] = ()
+    by_event_time: bool = False
 
     @property
     def stages(self) -> tuple[PhysicalPlan, ...]:
         """All sub-topologies, upstream first, this one last."""
         return (*self.inner, self)
+
+    @property
+    def has_idle_timeout(self) -> bool:
+        """Whether ``root`` must hear that time passes where no rows come."""
+        timed = (StreamWindowedAggregate, StreamStreamJoin)
+        return any(isinstance(s, timed) and s.idle_ms > 0 for s in walk(self.root))
 
     @property
     def topics(self) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from ksql_spark.physical.steps import (
     TableSource,
     walk,
 )
+from ksql_spark.runtime.ticker import Ticker
 from ksql_spark.spark import runs, sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, task_numbers
@@ -109,6 +110,7 @@ class QueryManager:
         self._lock = threading.RLock()
         #: number of tasks -> their numbers
         self._tasks: dict[int, tuple[int, ...]] = {}
+        self._ticker = Ticker(admin, str(setting("ksql.service.id")))
         #: while the command log is replayed nothing is started
         self._replaying = True
         self._closing = threading.Event()
@@ -180,6 +182,8 @@ class QueryManager:
 
     def _to_load(self, query: RunningQuery) -> dict[str, dict[int, int]]:
         """Topics of tables joined with streams and their present ends, where the query is new."""
+        if query.plan.by_event_time:
+            return {}  # their rows come in their turn
         topics: list[str] = []
         for i, stage in enumerate(query.plan.stages):
             every = walk(stage.root)
@@ -263,6 +267,7 @@ class QueryManager:
         session.conf.set("spark.sql.shuffle.partitions", str(tasks))
         is_merging = stage.mode == MICROBATCH and not is_loading
         session.conf.set("spark.ksql.mergeByTime", str(is_merging).lower())
+        session.conf.set("spark.ksql.orderByTime", str(stage.by_event_time).lower())
         with self._lock:
             if tasks not in self._tasks:
                 self._tasks[tasks] = task_numbers(session, tasks)
@@ -275,6 +280,7 @@ class QueryManager:
             held=held,
             tasks=self._tasks[tasks],
             setting=lambda name: self._property(query, name),
+            ticks=self._ticker.topic() if stage.has_idle_timeout else None,
             run=run,
         )
         is_last = stage is query.plan
@@ -355,6 +361,7 @@ class QueryManager:
             queries = list(self._queries.values())
             self._queries.clear()
         self._halt(*queries)
+        self._ticker.close()
         self._watcher.join(5)
 
     def _end(self, query: RunningQuery) -> None:

@@ -21,6 +21,7 @@ class Context:
         held: topics to read nothing of for now (while the tables of a join are loaded).
         tasks: a number for each task, which Spark's hash partitioner puts into a partition of its own.
         setting: effective value of a property, by name.
+        ticks: topic with a record every now and then, for operators with an idle timeout.
         run: name of the run, by which its sources can be told to end (spark/runs.py).
     """
 
@@ -31,6 +32,7 @@ class Context:
     held: frozenset[str] = frozenset()
     tasks: tuple[int, ...] = (0,)
     setting: Callable[[str], Any] = lambda name: None
+    ticks: str | None = None
     run: str | None = None
 
     def task(self, key: str) -> str:
@@ -39,6 +41,11 @@ class Context:
             return str(self.tasks[0])
         numbers = ", ".join(map(str, self.tasks))
         return f"element_at(array({numbers}), ksql.kafka_partition({key}, {len(self.tasks)}) + 1)"
+
+    def task_of(self, number: str) -> str:
+        """Text: the task for the INT in the text ``number``, a partition for instance."""
+        numbers = ", ".join(map(str, self.tasks))
+        return f"element_at(array({numbers}), cast({number} AS int) % {len(self.tasks)} + 1)"
 
 
 def task_numbers(session: SparkSession, count: int) -> tuple[int, ...]:

@@ -11,13 +11,14 @@ from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame
 
-from ksql_spark.expressions import Literal
+from ksql_spark.expressions import ColumnRef, Literal
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import NULL_VALUE
-from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART, Schema
+from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Schema
+from ksql_spark.spark import sources
 from ksql_spark.spark.frames import Context, named, quoted
 from ksql_spark.types import BIGINT, INTEGER, SqlType
 
@@ -37,16 +38,29 @@ class _Side:
     def ddl(self) -> str:
         return ", ".join(f"{quoted(n)} {spark_type(t)}" for n, t in self.types.items())
 
-    def records(self, side: int, key: Sequence[str], context: Context, *, nulls: bool = False) -> DataFrame:
-        """(task, k, side, ts, v); a key with a NULL is empty, and its record dropped unless ``nulls``."""
+    def records(
+        self,
+        side: int,
+        key: Sequence[str],
+        context: Context,
+        *,
+        nulls: bool = False,
+        task: str | None = None,
+    ) -> DataFrame:
+        """(task, k, side, ts, v); a key with a NULL is empty, and its record dropped unless ``nulls``.
+
+        ``task``: text of the task, over the frame's columns; None: the key's.
+        """
         known = " AND ".join(f"({text}) IS NOT NULL" for text in key)
         members = ", ".join(f"'c{i}', {text}" for i, text in enumerate(key))
         packed = f"if({known}, ksql.pack(named_struct({members})), X'')"
         row = f"if({NULL_VALUE}, NULL, ksql.pack(struct({', '.join(map(quoted, self.types))})))"
-        frame = self.frame.selectExpr(named(packed, "k"), named(ROWTIME, "ts"), named(row, "v"))
+        own = [named(task, "task")] if task is not None else []
+        frame = self.frame.selectExpr(named(packed, "k"), named(ROWTIME, "ts"), named(row, "v"), *own)
         if not nulls:
             frame = frame.filter("length(k) > 0")
-        return frame.selectExpr(named(context.task("k"), "task"), "k", named(str(side), "side"), "ts", "v")
+        place = "task" if own else named(context.task("k"), "task")
+        return frame.selectExpr(place, "k", named(str(side), "side"), "ts", "v")
 
 
 def _unpacked(column: str, ddl: str) -> str:
@@ -64,6 +78,16 @@ def _operator(context: Context, name: str, inputs: Sequence[DataFrame], *argumen
         both = both.unionAll(other)
     operators = context.session._jvm.org.ksqlspark.KeyedOperators  # type: ignore[union-attr]
     return DataFrame(getattr(operators, name)(both._jdf, *arguments), context.session)
+
+
+def _ticks(idle_ms: int, context: Context) -> list[DataFrame]:
+    """Rows for every task that say that time passes, where an operator with this idle timeout needs them."""
+    if not idle_ms or context.ticks is None:
+        return []
+    latest = {context.ticks: '{"0": -1}'}
+    raw = sources.read(context.session, context.servers, context.ticks, latest, run=context.run)
+    task = named(f"explode(array({', '.join(map(str, context.tasks))}))", "task")
+    return [raw.selectExpr(task, "X'' AS k", "2 AS side", "0L AS ts", "cast(NULL AS binary) AS v")]
 
 
 def deleting(step: steps.TableFilter, frame: DataFrame) -> DataFrame:
@@ -145,6 +169,14 @@ def stream_table_join(
     is_outer = step.join == "LEFT"
     join = _Joining.of(step, inputs)
     left, right = join.records(context, left_nulls=is_outer, right_nulls=False)
+    if step.is_replicated:
+        # a row goes to the task of its partition (or of its key), the table's to all
+        own = [lower(ColumnRef(c.name, c.type)) for c in step.left.schema.key]
+        by_key = context.task(f"ksql.pack(struct({', '.join(own)}))") if own else str(context.tasks[0])
+        task = context.task_of(ROWPARTITION) if ROWPARTITION in inputs[0].columns else by_key
+        left = join.left.records(0, [lower(step.left_key)], context, nulls=is_outer, task=task)
+        everywhere = f"explode(array({', '.join(map(str, context.tasks))}))"
+        right = right.selectExpr(named(everywhere, "task"), "k", "side", "ts", "v")
     return join.result(_operator(context, "streamTableJoin", [left.filter("v IS NOT NULL"), right], is_outer))
 
 
@@ -169,7 +201,9 @@ def stream_stream_join(
         before, after = after, before
     grace = -1 if step.within.grace_ms is None else step.within.grace_ms
     # a NULL value joins with nothing, but its time counts
-    return join.result(_operator(context, "streamStreamJoin", records, *outer, before, after, grace))
+    inputs = [*records, *_ticks(step.idle_ms, context)]
+    arguments = (*outer, before, after, grace, step.idle_ms)
+    return join.result(_operator(context, "streamStreamJoin", inputs, *arguments))
 
 
 def aggregate(
@@ -200,12 +234,12 @@ def aggregate(
         if isinstance(step, steps.TableAggregate):
             lowering = spec.spark_table
             arguments.append(quoted(step.sign))
+        elif call.distinct:
+            lowering = spec.spark_distinct
         elif step.window is not None and step.window.kind == "SESSION" and spec.spark_merged is not None:
             lowering = spec.spark_merged
         assert lowering is not None  # the planner asked
         text = lowering(arguments, [a.type for a in call.arguments])
-        if call.distinct:  # COUNT(DISTINCT x), the planner saw to it: exact, so it keeps every value
-            text = f"size(collect_set({arguments[0]}))"
         results[call.name] = f"cast({text} AS {spark_type(call.type)})"
     if isinstance(step, steps.TableAggregate):
         types[step.sign] = INTEGER
@@ -224,10 +258,11 @@ def aggregate(
         ddl.append("__passes boolean")
     side = _Side(inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*columns, ROWTIME, NULL_VALUE), types)
     window = step.window_spec if isinstance(step, steps.StreamWindowedAggregate) else None
+    idle_ms = step.idle_ms if isinstance(step, steps.StreamWindowedAggregate) else 0
     done = _operator(
         context,
         "aggregate",
-        [side.records(0, keys, context)],
+        [side.records(0, keys, context), *_ticks(idle_ms, context)],
         _empty(context, side.ddl).selectExpr(*output)._jdf,
         step.having is not None,
         window.kind if window else "NONE",
@@ -235,6 +270,7 @@ def aggregate(
         (window.advance_ms or window.size_ms) if window else 0,
         window.grace_ms if window else 0,
         isinstance(step, steps.StreamWindowedAggregate) and step.emit_final,
+        idle_ms,
     )
     key_types = [g.expression.type for g in step.group_by] or [INTEGER]
     bounds = [named("ws", WINDOWSTART), named("we", WINDOWEND)] if window else []
@@ -283,7 +319,8 @@ def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context
     """Old rows to take back and new ones to apply, the sign in the last column."""
     *own, sign = step.schema.columns
     side = _Side.of(inputs[0], Schema(tuple(own)))
-    keys = [quoted(c.name) for c in step.child.schema.key]
+    bounds = [] if step.child.window is None else [WINDOWSTART, WINDOWEND]
+    keys = [*(quoted(c.name) for c in step.child.schema.key), *bounds]
     done = _operator(context, "tableChanges", [side.records(0, keys, context)])
     done = done.selectExpr(
         named(_unpacked("l", side.ddl), "__l"),

@@ -53,7 +53,11 @@ def encode(frame: DataFrame, sink: DataSource, partitions: int | None = None) ->
         ).filter("__sink_time >= 0")
         time = "__sink_time"
     headers = f"array({_stamp(time)})"
-    if FORWARDED_HEADERS in frame.columns:
+    if schema.headers:
+        (column,) = schema.headers
+        own = f"transform({quoted(column.name)}, h -> named_struct('key', h.KEY, 'value', h.VALUE))"
+        headers = f"concat(coalesce({own}, array()), {headers})"
+    elif FORWARDED_HEADERS in frame.columns:
         headers = f"if({FORWARDED_HEADERS} IS NULL, {headers}, concat({FORWARDED_HEADERS}, {headers}))"
     return frame.selectExpr(
         f"{key} AS key",

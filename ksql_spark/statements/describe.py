@@ -160,7 +160,8 @@ def _plan(statement: Statement, scope: Scope) -> tuple[Node, PhysicalPlan]:
             bound = analyzer.bind_persistent(
                 statement, scope.metastore, scope.config, scope.services.registry
             )
-            return bound.root, lower(bound.root, bound.sink, scope.config)
+            ordered = bound.by_event_time
+            return bound.root, lower(bound.root, bound.sink, scope.config, by_event_time=ordered)
         case Query():
             push = analyzer.bind_push(statement.query, scope.metastore, scope.config)
             return push.root, lower_transient(push.root, push.output, "transient", scope.config)

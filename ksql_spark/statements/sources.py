@@ -201,7 +201,12 @@ def _persistent(
     config = scope.config
     known_id = replaced.id if replaced is not None else bound.query_id
     # often only the start gives the id, which names internal topics: this plan shows that there is one
-    plan = scope.stored.plan if scope.stored else lower(bound.root, bound.sink, config, known_id or "query")
+    by_time = bound.by_event_time
+    plan = (
+        scope.stored.plan
+        if scope.stored
+        else lower(bound.root, bound.sink, config, known_id or "query", by_event_time=by_time)
+    )
     if not scope.is_replay:
         check_runnable(plan)
         _check_sink_topic(bound, plan, scope)
@@ -247,7 +252,7 @@ def _persistent(
             query_id, final = stored.id, stored.plan
         else:
             query_id = old.id if old is not None else bound.query_id or _query_id(bound, sequence)
-            final = lower(bound.root, sink, config, query_id)
+            final = lower(bound.root, sink, config, query_id, by_event_time=by_time)
         query = RunningQuery(
             id=query_id,
             statement=statement.source_text + ";",

@@ -9,6 +9,7 @@ from ksql_spark.expressions import ColumnRef as Reference
 from ksql_spark.functions import registry
 from ksql_spark.logical.nodes import (
     FOREIGN_KEY,
+    REPLICATED,
     Aggregate,
     BatchJoin,
     BatchQuery,
@@ -94,7 +95,7 @@ def _node(node: Node) -> Iterator[str]:
             yield from _expression(node.right_key, available(node.right))
             both = {c.name for side in (node.left, node.right) for c in side.schema.columns}
             if (
-                node.type != FOREIGN_KEY
+                node.type not in (FOREIGN_KEY, REPLICATED)
                 and not node.key_name.startswith("ROWKEY")
                 and node.key_name not in both
             ):

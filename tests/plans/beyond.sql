@@ -5,3 +5,12 @@ CREATE STREAM b (k STRING KEY, v INT) WITH (KAFKA_TOPIC = 'b', VALUE_FORMAT = 'J
 CREATE STREAM both AS SELECT k, v FROM a UNION ALL SELECT k, v + 1 AS v FROM b EMIT CHANGES;
 CREATE STREAM inner_query AS SELECT k, v * 2 AS w FROM (SELECT k, v FROM a WHERE v > 0) s EMIT CHANGES;
 CREATE TABLE with_query AS WITH s AS (SELECT k, v + 1 AS v FROM a) SELECT k, SUM(v) AS total FROM s GROUP BY k EMIT CHANGES;
+
+-- rows of a batch by event time; headers; idle timeouts are in tests/cases
+CREATE STREAM with_headers (k STRING KEY, v INT, h ARRAY<STRUCT<key STRING, value BYTES>> HEADERS)
+  WITH (KAFKA_TOPIC = 'with_headers', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM headers_out WITH (HEADERS = 'h') AS SELECT k, v, h FROM with_headers EMIT CHANGES;
+CREATE TABLE replayed WITH (ORDER = 'event-time') AS
+  SELECT k, COUNT(*) AS n FROM a WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY k EMIT CHANGES;
+CREATE STREAM replayed_join WITH (ORDER = 'event-time') AS
+  SELECT a.k AS k, a.v + b.v AS v FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k EMIT CHANGES;

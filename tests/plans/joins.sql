@@ -36,3 +36,9 @@ CREATE STREAM enriched AS
   WHERE d.rating > 1 EMIT CHANGES;
 CREATE TABLE counted AS
   SELECT z.name, COUNT(*) AS n FROM rides r JOIN zones z ON r.zone = z.zone GROUP BY z.name EMIT CHANGES;
+
+CREATE TABLE fees (zone INT PRIMARY KEY, fee DOUBLE) WITH (KAFKA_TOPIC = 'fees', VALUE_FORMAT = 'JSON', PARTITIONS = 3, REPLICATED = true);
+CREATE STREAM replicated AS SELECT r.id, r.zone AS zone, f.fee FROM rides r LEFT JOIN fees f ON r.zone = f.zone EMIT CHANGES;
+CREATE STREAM replicated_after_join AS
+  SELECT r.id, p.amount, f.fee
+  FROM rides r JOIN payments p WITHIN 1 HOUR ON r.id = p.ride JOIN fees f ON r.zone = f.zone EMIT CHANGES;

@@ -42,7 +42,7 @@ def planned(path: Path, **properties: Any) -> Iterator[PlannedQuery]:
                     bound.query_id
                     or f"{'CTAS' if bound.sink.is_table else 'CSAS'}_{bound.sink.name}_{number}"
                 )
-                plan = lower(bound.root, bound.sink, config, query_id)
+                plan = lower(bound.root, bound.sink, config, query_id, by_event_time=bound.by_event_time)
                 if bound.creates_sink:
                     store.add(bound.sink)
                 yield PlannedQuery(statement.source_text, bound, plan)

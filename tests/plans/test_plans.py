@@ -36,6 +36,12 @@ def test_snapshot(path: Path) -> None:
     assert expected.read_text(encoding="utf-8") == now
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_forced_micro_batches_hold_for_every_stage(path: Path) -> None:
+    for query in planned(path, **{"ksql.execution.mode": "microbatch"}):
+        assert {stage.mode for stage in query.plan.stages} == {steps.MICROBATCH}
+
+
 def _steps() -> list[steps.Step]:
     return [step for query in QUERIES for stage in query.plan.stages for step in steps.walk(stage.root)]
 

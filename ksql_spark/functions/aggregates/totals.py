@@ -64,6 +64,17 @@ def _elements(text: str, element: SqlType) -> str:
     return f"aggregate({text}, cast(0 as {wanted}), ({s}, {x}) -> {s} + coalesce({x}, cast(0 as {wanted})))"
 
 
+def _sum_distinct(args: Sequence[str], types: Types) -> str:
+    wanted = spark_type(types[0])
+    every = f"collect_set({args[0]})"
+    s, x = variable(args[0], "s"), variable(args[0], "x")
+    return f"aggregate({every}, cast(0 as {wanted}), ({s}, {x}) -> cast({s} + {x} as {wanted}))"
+
+
+def _average_distinct(args: Sequence[str], types: Types) -> str:
+    return _mean(_sum_distinct(args, types), f"size(collect_set({args[0]}))", types[0])
+
+
 def _sum_list(args: Sequence[str], types: Types) -> str:
     assert isinstance(types[0], Array)
     element = types[0].element
@@ -101,6 +112,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"count({args[0] if args else '1'})",
         Example(([1, 2, None],), 2),
         spark_table=_count_table,
+        spark_distinct=lambda args, _: f"size(collect_set({args[0]}))",
         merge=True,
     ),
     aggregate(
@@ -116,6 +128,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([Typed(None, INTEGER)],), 0),
         Example(([PythonDecimal("1.50"), PythonDecimal("2.25")],), PythonDecimal("3.75")),
         spark_table=_sum_table,
+        spark_distinct=_sum_distinct,
         merge=True,
     ),
     aggregate(
@@ -126,6 +139,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, 2, None],), 1.5),
         Example(([Typed(None, INTEGER)],), 0.0),
         spark_table=_average_table,
+        spark_distinct=_average_distinct,
         merge=True,
     ),
     aggregate(
@@ -137,6 +151,7 @@ SPECS: tuple[Spec, ...] = (
         Example((["b", "a"],), "a"),
         Example((["\uff5e", "😀"],), "😀"),
         Example(([b"\x01", b"\x80"],), b"\x80"),
+        spark_distinct=_extreme("min"),
         merge=True,
     ),
     aggregate(
@@ -146,6 +161,7 @@ SPECS: tuple[Spec, ...] = (
         _extreme("max"),
         Example(([2, 1, None],), 2),
         Example(([Typed(None, STRING)],), None),
+        spark_distinct=_extreme("max"),
         merge=True,
     ),
     aggregate(

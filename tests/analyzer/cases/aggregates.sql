@@ -219,7 +219,23 @@ CREATE STREAM o AS SELECT name, COUNT(*) FROM s GROUP BY name;
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE TABLE o AS SELECT name, SUM(DISTINCT id) FROM s GROUP BY name;
-    INVALID_STATEMENT: DISTINCT is supported in COUNT(DISTINCT expression) only, not in SUM.
+    TABLE O SINK
+      columns `NAME` STRING KEY, `KSQL_COL_0` INTEGER
+      topic O, key KAFKA, value JSON
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS KSQL_COL_0]
+      Aggregate by [NAME AS NAME] SUM(DISTINCT ID) AS KSQL_AGG_VARIABLE_0
+        Source S
+
+CREATE TABLE o AS SELECT name, AVG(DISTINCT id) AS a, COLLECT_LIST(DISTINCT id) AS l FROM s GROUP BY name;
+    TABLE O SINK
+      columns `NAME` STRING KEY, `A` DOUBLE, `L` ARRAY<INTEGER>
+      topic O, key KAFKA, value JSON
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS A, KSQL_AGG_VARIABLE_1 AS L]
+      Aggregate by [NAME AS NAME] AVG(DISTINCT ID) AS KSQL_AGG_VARIABLE_0, COLLECT_LIST(DISTINCT ID) AS KSQL_AGG_VARIABLE_1
+        Source S
+
+CREATE TABLE o AS SELECT name, TOPK(DISTINCT id, 2) AS t FROM s GROUP BY name;
+    INVALID_STATEMENT: DISTINCT is for one argument of AVG, COLLECT_LIST, COLLECT_SET, COUNT, MAX, MIN, SUM; not for TOPK.
     line 1:32
-      CREATE TABLE o AS SELECT name, SUM(DISTINCT id) FROM s GROUP BY name
-                                     ^^^^^^^^^^^^^^^^
+      CREATE TABLE o AS SELECT name, TOPK(DISTINCT id, 2) AS t FROM s GROUP BY name
+                                     ^^^^^^^^^^^^^^^^^^^^

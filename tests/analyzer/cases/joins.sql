@@ -7,6 +7,7 @@ CREATE TABLE v (id INT PRIMARY KEY, f STRING) WITH (KAFKA_TOPIC='v', VALUE_FORMA
 CREATE STREAM w (id INT KEY, g INT) WITH (KAFKA_TOPIC='w', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='1 MINUTE');
 CREATE STREAM w2 (id INT KEY, h INT) WITH (KAFKA_TOPIC='w2', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='1 MINUTE');
 CREATE STREAM raw (id INT KEY, k INT) WITH (KAFKA_TOPIC='raw', VALUE_FORMAT='KAFKA');
+CREATE TABLE rep (id INT PRIMARY KEY, p STRING) WITH (KAFKA_TOPIC='rep', VALUE_FORMAT='JSON', PARTITIONS=7, REPLICATED=true);
 ----
 CREATE STREAM o AS SELECT * FROM l JOIN r WITHIN 10 SECONDS ON l.id = r.id;
     STREAM O SINK
@@ -255,3 +256,74 @@ CREATE STREAM o AS SELECT * FROM l JOIN raw WITHIN 1 DAY ON l.id = raw.id;
     line 1:34
       CREATE STREAM o AS SELECT * FROM l JOIN raw WITHIN 1 DAY ON l.id = raw.id
                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+-- a replicated table: other partitions, any column of the stream, whose key stays
+CREATE STREAM o AS SELECT l.id, a, p FROM l LEFT JOIN rep ON l.a = rep.id;
+    STREAM O SINK
+      columns `L_ID` INTEGER KEY, `A` INTEGER, `P` STRING
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS L_ID] value [L_A AS A, REP_P AS P]
+      Join LEFT REPLICATED on L_A = REP_ID
+        Source L prefixed
+        Source REP prefixed
+
+CREATE STREAM o AS SELECT l.id, p, d FROM l JOIN rep ON l.a = rep.id JOIN t ON l.id = t.id;
+    STREAM O SINK
+      columns `L_ID` INTEGER KEY, `P` STRING, `D` STRING
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS L_ID] value [REP_P AS P, T_D AS D]
+      Join INNER STREAM_TABLE on L_ID = T_ID as L_ID
+        Join INNER REPLICATED on L_A = REP_ID
+          Source L prefixed
+          Source REP prefixed
+        Source T prefixed
+
+CREATE STREAM o AS SELECT l.id, p, d FROM l JOIN t ON l.id = t.id JOIN rep ON l.a + 1 = rep.id;
+    STREAM O SINK
+      columns `L_ID` INTEGER KEY, `P` STRING, `D` STRING
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS L_ID] value [REP_P AS P, T_D AS D]
+      Join INNER REPLICATED on (L_A + 1) = REP_ID
+        Join INNER STREAM_TABLE on L_ID = T_ID as L_ID
+          Source L prefixed
+          Source T prefixed
+        Source REP prefixed
+
+CREATE STREAM o AS SELECT a, p FROM l JOIN rep ON l.a = rep.id;
+    KEY_MISSING: Key missing from projection (ie, SELECT).
+    The query used to build `O` must include the key column L.ID in its projection (eg, SELECT L.ID...).
+    line 1:20
+      CREATE STREAM o AS SELECT a, p FROM l JOIN rep ON l.a = rep.id
+                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT l.id, p FROM l JOIN rep ON l.b = rep.p;
+    JOIN_INVALID: Invalid join condition: stream-table joins require to join on the table's primary key. Got L.B = REP.P.
+    line 1:54
+      CREATE STREAM o AS SELECT l.id, p FROM l JOIN rep ON l.b = rep.p
+                                                           ^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM l RIGHT JOIN rep ON l.a = rep.id;
+    INVALID_STATEMENT: Invalid join type: right-outer joins between streams and tables are not supported. Got L RIGHT [OUTER] JOIN REP.
+    line 1:34
+      CREATE STREAM o AS SELECT * FROM l RIGHT JOIN rep ON l.a = rep.id
+                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o WITH (REPLICATED = true) AS SELECT * FROM l;
+    INVALID_STATEMENT: REPLICATED is for tables without windows only.
+    line 1:23
+      CREATE STREAM o WITH (REPLICATED = true) AS SELECT * FROM l
+                            ^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o WITH (REPLICATED = true) AS SELECT id, COUNT(*) AS n FROM l GROUP BY id;
+    TABLE O SINK
+      columns `ID` INTEGER KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [ID AS ID] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        Source L
+
+CREATE TABLE o WITH (REPLICATED = true) AS SELECT id, COUNT(*) AS n FROM l WINDOW TUMBLING (SIZE 1 DAY) GROUP BY id;
+    INVALID_STATEMENT: REPLICATED is for tables without windows only.
+    line 1:22
+      CREATE TABLE o WITH (REPLICATED = true) AS SELECT id, COUNT(*) AS n FROM l WINDOW TUMBLING (SIZE 1 DAY) GROUP BY id
+                           ^^^^^^^^^^^^^^^^^

@@ -64,3 +64,13 @@ INSERT INTO impressions (id, ts, page) VALUES ('c', 100000, 'now');
 -- rowtime | id | page  | button
 -- 1000    | a  | alone | NULL
 -- 2000    | b  | NULL  | alone, closed before a
+
+--@test: rows that met nothing leave when nothing comes for the idle timeout
+SET 'ksql.idle.window.timeout' = '1500';
+CREATE STREAM pairs AS
+  SELECT i.id AS id, i.page AS page, c.button AS button
+  FROM impressions i LEFT JOIN clicks c WITHIN 10 SECONDS GRACE PERIOD 1 HOUR ON i.id = c.id EMIT CHANGES;
+INSERT INTO impressions (id, ts, page) VALUES ('a', 1000, 'alone');
+--@output PAIRS ordered
+-- rowtime | id | page  | button
+-- 1000    | a  | alone | NULL

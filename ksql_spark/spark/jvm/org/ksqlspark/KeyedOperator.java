@@ -22,7 +22,8 @@ import org.apache.spark.sql.types.StructType;
  * Spark groups by the task: the partition that Kafka gives the key. So an operator sees all keys of its task,
  * and stream time (the highest timestamp so far) is the task's, record by record, as KSQL defines it.
  *
- * In: (task INT, k BINARY, side INT, ts BIGINT, v BINARY); a NULL v is a NULL value or a deletion.
+ * In: (task INT, k BINARY, side INT, ts BIGINT, v BINARY); a NULL v is a NULL value or a deletion. Rows of side
+ * TICK are no records: they only say that time passes.
  * Out: (k BINARY, ts BIGINT, l BINARY, r BINARY, ws BIGINT, we BIGINT). Rows are PackedRow bytes: no operator
  * knows columns.
  */
@@ -41,7 +42,24 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
      */
     static final String MERGE_BY_TIME = "spark.ksql.mergeByTime";
 
+    /**
+     * Setting of the query's session, for micro-batches: all records of a batch are taken by time, whichever
+     * side and partition they come from (ORDER = 'event-time'). They are held in memory.
+     */
+    static final String ORDER_BY_TIME = "spark.ksql.orderByTime";
+
+    /** The side of rows that are no records. */
+    static final int TICK = 2;
+
     private boolean isMerging;
+    private boolean isOrdering;
+    /** After how long without records, ms, the operator's end() counts as stream time; 0: never. */
+    private long idle;
+    /** When the query was started. */
+    private long begun;
+    private transient ValueState<Long> arrivals;
+    /** A moment, ms, before which the last record of the task at hand came; seldom written, so a bit later. */
+    private transient long lastArrival;
     private transient ArrayDeque<Row> out;
     private transient ValueState<Long> clock;
     /** Stream time of the task at hand, ms; the lowest number before the first record. */
@@ -57,7 +75,23 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
     /** Called when another task's records follow in the same partition, after its clock is loaded. */
     protected void taskChanged() {}
 
+    /** The stream time at which nothing waits for it any more; the lowest number where nothing does now. */
+    protected long end() {
+        return Long.MIN_VALUE;
+    }
+
+    /** Called when stream time has moved without a record; call emit for each result. */
+    protected void timePassed() {}
+
+    /** The same with a time, ms, after which what waits is over where no records come; 0: never. */
+    static Dataset<Row> apply(Dataset<Row> input, KeyedOperator operator, long idle) {
+        operator.idle = idle;
+        operator.begun = System.currentTimeMillis();
+        return apply(input, operator);
+    }
+
     static Dataset<Row> apply(Dataset<Row> input, KeyedOperator operator) {
+        operator.isOrdering = Boolean.parseBoolean(input.sparkSession().conf().get(ORDER_BY_TIME, "false"));
         operator.isMerging = Boolean.parseBoolean(input.sparkSession().conf().get(MERGE_BY_TIME, "false"));
         return input
                 .groupByKey((MapFunction<Row, Integer>) row -> row.getInt(0), Encoders.INT())
@@ -84,6 +118,9 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
     public final void init(OutputMode outputMode, TimeMode timeMode) {
         out = new ArrayDeque<>();
         clock = getHandle().getValueState("clock", Encoders.LONG(), TTLConfig.NONE());
+        if (idle > 0) {
+            arrivals = getHandle().getValueState("arrivals", Encoders.LONG(), TTLConfig.NONE());
+        }
         open();
     }
 
@@ -94,14 +131,25 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
             task = key;
             Long kept = clock.get();
             streamTime = kept == null ? Long.MIN_VALUE : kept;
+            if (idle > 0) {
+                Long arrived = arrivals.get();
+                lastArrival = arrived == null ? begun : Math.max(begun, arrived);
+            }
             taskChanged();
         }
-        scala.collection.Iterator<Row> ordered = isMerging ? merged(rows) : rows;
+        scala.collection.Iterator<Row> ordered = isOrdering ? byTime(rows) : isMerging ? merged(rows) : rows;
         return new scala.collection.AbstractIterator<Row>() {
             @Override
             public boolean hasNext() {
                 while (out.isEmpty() && ordered.hasNext()) {
                     Row row = ordered.next();
+                    if (row.getInt(2) == TICK) {
+                        tick();
+                        continue;
+                    }
+                    if (idle > 0) {
+                        arrived();
+                    }
                     long ts = row.getLong(3);
                     if (ts > streamTime) {
                         streamTime = ts;
@@ -120,6 +168,37 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
                 return out.poll();
             }
         };
+    }
+
+    private void arrived() {
+        long now = System.currentTimeMillis();
+        if (now > lastArrival) {
+            lastArrival = now + idle / 10;
+            arrivals.update(lastArrival);
+        }
+    }
+
+    private void tick() {
+        if (System.currentTimeMillis() - lastArrival < idle) {
+            return;
+        }
+        long end = end();
+        if (end > streamTime) {
+            streamTime = end;
+            clock.update(end);
+            timePassed();
+        }
+    }
+
+    /** All records by time; a table's (side 1) before a stream's where they tie, else as they came. */
+    private static scala.collection.Iterator<Row> byTime(scala.collection.Iterator<Row> rows) {
+        java.util.ArrayList<Row> all = new java.util.ArrayList<>();
+        while (rows.hasNext()) {
+            all.add(rows.next());
+        }
+        all.sort(java.util.Comparator.<Row>comparingLong(row -> row.getInt(2) == TICK ? Long.MAX_VALUE : row.getLong(3))
+                .thenComparing(row -> -row.getInt(2)));
+        return scala.jdk.javaapi.CollectionConverters.asScala(all.iterator());
     }
 
     /** Each side's records in their order, the side whose next one is older first; a table (side 1) before a tie. */

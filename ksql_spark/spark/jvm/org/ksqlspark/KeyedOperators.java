@@ -47,10 +47,11 @@ public final class KeyedOperators {
      *
      * @param grace how late a record may be; negative: not given, so unmatched rows of an outer side leave at
      *     once and late ones are taken for 24 hours
+     * @param idle see KeyedOperator.apply
      */
     public static Dataset<Row> streamStreamJoin(Dataset<Row> input, boolean leftOuter, boolean rightOuter,
-            long before, long after, long grace) {
-        return KeyedOperator.apply(input, new StreamStreamJoin(leftOuter, rightOuter, before, after, grace));
+            long before, long after, long grace, long idle) {
+        return KeyedOperator.apply(input, new StreamStreamJoin(leftOuter, rightOuter, before, after, grace), idle);
     }
 
     /**
@@ -63,12 +64,14 @@ public final class KeyedOperators {
      * @param advance of hopping windows, ms
      * @param grace how late a record may be, ms
      * @param isFinal emit once, when the window closes
+     * @param idle see KeyedOperator.apply
      */
     public static Dataset<Row> aggregate(Dataset<Row> input, Dataset<Row> template, boolean hasFilter,
-            String kind, long size, long advance, long grace, boolean isFinal) {
+            String kind, long size, long advance, long grace, boolean isFinal, long idle) {
         Aggregator aggregator = Aggregator.of(template);
         return KeyedOperator.apply(input, kind.equals("SESSION")
                 ? new SessionAggregate(aggregator, hasFilter, size, grace, isFinal)
-                : new WindowAggregate(aggregator, hasFilter, kind.equals("NONE"), size, advance, grace, isFinal));
+                : new WindowAggregate(aggregator, hasFilter, kind.equals("NONE"), size, advance, grace, isFinal),
+                idle);
     }
 }

@@ -116,6 +116,16 @@ final class SessionAggregate extends KeyedOperator {
         closeExpired();
     }
 
+    @Override
+    protected long end() {
+        return listed.isEmpty() ? Long.MIN_VALUE : listed.lastKey() + gap + grace + 1;
+    }
+
+    @Override
+    protected void timePassed() {
+        closeExpired();
+    }
+
     /** Sessions that stream time has closed: emitted where that is what is wanted, and forgotten. */
     private void closeExpired() {
         while (!listed.isEmpty() && listed.firstKey() + gap + grace < streamTime) {

@@ -123,6 +123,16 @@ final class StreamStreamJoin extends KeyedOperator {
         expire(side);
     }
 
+    @Override
+    protected long end() {
+        return deadlines.isEmpty() ? Long.MIN_VALUE : deadlines.lastKey() + 1;
+    }
+
+    @Override
+    protected void timePassed() {
+        release();
+    }
+
     private void alone(byte[] key, int side, long ts, byte[] row) {
         emit(key, ts, side == 0 ? row : null, side == 0 ? null : row);
     }

@@ -122,6 +122,16 @@ final class WindowAggregate extends KeyedOperator {
         windows.updateValue(window, n + 1);
     }
 
+    @Override
+    protected long end() {
+        return isUnwindowed || open.isEmpty() ? Long.MIN_VALUE : open.lastKey() + size + grace;
+    }
+
+    @Override
+    protected void timePassed() {
+        closeExpired();
+    }
+
     /** Windows that stream time has closed: emitted where that is what is wanted, and forgotten. */
     private void closeExpired() {
         while (!open.isEmpty() && open.firstKey() + size + grace <= streamTime) {

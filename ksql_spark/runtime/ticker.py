@@ -1,0 +1,61 @@
+"""A topic whose records say that time passes, for queries that must notice that nothing else comes."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.producer import RecordProducer
+
+log = logging.getLogger(__name__)
+
+#: how often a record is written: how exactly an idle timeout is kept
+PERIOD_S = 0.25
+
+
+class Ticker:
+    """Writes the records, once somebody asks for the topic.
+
+    Args:
+        admin: of the cluster that queries read.
+        service_id: of this server; servers of one service share the topic.
+    """
+
+    def __init__(self, admin: KafkaAdmin, service_id: str) -> None:
+        self._admin = admin
+        self._topic = f"_confluent-ksql-{service_id}_ticks"
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def topic(self) -> str:
+        """The topic's name; it is there, with one partition, and written to from now on."""
+        with self._lock:
+            if self._thread is None:
+                if self._admin.topic(self._topic) is None:
+                    with contextlib.suppress(KsqlError):  # another server was faster
+                        config = {"retention.ms": "600000", "segment.ms": "600000"}
+                        self._admin.create_topic(self._topic, 1, config=config)
+                self._thread = threading.Thread(target=self._tick, name="ticker", daemon=True)
+                self._thread.start()
+        return self._topic
+
+    def close(self) -> None:
+        """Write no more."""
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join(5)
+
+    def _tick(self) -> None:
+        producer = RecordProducer(self._admin.servers)
+        try:
+            while not self._closing.wait(PERIOD_S):
+                try:
+                    producer.send(self._topic, None, b"", partition=0)
+                except KsqlError as error:
+                    log.warning("time does not pass for idle timeouts: %s", error.message)
+        finally:
+            producer.close()
