@@ -193,11 +193,12 @@ class ExpressionParser(Cursor):
             self.expect_symbol(TokenType.COMMA, ",")
             arguments = (key, self.type_())
         elif not self.is_symbol(TokenType.GT):
-            fields = self.listed(self._type_field)
+            fields = self.listed(self.type_field)
         self.expect_symbol(TokenType.GT, ">")
         return nodes.TypeNode(kind, (), arguments, tuple(fields), position=self.span(start))
 
-    def _type_field(self) -> nodes.TypeField:
+    def type_field(self) -> nodes.TypeField:
+        """``name type``."""
         start = self._index
         name = self.name()
         return nodes.TypeField(str(name.this), self.type_(), name.quoted, self.span(start))

@@ -18,6 +18,7 @@ _TOKEN = re.compile(
     | (?P<word>[A-Za-z_][A-Za-z0-9_@]*)
     | (?P<symbol>->|=>|:=|<>|!=|<=|>=|\|\||[+*%=<>()\[\],;]|-(?!-)|/(?!\*)|\.(?![0-9]))
     | (?P<string>'[^']*(?:''[^']*)*')
+    | (?P<code>\$\$[\s\S]*?\$\$)
     | (?P<number>
           [0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?
         | \.[0-9]+(?:[eE][+-]?[0-9]+)?
@@ -29,7 +30,7 @@ _TOKEN = re.compile(
     # `--` takes the next character, whatever it is: a bare one swallows the next line (§1.1, a quirk)
     | (?P<comment>--(?:@[^\r\n]*|[^@][^\r\n]*)?\r?\n?|/\*[\s\S]*?\*/)
     | (?P<variable>\$\{[A-Za-z_][A-Za-z0-9_@]*\})
-    | (?P<open>(?:'|"|`|/\*)[\s\S]*)
+    | (?P<open>(?:'|"|`|/\*|\$\$)[\s\S]*)
     | (?P<other>.)
     """,
     re.VERBOSE,
@@ -62,7 +63,7 @@ _SYMBOLS = {
 }
 
 #: what an unfinished token is called in messages, by its first characters
-_OPENED = {"'": "string", '"': "quoted name", "`": "quoted name", "/*": "comment"}
+_OPENED = {"'": "string", '"': "quoted name", "`": "quoted name", "/*": "comment", "$$": "code"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class StatementText:
         text: from its first to its last token.
         line, column: where it starts in the whole text, from 1.
         complete: False for a last piece that lacks its ``;`` or is inside a quote or comment.
-        open: what is not closed ("string", "quoted name", "comment"), if anything.
+        open: what is not closed ("string", "quoted name", "comment", "code"), if anything.
     """
 
     text: str
@@ -109,6 +110,8 @@ def scan(text: str) -> list[Token]:
             continue
         if kind == "string":
             append(Token(TokenType.STRING, value[1:-1].replace("''", "'"), line, column, start, end - 1))
+        elif kind == "code":
+            append(Token(TokenType.HEREDOC_STRING, value[2:-2], line, column, start, end - 1))
         elif kind == "quoted":
             quote = value[0]
             name = value[1:-1].replace(quote * 2, quote)

@@ -322,6 +322,13 @@ class KsqlParser(ExpressionParser):
             return []
         return self.bracketed(lambda: self.listed(self.value))
 
+    def code(self) -> str:
+        """Text between ``$$`` and ``$$``, taken as it is, or a string literal."""
+        if self.symbol(TokenType.HEREDOC_STRING, "$$ code $$"):
+            return self._prev.text
+        self.expect_symbol(TokenType.STRING, "a string")
+        return self._prev.text
+
     def plain_name(self) -> exp.Identifier:
         """A variable's name: a bare word that is no keyword at all (reference §1.3)."""
         token = self._curr

@@ -19,6 +19,8 @@ from grammar.statements.queries import Query
 from ksql_spark import __version__, analyzer, config
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.functions import registry
+from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.logical.nodes import BatchQuery, Filter, Project, Source, leaves
@@ -35,10 +37,11 @@ from ksql_spark.runtime.views import Views
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.services import artifacts
 from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.spark import sinks
 from ksql_spark.spark.evaluate import evaluate
 from ksql_spark.spark.session import SparkProcess
-from ksql_spark.statements import Action, Immediate, Logged, Scope, Services, StoredQuery, handle
+from ksql_spark.statements import Action, Immediate, Logged, Scope, Services, StoredQuery, functions, handle
 from ksql_spark.statements.entities import command_status
 from ksql_spark.statements.sources import start_offsets
 
@@ -145,7 +148,7 @@ class Engine:
         views = Views(admin, views_dir)
         self._stack.callback(views.close)
         checkpoints = self._data_dir / "checkpoints"
-        queries = QueryManager(session, admin, checkpoints, self._setting)
+        queries = QueryManager(session, admin, checkpoints, self._setting, functions=self._user_functions)
         self._stack.callback(queries.close)
         self._services = Services(
             metastore=MetaStore(),
@@ -160,11 +163,28 @@ class Engine:
             registry=schema_registry(self._config),
             host=str(self._config["listeners"]).split(",")[0].split("//")[-1],
             is_stopping=self._stopping.is_set,
+            functions=self._python_functions(),
         )
+        if self._config["ksql.udfs.enabled"]:
+            functions.load(self._services.functions, self._services.metastore, report)
         self._sweep()
-        self._replay(report)
+        with self._knowing_functions():
+            self._replay(report)
         self._check_stop()
         queries.start_registered(report)
+
+    def _python_functions(self) -> PythonFunctions:
+        """Where this server's user functions are; relative paths are below the data folder."""
+        extensions = self._data_dir / str(self._config["ksql.extension.dir"])
+        modules = tuple(self._config["ksql.extension.modules"])
+        return PythonFunctions(extensions, modules, self._data_dir / "functions")
+
+    def _user_functions(self) -> Mapping[str, Spec]:
+        return self._services.metastore.functions() if self._services is not None else {}
+
+    def _knowing_functions(self) -> contextlib.AbstractContextManager[None]:
+        """Within it this server's user functions are known, to this thread."""
+        return registry.scope(self._user_functions)
 
     def _setting(self, name: str) -> Any:
         """The server's value of a property, as ALTER SYSTEM left it."""
@@ -254,6 +274,10 @@ class Engine:
         Raises:
             KsqlError: with ``statement``, and ``entities`` of the statements that ran before it.
         """
+        with self._knowing_functions():
+            return self._execute(request)
+
+    def _execute(self, request: Request) -> list[dict[str, Any]]:
         services = self._ready()
         entities: list[dict[str, Any]] = []
         with self._lock:
@@ -285,7 +309,7 @@ class Engine:
         for statement in statements:
             if isinstance(statement, (Query, PrintTopic)):
                 raise KsqlError("QUERY_IN_KSQL", statement=statement.source_text)
-            with _located(statement, entities):
+            with _located(statement, entities), registry.scope(scope.metastore.functions):
                 action = handle(statement, scope)
             checked.append(_Checked(statement, action, dict(scope.properties), dict(scope.variables)))
         return checked
@@ -354,7 +378,7 @@ class Engine:
                 reason = f"Expected exactly one KSQL statement; found {len(statements)}"
                 raise KsqlError("BAD_REQUEST", reason=reason)
         (statement,) = statements
-        with _located(statement):
+        with _located(statement), self._knowing_functions():
             if isinstance(statement, PrintTopic):
                 stream = self._print(statement, services)
             elif not isinstance(statement, Query):

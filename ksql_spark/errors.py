@@ -97,6 +97,15 @@ CONDITIONS: dict[str, Condition] = {
     "FUNCTION_ARGUMENTS": Condition(
         40001, "Function '{name}' does not accept parameters ({given}).\nValid alternatives are:\n{accepted}"
     ),
+    "FUNCTION_CODE": Condition(40001, "No functions from {where}: {reason}."),
+    "FUNCTION_EXISTS": Condition(40001, "A function {name} exists already: {where}."),
+    "FUNCTION_FIXED": Condition(40001, "The function {name} cannot be changed by statements: {reason}."),
+    "FUNCTION_IN_USE": Condition(
+        40001, "The function {name} cannot be {what}: it is used by {queries}. Terminate that first."
+    ),
+    "FUNCTION_STATEMENTS_OFF": Condition(
+        40001, "This server takes no code by CREATE FUNCTION and DROP FUNCTION."
+    ),
     "FUNCTION_UNKNOWN": Condition(40001, "Can't find any functions with the name '{name}'."),
     "GROUP_BY_MISSING": Condition(40001, "The aggregates {aggregates} need a GROUP BY clause here."),
     "INSERT_UNKNOWN": Condition(

@@ -2,11 +2,15 @@
 
 The analyzer asks ``resolve`` for types, ``lowering.lower`` asks for Spark SQL text, statements list the
 specs. Families are an explicit table: a new family is one line in ``FAMILIES``.
+
+User functions belong to one server, and there may be several in a process: ``scope`` says whose are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,10 +74,36 @@ def _index(families: Iterable[Iterable[Spec]]) -> dict[str, Spec]:
 
 _SPECS = _index(FAMILIES)
 
+#: gives the user functions by name that are known here and now
+_USER: ContextVar[Callable[[], Mapping[str, Spec]]] = ContextVar("user_functions", default=dict)
+
+
+@contextlib.contextmanager
+def scope(functions: Callable[[], Mapping[str, Spec]]) -> Iterator[None]:
+    """Within the block, and in this thread alone, ``functions()`` are known too, by their names in upper case.
+
+    The engine's threads enter it where they begin to work for a server. What comes with the engine goes first.
+    """
+    token = _USER.set(functions)
+    try:
+        yield
+    finally:
+        _USER.reset(token)
+
+
+def is_built_in(name: str) -> bool:
+    """Whether a function or operator that comes with the engine is called ``name``, letter case aside."""
+    return name.upper() in _SPECS
+
 
 def find(name: str) -> Spec | None:
     """The spec called ``name``, letter case aside, of any kind; None where there is none."""
-    return _SPECS.get(name.upper())
+    folded = name.upper()
+    return _SPECS.get(folded) or _USER.get()().get(folded)
+
+
+def _known() -> dict[str, Spec]:
+    return {**_USER.get()(), **_SPECS}
 
 
 def _of_kind(name: str, *kinds: Kind) -> Spec | None:
@@ -98,12 +128,13 @@ def table_function(name: str) -> Spec | None:
 
 def all_specs() -> tuple[Spec, ...]:
     """Every spec, operators included, by name."""
-    return tuple(_SPECS[name] for name in sorted(_SPECS))
+    known = _known()
+    return tuple(known[name] for name in sorted(known))
 
 
 def names() -> tuple[str, ...]:
     """The names of all functions (operators left out), sorted."""
-    return tuple(sorted(s.name for s in _SPECS.values() if s.kind is not Kind.OPERATOR))
+    return tuple(sorted(s.name for s in _known().values() if s.kind is not Kind.OPERATOR))
 
 
 def nearest(name: str) -> str | None:
@@ -226,12 +257,14 @@ __all__ = [
     "all_specs",
     "common_type",
     "find",
+    "is_built_in",
     "lambda_parameters",
     "names",
     "nearest",
     "require",
     "resolve",
     "scalar",
+    "scope",
     "table_function",
     "unbound_lambda",
 ]

@@ -109,6 +109,15 @@ TypingRule = Callable[[Sequence[SqlType], Sequence[Any]], "Resolved | None"]
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where a user function comes from: its file or module, and what its author says of it."""
+
+    path: str
+    author: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True)
 class Spec:
     """One function or operator.
 
@@ -124,6 +133,8 @@ class Spec:
 
     ``settings`` are properties of the server whose values all of them take as literals, after the arguments
     of the call; where they are not passed, the properties' defaults hold.
+
+    ``origin`` is None for what comes with the engine.
     """
 
     name: str
@@ -143,6 +154,7 @@ class Spec:
     settings: tuple[str, ...] = ()
     merge: bool = False
     gap: str | None = None
+    origin: Origin | None = None
 
     @property
     def undo(self) -> bool:

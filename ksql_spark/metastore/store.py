@@ -1,23 +1,31 @@
-"""The index of names: which streams, tables and custom types there are.
+"""The index of names: which streams, tables, custom types and user functions there are.
 
 A copy serves as the sandbox in which a whole request is validated before any of it runs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ksql_spark.errors import KsqlError, Position, nearest
+from ksql_spark.functions.spec import Spec
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.types import SqlType
 
 
 class MetaStore:
-    """Streams, tables and custom types by name. Not thread-safe: the engine serialises changes."""
+    """Streams, tables, custom types and user functions by name.
+
+    Not thread-safe: the engine serialises changes.
+    """
 
     def __init__(self) -> None:
         self._sources: dict[str, DataSource] = {}
         self._types: dict[str, SqlType] = {}
         #: sink name -> names of the sources it was made from (a drop constraint, reference §2.9)
         self._made_from: dict[str, frozenset[str]] = {}
+        #: replaced as a whole, since queries' threads read it
+        self._functions: Mapping[str, Spec] = {}
 
     def copy(self) -> MetaStore:
         """An independent copy, cheap: what it holds is immutable."""
@@ -25,6 +33,7 @@ class MetaStore:
         other._sources = dict(self._sources)
         other._types = dict(self._types)
         other._made_from = dict(self._made_from)
+        other._functions = self._functions
         return other
 
     def sources(self) -> list[DataSource]:
@@ -79,3 +88,15 @@ class MetaStore:
     def drop_type(self, name: str) -> bool:
         """Forget a custom type; False where there was none."""
         return self._types.pop(name, None) is not None
+
+    def functions(self) -> Mapping[str, Spec]:
+        """User functions by name, for the ``scope`` of functions.registry. Never changed in place."""
+        return self._functions
+
+    def add_function(self, spec: Spec) -> None:
+        """Add or replace a user function."""
+        self._functions = {**self._functions, spec.name: spec}
+
+    def drop_function(self, name: str) -> None:
+        """Forget a user function."""
+        self._functions = {n: spec for n, spec in self._functions.items() if n != name}

@@ -18,6 +18,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.functions import registry
+from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.logical.nodes import PersistentQuery, PushQuery
 from ksql_spark.physical.steps import (
@@ -97,12 +99,20 @@ class QueryManager:
         admin: of the cluster that everything is read from and written to.
         checkpoints: folder with one folder for each query's checkpoints.
         setting: effective value of a property by name, of the server's configuration.
+        functions: gives the server's user functions by name.
     """
 
     def __init__(
-        self, session: SparkSession, admin: KafkaAdmin, checkpoints: Path, setting: Callable[[str], Any]
+        self,
+        session: SparkSession,
+        admin: KafkaAdmin,
+        checkpoints: Path,
+        setting: Callable[[str], Any],
+        *,
+        functions: Callable[[], Mapping[str, Spec]] = dict,
     ) -> None:
         self._session = session
+        self._functions = functions
         self._admin = admin
         self._checkpoints = checkpoints
         self._setting = setting
@@ -285,7 +295,8 @@ class QueryManager:
         )
         is_last = stage is query.plan
         try:
-            frame = build(stage.root, context)
+            with registry.scope(self._functions):
+                frame = build(stage.root, context)
             records = sinks.encode(frame, stage.sink, query.sink_partitions if is_last else None)
             return sinks.start(
                 records,

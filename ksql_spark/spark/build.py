@@ -11,12 +11,13 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from ksql_spark.functions.lowering import lower
+from ksql_spark.expressions import name_text
+from ksql_spark.functions import user
 from ksql_spark.logical.nodes import Named
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE, Step
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
-from ksql_spark.spark import keyed, sources
+from ksql_spark.spark import keyed, python_calls, sources
 from ksql_spark.spark.frames import Context, named, quoted
 
 #: steps that keep a table's rows themselves, and so know which deletions mean something
@@ -40,7 +41,11 @@ def build(step: Step, context: Context) -> DataFrame:
             inputs.append(keyed.deleting(child, build(child.child, context)))
         else:
             inputs.append(build(child, context))
-    return BUILDERS[type(step)](step, inputs, context)
+    called = python_calls.compute(step, inputs)
+    if called is None:
+        return BUILDERS[type(step)](step, inputs, context)
+    with user.computed(called.texts):
+        return called.drop(BUILDERS[type(step)](step, [called.frame, *inputs[1:]], context))
 
 
 def _hidden(frame: DataFrame, taken: Iterable[str]) -> list[str]:

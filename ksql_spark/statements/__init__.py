@@ -18,6 +18,7 @@ from grammar.statements.describe import (
     DescribeSources,
     Explain,
 )
+from grammar.statements.functions import CreateFunction, DropFunction
 from grammar.statements.inserts import InsertSelect, InsertValues
 from grammar.statements.lifecycle import Pause, Resume, Terminate
 from grammar.statements.session import (
@@ -34,6 +35,7 @@ from ksql_spark.statements import (
     asserts,
     connectors,
     describe,
+    functions,
     inserts,
     lifecycle,
     session,
@@ -60,6 +62,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, Scope], Action]] = {
     AssertTopic: asserts.assert_topic,
     CreateAsSelect: sources.create_as_select,
     CreateConnector: connectors.create_connector,
+    CreateFunction: functions.create_function,
     CreateSource: sources.create_source,
     CreateType: types.create_type,
     DefineVariable: session.define,
@@ -68,6 +71,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, Scope], Action]] = {
     DescribeSource: describe.describe_source,
     DescribeSources: describe.describe_sources,
     DropConnector: connectors.drop_connector,
+    DropFunction: functions.drop_function,
     DropSource: sources.drop_source,
     DropType: types.drop_type,
     Explain: describe.explain,
@@ -102,5 +106,6 @@ __all__ = [
     "Services",
     "Starts",
     "StoredQuery",
+    "functions",
     "handle",
 ]

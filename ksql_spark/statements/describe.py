@@ -114,9 +114,9 @@ def describe_function(statement: DescribeFunction, scope: Scope) -> Action:
             statement.source_text,
             name=spec.name,
             description=spec.description,
-            author="ksql-spark",
-            version="",
-            path="internal",
+            author=spec.origin.author if spec.origin else "ksql-spark",
+            version=spec.origin.version if spec.origin else "",
+            path=spec.origin.path if spec.origin else "internal",
             type=spec.kind.value,
             functions=overloads,
         )

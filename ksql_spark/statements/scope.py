@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from ksql_spark.config import Config
@@ -20,11 +21,14 @@ from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.command_log import CommandLog
 from ksql_spark.runtime.queries import QueryManager, RunningQuery
 from ksql_spark.runtime.views import Views
+from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.schema_registry import SchemaRegistry
 
 Entity = dict[str, Any]
 #: topic -> {partition: offset}
 Starts = Mapping[str, Mapping[str, int]]
+#: folders that are not there: a server without user functions
+NO_FUNCTIONS = PythonFunctions(Path("ext"), (), Path("functions"))
 
 
 @dataclass
@@ -32,7 +36,7 @@ class Services:
     """The parts of a running engine; ``metastore`` is the real one, ``registry`` None where there is none.
 
     ``evaluate`` gives the values of constant expressions; ``config`` is the server's, which ALTER SYSTEM
-    replaces; ``is_stopping`` ends what waits; ``write`` is ``producer.send``
+    replaces; ``is_stopping`` ends what waits; ``functions`` says where user functions are; ``write`` is ``producer.send``
     by Spark: slow, but for any time.
     """
 
@@ -48,6 +52,7 @@ class Services:
     registry: SchemaRegistry | None = None
     host: str = "localhost:8088"
     is_stopping: Callable[[], bool] = lambda: False
+    functions: PythonFunctions = NO_FUNCTIONS
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ RUN SCRIPT 'x';
 ASSERT VALUES s (id INT) VALUES (1);
 -- 1:1 Unknown statement ')'.
 );
--- 1:8 Unexpected 'VIEW'. Expected OR, SINK, SOURCE, STREAM, TABLE or TYPE.
+-- 1:8 Unexpected 'VIEW'. Expected FUNCTION, OR, SINK, SOURCE, STREAM, TABLE or TYPE.
 CREATE VIEW x AS SELECT * FROM s;
 -- 1:8 Unexpected 'STREM'. Did you mean STREAM?
 CREATE STREM x AS SELECT * FROM s;

@@ -1,0 +1,85 @@
+"""Files and modules of user functions: where they are, and what is in them.
+
+User code is never loaded into the server: a process of its own tells what functions there are. What comes out
+is plain data; ksql_spark.functions.user makes specs of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+#: the folder that holds our packages
+_ROOT = Path(__file__).parent.parent.parent
+#: how long user code may take to be loaded
+_TIMEOUT_S = 120.0
+
+Source = dict[str, str]
+
+
+@dataclass(frozen=True)
+class PythonFunctions:
+    """The places of one server's user functions.
+
+    Args:
+        extensions: the folder of files; it need not exist.
+        modules: names of installed modules.
+        created: the folder for the code of CREATE FUNCTION, made when it is needed.
+    """
+
+    extensions: Path
+    modules: tuple[str, ...]
+    created: Path
+
+    def sources(self) -> list[Source]:
+        """Each file of the folder (those that begin with _ are for the others to import) and each module."""
+        files = sorted(self.extensions.glob("*.py")) if self.extensions.is_dir() else []
+        found = [
+            {"folder": str(self.extensions), "file": str(f)} for f in files if not f.name.startswith("_")
+        ]
+        return found + [{"folder": str(self.extensions), "module": name} for name in self.modules]
+
+    def write(self, name: str, code: str) -> Source:
+        """Keep the code of CREATE FUNCTION in a file; other code of that name goes into another file."""
+        self.created.mkdir(parents=True, exist_ok=True)
+        path = self.created / f"{name.lower()}_{hashlib.sha256(code.encode()).hexdigest()[:12]}.py"
+        if not path.exists():
+            part = path.with_suffix(".part")
+            part.write_text(code, encoding="utf-8")
+            part.replace(path)
+        return {"folder": str(self.extensions), "file": str(path)}
+
+    def describe(self, sources: Sequence[Source]) -> list[dict[str, Any]]:
+        """What each source has: ``{"functions": [{"name", "kind", …}]}`` or ``{"error": one line}``.
+
+        See ksql_spark.udf_worker, which is asked in a process of its own.
+        """
+        if not sources:
+            return []
+        command = [sys.executable, "-m", "ksql_spark.udf_worker", "--describe", json.dumps(list(sources))]
+        paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in paths if p)}
+        try:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_TIMEOUT_S,
+                env=environment,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return [{"error": f"it was not loaded within {_TIMEOUT_S:g} seconds"} for _ in sources]
+        if done.returncode != 0:
+            words = done.stderr.decode(errors="replace").strip().splitlines()
+            why = words[-1] if words else f"its process ended with code {done.returncode}"
+            return [{"error": why} for _ in sources]
+        found: list[dict[str, Any]] = json.loads(done.stdout)
+        return found

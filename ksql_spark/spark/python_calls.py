@@ -1,0 +1,118 @@
+"""Calls of user functions for many rows at once: before a step's expressions are evaluated, not within them.
+
+Within them a call is made row by row, wherever it stands. What a step calls in any case is computed here
+first, by PythonBatches.java, into columns that the lowering of these calls then names
+(``functions.user.computed``).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame
+
+from ksql_spark.expressions import Call, Case, Expression, Lambda, children
+from ksql_spark.functions import user
+from ksql_spark.functions.lowering import lower
+from ksql_spark.functions.spark_text import spark_type
+from ksql_spark.physical import steps
+from ksql_spark.physical.steps import Step
+from ksql_spark.spark.frames import named, quoted
+
+#: functions whose later arguments may not be evaluated at all
+_SHORT_CUTS = frozenset({"AND", "OR", "COALESCE", "IFNULL", "NULLIF"})
+_NUMBERS = itertools.count()
+
+
+@dataclass
+class Computed:
+    """A step's first input with the calls' results: columns by the text of the call."""
+
+    frame: DataFrame
+    columns: dict[str, str] = field(default_factory=dict)
+
+    def drop(self, frame: DataFrame) -> DataFrame:
+        """``frame``, made of ours, without these columns."""
+        return frame.drop(*self.columns.values()) if self.columns else frame
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """Text of a call -> text of its column."""
+        return {call: quoted(column) for call, column in self.columns.items()}
+
+
+def compute(step: Step, inputs: Sequence[DataFrame]) -> Computed | None:
+    """The calls that ``step`` makes for each row of its input; None where there are none."""
+    waiting = [call for e in _expressions(step) for call in _eager(e)]
+    if not waiting:
+        return None
+    done = Computed(inputs[0])
+    waiting = list(dict.fromkeys(waiting))
+    while waiting:
+        # innermost ones first: the others take what they gave
+        ready = [c for c in waiting if not any(inner in waiting for a in c.arguments for inner in _eager(a))]
+        waiting = [c for c in waiting if c not in ready]
+        with user.computed(done.texts):
+            _add(done, ready)
+    return done
+
+
+def _add(done: Computed, calls: Sequence[Call]) -> None:
+    texts = {lower(call): call for call in calls}
+    frame = done.frame
+    ddl = frame._jdf.schema().toDDL()
+    packed = [named(f"ksql.pack(struct({', '.join(map(quoted, frame.columns))}))", "v")]
+    functions, arguments = [], []
+    for i, call in enumerate(texts.values()):
+        members = ", ".join(f"'c{n}', {lower(a)}" for n, a in enumerate(call.arguments))
+        packed.append(named(f"ksql.pack(named_struct({members}))", f"c{i}"))
+        functions.append(user.code_of(call.function))
+        arguments.append(", ".join(f"c{n} {spark_type(a.type)}" for n, a in enumerate(call.arguments)))
+    session = frame.sparkSession
+    batches = session._jvm.org.ksqlspark.PythonBatches  # type: ignore[union-attr]
+    made = DataFrame(batches.apply(frame.selectExpr(*packed)._jdf, functions, arguments), session)
+    parts = [named(f"ksql.{quoted(f'unpack:{ddl}')}(v)", "__v")]
+    columns = [named(f"__v.{quoted(c)}", c) for c in frame.columns]
+    for i, (text, call) in enumerate(texts.items()):
+        result = f"value {user.spark_result(call.function)}, error string"
+        parts.append(named(f"ksql.{quoted(f'unpack:{result}')}(r{i})", f"__r{i}"))
+        name = f"__call_{next(_NUMBERS)}"
+        columns.append(named(f"__r{i}.value", name))
+        done.columns[text] = name
+    done.frame = made.selectExpr(*parts).selectExpr(*columns)
+
+
+def _eager(node: Expression) -> Iterator[Call]:
+    """The calls of user functions in ``node`` that are made for every row, whatever else comes out."""
+    match node:
+        case Lambda():
+            return
+        case Case(whens, _, _):
+            yield from _eager(whens[0][0])
+            return
+        case Call(name, arguments, _) if name in _SHORT_CUTS:
+            yield from _eager(arguments[0])
+            return
+    if isinstance(node, Call) and node.arguments and user.is_user_call(node):
+        yield node
+    for child in children(node):
+        yield from _eager(child)
+
+
+def _expressions(step: Step) -> Sequence[Expression]:
+    """What a step evaluates for each row of its first input."""
+    match step:
+        case steps.StreamFilter():
+            return [step.predicate]
+        case steps.StreamSelect() | steps.TableSelect():
+            return [c.expression for c in (*step.keys, *step.values)]
+        case steps.StreamSelectKey():
+            return [k.expression for k in step.keys]
+        case steps.StreamFlatMap():
+            return [f.expression for f in step.functions]
+        case steps.StreamAggregate() | steps.StreamWindowedAggregate() | steps.TableAggregate():
+            grouped = [g.expression for g in step.group_by]
+            return [*grouped, *(a for call in step.aggregates for a in call.arguments)]
+    return []

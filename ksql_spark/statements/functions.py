@@ -1,0 +1,227 @@
+"""User functions: loading those of the folder, CREATE FUNCTION, DROP FUNCTION."""
+
+from __future__ import annotations
+
+import dataclasses
+import keyword
+import logging
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import grammar
+from grammar.statements.functions import CreateFunction, DropFunction
+from ksql_spark import types
+from ksql_spark.analyzer.type_nodes import bind_type, resolve_type
+from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.expressions import Call
+from ksql_spark.functions import registry
+from ksql_spark.functions.spec import Spec
+from ksql_spark.functions.user import CodeSource, spec_of
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.services.python_functions import PythonFunctions, Source
+from ksql_spark.statements.entities import entity
+from ksql_spark.statements.scope import Action, Immediate, Logged, Outcome, Scope, Starts
+
+log = logging.getLogger(__name__)
+
+ALLOWED = "ksql.create.function.enabled"
+Report = Callable[[str], None]
+
+
+# ---- at the start -------------------------------------------------------------------------------------
+
+
+def load(places: PythonFunctions, metastore: MetaStore, report: Report) -> None:
+    """Add the functions of the configured folder and modules; what cannot be loaded is told, and left out."""
+    sources = places.sources()
+    if sources:
+        report("loading user functions")
+    count = 0
+    for source, found in zip(sources, places.describe(sources), strict=True):
+        try:
+            for spec in _specs(source, found):
+                _check_free(spec.name, metastore)
+                metastore.add_function(spec)
+                count += 1
+        except KsqlError as error:
+            log.error("%s", error.message)
+            report(error.message)
+    if count:
+        report(f"loaded {count} user function{'s' if count > 1 else ''}")
+
+
+def _specs(source: Source, found: dict[str, Any]) -> list[Spec]:
+    where = CodeSource(source["folder"], source.get("file"), source.get("module"))
+    if "error" in found:
+        raise KsqlError("FUNCTION_CODE", where=where.shown, reason=found["error"])
+    return [spec_of(described, where, _resolve) for described in found["functions"]]
+
+
+def _resolve(text: str) -> types.SqlType:
+    return resolve_type(grammar.parse_type(text), {})
+
+
+def _check_free(name: str, metastore: MetaStore) -> None:
+    if registry.is_built_in(name):
+        raise KsqlError(
+            "FUNCTION_EXISTS", name=name, where="it comes with the server", hint="Choose another name."
+        )
+    known = metastore.functions().get(name)
+    if known is not None and known.origin is not None:
+        raise KsqlError("FUNCTION_EXISTS", name=name, where=f"it is defined in {known.origin.path}")
+
+
+# ---- statements ---------------------------------------------------------------------------------------
+
+
+def create_function(statement: CreateFunction, scope: Scope) -> Action:
+    """CREATE [OR REPLACE] FUNCTION [IF NOT EXISTS] name [(parameters) RETURNS type] LANGUAGE PYTHON AS …"""
+    if not scope.is_replay:
+        _check_allowed(scope)
+    name = statement.name.upper()
+    known = scope.metastore.functions().get(name)
+    if known is not None and statement.if_not_exists:
+        message = f"Cannot add function {name}: A function with the same name already exists."
+        return Immediate(lambda: entity("warning_entity", statement.source_text, message=message))
+    if known is not None and statement.or_replace:
+        _check_own(known, scope)
+        _check_unused(name, "replaced", scope)
+    else:
+        _check_free(name, scope.metastore)
+    code = _wrapped(statement, scope) if statement.returns is not None else statement.code
+    places = scope.services.functions
+    source = places.write(name, code)
+    (found,) = places.describe([source])
+    if "error" in found:
+        raise KsqlError("FUNCTION_CODE", where=f"the code of {name}", reason=found["error"])
+    specs = {spec.name: spec for spec in _specs(source, found)}
+    if name not in specs:
+        there = ", ".join(specs) or "nothing that is decorated"
+        raise KsqlError(
+            "FUNCTION_CODE", where=f"the code of {name}", reason=f"it defines {there}, no function {name}",
+            hint="Decorate one of that name with @scalar_function, @aggregate_function or @table_function, or"
+            " write (parameters) RETURNS type before LANGUAGE for code that is only a function's body.",
+        )  # fmt: skip
+    spec = specs[name]
+    scope.metastore.add_function(spec)
+    services = scope.services
+
+    def apply(_: int, __: Starts) -> Outcome:
+        services.metastore.add_function(spec)
+        return Outcome(f"Function {name} {'replaced' if known is not None else 'created'}")
+
+    return Logged(f"function/{name}/create", apply)
+
+
+def drop_function(statement: DropFunction, scope: Scope) -> Action:
+    """DROP FUNCTION [IF EXISTS] name."""
+    if not scope.is_replay:
+        _check_allowed(scope)
+    name = statement.name.upper()
+    known = scope.metastore.functions().get(name)
+    if known is None:
+        if registry.is_built_in(name):
+            raise KsqlError("FUNCTION_FIXED", name=name, reason="it comes with the server")
+        if statement.if_exists:
+            message = f"Function {name} does not exist."
+            return Immediate(lambda: entity("warning_entity", statement.source_text, message=message))
+        near = nearest(name, scope.metastore.functions())
+        hint = f"Did you mean {near}?" if near else "SHOW FUNCTIONS lists what there is."
+        raise KsqlError("FUNCTION_UNKNOWN", name=name, hint=hint)
+    _check_own(known, scope)
+    _check_unused(name, "dropped", scope)
+    scope.metastore.drop_function(name)
+    services = scope.services
+
+    def apply(_: int, __: Starts) -> Outcome:
+        services.metastore.drop_function(name)
+        return Outcome(f"Function {name} dropped")
+
+    return Logged(f"function/{name}/drop", apply)
+
+
+def _check_allowed(scope: Scope) -> None:
+    if not scope.services.config[ALLOWED]:
+        raise KsqlError(
+            "FUNCTION_STATEMENTS_OFF",
+            hint=f"Its operator may set {ALLOWED}=true, or put a file into the folder of ksql.extension.dir.",
+        )
+
+
+def _check_own(known: Spec, scope: Scope) -> None:
+    """Only what CREATE FUNCTION made may be replaced or dropped."""
+    path = known.origin.path if known.origin is not None else ""
+    if not path.startswith(str(scope.services.functions.created)):
+        raise KsqlError(
+            "FUNCTION_FIXED", name=known.name, reason=f"it is defined in {path}",
+            hint="Change it there and start the server again.",
+        )  # fmt: skip
+
+
+def _check_unused(name: str, what: str, scope: Scope) -> None:
+    queries = [q.id or q.sink for q in scope.queries if name in _called(q.logical)]
+    running = (q for q in scope.services.queries.all() if q.is_transient)
+    queries += [q.id for q in running if name in _called(q.logical)]
+    if queries:
+        raise KsqlError("FUNCTION_IN_USE", name=name, what=what, queries=", ".join(sorted(queries)))
+
+
+def _called(plan: Any) -> set[str]:
+    """Names of all functions and operators that a plan calls."""
+    return {value.function for value in _values(plan) if hasattr(value, "function")}
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """Calls in a plan, whatever nodes there are: ``Call``s and aggregates name a function."""
+    if dataclasses.is_dataclass(value):
+        if isinstance(value, Call) or hasattr(value, "function"):
+            yield value
+        for field in dataclasses.fields(value):
+            yield from _values(getattr(value, field.name))
+    elif isinstance(value, (tuple, list, frozenset)):
+        for item in value:
+            yield from _values(item)
+
+
+# ---- a body as a module -------------------------------------------------------------------------------
+
+
+def _wrapped(statement: CreateFunction, scope: Scope) -> str:
+    """The module of a function whose body is given: its parameters by name in lower case, any may be None."""
+    parameters = []
+    for parameter in statement.parameters:
+        name = parameter.name.lower()
+        if keyword.iskeyword(name):
+            raise KsqlError(
+                "FUNCTION_CODE", where=f"the code of {statement.name}",
+                reason=f"{name} is a word of Python and cannot be a parameter",
+            )  # fmt: skip
+        parameters.append(f"{name}: {_hint(bind_type(parameter.type, scope.metastore))} | None")
+    assert statement.returns is not None  # the caller asked
+    result = bind_type(statement.returns, scope.metastore)
+    return "\n".join(
+        [
+            "from typing import Annotated, Any",
+            "from ksql_spark.types import Array, Decimal, Field, Map, Primitive, Struct",
+            "from ksql_spark.udf import scalar_function",
+            "",
+            f"@scalar_function(name={statement.name.upper()!r})",
+            f"def {_python_name(statement.name)}({', '.join(parameters)}) -> {_hint(result)} | None:",
+            *_indented(statement.code),
+            "",
+        ]
+    )
+
+
+def _hint(type_: types.SqlType) -> str:
+    return f"Annotated[Any, {type_!r}]"
+
+
+def _python_name(name: str) -> str:
+    return "".join(c if c.isalnum() or c == "_" else "_" for c in name.lower()) + "_"
+
+
+def _indented(code: str) -> Sequence[str]:
+    body = textwrap.dedent(code.lstrip("\n")).strip()
+    return [f"    {line}" if line.strip() else "" for line in body.splitlines()] or ["    return None"]

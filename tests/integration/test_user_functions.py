@@ -1,0 +1,277 @@
+"""User functions in Python, from the examples' folder, wherever an expression may stand."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksql_spark.config import Config
+from ksql_spark.engine import Engine, Request
+from ksql_spark.errors import KsqlError
+from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.spark.session import SparkProcess
+
+pytestmark = pytest.mark.kafka
+pytest.importorskip("pyarrow")
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "functions"
+PATIENCE_S = 120.0
+
+BROKEN = "def nothing(:\n"
+PICKY = '''
+from ksql_spark.udf import scalar_function
+
+@scalar_function
+def picky(number: int) -> int:
+    """Takes no odd numbers."""
+    if number % 2:
+        raise ValueError(f"{number} is odd")
+    return number // 2
+'''
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("functions")
+    for file in EXAMPLES.glob("*.py"):
+        shutil.copy(file, folder)
+    (folder / "picky.py").write_text(PICKY)
+    (folder / "broken.py").write_text(BROKEN)
+    (folder / "_helper.py").write_text("raise RuntimeError('not to be loaded by itself')\n")
+    return folder
+
+
+class Server:
+    """An engine and what to do with it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def run(self, text: str, **properties: Any) -> list[dict[str, Any]]:
+        return self.engine.execute(Request(text, {"auto.offset.reset": "earliest"} | properties))
+
+    def rows(self, query: str, count: int = 1_000_000) -> list[list[Any]]:
+        """The rows of a query; of a push query, the first ``count``."""
+        stream = self.engine.query(Request(query, {"auto.offset.reset": "earliest"}))
+        found: list[list[Any]] = []
+        deadline = time.monotonic() + PATIENCE_S
+        try:
+            while len(found) < count and time.monotonic() < deadline:
+                rows = stream.read(0.5)
+                if rows is None:
+                    break
+                found += [row.values for row in rows if row.values is not None]
+            return found
+        finally:
+            stream.close()
+
+    def until(self, query: str, wanted: list[list[Any]]) -> None:
+        """Wait until a pull query gives ``wanted``, in any order."""
+        deadline = time.monotonic() + PATIENCE_S
+        while sorted(found := self.rows(query), key=repr) != sorted(wanted, key=repr):
+            assert time.monotonic() < deadline, found
+
+
+@pytest.fixture(scope="module")
+def reports() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def server(
+    broker: EmbeddedBroker,
+    spark_process: SparkProcess,
+    folder: Path,
+    reports: list[str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Server]:
+    config = {
+        "bootstrap.servers": broker.bootstrap_servers,
+        "ksql.spark.data.dir": str(tmp_path_factory.mktemp("data")),
+        "ksql.service.id": "user_functions_",
+        "ksql.extension.dir": str(folder),
+        "ksql.create.function.enabled": "true",
+    }
+    engine = Engine(Config(config), spark_process)
+    engine.start(reports.append)
+    yield Server(engine)
+    for query in engine._ready().queries.all():
+        engine.execute(Request(f"TERMINATE `{query.id}`;"))
+    engine.stop()
+
+
+@pytest.fixture(scope="module")
+def names(server: Server) -> str:
+    server.run(
+        "CREATE STREAM names (id INT KEY, name STRING, number BIGINT, degrees DOUBLE)"
+        " WITH (kafka_topic='udf_names', value_format='JSON', partitions=1);"
+        "INSERT INTO names VALUES (1, 'ann lee', 2, 100);"
+        "INSERT INTO names VALUES (2, 'bob', 3, -40);"
+        "INSERT INTO names VALUES (3, NULL, 4, NULL);"
+    )
+    return "NAMES"
+
+
+def test_what_cannot_be_loaded_is_told(server: Server, reports: list[str]) -> None:
+    (said,) = [text for text in reports if "broken.py" in text]
+    assert "SyntaxError" in said and "line 1" in said
+    assert not any("_helper" in text for text in reports)
+
+
+def test_functions_are_shown_and_described(server: Server, folder: Path) -> None:
+    (shown,) = server.run("SHOW FUNCTIONS;")
+    kinds = {row["name"]: row["type"] for row in shown["functions"]}
+    assert kinds["INITIALS"] == "SCALAR"
+    assert kinds["GEOMETRIC_MEAN"] == "AGGREGATE"
+    assert kinds["WORDS"] == "TABLE"
+    (described,) = server.run("DESCRIBE FUNCTION word_at;")
+    assert described["path"] == str(folder / "text.py")
+    assert described["description"].startswith("A word of a text")
+    assert [f["argumentTypes"] for f in described["functions"]] == [
+        ["STRING", "INTEGER"],
+        ["STRING", "INTEGER", "STRING"],
+    ]
+    assert described["functions"][0]["arguments"][1]["description"] == "1 for the first word"
+
+
+def test_a_push_query(server: Server, names: str) -> None:
+    found = server.rows(
+        "SELECT id, INITIALS(name) AS i, FAHRENHEIT(degrees) AS f, WORD_AT(name, 2) AS w,"
+        " WORD_AT(name, 5, '-') AS o FROM names EMIT CHANGES LIMIT 3;"
+    )
+    assert found == [[1, "AL", 212.0, "lee", "-"], [2, "B", -40.0, None, "-"], [3, None, None, None, None]]
+
+
+def test_a_row_that_fails_is_null(server: Server, names: str) -> None:
+    found = server.rows("SELECT id, PICKY(number) AS p FROM names EMIT CHANGES LIMIT 3;")
+    assert found == [[1, 1], [2, None], [3, 2]]
+
+
+def test_conditions_that_fail_do_not_hold(server: Server, names: str) -> None:
+    found = server.rows("SELECT id FROM names WHERE NOT (PICKY(number) = 2) EMIT CHANGES LIMIT 1;")
+    assert found == [[1]]
+
+
+def test_branches_that_are_not_taken_are_not_called(server: Server, names: str) -> None:
+    found = server.rows(
+        "SELECT CASE WHEN number % 2 = 0 THEN PICKY(number) ELSE -1 END AS p,"
+        " TRANSFORM(ARRAY[number, 8], x => PICKY(x)) AS t FROM names EMIT CHANGES LIMIT 3;"
+    )
+    assert found == [[1, [1, 4]], [-1, None], [2, [2, 4]]]
+
+
+def test_structs_and_rows(server: Server, names: str) -> None:
+    found = server.rows(
+        "SELECT id, WIDTH(RANGE_OF(ARRAY[degrees, 1])) AS w, WORDS(COALESCE(name, 'x, y.')) AS word"
+        " FROM names EMIT CHANGES LIMIT 5;"
+    )
+    assert found == [[1, 99.0, "ann"], [1, 99.0, "lee"], [2, 41.0, "bob"], [3, 0.0, "x"], [3, 0.0, "y"]]
+
+
+def test_aggregates_of_streams_windows_and_sessions(server: Server) -> None:
+    server.run(
+        "CREATE STREAM sizes (k STRING KEY, weight DOUBLE, word STRING, ts BIGINT)"
+        " WITH (kafka_topic='udf_sizes', value_format='JSON', partitions=1, timestamp='ts');"
+        "CREATE TABLE means AS SELECT k, GEOMETRIC_MEAN(weight) AS g, MOST_COMMON(INITIALS(word)) AS m"
+        " FROM sizes GROUP BY k HAVING WIDTH(STRUCT(low := 0, high := GEOMETRIC_MEAN(weight))) > 1;"
+        "CREATE TABLE hourly AS SELECT k, MOST_COMMON(word) AS m FROM sizes"
+        " WINDOW TUMBLING (SIZE 1 HOURS) GROUP BY k;"
+        "CREATE TABLE visits AS SELECT k, MOST_COMMON(word) AS m, COUNT(*) AS n FROM sizes"
+        " WINDOW SESSION (1 HOURS) GROUP BY k;"
+        "INSERT INTO sizes VALUES ('a', 2, 'x', 0);"
+        "INSERT INTO sizes VALUES ('a', 8, 'y', 5400000);"
+        "INSERT INTO sizes VALUES ('b', 0, 'z', 0);"
+        "INSERT INTO sizes VALUES ('a', -4, NULL, 3000000);"
+        "INSERT INTO sizes VALUES ('a', 4, 'y', 3000000);"
+    )
+    server.until("SELECT k, ROUND(g, 6) AS g, m FROM means;", [["a", 4.0, "Y"]])
+    server.until("SELECT k, m FROM visits;", [["a", "y"], ["b", "z"]])
+    server.until("SELECT k, m FROM hourly;", [["a", "x"], ["a", "y"], ["b", "z"]])
+
+
+def test_aggregates_of_tables_take_rows_back(server: Server) -> None:
+    server.run(
+        "CREATE TABLE users (id INT PRIMARY KEY, city STRING, weight DOUBLE)"
+        " WITH (kafka_topic='udf_users', value_format='JSON', partitions=1);"
+        "CREATE TABLE cities AS SELECT city, GEOMETRIC_MEAN(weight) AS g FROM users GROUP BY city;"
+        "INSERT INTO users VALUES (1, 'ulm', 2);"
+        "INSERT INTO users VALUES (2, 'ulm', 8);"
+        "INSERT INTO users VALUES (1, 'bonn', 3);"
+    )
+    server.until("SELECT city, ROUND(g, 6) AS g FROM cities;", [["ulm", 8.0], ["bonn", 3.0]])
+    with pytest.raises(KsqlError, match="MOST_COMMON"):
+        server.run("CREATE TABLE nope AS SELECT city, MOST_COMMON(city) AS m FROM users GROUP BY city;")
+
+
+def test_values_and_pull_queries(server: Server) -> None:
+    server.run(
+        "CREATE TABLE keyed (id INT PRIMARY KEY, name STRING)"
+        " WITH (kafka_topic='udf_keyed', value_format='JSON', partitions=1);"
+        "CREATE TABLE copied AS SELECT * FROM keyed;"
+        "INSERT INTO keyed VALUES (1, INITIALS('one two'));"
+    )
+    server.until(
+        "SELECT id, WORD_AT(CONCAT(name, ' ', INITIALS(name)), 2) AS w FROM copied WHERE id = 1;", [[1, "O"]]
+    )
+
+
+def test_statements_bring_functions(server: Server, names: str) -> None:
+    (made,) = server.run(
+        "CREATE FUNCTION greet (name STRING, times INT) RETURNS STRUCT<TEXT STRING, N INT>"
+        " LANGUAGE PYTHON AS $$\n"
+        "    text = ' '.join(['hi', name or '${nobody}'] * times)\n"
+        "    return {'TEXT': text, 'N': len(text)}\n"
+        "$$;"
+    )
+    assert made["commandStatus"]["message"] == "Function GREET created"
+    server.run("CREATE STREAM greetings AS SELECT id, GREET(name, 1) AS g FROM names;")
+    found = server.rows("SELECT id, g->text, g->n FROM greetings EMIT CHANGES LIMIT 3;")
+    assert found == [[1, "hi ann lee", 10], [2, "hi bob", 6], [3, "hi ${nobody}", 12]]
+    for change in (
+        "DROP FUNCTION greet;",
+        "CREATE OR REPLACE FUNCTION greet () RETURNS INT LANGUAGE PYTHON AS '1';",
+    ):
+        with pytest.raises(KsqlError, match=r"it is used by CSAS_GREETINGS_\d+"):
+            server.run(change)
+    server.run("DROP STREAM greetings; DROP FUNCTION greet;")
+    with pytest.raises(KsqlError, match="name 'GREET'"):
+        server.rows("SELECT GREET(name, 1) AS g FROM names EMIT CHANGES LIMIT 1;")
+
+
+def test_a_module_in_a_statement(server: Server, names: str) -> None:
+    code = "from ksql_spark.udf import scalar_function\n\n"
+    code += "@scalar_function\ndef twice(n: int) -> int:\n    return 2 * n\n"
+    server.run(f"CREATE FUNCTION twice LANGUAGE PYTHON AS $${code}$$;")
+    server.run(f"CREATE OR REPLACE FUNCTION twice LANGUAGE PYTHON AS $${code.replace('2 *', '20 *')}$$;")
+    found = server.rows("SELECT TWICE(number) AS n FROM names EMIT CHANGES LIMIT 1;")
+    assert found == [[40]]
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("CREATE FUNCTION bad () RETURNS INT LANGUAGE PYTHON AS $$return ($$;", "SyntaxError"),
+        ("CREATE FUNCTION bad LANGUAGE PYTHON AS $$x = 1$$;", "no function BAD"),
+        ("CREATE FUNCTION ucase () RETURNS INT LANGUAGE PYTHON AS $$return 1$$;", "comes with the server"),
+        ("CREATE FUNCTION initials () RETURNS INT LANGUAGE PYTHON AS $$return 1$$;", "text.py"),
+        ("DROP FUNCTION ucase;", "comes with the server"),
+        ("DROP FUNCTION initials;", "text.py"),
+        ("DROP FUNCTION initial;", "Did you mean INITIALS"),
+    ],
+)
+def test_statements_that_are_refused(server: Server, statement: str, reason: str) -> None:
+    with pytest.raises(KsqlError, match=reason):
+        server.run(statement)
+
+
+def test_functions_are_one_servers(server: Server, engine: Engine) -> None:
+    """Another engine in the same process knows none of them, and takes none by statement."""
+    with pytest.raises(KsqlError, match="INITIALS"):
+        engine.execute(Request("DESCRIBE FUNCTION initials;"))
+    with pytest.raises(KsqlError, match=r"ksql\.create\.function\.enabled"):
+        engine.execute(Request("CREATE FUNCTION one () RETURNS INT LANGUAGE PYTHON AS 'return 1';"))
