@@ -26,7 +26,7 @@ import grammar
 from grammar.statements.sources import CreateAsSelect, CreateSource, DropSource
 from grammar.statements.types import CreateType
 from ksql_spark.config import Config
-from ksql_spark.engine import Engine, Request
+from ksql_spark.engine import Engine, Request, schema_registry
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
@@ -143,6 +143,16 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
         except BaseException:
             self.close()
             raise
+
+    @property
+    def registry_url(self) -> str | None:
+        """Where the runner's schema registry is; it says so before the first case."""
+        return self._registry_url
+
+    @registry_url.setter
+    def registry_url(self, url: str | None) -> None:
+        self._registry_url = url
+        self._services.registry = schema_registry(Config({"ksql.schema.registry.url": url or ""}))
 
     # ---- statements ----------------------------------------------------------------------------------
 
