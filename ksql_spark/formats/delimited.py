@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats.base import BadRecord, Format
 from ksql_spark.formats.number_text import double_text, parse_decimal, parse_double, parse_integer
-from ksql_spark.formats.temporal import NUMBER_OF, from_number, to_number
-from ksql_spark.functions.spark_text import cast, plain_decimal, string
+from ksql_spark.formats.temporal import NUMBER_OF, to_number
+from ksql_spark.functions.spark_text import plain_decimal, spark_type, string
 from ksql_spark.schema import Column
 from ksql_spark.types import (
     BOOLEAN,
@@ -100,29 +100,16 @@ class DelimitedFormat(Format):
     # ---- in Spark SQL --------------------------------------------------------------------------------
 
     def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
-        """All fields as text first, then each with the strict cast; one bad field spoils the record."""
-        raw_fields = ", ".join(f"f{i} string" for i in range(len(columns)))
-        options = {
-            "sep": self.delimiter,
-            "quote": '"',
-            "escape": '"',
-            "nullValue": "",
-            "emptyValue": "",
-            "columnNameOfCorruptRecord": "bad",
-        }
-        listed = ", ".join(f"{string(k)}, {string(v)}" for k, v in options.items())
-        parsed = f"from_csv(cast({data} as string), {string(f'{raw_fields}, bad string')}, map({listed}))"
-        value = "_csv"
-        spoiled = [f"{value}.bad is not null"]
-        made = []
-        for i, column in enumerate(columns):
-            raw = f"{value}.f{i}"
-            field = _field_sql(raw, column.type)
-            if field != raw:
-                spoiled.append(f"({raw} is not null and {field} is null)")
-            made.append(f"{string(column.name)}, {field}")
-        body = f"if({' or '.join(spoiled)}, NULL, named_struct({', '.join(made)}))"
-        return f"if({data} is null, NULL, transform(array({parsed}), {value} -> {body})[0])"
+        """A call of DelimitedDecoder.java, delimiter and schema in the function's name."""
+        return self._call("decode_delimited", data, columns)
+
+    def explain_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
+        """The decoder's own words."""
+        return self._call("explain_delimited", data, columns)
+
+    def _call(self, function: str, data: str, columns: Sequence[Column]) -> str:
+        schema = ", ".join(f"{quote_identifier(c.name)} {spark_type(c.type)}" for c in columns)
+        return f"ksql.{quote_identifier(f'{function}:{self.delimiter}{schema}')}({data})"
 
     def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:
         """The fields' texts, quoted where needed, joined; a single NULL is a null record."""
@@ -175,20 +162,6 @@ def _read(text: str, column: Column) -> Any:
         return parse_integer(text, NUMBER_OF.get(type_, type_))
     except (BadRecord, binascii.Error) as error:
         raise BadRecord(f"column {quote_identifier(column.name)}: {error}") from None
-
-
-def _field_sql(raw: str, type_: SqlType) -> str:
-    if type_ == BOOLEAN:
-        return f"(lower({raw}) = 'true')"
-    if isinstance(type_, Decimal):
-        # cast rounds; what would be rounded away is an error here, as far as Spark's 38 digits show it
-        scale = min(type_.scale + 6, 38 - (type_.precision - type_.scale))
-        wide = f"cast({raw} as decimal(38, {scale}))"
-        narrow = cast(raw, STRING, type_)
-        return f"if({wide} = {narrow}, {narrow}, NULL)"
-    number = NUMBER_OF.get(type_)
-    value = cast(raw, STRING, number or type_)
-    return from_number(value, type_)
 
 
 def _text_sql(text: str, type_: SqlType) -> str:

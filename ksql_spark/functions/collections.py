@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ksql_spark.functions.operators import from_entries
+from ksql_spark.functions.operators import from_entries, key_text
 from ksql_spark.functions.signatures import Signature, signature
 from ksql_spark.functions.spark_text import has_own_order, let, spark_type, to_text, variable
 from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar
-from ksql_spark.types import INTEGER, PRIMITIVES, STRING, Array, Field, SqlType, Struct
+from ksql_spark.types import INTEGER, PRIMITIVES, STRING, Array, Field, Map, SqlType, Struct
 
 Types = Sequence[SqlType]
 
@@ -33,8 +33,10 @@ def _join(args: Sequence[str], types: Types) -> str:
     assert isinstance(types[0], Array)
     x = variable(args[0])
     delimiter = f"coalesce({args[1]}, '')" if len(args) == 2 else "','"
-    texts = f"transform({args[0]}, {x} -> coalesce({to_text(x, types[0].element)}, 'null'))"
-    return f"array_join({texts}, {delimiter})"
+    text = to_text(x, types[0].element)
+    if text in (x, f"cast({x} as string)"):
+        return f"array_join(cast({args[0]} as array<string>), {delimiter}, 'null')"
+    return f"array_join(transform({args[0]}, {x} -> coalesce({text}, 'null')), {delimiter})"
 
 
 def _sort(args: Sequence[str], types: Types) -> str:
@@ -57,16 +59,12 @@ def _has_own_order(types: Types) -> bool:
 
 
 def _extreme(function: str) -> Lowering:
-    """ARRAY_MAX or ARRAY_MIN: Spark's, or the fold of one of our functions over two values."""
+    """ARRAY_MAX or ARRAY_MIN: Spark's, or ours for what is in another order."""
 
     def lower(args: Sequence[str], types: Types) -> str:
         if not _has_own_order(types):
             return f"{function}({args[0]})"
-        assert isinstance(types[0], Array)
-        a, b = variable(args[0], "a"), variable(args[0], "b")
-        of_two = {"array_max": "greater", "array_min": "lesser"}[function]
-        nothing = f"cast(NULL as {spark_type(types[0].element)})"
-        return f"aggregate({args[0]}, {nothing}, ({a}, {b}) -> ksql.{of_two}({a}, {b}))"
+        return f"ksql.array_extreme({args[0]}, {'true' if function == 'array_max' else 'false'})"
 
     return lower
 
@@ -82,16 +80,18 @@ def _slice(args: Sequence[str], _: Types) -> str:
 
 def _as_map(args: Sequence[str], _: Types) -> str:
     k, i = variable(*args), variable(*args, "i")
-    pair = f"struct({k} as key, try_element_at({args[1]}, {i} + 1) as value)"
+    pair = f"struct({key_text(k)} as key, try_element_at({args[1]}, {i} + 1) as value)"
     return f"if({args[1]} is null, NULL, {from_entries(f'transform({args[0]}, ({k}, {i}) -> {pair})')})"
 
 
-def _entries(args: Sequence[str], _: Types) -> str:
-    e = variable(args[0])
-    rows = f"transform(map_entries({args[0]}), {e} -> struct({e}.key as K, {e}.value as V))"
+def _entries(args: Sequence[str], types: Types) -> str:
+    assert isinstance(types[0], Map)
+    in_order = f"ksql.map_by_key({args[0]})"
     if args[1] in ("true", "false"):
-        return f"array_sort({rows})" if args[1] == "true" else rows
-    return let(rows, lambda r: f"if({args[1]}, array_sort({r}), {r})")
+        entries = in_order if args[1] == "true" else args[0]
+    else:
+        entries = f"if({args[1]}, {in_order}, {args[0]})"
+    return f"cast(map_entries({entries}) as array<struct<K:string,V:{spark_type(types[0].value)}>>)"
 
 
 _JOINED = tuple(

@@ -8,7 +8,14 @@ from decimal import InvalidOperation
 from typing import Any
 
 from ksql_spark.functions.signatures import common_type, signature
-from ksql_spark.functions.spark_text import has_own_order, let, ordered, spark_type, variable
+from ksql_spark.functions.spark_text import (
+    has_own_order,
+    let,
+    literal_text,
+    ordered,
+    spark_type,
+    variable,
+)
 from ksql_spark.functions.spec import Example, Lowering, OnNull, Resolved, Spec, Typed, operator
 from ksql_spark.types import (
     BIGINT,
@@ -28,6 +35,7 @@ from ksql_spark.types import (
     Primitive,
     SqlType,
     is_numeric,
+    quote_identifier,
     to_decimal,
     widen_numeric,
 )
@@ -277,6 +285,8 @@ def _map(types: Types, literals: Literals) -> Resolved | None:
 
 def _lower_map(args: Sequence[str], types: Types) -> str:
     keys, values = args[::2], args[1::2]
+    if types[0] == STRING:
+        keys = [key_text(k) for k in keys]
     if all(k.startswith("'") for k in keys):
         return f"map({', '.join(args)})"
     return from_entries(
@@ -287,10 +297,15 @@ def _lower_map(args: Sequence[str], types: Types) -> str:
 def from_entries(entries: str) -> str:
     """A MAP from an ARRAY of STRUCT<key, value>: the last of equal keys wins, NULL keys are left out.
 
-    Spark refuses NULL keys; SESSION_SETTINGS make the last of equal keys win.
+    Spark refuses NULL keys; SESSION_SETTINGS make the last of equal keys win. See ``key_text``.
     """
     e = variable(entries, "e")
     return f"map_from_entries(filter({entries}, {e} -> {e}.key is not null))"
+
+
+def key_text(key: str) -> str:
+    """A STRING for a MAP's key: for NULL, which ksqlDB's maps can have for a key, what JSON shows for it."""
+    return key if key.startswith("'") else f"coalesce({key}, 'null')"
 
 
 def _subscript(types: Types, _: Literals) -> Resolved | None:
@@ -328,10 +343,12 @@ def _lower_or(args: Sequence[str], _: Types) -> str:
 
 
 def _lower_like(args: Sequence[str], _: Types) -> str:
-    return f"ksql.like({args[0]}, {args[1]}, {args[2] if len(args) == 3 else _NO_ESCAPE})"
-
-
-_NO_ESCAPE = "''"
+    pattern, escape = args[1], args[2] if len(args) == 3 else "''"
+    constant, sign = literal_text(pattern), literal_text(escape)
+    if constant is None or sign is None:
+        return f"ksql.like({args[0]}, {pattern}, {escape})"
+    name = f"like_constant:{len(sign.encode('utf-16-le')) // 2}{sign}{constant}"
+    return f"ksql.{quote_identifier(name)}({args[0]})"
 
 
 def _infix(symbol: str) -> Lowering:
@@ -607,8 +624,9 @@ SPECS: tuple[Spec, ...] = (
         (signature("key K, value V... -> MAP<K, V>"),),
         _lower_map,
         Example(("a", 1, "b", 2), {"a": 1, "b": 2}),
+        Example(("a", 1, Typed(None, STRING), 2), {"a": 1, "null": 2}),
         typing=_map,
     ),
 )
 
-__all__ = ["SPECS", "comparable", "distinct", "equal", "from_entries", "list_type"]
+__all__ = ["SPECS", "comparable", "distinct", "equal", "from_entries", "key_text", "list_type"]

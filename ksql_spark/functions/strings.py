@@ -6,11 +6,11 @@ count or match in another way, functions of ours do it (UnitText.java, PatternTe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import attempt, let, string, unless_null, variable
+from ksql_spark.functions.spark_text import attempt, let, literal_text, string, unless_null, variable
 from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar
 from ksql_spark.types import BYTES, INTEGER, STRING, SqlType
 
@@ -55,24 +55,40 @@ def _hex_to_bytes(text: str) -> str:
 
 def _to_bytes(text: str, encoding: str) -> str:
     ascii_only = f"regexp_replace({text}, {_NOT_ASCII}, '?')"
-    return (
-        f"(case lower({encoding}) when 'utf8' then cast({text} as binary) "
-        f"when 'hex' then {_hex_to_bytes(text)} when 'ascii' then cast({ascii_only} as binary) "
-        f"when 'base64' then try_to_binary({text}, 'base64') end)"
-    )
+    ways = {
+        "utf8": f"cast({text} as binary)",
+        "hex": _hex_to_bytes(text),
+        "ascii": f"cast({ascii_only} as binary)",
+        "base64": f"try_to_binary({text}, 'base64')",
+    }
+    return _chosen(encoding, ways, _NO_BYTES)
 
 
 def _from_bytes(data: str, encoding: str) -> str:
-    ascii_text = f"regexp_replace(decode({data}, 'ISO-8859-1'), {_NOT_ASCII}, '\ufffd')"
-    return (
-        f"(case lower({encoding}) when 'utf8' then cast({data} as string) when 'hex' then lower(hex({data})) "
-        f"when 'ascii' then {ascii_text} when 'base64' then base64({data}) end)"
-    )
+    ways = {
+        "utf8": f"cast({data} as string)",
+        "hex": f"lower(hex({data}))",
+        "ascii": f"regexp_replace(decode({data}, 'ISO-8859-1'), {_NOT_ASCII}, '\ufffd')",
+        "base64": f"base64({data})",
+    }
+    return _chosen(encoding, ways, "cast(NULL as string)")
+
+
+def _chosen(encoding: str, ways: Mapping[str, str], nothing: str) -> str:
+    """One of ``ways`` by the name of an encoding, which nearly always is a constant."""
+    constant = literal_text(encoding)
+    if constant is not None:
+        return ways.get(constant.lower(), nothing)
+    cases = " ".join(f"when '{name}' then {way}" for name, way in ways.items())
+    return f"(case lower({encoding}) {cases} end)"
 
 
 def _encode(args: Sequence[str], _: Types) -> str:
     text, source, target = args
+    constants = literal_text(source), literal_text(target)
     same = f"lower({source}) = lower({target})"
+    if constants[0] is not None and constants[1] is not None:
+        same = "true" if constants[0].lower() == constants[1].lower() else "false"
     coded = let(_to_bytes(text, source), lambda b: _from_bytes(b, target))
     return f"if({same}, NULL, {coded})"
 

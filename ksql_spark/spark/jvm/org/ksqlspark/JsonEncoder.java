@@ -80,7 +80,7 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
     }
 
     /** TO_JSON_STRING: any value as JSON text, NULL as null; names in order, DATE and TIMESTAMP as text. */
-    static final class Text extends TextFunction<UTF8String> {
+    public static final class Text extends TextFunction<UTF8String> {
         private final Writer writer;
 
         /** @param row has the value as its only field */

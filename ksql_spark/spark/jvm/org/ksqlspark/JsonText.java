@@ -11,9 +11,11 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -100,12 +102,18 @@ public final class JsonText {
             }
         }
 
+        /** Whether the value at hand is a number that would be written just as it stands. */
+        private static boolean isPlainNumber(JsonParser parser) throws IOException {
+            return parser.currentToken() == JsonToken.VALUE_NUMBER_INT && parser.getText().charAt(0) != '-';
+        }
+
         /** Goes to the end of the value at hand; null where the path does not lead on. */
         private static UTF8String find(JsonParser parser, String[] steps, int depth) throws IOException {
             if (depth == steps.length) {
-                return parser.currentToken() == JsonToken.VALUE_STRING
-                        ? UTF8String.fromString(parser.getText())
-                        : written(MAPPER.readTree(parser));
+                if (parser.currentToken() == JsonToken.VALUE_STRING || isPlainNumber(parser)) {
+                    return UTF8String.fromString(parser.getText());
+                }
+                return written(MAPPER.readTree(parser));
             }
             UTF8String found = null;
             if (parser.currentToken() == JsonToken.START_OBJECT) {
@@ -239,12 +247,22 @@ public final class JsonText {
         }
 
         public ArrayData invoke(UTF8String json) {
-            JsonNode node = tree(json);
-            if (node == null || !node.isObject()) {
+            if (json == null) {
                 return null;
             }
-            List<UTF8String> names = new ArrayList<>();
-            node.fieldNames().forEachRemaining(name -> names.add(UTF8String.fromString(name)));
+            Set<UTF8String> names = new LinkedHashSet<>();
+            try (JsonParser parser = MAPPER.createParser(json.getBytes())) {
+                if (parser.nextToken() != JsonToken.START_OBJECT) {
+                    return null;
+                }
+                while (parser.nextToken() != JsonToken.END_OBJECT) {
+                    names.add(UTF8String.fromString(parser.currentName()));
+                    parser.nextToken();
+                    parser.skipChildren();
+                }
+            } catch (IOException bad) {
+                return null;
+            }
             return new GenericArrayData(names.toArray());
         }
     }

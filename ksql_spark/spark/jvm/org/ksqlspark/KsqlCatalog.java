@@ -9,6 +9,7 @@ import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
@@ -84,6 +85,10 @@ public final class KsqlCatalog implements FunctionCatalog {
         switch (function) {
             case "decode_json":
                 return new Unbound(full, types -> new JsonDecoder(argument));
+            case "decode_delimited":
+                return new Unbound(full, types -> new DelimitedDecoder(argument));
+            case "explain_delimited":
+                return new Unbound(full, types -> new DelimitedDecoder.Explain(argument));
             case "encode_json":
                 return new Unbound(full, types -> new JsonEncoder(row(types), false));
             case "encode_json_bare":
@@ -125,6 +130,10 @@ public final class KsqlCatalog implements FunctionCatalog {
                 return new Unbound(full, types -> new JsonText.ArrayContains(types.fields()[1].dataType()));
             case "json_text":
                 return new Unbound(full, types -> new JsonEncoder.Text(row(types)));
+            case "like_constant":
+                return new Unbound(full, types -> new PatternText.LikeConstant(argument));
+            case "map_by_key":
+                return new Unbound(full, types -> new MapOrder.ByKey((MapType) types.fields()[0].dataType()));
             case "map_in_order":
                 return new Unbound(full, types -> new MapOrder((MapType) types.fields()[0].dataType()));
             case "compare":
@@ -133,11 +142,13 @@ public final class KsqlCatalog implements FunctionCatalog {
             case "lesser":
                 return new Unbound(full, types ->
                         new TextOrder.OfTwo(types.fields()[0].dataType(), function.equals("greater")));
+            case "array_extreme":
+                return new Unbound(full, types -> array(types).elementType().equals(DataTypes.StringType)
+                        ? new TextOrder.ExtremeText() : new TextOrder.ExtremeBytes());
             case "rank":
                 return new Unbound(full, types -> new TextOrder.Rank(types.fields()[0].dataType()));
             case "sort":
-                return new Unbound(full, types -> new TextOrder.Sort(
-                        ((ArrayType) types.fields()[0].dataType()).elementType()));
+                return new Unbound(full, types -> new TextOrder.Sort(array(types).elementType()));
             case "moments":
                 return new Unbound(full, Moments::new);
             default:
@@ -146,6 +157,10 @@ public final class KsqlCatalog implements FunctionCatalog {
                 }
                 throw new IllegalArgumentException("no function " + full + " in catalog " + name);
         }
+    }
+
+    private static ArrayType array(StructType types) {
+        return (ArrayType) types.fields()[0].dataType();
     }
 
     private static StructType row(StructType types) {

@@ -9,13 +9,14 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * LIKE, and functions on text that take a regular expression of Java's (reference §4.2). What cannot be done, be it
  * for the pattern or the group, gives NULL.
  */
-final class PatternText {
+public final class PatternText {
     private static final Map<UTF8String, Optional<Pattern>> PATTERNS = new ConcurrentHashMap<>();
 
     private PatternText() {}
@@ -29,7 +30,7 @@ final class PatternText {
     }
 
     /** (pattern, text, group): what the first match, or a group of it, is. */
-    static final class Extract extends TextFunction<UTF8String> {
+    public static final class Extract extends TextFunction<UTF8String> {
         Extract() {
             super(DataTypes.StringType, DataTypes.StringType, DataTypes.StringType, DataTypes.IntegerType);
         }
@@ -46,7 +47,7 @@ final class PatternText {
     }
 
     /** (pattern, text, group): the same of all matches. */
-    static final class ExtractAll extends TextFunction<ArrayData> {
+    public static final class ExtractAll extends TextFunction<ArrayData> {
         ExtractAll() {
             super(DataTypes.createArrayType(DataTypes.StringType), DataTypes.StringType, DataTypes.StringType,
                     DataTypes.IntegerType);
@@ -73,7 +74,7 @@ final class PatternText {
     }
 
     /** (text, pattern, replacement). */
-    static final class Replace extends TextFunction<UTF8String> {
+    public static final class Replace extends TextFunction<UTF8String> {
         Replace() {
             super(DataTypes.StringType, DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
         }
@@ -92,7 +93,7 @@ final class PatternText {
     }
 
     /** (text, pattern): the pieces between matches. */
-    static final class Split extends TextFunction<ArrayData> {
+    public static final class Split extends TextFunction<ArrayData> {
         Split() {
             super(DataTypes.createArrayType(DataTypes.StringType), DataTypes.StringType, DataTypes.StringType);
         }
@@ -124,11 +125,97 @@ final class PatternText {
         }
     }
 
+    /** LIKE with a constant pattern, which travels in the function's name: how long the escape is, escape, pattern. */
+    public static final class LikeConstant extends TextFunction<Boolean> {
+        private static final long LOW_BITS = 0x0101010101010101L;
+        private static final long HIGH_BITS = 0x8080808080808080L;
+
+        private final String argument;
+        private final int[] steps;
+        /** What is constant, without the runs at both ends; null where there are wildcards in it. */
+        private final transient UTF8String constant;
+        private final boolean fromStart;
+        private final boolean toEnd;
+
+        LikeConstant(String argument) {
+            super(DataTypes.BooleanType, DataTypes.StringType);
+            this.argument = argument;
+            int from = 1 + argument.charAt(0) - '0';
+            this.steps = Like.steps(UTF8String.fromString(argument.substring(from)),
+                    UTF8String.fromString(argument.substring(1, from)));
+            int size = steps == null ? 0 : steps.length;
+            this.fromStart = size == 0 || steps[0] != Like.ANY_RUN;
+            this.toEnd = size == 0 || steps[size - 1] != Like.ANY_RUN;
+            this.constant = steps == null ? null
+                    : constant(fromStart ? 0 : 1, toEnd || size == 1 && !fromStart ? size : size - 1);
+        }
+
+        private UTF8String constant(int from, int to) {
+            byte[] bytes = new byte[to - from];
+            for (int i = from; i < to; i++) {
+                if (steps[i] < 0) {
+                    return null;
+                }
+                bytes[i - from] = (byte) steps[i];
+            }
+            return UTF8String.fromBytes(bytes);
+        }
+
+        /** Spark hands functions on by Java's serialization. */
+        private Object readResolve() {
+            return new LikeConstant(argument);
+        }
+
+        public Boolean invoke(UTF8String text) {
+            if (text == null || steps == null) {
+                return null;
+            }
+            if (constant == null || !isOneLine(text)) {
+                return Like.matches(text, steps);
+            }
+            return fromStart ? toEnd ? text.equals(constant) : text.startsWith(constant)
+                    : toEnd ? text.endsWith(constant) : text.contains(constant);
+        }
+
+        /** Whether a text surely has no end of a line in it: it is ASCII without line feed and carriage return. */
+        private static boolean isOneLine(UTF8String text) {
+            Object base = text.getBaseObject();
+            long at = text.getBaseOffset();
+            long end = at + text.numBytes();
+            for (; at + 8 <= end; at += 8) {
+                long bytes = Platform.getLong(base, at);
+                long feed = bytes ^ LOW_BITS * '\n';
+                long carriage = bytes ^ LOW_BITS * '\r';
+                // a byte that is 0 borrows from its highest bit
+                if (((feed - LOW_BITS & ~feed | carriage - LOW_BITS & ~carriage | bytes) & HIGH_BITS) != 0) {
+                    return false;
+                }
+            }
+            for (; at < end; at++) {
+                byte b = Platform.getByte(base, at);
+                if (b < 0 || b == '\n' || b == '\r') {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return super.equals(other) && ((LikeConstant) other).argument.equals(argument);
+        }
+
+        @Override
+        public int hashCode() {
+            return argument.hashCode();
+        }
+    }
+
     /**
      * (text, pattern, escape): LIKE. As in ksqlDB % and _ do not match the end of a line, and what follows an escape
      * stands for itself.
      */
-    static final class Like extends TextFunction<Boolean> {
+    public static final class Like extends TextFunction<Boolean> {
         private static final int ANY_RUN = -1;
         private static final int ANY_ONE = -2;
 

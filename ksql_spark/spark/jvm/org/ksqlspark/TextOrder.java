@@ -13,7 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * The order of STRING and BYTES in ksqlDB (reference §3.3): text by UTF-16 units, where a character beyond U+FFFF
  * comes before U+E000, and bytes with their sign. Spark's is that of unsigned UTF-8 bytes.
  */
-final class TextOrder {
+public final class TextOrder {
     /** The first UTF-8 byte of U+E000; and of the first character that UTF-16 writes in two units. */
     private static final int LAST_BLOCK = 0xEE;
     private static final int BEYOND = 0xF0;
@@ -59,7 +59,7 @@ final class TextOrder {
     }
 
     /** (a, b) to a number below, at or above 0; NULL where an argument is. */
-    static final class Compare extends TextFunction<Integer> {
+    public static final class Compare extends TextFunction<Integer> {
         Compare(DataType type) {
             super(DataTypes.IntegerType, type, type);
         }
@@ -74,7 +74,7 @@ final class TextOrder {
     }
 
     /** What stands in the same order by its unsigned bytes, for Spark's aggregates. */
-    static final class Rank extends TextFunction<byte[]> {
+    public static final class Rank extends TextFunction<byte[]> {
         Rank(DataType type) {
             super(DataTypes.BinaryType, type);
         }
@@ -109,7 +109,7 @@ final class TextOrder {
     }
 
     /** (array, descending): the elements in order, NULLs last. */
-    static final class Sort extends TextFunction<ArrayData> {
+    public static final class Sort extends TextFunction<ArrayData> {
         private final DataType element;
         private final Comparator<Object> order;
 
@@ -130,7 +130,7 @@ final class TextOrder {
     }
 
     /** The greater or the lesser of two values; a NULL does not count. */
-    static final class OfTwo extends TextFunction<Object> {
+    public static final class OfTwo extends TextFunction<Object> {
         private final boolean greater;
 
         OfTwo(DataType type, boolean greater) {
@@ -154,6 +154,41 @@ final class TextOrder {
         @Override
         public int hashCode() {
             return super.hashCode() + (greater ? 1 : 0);
+        }
+    }
+
+    /** The greatest or smallest element of an array; NULLs do not count. */
+    private static Object extreme(ArrayData array, DataType element, boolean greatest) {
+        Comparator<Object> order = of(element);
+        Object best = null;
+        for (int i = 0; array != null && i < array.numElements(); i++) {
+            Object value = array.isNullAt(i) ? null : array.get(i, element);
+            if (value != null && (best == null || order.compare(value, best) > 0 == greatest)) {
+                best = value;
+            }
+        }
+        return best;
+    }
+
+    /** (array of STRING, greatest). */
+    public static final class ExtremeText extends TextFunction<UTF8String> {
+        ExtremeText() {
+            super(DataTypes.StringType, DataTypes.createArrayType(DataTypes.StringType), DataTypes.BooleanType);
+        }
+
+        public UTF8String invoke(ArrayData array, boolean greatest) {
+            return (UTF8String) extreme(array, DataTypes.StringType, greatest);
+        }
+    }
+
+    /** (array of BYTES, greatest). */
+    public static final class ExtremeBytes extends TextFunction<byte[]> {
+        ExtremeBytes() {
+            super(DataTypes.BinaryType, DataTypes.createArrayType(DataTypes.BinaryType), DataTypes.BooleanType);
+        }
+
+        public byte[] invoke(ArrayData array, boolean greatest) {
+            return (byte[]) extreme(array, DataTypes.BinaryType, greatest);
         }
     }
 

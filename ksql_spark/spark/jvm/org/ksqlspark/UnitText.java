@@ -1,7 +1,6 @@
 package org.ksqlspark;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,7 +19,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * is, other text as a Java string; half of a character beyond U+FFFF becomes a question mark at the end, since
  * UTF-8 cannot say it.
  */
-final class UnitText {
+public final class UnitText {
     private static final long HIGH_BITS = 0x8080808080808080L;
     private static final Pattern WORD = Pattern.compile("[^\\s]+\\s*");
     private static final Pattern EMPTY = Pattern.compile("");
@@ -75,7 +74,7 @@ final class UnitText {
     }
 
     /** LEN. */
-    static final class Length extends TextFunction<Integer> {
+    public static final class Length extends TextFunction<Integer> {
         Length() {
             super(DataTypes.IntegerType, DataTypes.StringType);
         }
@@ -86,7 +85,7 @@ final class UnitText {
     }
 
     /** (text, position, length): SUBSTRING. */
-    static final class Substring extends TextFunction<UTF8String> {
+    public static final class Substring extends TextFunction<UTF8String> {
         Substring() {
             super(DataTypes.StringType, DataTypes.StringType, DataTypes.IntegerType, DataTypes.IntegerType);
         }
@@ -114,7 +113,7 @@ final class UnitText {
     }
 
     /** (text, length, padding): LPAD and RPAD. */
-    static final class Pad extends TextFunction<UTF8String> {
+    public static final class Pad extends TextFunction<UTF8String> {
         private final boolean left;
 
         Pad(boolean left) {
@@ -163,7 +162,7 @@ final class UnitText {
     }
 
     /** (text, part, position, occurrence): INSTR; 0 where it is not there. */
-    static final class Position extends TextFunction<Integer> {
+    public static final class Position extends TextFunction<Integer> {
         Position() {
             super(DataTypes.IntegerType, DataTypes.StringType, DataTypes.StringType, DataTypes.IntegerType,
                     DataTypes.IntegerType);
@@ -194,7 +193,7 @@ final class UnitText {
     }
 
     /** INITCAP. */
-    static final class InitialCapitals extends TextFunction<UTF8String> {
+    public static final class InitialCapitals extends TextFunction<UTF8String> {
         InitialCapitals() {
             super(DataTypes.StringType, DataTypes.StringType);
         }
@@ -237,7 +236,7 @@ final class UnitText {
     }
 
     /** TRIM: without what is not above a blank, at both ends. */
-    static final class Trim extends TextFunction<UTF8String> {
+    public static final class Trim extends TextFunction<UTF8String> {
         Trim() {
             super(DataTypes.StringType, DataTypes.StringType);
         }
@@ -263,7 +262,7 @@ final class UnitText {
     }
 
     /** (text, delimiter): SPLIT; units for an empty delimiter. */
-    static final class Split extends TextFunction<ArrayData> {
+    public static final class Split extends TextFunction<ArrayData> {
         Split() {
             super(DataTypes.createArrayType(DataTypes.StringType), DataTypes.StringType, DataTypes.StringType);
         }
@@ -312,7 +311,7 @@ final class UnitText {
     }
 
     /** (text, between entries, between key and value): SPLIT_TO_MAP. */
-    static final class SplitToMap extends TextFunction<MapData> {
+    public static final class SplitToMap extends TextFunction<MapData> {
         SplitToMap() {
             super(DataTypes.createMapType(DataTypes.StringType, DataTypes.StringType), DataTypes.StringType,
                     DataTypes.StringType, DataTypes.StringType);
@@ -342,9 +341,17 @@ final class UnitText {
      * (text, count, upper, lower, digit, other): the text with some of its units replaced by a mark of their kind. A
      * NULL mark replaces nothing, one of more than a unit is wrong.
      */
-    static final class Mask extends TextFunction<UTF8String> {
+    public static final class Mask extends TextFunction<UTF8String> {
         private static final int NONE = Integer.MAX_VALUE;
         private static final int WRONG = -1;
+        /** The kind of each ASCII character. */
+        private static final byte[] KINDS = new byte[0x80];
+
+        static {
+            for (int c = 0; c < KINDS.length; c++) {
+                KINDS[c] = (byte) kind(c);
+            }
+        }
 
         private final String kind;
 
@@ -358,11 +365,17 @@ final class UnitText {
         public UTF8String invoke(UTF8String text, int count, UTF8String upper, UTF8String lower, UTF8String digit,
                 UTF8String other) {
             int[] marks = {mark(upper), mark(lower), mark(digit), mark(other)};
-            if (text == null || count < 0 || Arrays.stream(marks).anyMatch(mark -> mark == WRONG)) {
+            boolean isPlain = true;
+            for (int mark : marks) {
+                if (mark == WRONG) {
+                    return null;
+                }
+                isPlain &= mark < 0x80 || mark == NONE;
+            }
+            if (text == null || count < 0) {
                 return null;
             }
-            boolean isPlain = isAscii(text) && Arrays.stream(marks).allMatch(mark -> mark < 0x80 || mark == NONE);
-            return isPlain ? masked(text, count, marks) : masked(text.toString(), count, marks);
+            return isPlain && isAscii(text) ? masked(text, count, marks) : masked(text.toString(), count, marks);
         }
 
         private int first(int size, int count) {
@@ -380,8 +393,7 @@ final class UnitText {
             text.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET);
             int last = last(bytes.length, count);
             for (int i = first(bytes.length, count); i < last; i++) {
-                int b = bytes[i];
-                int mark = marks[b >= 'A' && b <= 'Z' ? 0 : b >= 'a' && b <= 'z' ? 1 : b >= '0' && b <= '9' ? 2 : 3];
+                int mark = marks[KINDS[bytes[i]]];
                 if (mark != NONE) {
                     bytes[i] = (byte) mark;
                 }
@@ -439,7 +451,7 @@ final class UnitText {
     }
 
     /** The character of a code point; NULL where there is none. */
-    static final class CodePoint extends TextFunction<UTF8String> {
+    public static final class CodePoint extends TextFunction<UTF8String> {
         CodePoint() {
             super(DataTypes.StringType, DataTypes.IntegerType);
         }
