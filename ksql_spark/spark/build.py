@@ -11,8 +11,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from ksql_spark.expressions import name_text
 from ksql_spark.functions import user
+from ksql_spark.functions.lowering import lower
 from ksql_spark.logical.nodes import Named
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE, Step
