@@ -151,6 +151,8 @@ public final class KsqlCatalog implements FunctionCatalog {
                 return new Unbound(full, types -> new TextOrder.Sort(array(types).elementType()));
             case "moments":
                 return new Unbound(full, Moments::new);
+            case "python":
+                return new Unbound(full, types -> PythonFunctions.bind(argument, types));
             default:
                 if (SCALARS.containsKey(full)) {
                     return new Unbound(full, types -> SCALARS.get(full).get());
@@ -170,8 +172,6 @@ public final class KsqlCatalog implements FunctionCatalog {
     /** A function with one signature: binding takes the types as they are, since the plan is typed already. */
     private static final class Unbound implements UnboundFunction {
         private final String name;
-            case "python":
-                return new Unbound(full, types -> PythonFunctions.bind(argument, types));
         private final Function<StructType, BoundFunction> binder;
 
         Unbound(String name, Function<StructType, BoundFunction> binder) {
