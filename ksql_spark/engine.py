@@ -29,6 +29,7 @@ from ksql_spark.physical import codec
 from ksql_spark.physical.planner import check_runnable, lower_transient
 from ksql_spark.runtime import batch, pull
 from ksql_spark.runtime.command_log import Command, CommandLog
+from ksql_spark.runtime.pending import PendingStatement
 from ksql_spark.runtime.print_topic import PrintResult
 from ksql_spark.runtime.push import PushResult
 from ksql_spark.runtime.queries import QueryManager, RunningQuery
@@ -84,6 +85,7 @@ class Engine:
         self._streams: dict[str, QueryStream] = {}
         self._statuses: dict[str, dict[str, Any]] = {}
         self._cluster_id = ""
+        self._pending = PendingStatement(self._data_dir / "pending.json")
 
     # ---- life cycle ----------------------------------------------------------------------------------
 
@@ -170,6 +172,7 @@ class Engine:
         self._sweep()
         with self._knowing_functions():
             self._replay(report)
+        self._finish_pending()
         self._check_stop()
         queries.start_registered(report)
 
@@ -214,6 +217,14 @@ class Engine:
         services.admin.delete_topics(left)
         for folder in (self._data_dir / "checkpoints").glob("transient_*"):
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _finish_pending(self) -> None:
+        """Clean up after a statement during which the server was killed."""
+        services = self._ready()
+        left = self._pending.left(services.log.end())
+        services.queries.remove_checkpoints(*left.queries)
+        services.admin.delete_topics(name for name in left.topics if services.admin.topic(name) is not None)
+        self._pending.done()
 
     def _transient_prefix(self) -> str:
         return f"_confluent-ksql-{self._config['ksql.service.id']}transient_"
@@ -343,8 +354,9 @@ class Engine:
         """Apply first, log then: a statement that fails never enters the log."""
         before = services.metastore.copy()
         try:
-            starts = action.prepare()
             sequence = services.log.end()
+            self._pending.begin(sequence, action.traces(sequence))
+            starts = action.prepare()
             outcome = action.apply(sequence, starts)
             text = action.statement or statement.source_text
             services.log.append(
@@ -353,8 +365,10 @@ class Engine:
         except BaseException:
             services.metastore = before
             action.undo()
+            self._pending.done()
             raise
         action.after()
+        self._pending.done()
         self._note(action.command_id, outcome.message, outcome.query_id)
         text = statement.source_text + ";"
         return command_status(text, action.command_id, outcome.message, outcome.query_id, sequence)

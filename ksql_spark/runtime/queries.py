@@ -129,7 +129,7 @@ class QueryManager:
 
     def start_new(self, query: RunningQuery) -> None:
         """Start a query that never ran: as start(), but what an unlogged one of its id left is removed."""
-        self._forget(query)
+        self.forget(query)
         self.start(query)
 
     def start(self, query: RunningQuery) -> None:
@@ -150,7 +150,7 @@ class QueryManager:
         except KsqlError:
             self._kill(query)
             if self._queries.get(query.id) is not query:
-                self._forget(query)
+                self.forget(query)
             raise
         query.state = RUNNING
         with self._lock:
@@ -173,10 +173,15 @@ class QueryManager:
                 config = {"cleanup.policy": "compact" if stage.sink.is_table else "delete"}
                 self._admin.create_topic(stage.sink.topic, partitions, config=config | {"retention.ms": "-1"})
 
-    def _forget(self, query: RunningQuery) -> None:
-        """Remove what a query keeps: checkpoints with its state, internal topics."""
-        shutil.rmtree(self._checkpoints / query.id, ignore_errors=True)
-        self._admin.delete_topics([stage.sink.topic for stage in query.plan.inner])
+    def forget(self, query: RunningQuery) -> None:
+        """Remove what a query keeps that does not run: checkpoints with its state, internal topics."""
+        self.remove_checkpoints(query.id)
+        self._admin.delete_topics(internal_topics(query.plan))
+
+    def remove_checkpoints(self, *query_ids: str) -> None:
+        """Remove the checkpoints of queries that there are no more."""
+        for query_id in query_ids:
+            shutil.rmtree(self._checkpoints / query_id, ignore_errors=True)
 
     def _checkpoint(self, query: RunningQuery, stage: int) -> Path:
         return self._checkpoints / query.id / str(stage)
@@ -326,16 +331,34 @@ class QueryManager:
         with self._lock:
             return [self._queries[i] for i in sorted(self._queries)]
 
-    def stop(self, query_id: str, *, drop_state: bool) -> None:
-        """Stop a query for good; with ``drop_state`` its checkpoints and state go too."""
+    def take(self, query_id: str) -> RunningQuery | None:
+        """Stop a query at once and let go of it; what it keeps stays until forget(), or put_back()."""
         with self._lock:
             query = self._queries.pop(query_id, None)
-        if query is None:
-            return
+        if query is not None:
+            self._kill(query)
+        return query
+
+    def put_back(self, query: RunningQuery) -> None:
+        """Let a query that was taken go on."""
+        with self._lock:
+            self._queries[query.id] = query
+        if query.state != PAUSED:
+            try:
+                self.start(query)
+            except KsqlError as error:
+                self._failed(query, error.message)
+
+    def stop(self, query_id: str, *, drop_state: bool) -> None:
+        """Stop a query for good; with ``drop_state`` its checkpoints and state go too."""
         if drop_state:
-            self._kill(query)  # nothing goes on from where it was
-            self._forget(query)
-        else:
+            query = self.take(query_id)  # at once: nothing goes on from where it was
+            if query is not None:
+                self.forget(query)
+            return
+        with self._lock:
+            query = self._queries.pop(query_id, None)
+        if query is not None:
             self._halt(query)
 
     def pause(self, *query_ids: str) -> None:
@@ -443,6 +466,11 @@ class QueryManager:
 def _partitions(query: RunningQuery) -> int:
     """The greatest number of partitions among the topics that the query reads: its number of tasks."""
     return max([1, *(len(offsets) for offsets in query.starts.values())])
+
+
+def internal_topics(plan: PhysicalPlan) -> tuple[str, ...]:
+    """Names of the topics between the plan's sub-topologies."""
+    return tuple(stage.sink.topic for stage in plan.inner)
 
 
 def _has_reached(progress: Any, ends: Mapping[str, Mapping[int, int]]) -> bool:

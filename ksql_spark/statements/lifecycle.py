@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from grammar.statements.lifecycle import Pause, QueryControl, Resume, Terminate
 from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.runtime.pending import Traces
 from ksql_spark.runtime.queries import RunningQuery
+from ksql_spark.statements.ending import Ending
 from ksql_spark.statements.entities import entity
 from ksql_spark.statements.scope import Action, Immediate, Logged, Outcome, Scope, Starts
 
@@ -26,6 +29,13 @@ def _targets(statement: QueryControl, scope: Scope) -> list[RunningQuery]:
     return found
 
 
+def _meant(targets: list[RunningQuery], statement: QueryControl, scope: Scope) -> list[RunningQuery]:
+    """The targets, when they are acted on: ALL are those that statements before this one have started too."""
+    if statement.query_id is not None:
+        return targets
+    return [query for query in scope.services.queries.all() if not query.is_transient]
+
+
 def _logged(
     targets: list[RunningQuery],
     statement: QueryControl,
@@ -33,13 +43,9 @@ def _logged(
     verb: str,
     done: str,
     act: Callable[..., None],
-) -> Action:
-    queries = scope.services.queries
-
+) -> Logged:
     def apply(_: int, __: Starts) -> Outcome:
-        # ALL are those that there are by then: statements before this one may have started some
-        now = targets if statement.query_id is not None else [q for q in queries.all() if not q.is_transient]
-        act(*(query.id for query in now))
+        act(*(query.id for query in _meant(targets, statement, scope)))
         return Outcome(done)
 
     entity_name = targets[0].id if statement.query_id is not None else "ALL"
@@ -62,11 +68,11 @@ def terminate(statement: Terminate, scope: Scope) -> Action:
     is_all = statement.query_id is None
     scope.queries = [] if is_all else [q for q in scope.queries if q.id not in stopped]
 
-    def act(*query_ids: str) -> None:
-        for query_id in query_ids:
-            queries.stop(query_id, drop_state=True)
-
-    return _logged(targets, statement, scope, "terminate", "Query terminated.", act)
+    ending = Ending(queries, lambda: _meant(targets, statement, scope))
+    action = _logged(targets, statement, scope, "terminate", "Query terminated.", lambda *_: ending.apply())
+    return replace(
+        action, after=ending.after, undo=ending.undo, traces=lambda _: Traces(logged=ending.remains())
+    )
 
 
 def pause(statement: Pause, scope: Scope) -> Action:

@@ -19,10 +19,11 @@ from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.command_log import CommandLog
+from ksql_spark.runtime.pending import Traces
 from ksql_spark.runtime.queries import QueryManager, RunningQuery
 from ksql_spark.runtime.views import Views
-from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.schema_registry import SchemaRegistry
+from ksql_spark.services.python_functions import PythonFunctions
 
 Entity = dict[str, Any]
 #: topic -> {partition: offset}
@@ -36,8 +37,8 @@ class Services:
     """The parts of a running engine; ``metastore`` is the real one, ``registry`` None where there is none.
 
     ``evaluate`` gives the values of constant expressions; ``config`` is the server's, which ALTER SYSTEM
-    replaces; ``is_stopping`` ends what waits; ``functions`` says where user functions are; ``write`` is ``producer.send``
-    by Spark: slow, but for any time.
+    replaces; ``is_stopping`` ends what waits; ``functions`` says where user functions are; ``write`` is
+    ``producer.send`` by Spark: slow, but for any time.
     """
 
     metastore: MetaStore
@@ -154,6 +155,7 @@ class Logged:
         after: clean-up once the command is in the log (topics to delete); not on replay.
         undo: takes back what ``prepare`` and ``apply`` did where one of them, or writing the log, failed; the
             metastore is put back by the caller.
+        traces: what it leaves where the server is killed meanwhile, by its sequence number; asked first.
     """
 
     command_id: str
@@ -161,6 +163,7 @@ class Logged:
     prepare: Callable[[], Starts] = dict
     after: Callable[[], None] = lambda: None
     undo: Callable[[], None] = lambda: None
+    traces: Callable[[int], Traces] = lambda _: Traces()
     statement: str | None = None
 
 

@@ -22,7 +22,9 @@ from ksql_spark.physical.steps import (
     StreamWindowedAggregate,
     walk,
 )
-from ksql_spark.runtime.queries import PAUSED, RunningQuery
+from ksql_spark.runtime.pending import Remains, Traces
+from ksql_spark.runtime.queries import PAUSED, RunningQuery, internal_topics
+from ksql_spark.statements.ending import Ending
 from ksql_spark.statements.entities import entity
 from ksql_spark.statements.scope import (
     Action,
@@ -73,7 +75,12 @@ def create_source(statement: CreateSource, scope: Scope) -> Action:
         return Outcome(f"{statement.kind.capitalize()} created")
 
     command_id = f"{statement.kind.lower()}/`{source.name}`/create"
-    return Logged(command_id, apply, prepare, statement=statement.source_text)
+
+    def traces(_: int) -> Traces:
+        is_new = services.admin.topic(source.topic) is None
+        return Traces(unlogged=Remains((source.topic,) if is_new else ()))
+
+    return Logged(command_id, apply, prepare, traces=traces, statement=statement.source_text)
 
 
 def _topic_partitions(source: DataSource, scope: Scope) -> int:
@@ -287,7 +294,15 @@ def _persistent(
                 _take_over(old, old, services)
         services.admin.delete_topics(made_topics)
 
-    return Logged(f"{kind.lower()}/`{sink.name}`/create", apply, prepare, undo=undo)
+    def traces(sequence: int) -> Traces:
+        made = () if services.admin.topic(sink.topic) is not None else (sink.topic,)
+        if running() is not None:
+            return Traces(unlogged=Remains(made))
+        query_id = bound.query_id or _query_id(bound, sequence)
+        topics = internal_topics(lower(bound.root, sink, config, query_id))
+        return Traces(unlogged=Remains((*made, *topics), (query_id,)))
+
+    return Logged(f"{kind.lower()}/`{sink.name}`/create", apply, prepare, undo=undo, traces=traces)
 
 
 def _take_over(query: RunningQuery, old: RunningQuery, services: Services) -> None:
@@ -424,19 +439,29 @@ def drop_source(statement: DropSource, scope: Scope) -> Action:
     scope.metastore.drop(name)
     scope.queries = others
 
+    def makers() -> list[RunningQuery]:
+        return [q for q in services.queries.all() if q.creates_sink and q.plan.sink.name == name]
+
+    ending = Ending(services.queries, makers)
+    topics = (source.topic,) if statement.delete_topic else ()
+
     def apply(_: int, __: Starts) -> Outcome:
-        for query in services.queries.all():
-            if query.creates_sink and query.plan.sink.name == name:
-                services.queries.stop(query.id, drop_state=True)
+        ending.apply()
         services.views.forget(name)
         services.metastore.drop(name)
         return Outcome(f"Source `{name}` (topic: {source.topic}) was dropped.")
 
     def after() -> None:
-        if statement.delete_topic:
-            services.admin.delete_topics([source.topic])
+        ending.after()
+        services.admin.delete_topics(topics)
 
-    return Logged(f"{statement.kind.lower()}/{name}/drop", apply, after=after)
+    def traces(_: int) -> Traces:
+        kept = ending.remains()
+        return Traces(logged=Remains((*kept.topics, *topics), kept.queries))
+
+    return Logged(
+        f"{statement.kind.lower()}/{name}/drop", apply, after=after, undo=ending.undo, traces=traces
+    )
 
 
 def _check_unused(source: DataSource, dependents: Iterable[str], queries: Iterable[KnownQuery]) -> None:

@@ -1,0 +1,50 @@
+"""An engine on a real broker that starts no Spark queries, for what Spark has no part in; also one that dies.
+
+``python -m tests.integration.fake_spark JSON`` runs statements and kills itself at one point of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import sys
+from typing import Any, NoReturn
+from unittest import mock
+
+from ksql_spark import engine as engine_module
+from ksql_spark.config import Config
+from ksql_spark.engine import Engine, Request
+from tests.statements.world import FakeQueries
+
+
+def start(config: dict[str, Any]) -> Engine:
+    """A started engine whose queries only have a folder each."""
+    engine = Engine(Config(config), mock.MagicMock())
+    with mock.patch.object(engine_module, "QueryManager", FakeQueries):
+        engine.start()
+    return engine
+
+
+def die_at(point: str) -> None:
+    """Die before or after the next call: ``module:Class.method:before`` or ``…:after``."""
+    module, name, when = point.split(":")
+    class_name, method_name = name.split(".")
+    class_ = getattr(importlib.import_module(module), class_name)
+    method = getattr(class_, method_name)
+
+    def dying(*args: Any, **more: Any) -> NoReturn:
+        if when == "after":
+            method(*args, **more)
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("still alive")
+
+    setattr(class_, method_name, dying)
+
+
+if __name__ == "__main__":
+    given = json.loads(sys.argv[1])
+    running = start(given["config"])
+    die_at(given["point"])
+    running.execute(Request(given["text"]))
