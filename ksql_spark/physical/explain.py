@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ksql_spark.expressions import Expression, name_text
@@ -203,8 +203,11 @@ def _read(source: DataSource, lookups: tuple[nodes.KeyLookup, ...] | None) -> st
 # ---- topics and state ---------------------------------------------------------------------------------
 
 
-def explain_topology(plan: PhysicalPlan) -> str:
-    """The sub-topologies: the topics that each reads and writes, the state that it keeps, how it runs."""
+def explain_topology(plan: PhysicalPlan, sizes: Sequence[object] = ()) -> str:
+    """The sub-topologies: the topics that each reads and writes, the state that it keeps, how it runs.
+
+    ``sizes``: of a running query, how much state each stage keeps now, None where that is not known.
+    """
     inner = {stage.sink.topic for stage in plan.inner}
     parts = []
     for number, stage in enumerate(plan.stages):
@@ -214,6 +217,8 @@ def explain_topology(plan: PhysicalPlan) -> str:
                 lines.append(f"  Source: {_topic(step.source, inner)}")
         states = [f"{_title(step)}: {kept_state(step)}" for step in _stateful(stage.root)]
         lines += [f"  State: {state}" for state in states or ("none",)]
+        if number < len(sizes) and sizes[number] is not None:
+            lines.append(f"  State now: {sizes[number]}")
         lines.append(f"  Sink: {_topic(stage.sink, inner)}")
         lines.append(f"  Runs {_execution(stage)}")
         parts.append("\n".join(lines))

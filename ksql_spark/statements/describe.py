@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from grammar.nodes import Statement
@@ -18,6 +19,7 @@ from ksql_spark.physical import explain as plan_text
 from ksql_spark.physical.planner import lower, lower_transient
 from ksql_spark.physical.steps import PhysicalPlan, TransientSelect, walk
 from ksql_spark.runtime.queries import RunningQuery
+from ksql_spark.runtime.state import state_sizes
 from ksql_spark.statements.entities import entity, field_json, query_row, type_json
 from ksql_spark.statements.scope import Action, Entity, Immediate, Scope, Services
 
@@ -68,7 +70,7 @@ def source_description(source: DataSource, services: Services, *, extended: bool
         "fields": [field_json(c) for c in source.schema.columns],
         "type": source.kind,
         "timestamp": source.timestamp.column if source.timestamp else "",
-        "statistics": "",
+        "statistics": _statistics(writers) if extended else "",
         "errorStats": "",
         "extended": extended,
         "keyFormat": source.key_format.name,
@@ -83,6 +85,17 @@ def source_description(source: DataSource, services: Services, *, extended: bool
         "clusterErrorStats": [],
         "isSource": source.read_only,
     }
+
+
+def _statistics(writers: Sequence[RunningQuery]) -> str:
+    """How much state the queries that write a source keep."""
+    lines = []
+    for query in writers:
+        sizes = [size for size in state_sizes(query) if size is not None]
+        if sizes:
+            entries, kept = sum(s.entries for s in sizes), sum(s.bytes for s in sizes)
+            lines.append(f"State of {query.id}: {entries} entries, {kept} bytes at {sizes[-1].at}")
+    return "\n".join(lines)
 
 
 def describe_function(statement: DescribeFunction, scope: Scope) -> Action:
@@ -194,6 +207,7 @@ def query_description(query: RunningQuery, services: Services) -> dict[str, Any]
     root = query.logical.root if query.logical is not None else None
     described = _description(root, query.plan, query.id, query.statement, services)
     described["queryType"] = "PUSH" if query.is_transient else "PERSISTENT"
+    described["topology"] = plan_text.explain_topology(query.plan, state_sizes(query))
     described["state"] = query.state
     described["ksqlHostQueryStatus"] = {services.host: query.state}
     described["overriddenProperties"] = dict(query.properties)

@@ -1,0 +1,62 @@
+"""What queries keep is told, and goes as stream time passes."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.kafka
+
+Execute = Callable[[str], list[dict[str, Any]]]
+SOURCE = """
+CREATE STREAM {name} (id STRING KEY, ts BIGINT, v INT)
+  WITH (KAFKA_TOPIC = '{name}', VALUE_FORMAT = 'JSON', PARTITIONS = 1, TIMESTAMP = 'ts');
+"""
+#: what keeps state for a while only -> the query
+QUERIES = {
+    "tumbling": "CREATE TABLE {n}_out AS SELECT id, COUNT(*) AS c FROM {n} "
+    "WINDOW TUMBLING (SIZE 1 SECOND, GRACE PERIOD 0 SECONDS) GROUP BY id EMIT CHANGES;",
+    "sessions": "CREATE TABLE {n}_out AS SELECT id, COUNT(*) AS c FROM {n} "
+    "WINDOW SESSION (1 SECOND, GRACE PERIOD 0 SECONDS) GROUP BY id EMIT FINAL;",
+    "join": "CREATE STREAM {n}_out AS SELECT a.id AS id, a.v AS v, b.v AS w FROM {n} a "
+    "LEFT JOIN {n}_other b WITHIN 1 SECOND GRACE PERIOD 0 SECONDS ON a.id = b.id EMIT CHANGES;",
+}
+
+
+def _entries(execute: Execute, query: str) -> int | None:
+    (answer,) = execute(f"EXPLAIN {query};")
+    found = re.search(r"State now: (\d+) entries, \d+ bytes", answer["queryDescription"]["topology"])
+    return int(found[1]) if found else None
+
+
+def _wait(execute: Execute, query: str, wanted: Callable[[int], bool]) -> int:
+    deadline = time.monotonic() + 90
+    entries = None
+    while time.monotonic() < deadline:
+        entries = _entries(execute, query)
+        if entries is not None and wanted(entries):
+            return entries
+        time.sleep(0.2)
+    raise AssertionError(f"{query} keeps {entries} entries")
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_state_shrinks_as_stream_time_passes(kind: str, execute: Execute) -> None:
+    name = f"state_{kind}"
+    made = "".join(SOURCE.format(name=n) for n in (name, f"{name}_other"))
+    execute(made + "SET 'ksql.execution.mode' = 'microbatch';" + QUERIES[kind].format(n=name))
+    (shown,) = execute("SHOW QUERIES;")
+    query = next(q["id"] for q in shown["queries"] if f"{name}_out".upper() in q["sinks"])
+    rows = [f"INSERT INTO {name} (id, ts, v) VALUES ('k{i}', {100 + i}, {i});" for i in range(50)]
+    execute("".join(rows))
+    many = _wait(execute, query, lambda entries: entries >= 100)
+    execute(f"INSERT INTO {name} (id, ts, v) VALUES ('later', 1000000, 0);")
+    left = _wait(execute, query, lambda entries: entries < many / 5)
+    assert left > 0  # the newest row is kept
+
+    (described,) = execute(f"DESCRIBE {name}_out EXTENDED;")
+    assert f"State of {query}: {left} entries" in described["sourceDescription"]["statistics"]
