@@ -4,13 +4,12 @@
 
 A record carries the time it was handed to the producer; it goes through Kafka, a query in real-time mode
 and Kafka again, and its latency is known when a consumer has it. All queries run in one Spark session, one
-after the other: (a) a stateless one, (b) COUNT and SUM by key, each ours and by hand, with the same trigger,
-the same settings of the session and of the sink. The first line is Kafka alone: produced and consumed.
+after the other; a stateless one and COUNT and SUM by key are also written by hand, with the same trigger, the
+same settings of the session and of the sink. The first line is Kafka alone: produced and consumed.
 
 At the end of each checkpoint interval Spark commits, and records wait. Those that were sent within
---boundary seconds of such an end are listed apart; the percentiles are those of the others.
-
-Issue 3 asks for p50 <= 5 ms and p99 <= 50 ms outside of the boundaries, at 100 records/s.
+--boundary seconds of such an end are listed apart; the percentiles are those of the others. The pause at an
+end is the longest latency there; --interval 5000 gives many of them.
 """
 
 from __future__ import annotations
@@ -45,12 +44,72 @@ STREAM = (
     "CREATE STREAM {source} (k STRING, n BIGINT, sent BIGINT)"
     " WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON');"
 )
-#: name -> statement
-OURS = {
-    "stateless": "CREATE STREAM {sink} WITH (KAFKA_TOPIC = '{sink}') AS"
-    " SELECT k, n * 2 AS n, sent FROM {source} WHERE n >= 0 EMIT CHANGES;",
-    "aggregate": "CREATE TABLE {sink} WITH (KAFKA_TOPIC = '{sink}') AS"
-    " SELECT k, COUNT(*) AS c, SUM(n) AS total, MAX(sent) AS sent FROM {source} GROUP BY k EMIT CHANGES;",
+#: the same topic as a table, and a second topic with one record for each key: as a table, as a stream
+TABLE = (
+    "CREATE TABLE {source}_a (k STRING PRIMARY KEY, n BIGINT, sent BIGINT)"
+    " WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON');"
+)
+OTHER_TABLE = (
+    "CREATE TABLE {source}_t (k STRING PRIMARY KEY, name STRING)"
+    " WITH (KAFKA_TOPIC = '{source}_other', PARTITIONS = 1, VALUE_FORMAT = 'JSON');"
+)
+OTHER_STREAM = (
+    "CREATE STREAM {source}_s (k STRING KEY, name STRING)"
+    " WITH (KAFKA_TOPIC = '{source}_other', PARTITIONS = 1, VALUE_FORMAT = 'JSON');"
+)
+INTO = "CREATE {kind} {{sink}} WITH (KAFKA_TOPIC = '{{sink}}') AS SELECT "
+AS_STREAM, AS_TABLE = INTO.format(kind="STREAM"), INTO.format(kind="TABLE")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query: its statement, and the sources that it needs beside the stream."""
+
+    statement: str
+    sources: tuple[str, ...] = ()
+    also_by_hand: bool = False
+
+    @property
+    def kind(self) -> str:
+        """STREAM or TABLE: what the sink is."""
+        return self.statement.split()[1]
+
+
+CASES = {
+    "stateless": Case(
+        AS_STREAM + "k, n * 2 AS n, sent FROM {source} WHERE n >= 0 EMIT CHANGES;", also_by_hand=True
+    ),
+    "aggregate": Case(
+        AS_TABLE + "k, COUNT(*) AS c, SUM(n) AS total, MAX(sent) AS sent FROM {source} GROUP BY k"
+        " EMIT CHANGES;",
+        also_by_hand=True,
+    ),
+    "tumbling": Case(
+        AS_TABLE + "k, COUNT(*) AS c, MAX(sent) AS sent FROM {source} WINDOW TUMBLING (SIZE 1 MINUTE)"
+        " GROUP BY k EMIT CHANGES;"
+    ),
+    "stream-table": Case(
+        AS_STREAM + "s.k AS k, n, sent, name FROM {source} s JOIN {source}_t t ON s.k = t.k EMIT CHANGES;",
+        (OTHER_TABLE,),
+    ),
+    "table-table": Case(
+        AS_TABLE + "a.k AS k, n, sent, name FROM {source}_a a JOIN {source}_t t ON a.k = t.k EMIT CHANGES;",
+        (TABLE, OTHER_TABLE),
+    ),
+    "session": Case(
+        AS_TABLE + "k, COUNT(*) AS c, MAX(sent) AS sent FROM {source} WINDOW SESSION (10 SECONDS)"
+        " GROUP BY k EMIT CHANGES;"
+    ),
+    "foreign-key": Case(
+        AS_TABLE + "a.k AS k, n, sent, name FROM {source}_a a"
+        " JOIN {source}_t t ON CAST(a.n % 100 AS STRING) = t.k EMIT CHANGES;",
+        (TABLE, OTHER_TABLE),
+    ),
+    "stream-stream": Case(
+        AS_STREAM + "s.k AS k, n, sent, name FROM {source} s JOIN {source}_s t WITHIN 1 HOUR ON s.k = t.k"
+        " EMIT CHANGES;",
+        (OTHER_STREAM,),
+    ),
 }
 
 
@@ -69,6 +128,18 @@ class Latencies:
             is_near = any(abs(sent - b) <= around_s for b in self.boundaries)
             (near if is_near else outside).append((received - sent) * 1000)
         return sorted(outside), sorted(near)
+
+    def pauses(self, around_s: float) -> list[float]:
+        """The longest latency in ms near each end of an interval, sorted."""
+        found: list[float] = []
+        ends = sorted(self.boundaries)
+        # an interval's end and the next one's begin are a few ms apart: one pause
+        apart = [e for e, before in zip(ends, [0.0, *ends], strict=False) if e - before > 2 * around_s]
+        for end in apart:
+            near = [(r - s) * 1000 for s, r in self.records if abs(s - end) <= around_s]
+            if near:
+                found.append(max(near))
+        return sorted(found)
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -173,11 +244,23 @@ def running(
 ) -> Iterator[None]:
     """Run a query (ours or by hand) as long as the block lasts."""
     if kind == "ours":
-        properties = {"auto.offset.reset": "latest"}
-        engine.execute(Request(OURS[name].format(**names), properties))
+        case = CASES[name]
+        for source in case.sources:
+            engine.execute(Request(source.format(**names)))
+        if case.sources:
+            producer = Producer({"bootstrap.servers": engine._ready().admin.servers})
+            for key in map(str, range(KEYS)):
+                producer.produce(f"{names['source']}_other", json.dumps({"name": f"name {key}"}), key)
+            producer.flush(10)
+        properties = {"auto.offset.reset": "earliest"}
+        engine.execute(Request(case.statement.format(**names), properties))
         yield
-        what = "STREAM" if name == "stateless" else "TABLE"
-        engine.execute(Request(f"DROP {what} {names['sink']} DELETE TOPIC;"))
+        engine.execute(Request(f"DROP {case.kind} {names['sink']} DELETE TOPIC;"))
+        for source in reversed(case.sources):
+            what, made = source.format(**names).split()[1:3]
+            engine.execute(Request(f"DROP {what} {made};"))
+        if case.sources:
+            engine._ready().admin.delete_topics([f"{names['source']}_other"])
         return
     query = handwritten(engine, name, names["source"], names["sink"], folder, config)
     try:
@@ -206,7 +289,7 @@ def measure(
     config: Config,
 ) -> Latencies:
     """Latencies of one query over ``options.seconds``, after a warm-up."""
-    suffix = f"{kind}_{name}"
+    suffix = f"{kind}_{name}".replace("-", "_")
     names = {"source": f"in_{suffix}", "sink": f"out_{suffix}"}
     admin.create_topic(names["source"], 1)
     engine.execute(Request(STREAM.format(**names)))
@@ -264,7 +347,9 @@ def line(title: str, latencies: Latencies, around_s: float) -> str:
     numbers = [percentile(outside, s) for s in shares], [percentile(near, s) for s in shares[:3]]
     first = "".join(f"{n:9.1f}" for n in numbers[0])
     second = "".join(f"{n:9.1f}" for n in numbers[1]) if near else f"{'-':>9}" * 3
-    return f"{title:22}{first}{len(outside):9}  |{second}{len(near):9}"
+    pauses = latencies.pauses(around_s)
+    last = "".join(f"{percentile(pauses, s):9.0f}" for s in (0.5, 1.0)) if pauses else f"{'-':>9}" * 2
+    return f"{title:22}{first}{len(outside):9}  |{second}{len(near):9}  |{last}{len(pauses):7}"
 
 
 def main() -> None:
@@ -280,6 +365,8 @@ def main() -> None:
         "--boundary", type=float, default=1, help="seconds around the end of an interval (default 1)"
     )
     parser.add_argument("--interval", type=int, help="checkpoint interval in ms (default: the engine's)")
+    parser.add_argument("--only", help=f"queries, with commas between them: {', '.join(CASES)}")
+    parser.add_argument("--ours", action="store_true", help="nothing by hand")
     parser.add_argument("--bootstrap-servers", help="a Kafka to use; without it one is started for the run")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ksql-spark-latency-", ignore_cleanup_errors=True) as folder:
@@ -304,10 +391,11 @@ def _run(engine: Engine, folder: Path, options: argparse.Namespace, config: Conf
     near = f"|  within {options.boundary:g} s of a checkpoint"
     print(f"{'':22}{'latency in ms, otherwise':45}  {near}")
     head = "".join(f"{name:>9}" for name in ("p50", "p95", "p99", "max", "records"))
-    print(f"{'':22}{head}  |{''.join(f'{name:>9}' for name in ('p50', 'p95', 'p99', 'records'))}", flush=True)
+    second = "".join(f"{name:>9}" for name in ("p50", "p95", "p99", "records"))
+    print(f"{'':22}{head}  |{second}  |{'pause p50':>9}{'max':>9}{'ends':>7}", flush=True)
     print(line("Kafka alone", kafka_alone(admin, options), options.boundary), flush=True)
-    for name in OURS:
-        for kind in ("ours", "by hand"):
+    for name in options.only.split(",") if options.only else CASES:
+        for kind in ("ours", "by hand") if CASES[name].also_by_hand and not options.ours else ("ours",):
             result = measure(engine, admin, kind.replace(" ", "_"), name, folder, options, config)
             print(line(f"{name}, {kind}", result, options.boundary), flush=True)
 

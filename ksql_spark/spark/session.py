@@ -57,6 +57,11 @@ SETTINGS: Mapping[str, str] = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # checkpoints by plain files: the default runs readlink and chmod for each of them
+    "spark.hadoop.fs.file.impl": "org.ksqlspark.LocalFiles",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
     # what real-time mode asks for; a query that starts in micro-batches must have it from its first batch
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
@@ -65,6 +70,8 @@ SETTINGS: Mapping[str, str] = {
     # the same; nobody else writes into these folders
     "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    # each query brings several generated classes, looked up again at every checkpoint
+    "spark.sql.codegen.cache.maxEntries": "10000",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "5",
     "spark.sql.streaming.minBatchesToRetain": "5",
