@@ -279,6 +279,7 @@ _FAMILIES = (
 #: not overridable per request, beyond what the table says (reference §9.1)
 _FIXED = (
     "ssl.",
+    "bootstrap.servers",
     "spark.",
     "listeners",
     "ksql.internal.",
@@ -312,16 +313,18 @@ def canonical(name: str) -> str | None:
     bare = name.removeprefix(STREAMS_PREFIX)
     if bare == "bootstrap.servers":
         return bare
-    setting = bare
-    for prefix in _CLIENT_PREFIXES:
-        if bare.startswith(prefix):
-            setting = bare.removeprefix(prefix)
-            break
+    setting = _setting(name)
     if setting in KAFKA_SETTINGS or setting.startswith(_SECURITY):
         return name if setting.startswith(_SECURITY) and setting == name else STREAMS_PREFIX + bare
     if name.startswith(_FAMILIES) and name not in _FAMILIES:
         return name
     return None
+
+
+def _setting(name: str) -> str:
+    """A setting of Kafka's clients without what it is for: ``ksql.streams.consumer.``, ``producer.`` …"""
+    bare = name.removeprefix(STREAMS_PREFIX)
+    return next((bare.removeprefix(p) for p in _CLIENT_PREFIXES if bare.startswith(p)), bare)
 
 
 def is_valid_property(name: str) -> bool:
@@ -350,7 +353,7 @@ def find(name: str, source: str | None = None) -> Property:
     if known in PROPERTIES:
         return PROPERTIES[known]
     kind: Type = "password" if _SECRET.search(known) else "string"
-    return Property(known, kind, None, "Handed on as it is.", editable=not known.startswith(_FIXED))
+    return Property(known, kind, None, "Handed on as it is.", editable=not _setting(known).startswith(_FIXED))
 
 
 class Config(Mapping[str, Any]):

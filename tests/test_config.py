@@ -171,7 +171,9 @@ class TestOverrides:
             "bootstrap.servers", "ksql.streams.bootstrap.servers", "ssl.keystore.location", "ksql.service.id",
             "ksql.extension.dir", "ksql.query.persistent.active.limit", "ksql.pull.queries.enable",
             "ksql.hidden.topics", "ksql.readonly.topics", "ksql.source.table.materialization.enabled",
-            "ksql.headers.columns.enabled", "listeners", "spark.master",
+            "ksql.headers.columns.enabled", "listeners", "spark.master", "ksql.streams.ssl.truststore.location",
+            "ksql.streams.consumer.ssl.key.password", "producer.bootstrap.servers", "ksql.connect.url",
+            "ksql.schema.registry.url", "ksql.schema.registry.basic.auth.user.info",
         ],
     )  # fmt: skip
     def test_what_belongs_to_the_server_is_refused(self, name):
