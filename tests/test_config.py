@@ -168,11 +168,12 @@ class TestOverrides:
     @pytest.mark.parametrize(
         "name",
         [
-            "bootstrap.servers", "ksql.streams.bootstrap.servers", "ssl.keystore.location", "ksql.service.id",
-            "ksql.extension.dir", "ksql.query.persistent.active.limit", "ksql.pull.queries.enable",
-            "ksql.hidden.topics", "ksql.readonly.topics", "ksql.source.table.materialization.enabled",
-            "ksql.headers.columns.enabled", "listeners", "spark.master", "ksql.streams.ssl.truststore.location",
-            "ksql.streams.consumer.ssl.key.password", "producer.bootstrap.servers", "ksql.connect.url",
+            "bootstrap.servers", "ksql.streams.bootstrap.servers", "producer.bootstrap.servers",
+            "ssl.keystore.location", "ksql.streams.ssl.truststore.location",
+            "ksql.streams.consumer.ssl.key.password", "ksql.service.id", "ksql.extension.dir",
+            "ksql.query.persistent.active.limit", "ksql.pull.queries.enable", "ksql.hidden.topics",
+            "ksql.readonly.topics", "ksql.source.table.materialization.enabled",
+            "ksql.headers.columns.enabled", "listeners", "spark.master", "ksql.connect.url",
             "ksql.schema.registry.url", "ksql.schema.registry.basic.auth.user.info",
         ],
     )  # fmt: skip
