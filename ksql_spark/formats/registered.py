@@ -66,10 +66,12 @@ def struct_of(fields: Iterable[tuple[str, Callable[[], SqlType]]]) -> Struct:
     """A STRUCT of named fields, without those whose type SQL does not have.
 
     Raises:
-        NotConvertible: two fields have the same name.
+        NotConvertible: two fields have the same name, or one has none.
     """
     kept: list[Field] = []
     for name, read in fields:
+        if not isinstance(name, str):
+            raise NotConvertible(f"{name} is no name of a field")
         if any(f.name == name for f in kept):
             raise NotConvertible(f"the field {name} is there twice")
         try:

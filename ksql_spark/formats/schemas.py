@@ -28,3 +28,6 @@ def read_schema(schema: RegisteredSchema, full_name: str | None = None) -> ReadS
         return protobuf_schema.read(schema.text, schema.references, full_name)
     except RecursionError:
         raise NotConvertible("it is nested too deeply") from None
+    except (AttributeError, KeyError, TypeError) as error:
+        # a text stands where an object should: registries look at what they need, not at everything
+        raise NotConvertible(f"it is not well-formed: {error}") from None
