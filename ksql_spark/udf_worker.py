@@ -289,15 +289,18 @@ class _Aggregate:
         for op, saved, other, row in zip(ops, states, others, rows, strict=True):
             error = value = None
             try:
-                state = self._instance.initialize() if saved is None else pickle.loads(saved)
-                state = self._changed(op, state, other, row)
+                state = self._changed(op, self._state(saved), other, row)
                 saved = pickle.dumps(state, 5)
             except BaseException as raised:
-                error = explain(raised)
+                error, state = explain(raised), None
             try:
-                value = self._value(saved)
+                if error is not None:  # what failed may have changed half of its state
+                    state = self._state(saved)
+                value = self._instance.result(state)
+                if value is not None and self._write is not None:
+                    value = self._write(value)
             except BaseException as raised:
-                error = error or explain(raised)
+                value, error = None, error or explain(raised)
             kept.append(saved)
             values.append(value)
             errors.append(error)
@@ -313,11 +316,8 @@ class _Aggregate:
         change = self._instance.undo if op == UNDO else self._instance.aggregate
         return change(state, *_read(row, self._readers))
 
-    def _value(self, saved: bytes | None) -> Any:
-        # from what is kept, so that a result that changes its state does no harm
-        state = self._instance.initialize() if saved is None else pickle.loads(saved)
-        value = self._instance.result(state)
-        return value if value is None or self._write is None else self._write(value)
+    def _state(self, saved: bytes | None) -> Any:
+        return self._instance.initialize() if saved is None else pickle.loads(saved)
 
 
 class Worker:
