@@ -61,8 +61,6 @@ class ConfluentRegistry:
 
     def latest(self, subject: str) -> RegisteredSchema | None:
         """See SchemaRegistry."""
-        # the client would give what was the latest when it was asked first
-        self._client.clear_latest_caches()
         found = self._ask(lambda: self._client.get_latest_version(subject))
         if found is None:
             return None
@@ -101,6 +99,8 @@ class ConfluentRegistry:
 
     def _ask(self, call: Callable[[], Answer]) -> Answer | None:
         """What ``call`` gives, None where the registry does not have it."""
+        # the client remembers answers for ever; we ask seldom, and want to know what there is now
+        self._client.clear_caches()
         try:
             return call()
         except SchemaRegistryError as error:

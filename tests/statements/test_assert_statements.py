@@ -135,6 +135,15 @@ def test_schemas(make_world: Callable[..., World], registry: JsonServer, what: s
     assert error.code == 41700 and ("exists" if is_there else "does not exist") in error.message
 
 
+def test_schemas_that_go(make_world: Callable[..., World]) -> None:
+    answers = {"GET /schemas/ids/5": (200, {"schema": "{}"})}
+    with JsonServer(answers) as registry:
+        world = make_world(**{"ksql.schema.registry.url": registry.url})
+        assert world.one("ASSERT SCHEMA ID 5 TIMEOUT 0 SECONDS;")["exists"] is True
+        answers.clear()
+        assert world.one("ASSERT NOT EXISTS SCHEMA ID 5 TIMEOUT 0 SECONDS;")["exists"] is False
+
+
 def test_schemas_need_a_registry(make_world: Callable[..., World]) -> None:
     world = make_world()
     error = world.refused("ASSERT SCHEMA SUBJECT x;")
