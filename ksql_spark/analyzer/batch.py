@@ -345,6 +345,10 @@ class _Select:
             by.append(_sort_key(node, ColumnRef(found.name, expression.type)))
         plan = Project(plan, (), tuple(values))
         if self.select.distinct:
+            for item in items:
+                if _has_map(item.expression.type):
+                    reason = f"SELECT DISTINCT cannot compare MAPs: {item.name} ({item.expression.type})."
+                    raise invalid(reason, item.node, hint="GROUP BY can.")
             plan = Distinct(plan)
         if by:
             plan = Sort(plan, tuple(by))

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.errors import KsqlError
@@ -38,7 +39,7 @@ class BatchResult:
     """A QueryStream over the rows of a Spark query, which runs in a thread of its own until it is closed.
 
     Args:
-        session: the query's own.
+        session: the query's.
         frame: its rows.
         columns: its columns.
         key_names: which of them are flagged KEY.
@@ -84,6 +85,8 @@ class BatchResult:
             piece = self._pieces.get(timeout=timeout_s)
         except queue.Empty:
             return []
+        if not isinstance(piece, list):
+            self._closed.set()
         if isinstance(piece, Exception):
             raise piece
         return piece
@@ -117,8 +120,7 @@ class BatchResult:
         except Exception as error:
             if not self._closed.is_set():
                 log.exception("pull query %s failed", self.query_id)
-                known = isinstance(error, KsqlError)
-                self._put(error if known else KsqlError("INTERNAL", reason=str(error).splitlines()[0]))
+                self._put(error if isinstance(error, KsqlError) else _failure(error))
         finally:
             self._clean_up()
 
@@ -150,7 +152,7 @@ def run(
         setting: effective value of a property, by name.
 
     Raises:
-        KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE, NOT_DONE_YET.
+        KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE, NOT_DONE_YET; INTERNAL where Spark refuses.
     """
     sources = leaves(query.root)
     ends = views.ends(dict.fromkeys(leaf.source.topic for leaf in sources))
@@ -162,7 +164,7 @@ def run(
             reading.rows(leaf, keys) if leaf.source.is_table else None
             for leaf, keys in zip(sources, query.lookups, strict=True)
         ]
-        own = batch.own_session(session, reading.count)
+        own = batch.session_for(session, reading.count)
         frames = (
             batch.stream(own, servers, leaf, ends[leaf.source.topic])
             if rows is None
@@ -173,9 +175,17 @@ def run(
         kind = "PULL" if all(leaf.source.is_table for leaf in sources) else "STREAM_PULL"
         columns = query.root.schema.columns
         return BatchResult(own, frame, columns, query.key_names, kind, _limit(query.root), folder.cleanup)
+    except PySparkException as error:
+        folder.cleanup()
+        log.exception("Spark does not take a pull query")
+        raise _failure(error) from None
     except BaseException:
         folder.cleanup()
         raise
+
+
+def _failure(error: Exception) -> KsqlError:
+    return KsqlError("INTERNAL", reason=(str(error).splitlines() or [type(error).__name__])[0])
 
 
 def _limit(root: Node) -> int | None:

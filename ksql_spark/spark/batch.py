@@ -21,7 +21,7 @@ from ksql_spark.expressions import Literal
 from ksql_spark.formats import lookup
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower, lower_condition
-from ksql_spark.functions.spark_text import spark_type
+from ksql_spark.functions.spark_text import has_own_order, spark_type
 from ksql_spark.logical import nodes
 from ksql_spark.logical.nodes import Node
 from ksql_spark.physical.steps import NULL_VALUE
@@ -37,13 +37,14 @@ _MOST = 2**31 - 1
 _JOINS = {"INNER": "inner", "LEFT": "left", "RIGHT": "right", "FULL": "full"}
 
 
-def own_session(session: SparkSession, row_count: int) -> SparkSession:
-    """A session for one batch query that reads about ``row_count`` rows."""
+def session_for(session: SparkSession, row_count: int) -> SparkSession:
+    """The session for a batch query that reads about ``row_count`` rows: its own where they are many."""
+    if row_count < _MANY_ROWS:
+        return session
     own = session.newSession()
-    if row_count >= _MANY_ROWS:
-        tasks = str(os.cpu_count() or 1)
-        own.conf.set("spark.sql.shuffle.partitions", tasks)
-        own.conf.set("spark.sql.files.minPartitionNum", tasks)
+    tasks = str(os.cpu_count() or 1)
+    own.conf.set("spark.sql.shuffle.partitions", tasks)
+    own.conf.set("spark.sql.files.minPartitionNum", tasks)
     return own
 
 
@@ -75,7 +76,7 @@ def table(session: SparkSession, leaf: nodes.Source, rows: Sequence[StoredRow] |
     prefix = f"{leaf.alias}_" if leaf.prefixed else ""
     wanted = [*(c.name for c in leaf.source.schema.columns), *leaf.exposed]
     columns = [named(decoded.columns[name], prefix + name) for name in wanted]
-    return raw.filter(decoded.is_readable).selectExpr(*decoded.parts).selectExpr(*columns)
+    return raw.selectExpr(*decoded.parts).filter(decoded.is_readable).selectExpr(*columns)
 
 
 def stream(session: SparkSession, servers: str, leaf: nodes.Source, ends: Mapping[int, int]) -> DataFrame:
@@ -176,20 +177,16 @@ class _Builder:
 
     def _call(self, call: nodes.AggregateCall, arguments: list[str]) -> str:
         spec = registry.require(call.function)
-        if call.distinct:
-            if call.function != "COUNT":
-                raise _not_yet(f"{call.function}(DISTINCT ...) in a pull query")
-            text = f"count(DISTINCT {arguments[0]})"
+        if call.distinct and call.function == "COUNT":
+            text = f"count(DISTINCT {arguments[0]})"  # that for streams collects all values
         else:
-            if spec.spark is None:
-                raise _not_yet(f"The function {spec.name}")
+            lowering = spec.spark_distinct if call.distinct else spec.spark
+            if lowering is None:
+                what = f"{spec.name}(DISTINCT ...)" if call.distinct else f"The function {spec.name}"
+                raise KsqlError("NOT_DONE_YET", what=what, version=__version__)
             arguments = [*arguments, *(str(self._setting(name)) for name in spec.settings)]
-            text = spec.spark(arguments, [a.type for a in call.arguments])
+            text = lowering(arguments, [a.type for a in call.arguments])
         return f"cast({text} AS {spark_type(call.type)})"
-
-
-def _not_yet(what: str) -> KsqlError:
-    return KsqlError("NOT_DONE_YET", what=what, version=__version__)
 
 
 def _all(columns: Iterable[nodes.Named]) -> list[str]:
@@ -205,7 +202,10 @@ def _flat_map(frame: DataFrame, functions: Sequence[nodes.Named]) -> DataFrame:
 
 
 def _sort_key(key: nodes.SortKey) -> Any:
-    column = F.expr(lower(key.expression))
+    text = lower(key.expression)
+    if has_own_order(key.expression.type):
+        text = f"ksql.rank({text})"
+    column = F.expr(text)
     if key.descending:
         return column.desc_nulls_first() if key.nulls_first else column.desc_nulls_last()
     return column.asc_nulls_first() if key.nulls_first else column.asc_nulls_last()

@@ -45,11 +45,12 @@ def evaluate_rows(
     if not rows:
         return []
     rows_of = DecodedRows.of(source)
-    inner = f"SELECT {', '.join(rows_of.parts)} FROM {values(rows)} WHERE {rows_of.is_readable}"
+    inner = f"SELECT {', '.join(rows_of.parts)} FROM {values(rows)}"
     columns = [f"{text} AS {quoted(name)}" for name, text in rows_of.columns.items()]
+    readable = f"SELECT {', '.join(columns)} FROM ({inner}) WHERE {rows_of.is_readable}"
     where = f" WHERE {lower(predicate)}" if predicate is not None else ""
     texts = [lower(e) for e in expressions]
-    relation = f" FROM (SELECT {', '.join(columns)} FROM ({inner})){where}"
+    relation = f" FROM ({readable}){where}"
     return _collect(session, texts, expressions, relation)
 
 
@@ -71,7 +72,7 @@ class DecodedRows:
 
     Args:
         parts: what to select from stored rows first.
-        is_readable: which rows their formats can read; the others are dropped (reference §5.8).
+        is_readable: over ``parts``: rows that their formats can read; others are dropped (reference §5.8).
         columns: over ``parts``: the columns, ROWTIME and the window's bounds, by name.
     """
 
@@ -87,9 +88,8 @@ class DecodedRows:
         columns = {ROWTIME: "__time", WINDOWSTART: "__start", WINDOWEND: "__end"}
         for place, serde in (("__key", key_serde(source)), ("__value", value_serde(source))):
             if serde.columns:
-                text = serde.decode_sql(place)
-                parts.append(f"{text} AS {place}_row")
-                readable.append(f"{text} IS NOT NULL")
+                parts.append(f"{serde.decode_sql(place)} AS {place}_row")
+                readable.append(f"{place}_row IS NOT NULL")
                 columns |= {c.name: f"{place}_row.{quoted(c.name)}" for c in serde.columns}
         return cls(tuple(parts), " AND ".join(readable), columns)
 

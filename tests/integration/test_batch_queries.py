@@ -1,0 +1,135 @@
+"""Pull queries that Spark runs, over REST: shapes of answers, big tables, the end."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from confluent_kafka import Producer
+
+from ksql_spark.engine import Engine, Request
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.services.broker import EmbeddedBroker
+
+pytestmark = pytest.mark.kafka
+
+#: more than are sent to Spark in the text of a query
+MANY = 2500
+
+
+@pytest.fixture
+def produce(broker: EmbeddedBroker) -> Callable[[str, dict[bytes, bytes | None]], None]:
+    """Write records to a topic and return when they are there."""
+
+    def write(topic: str, records: dict[bytes, bytes | None]) -> None:
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        for key, value in records.items():
+            producer.produce(topic, key=key, value=value)
+        assert producer.flush(60) == 0
+
+    return write
+
+
+@pytest.fixture
+def numbers(
+    execute: Callable[[str], Any],
+    topic_names: Callable[[str], str],
+    kafka_admin: KafkaAdmin,
+    produce: Callable[[str, dict[bytes, bytes | None]], None],
+) -> Iterator[str]:
+    """A table of many numbers over a topic; a stream of the same."""
+    topic = topic_names("numbers")
+    kafka_admin.create_topic(topic, 2, config={"cleanup.policy": "compact"})
+    records = {f"k{n}".encode(): json.dumps({"N": n, "GROUPED": n % 10}).encode() for n in range(MANY)}
+    produce(topic, {**records, b"bad": b"no JSON"})
+    columns = "n INT, grouped INT) WITH (KAFKA_TOPIC = '%s', VALUE_FORMAT = 'JSON')"
+    execute(f"CREATE SOURCE TABLE numbers (k STRING PRIMARY KEY, {columns % topic};")
+    execute(f"CREATE SOURCE STREAM numbers_stream (k STRING KEY, {columns % topic};")
+    yield topic
+    execute("DROP TABLE numbers; DROP STREAM numbers_stream;")
+
+
+def query_stream(url: str, sql: str, accept: str | None = None) -> httpx.Response:
+    headers = {"Accept": accept} if accept else {}
+    return httpx.post(f"{url}/query-stream", json={"sql": sql}, headers=headers, timeout=120)
+
+
+def rows(response: httpx.Response) -> list[Any]:
+    assert response.status_code == 200, response.text
+    return [json.loads(line) for line in response.text.splitlines()][1:]
+
+
+def test_a_table_that_is_handed_over_in_a_file(url: str, numbers: str) -> None:
+    sql = "SELECT grouped, COUNT(*) AS n, MAX(n) AS most FROM numbers GROUP BY grouped ORDER BY 1 LIMIT 2;"
+    assert rows(query_stream(url, sql)) == [[0, 250, 2490], [1, 250, 2491]]
+    sql = "SELECT a.k, b.n FROM numbers a JOIN numbers b ON a.n = b.n WHERE a.k IN ('k7', 'k8')"
+    assert rows(query_stream(url, f"{sql} ORDER BY b.n DESC;")) == [["k8", 8], ["k7", 7]]
+    everything = rows(query_stream(url, "SELECT n FROM numbers ORDER BY n;"))
+    assert everything == [[n] for n in range(MANY)]
+
+
+def test_shapes_of_answers(url: str, numbers: str) -> None:
+    on_table = query_stream(url, "SELECT k, n FROM numbers WHERE k = 'k3' ORDER BY n;")
+    header, row = (json.loads(line) for line in on_table.text.splitlines())
+    assert (header["columnNames"], header["columnTypes"]) == (["K", "N"], ["STRING", "INTEGER"])
+    assert row == ["k3", 3]
+    body = {"ksql": "SELECT k, n FROM numbers ORDER BY n LIMIT 2;"}
+    frames = httpx.post(f"{url}/query", json=body, timeout=120).json()
+    assert frames[0]["header"]["schema"] == "`K` STRING KEY, `N` INTEGER"
+    assert frames[1:] == [{"row": {"columns": ["k0", 0]}}, {"row": {"columns": ["k1", 1]}}]
+    body = {"ksql": "SELECT COUNT(*) AS n FROM numbers_stream;"}
+    frames = httpx.post(f"{url}/query", json=body, timeout=120).json()
+    assert frames[0]["header"]["schema"] == "`N` BIGINT"
+    assert frames[1:] == [{"row": {"columns": [MANY]}}, {"finalMessage": "Query Completed"}]
+    body = {"ksql": "SELECT n FROM numbers_stream ORDER BY n LIMIT 1;"}
+    frames = httpx.post(f"{url}/query", json=body, timeout=120).json()
+    assert frames[1:] == [{"row": {"columns": [0]}}, {"finalMessage": "Limit Reached"}]
+    wrong = query_stream(url, "SELECT n FROM numbers ORDER BY groupd;")
+    assert wrong.status_code == 400 and "Did you mean GROUPED?" in wrong.json()["message"]
+
+
+def test_explain(execute: Callable[[str], Any], numbers: str) -> None:
+    sql = "SELECT a.n FROM numbers a JOIN numbers_stream b ON a.k = b.k WHERE b.k = 'x' ORDER BY a.n"
+    (answer,) = execute(f"EXPLAIN {sql};")
+    described = answer["queryDescription"]
+    assert described["queryType"] == "PULL"
+    assert described["sources"] == ["NUMBERS", "NUMBERS_STREAM"]
+    assert "Look-up in table NUMBERS | Keys: 'x'" in described["executionPlan"]
+    assert "Scan of stream NUMBERS_STREAM" in described["executionPlan"]
+
+
+def test_closing_cancels_the_query(engine: Engine, numbers: str) -> None:
+    services = engine._ready()
+    sql = "SELECT COUNT(*) FROM numbers a JOIN numbers b ON a.grouped = b.grouped"
+    sql += " JOIN numbers c ON b.grouped = c.grouped AND SUBSTRING(a.k, 1, 3) <= SUBSTRING(c.k, 2, 3);"
+    stream: Any = engine.query(Request(sql))
+    assert stream.read(0.1) == []
+    stream.close()
+    stream._worker.join(60)
+    assert not stream._worker.is_alive()
+    assert stream.read(0.1) is None
+    assert not list(services.views.folder.glob("pull-*"))
+
+
+def test_a_view_passes_over_keys_that_are_none(
+    url: str,
+    execute: Callable[[str], Any],
+    topic_names: Callable[[str], str],
+    kafka_admin: KafkaAdmin,
+    produce: Callable[[str, dict[bytes, bytes | None]], None],
+) -> None:
+    topic = topic_names("windows")
+    kafka_admin.create_topic(topic, 1)
+    produce(topic, {b"k": b'{"V": 1}', b"a" + struct.pack(">q", 60_000): b'{"V": 2}'})
+    execute(
+        "CREATE SOURCE TABLE windows (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = "
+        f"'{topic}', VALUE_FORMAT = 'JSON', WINDOW_TYPE = 'TUMBLING', WINDOW_SIZE = '1 MINUTE');"
+    )
+    assert rows(query_stream(url, "SELECT * FROM windows;")) == [["a", 60_000, 120_000, 2]]
+    sql = "SELECT k, WINDOWEND, v FROM windows ORDER BY WINDOWSTART;"
+    assert rows(query_stream(url, sql)) == [["a", 120_000, 2]]
+    execute("DROP TABLE windows;")
