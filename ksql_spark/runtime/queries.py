@@ -145,7 +145,8 @@ class QueryManager:
         query.loading = sum(any(t in tables for t in stage.topics) for stage in query.plan.stages)
         query.spark = []
         try:
-            for i, _ in enumerate(query.plan.stages):
+            is_replaying = self._has_history(query)
+            for i, _ in enumerate(query.plan.stages[:1] if is_replaying else query.plan.stages):
                 query.spark.append(self._launch(query, i, tables))
         except KsqlError:
             self._kill(query)
@@ -155,6 +156,12 @@ class QueryManager:
         query.state = RUNNING
         with self._lock:
             self._queries[query.id] = query
+        if is_replaying:
+            query.loading += 1
+            threading.Thread(
+                target=self._replay, args=(query,), name=f"replay-{query.id}", daemon=True
+            ).start()
+            return
         for i, stage in enumerate(query.plan.stages):
             if not any(topic in tables for topic in stage.topics):
                 self._mark_loaded(query, i)
@@ -240,6 +247,39 @@ class QueryManager:
         finally:
             with self._lock:
                 query.loading -= 1
+
+    def _has_history(self, query: RunningQuery) -> bool:
+        """Whether sub-topologies must begin one after another: each with all that the history gives it."""
+        plan = query.plan
+        is_done = self._loaded_mark(query, len(plan.inner)).exists()
+        return plan.by_event_time and bool(plan.inner) and not is_done
+
+    def _replay(self, query: RunningQuery) -> None:
+        """Start each further stage when the one before it has done what was there at the start."""
+        try:
+            for i in range(1, len(query.plan.stages)):
+                while not self._is_replayed(query, i - 1):
+                    if not query.spark or not query.spark[-1].is_active or self._closing.wait(0.05):
+                        return
+                with self._lock:
+                    if not query.spark or self._queries.get(query.id) is not query:
+                        return
+                    query.spark.append(self._launch(query, i))
+            self._mark_loaded(query, len(query.plan.inner))
+        except Exception as error:
+            log.exception("query %s did not go on after its history was read", query.id)
+            self._failed(query, reason(error))
+        finally:
+            with self._lock:
+                query.loading -= 1
+
+    def _is_replayed(self, query: RunningQuery, number: int) -> bool:
+        """Whether a stage has committed its first batch, or has nothing to read."""
+        if (self._checkpoint(query, number) / "commits" / "0").exists():
+            return True
+        ends = self._admin.end_offsets(*set(query.plan.stages[number].topics))
+        starts = {(topic, int(p)): offset for topic, of in query.starts.items() for p, offset in of.items()}
+        return all(end <= starts.get(place, 0) for place, end in ends.items())
 
     def register(self, query: RunningQuery) -> None:
         """Take note of a query that start_registered will start (replay of the command log)."""

@@ -42,6 +42,17 @@ def test_forced_micro_batches_hold_for_every_stage(path: Path) -> None:
         assert {stage.mode for stage in query.plan.stages} == {steps.MICROBATCH}
 
 
+def test_idle_timeouts_are_for_what_waits() -> None:
+    timed = {
+        query.bound.sink.name
+        for path in FILES
+        for query in planned(path, **{"ksql.idle.window.timeout": 1500})
+        if any(stage.has_idle_timeout for stage in query.plan.stages)
+    }
+    assert {"FINALS"} <= timed
+    assert timed.isdisjoint({"PER_MINUTE", "SESSIONS", "SS_INNER", "REPLICATED_AFTER_JOIN"})
+
+
 def _steps() -> list[steps.Step]:
     return [step for query in QUERIES for stage in query.plan.stages for step in steps.walk(stage.root)]
 

@@ -50,3 +50,22 @@ INSERT INTO left_side (id, ts, v) VALUES ('b', 9001, 'newest');
 -- a  | 3000        | 2
 -- b  | 0           | 1
 -- b  | 9000        | 2
+
+--@test: a sub-topology begins with all that the one before it made of the history
+CREATE TABLE per_state WITH (ORDER = 'event-time') AS
+  SELECT s.state AS state, COUNT(*) AS n
+  FROM left_side l JOIN state_of s ON l.id = s.id
+  WINDOW TUMBLING (SIZE 500 MILLISECONDS, GRACE PERIOD 0 SECONDS)
+  GROUP BY s.state EMIT CHANGES;
+--@output PER_STATE folded
+-- state  | windowstart | n
+-- closed | 3000        | 1
+-- closed | 3500        | 1
+-- open   | 2000        | 1
+--@restart
+INSERT INTO left_side (id, ts, v) VALUES ('a', 3600, 'on and on');
+--@output PER_STATE folded
+-- state  | windowstart | n
+-- closed | 3000        | 1
+-- closed | 3500        | 2
+-- open   | 2000        | 1
