@@ -313,7 +313,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
 
     @staticmethod
     def _has_ended(query: Any) -> bool:
-        return not all(spark.isActive for spark in list(query.spark))
+        return not all(spark.is_active for spark in list(query.spark))
 
     def _wait_until_running(self) -> None:
         """Wait until the tasks of all queries run."""
@@ -328,9 +328,9 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
         return all(stage.mode != "REALTIME" or self._tasks_run(spark) for stage, spark in stages)
 
     def _tasks_run(self, spark: Any) -> bool:
-        if not spark.isActive:
+        if not spark.is_active:
             return True
-        for job in self._tracker.getJobIdsForGroup(spark.runId):
+        for job in self._tracker.getJobIdsForGroup(spark._query.runId):
             info = self._tracker.getJobInfo(job)
             stages = [self._tracker.getStageInfo(s) for s in (info.stageIds if info else ())]
             if stages and all(s is not None and s.numActiveTasks == s.numTasks for s in stages):
