@@ -96,7 +96,8 @@ class BatchResult:
         self._closed.set()
         if self._worker.is_alive():
             with contextlib.suppress(Exception):  # the JVM may be gone
-                self._session.sparkContext.cancelJobGroup(self.query_id)
+                # jobs that are only about to start, too
+                self._session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self.query_id)
         with contextlib.suppress(queue.Empty):
             while True:
                 self._pieces.get_nowait()

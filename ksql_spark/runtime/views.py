@@ -13,7 +13,7 @@ import sqlite3
 import struct
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,8 +83,16 @@ class View:
 
     def _fail(self, error: KsqlError) -> None:
         with self._moved:
-            self._failure = error
+            self._failure = self._failure or error
             self._moved.notify_all()
+
+    @contextlib.contextmanager
+    def _rows(self) -> Iterator[sqlite3.Connection]:
+        """The rows while nothing changes them; raises where the view was closed meanwhile."""
+        with self._lock:
+            if self._closing.is_set() and self._failure is not None:
+                raise self._failure
+            yield self._db
 
     def _apply(self, records: Iterable[Record]) -> None:
         window = self.source.window
@@ -113,7 +121,8 @@ class View:
         """Return when everything before ``ends`` (partition -> offset) is in the view.
 
         Raises:
-            KsqlError: VIEW_BEHIND when that takes longer than ``timeout_s`` seconds.
+            KsqlError: VIEW_BEHIND when that takes longer than ``timeout_s`` seconds; SOURCE_UNKNOWN when the
+            view was closed.
         """
         deadline = time.monotonic() + timeout_s
         with self._moved:
@@ -128,11 +137,11 @@ class View:
     def get(self, keys: Sequence[bytes]) -> list[StoredRow]:
         """Rows of these keys, for each in the order of their windows."""
         rows: list[StoredRow] = []
-        with self._lock:
+        with self._rows() as db:
             for key in keys:
                 rows += map(
                     self._row,
-                    self._db.execute(
+                    db.execute(
                         "SELECT key, value, time, window_start, window_end FROM entry WHERE key = ?"
                         " ORDER BY window_start, window_end",
                         (key,),
@@ -142,8 +151,8 @@ class View:
 
     def scan(self, most: int = -1) -> list[StoredRow]:
         """All rows, or the first ``most``."""
-        with self._lock:
-            found = self._db.execute(
+        with self._rows() as db:
+            found = db.execute(
                 "SELECT key, value, time, window_start, window_end FROM entry LIMIT ?", (most,)
             )
             return [self._row(r) for r in found]
@@ -151,8 +160,8 @@ class View:
     def export(self, path: Path) -> int:
         """Write all rows to a file, as CSV with bytes in hexadecimal digits; gives their number."""
         count = 0
-        with self._lock, path.open("w", encoding="ascii") as file:
-            found = self._db.execute("SELECT hex(key), hex(value), time, window_start, window_end FROM entry")
+        with self._rows() as db, path.open("w", encoding="ascii") as file:
+            found = db.execute("SELECT hex(key), hex(value), time, window_start, window_end FROM entry")
             while rows := found.fetchmany(10_000):
                 file.writelines(f"{k},{v},{t},{start},{end}\n" for k, v, t, start, end in rows)
                 count += len(rows)
@@ -172,6 +181,7 @@ class View:
     def close(self) -> None:
         """Stop following and remove the file."""
         self._closing.set()
+        self._fail(KsqlError("SOURCE_UNKNOWN", kind="Table", name=self.source.name))
         self._follower.join(5)
         with self._lock:
             self._db.close()

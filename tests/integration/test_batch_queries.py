@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from confluent_kafka import Producer
 
 from ksql_spark.engine import Engine, Request
+from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services.broker import EmbeddedBroker
 
@@ -72,6 +74,16 @@ def test_a_table_that_is_handed_over_in_a_file(url: str, numbers: str) -> None:
     assert everything == [[n] for n in range(MANY)]
 
 
+def test_rows_that_cannot_be_read_are_left_out(url: str, numbers: str) -> None:
+    for sql in (
+        "SELECT k FROM numbers WHERE k = 'bad';",
+        "SELECT UCASE(k) FROM numbers WHERE k = 'bad';",
+        "SELECT k FROM numbers WHERE k = 'bad' ORDER BY k;",
+        "SELECT DISTINCT k FROM numbers_stream WHERE k = 'bad';",
+    ):
+        assert rows(query_stream(url, sql)) == []
+
+
 def test_shapes_of_answers(url: str, numbers: str) -> None:
     on_table = query_stream(url, "SELECT k, n FROM numbers WHERE k = 'k3' ORDER BY n;")
     header, row = (json.loads(line) for line in on_table.text.splitlines())
@@ -113,6 +125,21 @@ def test_closing_cancels_the_query(engine: Engine, numbers: str) -> None:
     assert not stream._worker.is_alive()
     assert stream.read(0.1) is None
     assert not list(services.views.folder.glob("pull-*"))
+
+
+def test_a_view_that_is_closed_tells_those_who_wait(engine: Engine, numbers: str) -> None:
+    services = engine._ready()
+    source = services.metastore.require("NUMBERS")
+    view = services.views.current(source, 60)
+    closing = threading.Timer(0.5, services.views.forget, ["NUMBERS"])
+    closing.start()
+    with pytest.raises(KsqlError) as waiting:
+        view.wait_for({0: 2**40}, 60)
+    closing.join()
+    with pytest.raises(KsqlError) as reading:
+        view.scan()
+    assert {waiting.value.condition, reading.value.condition} == {"SOURCE_UNKNOWN"}
+    assert len(services.views.current(source, 60).scan()) == MANY + 1
 
 
 def test_a_view_passes_over_keys_that_are_none(
