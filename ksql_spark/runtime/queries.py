@@ -337,6 +337,7 @@ class QueryManager:
             setting=lambda name: self._property(query, name),
             ticks=self._ticker.topic() if stage.has_idle_timeout else None,
             run=run,
+            is_single=_is_single(query, stage),
         )
         is_last = stage is query.plan
         try:
@@ -506,6 +507,12 @@ class QueryManager:
 def _partitions(query: RunningQuery) -> int:
     """The greatest number of partitions among the topics that the query reads: its number of tasks."""
     return max([1, *(len(offsets) for offsets in query.starts.values())])
+
+
+def _is_single(query: RunningQuery, stage: PhysicalPlan) -> bool:
+    """Whether one partition is all that the stage reads."""
+    read = sum(len(query.starts.get(topic, ())) or _partitions(query) for topic in stage.topics)
+    return read == 1 and not stage.has_idle_timeout
 
 
 def internal_topics(plan: PhysicalPlan) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ class Context:
         setting: effective value of a property, by name.
         ticks: topic with a record every now and then, for operators with an idle timeout.
         run: name of the run, by which its sources can be told to end (spark/runs.py).
+        is_single: all that is read comes from one partition, so records need no exchange between tasks.
     """
 
     session: SparkSession
@@ -34,6 +35,7 @@ class Context:
     setting: Callable[[str], Any] = lambda name: None
     ticks: str | None = None
     run: str | None = None
+    is_single: bool = False
 
     def task(self, key: str) -> str:
         """Text: the task of the key's bytes, by Kafka's partitioner; one of the numbers in ``tasks``."""

@@ -56,9 +56,9 @@ class _Side:
         packed = f"if({known}, ksql.pack(named_struct({members})), X'')"
         row = f"if({NULL_VALUE}, NULL, ksql.pack(struct({', '.join(map(quoted, self.types))})))"
         own = [named(task, "task")] if task is not None else []
-        frame = self.frame.selectExpr(named(packed, "k"), named(ROWTIME, "ts"), named(row, "v"), *own)
-        if not nulls:
-            frame = frame.filter("length(k) > 0")
+        # a filter on the packed key would be pushed down and pack it a second time
+        frame = self.frame if nulls else self.frame.filter(known)
+        frame = frame.selectExpr(named(packed, "k"), named(ROWTIME, "ts"), named(row, "v"), *own)
         place = "task" if own else named(context.task("k"), "task")
         return frame.selectExpr(place, "k", named(str(side), "side"), "ts", "v")
 
@@ -76,6 +76,8 @@ def _operator(context: Context, name: str, inputs: Sequence[DataFrame], *argumen
     both = inputs[0]
     for other in inputs[1:]:
         both = both.unionAll(other)
+    if context.is_single:
+        both = both.coalesce(1)  # Spark then knows that there is nothing to exchange
     operators = context.session._jvm.org.ksqlspark.KeyedOperators  # type: ignore[union-attr]
     return DataFrame(getattr(operators, name)(both._jdf, *arguments), context.session)
 

@@ -44,6 +44,8 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.catalog.ksql": "org.ksqlspark.KsqlCatalog",
     "spark.sql.shuffle.partitions": "1",
+    # it knows no coalesce, which runs in real time like a projection
+    "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
     # slots are many; work on local rows is not to be spread over all of them
     "spark.default.parallelism": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
