@@ -469,17 +469,18 @@ class Config(Mapping[str, Any]):
         """What was set under names that start with ``prefix``, for example ``spark.``; names stay whole."""
         return {name: value for name, value in self._set.items() if name.startswith(prefix)}
 
+    def java_client_settings(self) -> dict[str, str]:
+        """Security settings for Kafka clients on the JVM."""
+        bare = {name.removeprefix(STREAMS_PREFIX): str(value) for name, value in self._set.items()}
+        return {n: v for n, v in bare.items() if n.startswith(_SECURITY) or n == "security.protocol"}
+
     def kafka_client_settings(self) -> dict[str, str]:
         """Security settings for our own Kafka clients, under librdkafka's names.
 
         Raises:
             KsqlError: PROPERTY_INVALID for a login module that has no librdkafka equivalent.
         """
-        given: dict[str, str] = {}
-        for name, value in self._set.items():
-            bare = name.removeprefix(STREAMS_PREFIX)
-            if bare.startswith(_SECURITY) or bare == "security.protocol":
-                given[bare] = str(value)
+        given = self.java_client_settings()
         settings = {
             theirs: given[ours] for ours, theirs in _LIBRDKAFKA_NAMES.items() if given.get(ours) is not None
         }

@@ -41,6 +41,7 @@ from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.spark import sinks
 from ksql_spark.spark.evaluate import evaluate
+from ksql_spark.spark.processing_log import ProcessingLog, create_stream
 from ksql_spark.spark.session import SparkProcess
 from ksql_spark.statements import Action, Immediate, Logged, Scope, Services, StoredQuery, functions, handle
 from ksql_spark.statements.entities import command_status
@@ -150,7 +151,16 @@ class Engine:
         views = Views(admin, views_dir)
         self._stack.callback(views.close)
         checkpoints = self._data_dir / "checkpoints"
-        queries = QueryManager(session, admin, checkpoints, self._setting, functions=self._user_functions)
+        processing_log = self._processing_log(spark, admin)
+        self._stack.callback(processing_log.close)
+        queries = QueryManager(
+            session,
+            admin,
+            checkpoints,
+            self._setting,
+            functions=self._user_functions,
+            processing_log=processing_log,
+        )
         self._stack.callback(queries.close)
         self._services = Services(
             metastore=MetaStore(),
@@ -174,7 +184,44 @@ class Engine:
             self._replay(report)
         self._finish_pending()
         self._check_stop()
+        self._create_log_stream(report)
         queries.start_registered(report)
+
+    def _log_topic(self) -> str:
+        given = self._config["ksql.logging.processing.topic.name"]
+        return str(given or f"{self._config['ksql.service.id']}ksql_processing_log")
+
+    def _processing_log(self, spark: SparkProcess, admin: KafkaAdmin) -> ProcessingLog:
+        """The processing log (reference §5.8); where its topic is not there, it only counts."""
+        properties = self._config
+        topic = self._log_topic()
+        if properties["ksql.logging.processing.topic.auto.create"] and admin.topic(topic) is None:
+            replicas = properties["ksql.logging.processing.topic.replication.factor"]
+            with contextlib.suppress(KsqlError):  # another server may just have made it
+                admin.create_topic(topic, properties["ksql.logging.processing.topic.partitions"], replicas)
+        assert spark.session is not None
+        return ProcessingLog(
+            spark.session,
+            f"{topic}@{admin.servers}",
+            topic if admin.topic(topic) is not None else None,
+            {"bootstrap.servers": admin.servers, **properties.java_client_settings()},
+            shows_rows=properties["ksql.logging.processing.rows.include"],
+        )
+
+    def _create_log_stream(self, report: Report) -> None:
+        """The stream over the processing log, where it is wanted and was not made before."""
+        services = self._ready()
+        if not self._config["ksql.logging.processing.stream.auto.create"]:
+            return
+        name = str(self._config["ksql.logging.processing.stream.name"])
+        (statement,) = grammar.parse(create_stream(name, self._log_topic()))
+        if services.metastore.find(statement.name) is not None:
+            return
+        try:
+            self.execute(Request(create_stream(name, self._log_topic())))
+        except KsqlError as error:
+            log.error("the stream %s over the processing log was not made: %s", name, error)
+            report(f"no stream {name} over the processing log: {error.message}")
 
     def _python_functions(self) -> PythonFunctions:
         """Where this server's user functions are; relative paths are below the data folder."""

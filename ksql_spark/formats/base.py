@@ -14,6 +14,7 @@ from enum import Enum
 from typing import Any, ClassVar
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.functions.spark_text import string
 from ksql_spark.schema import Column
 from ksql_spark.types import SqlType, contains_map, quote_identifier
 
@@ -110,6 +111,10 @@ class Format(ABC):
     @abstractmethod
     def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
         """Spark SQL text: the STRUCT of ``columns`` in the binary ``data``; NULL where bad or NULL."""
+
+    def explain_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
+        """Spark SQL text: why ``data`` is bad, a STRING of one sentence; evaluated for bad records only."""
+        return string(f"The bytes are no {self.name} record of the columns {', '.join(map(str, columns))}.")
 
     @abstractmethod
     def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:

@@ -88,9 +88,11 @@ class JsonFormat(Format):
 
     def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
         """A call of JsonDecoder.java, the schema in the function's name."""
-        schema = ", ".join(f"{quote_identifier(c.name)} {spark_type(c.type)}" for c in columns)
-        name = f"decode_json:{'' if wrapped else '='}{schema}"
-        return f"ksql.{quote_identifier(name)}({data})"
+        return f"ksql.{quote_identifier(f'decode_json:{_schema(columns, wrapped)}')}({data})"
+
+    def explain_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
+        """The decoder's own words."""
+        return f"ksql.{quote_identifier(f'explain_json:{_schema(columns, wrapped)}')}({data})"
 
     def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:
         """A call of JsonEncoder.java; the names travel in the struct's type."""
@@ -98,6 +100,13 @@ class JsonFormat(Format):
             return "cast(NULL as binary)"
         members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(columns, texts, strict=True))
         return f"ksql.{'encode_json' if wrapped else 'encode_json_bare'}(named_struct({members}))"
+
+
+def _schema(columns: Sequence[Column], wrapped: bool) -> str:
+    """What JsonDecoder.java is told: the columns as Spark DDL, after "=" where there is one bare value."""
+    return ("" if wrapped else "=") + ", ".join(
+        f"{quote_identifier(c.name)} {spark_type(c.type)}" for c in columns
+    )
 
 
 # ---- values in Python ------------------------------------------------------------------------------------

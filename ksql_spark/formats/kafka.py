@@ -78,6 +78,14 @@ class KafkaFormat(Format):
         made = f"named_struct({name}, {_DECODERS[type_]}({data}))"
         return f"if(octet_length({data}) = {_PACKED[type_].size}, {made}, NULL)"  # type: ignore[index]
 
+    def explain_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
+        """Only a number's size can be wrong."""
+        type_ = columns[0].type
+        if type_ not in _PACKED:
+            return super().explain_sql(data, columns, wrapped)
+        size = _PACKED[type_].size
+        return f"concat('{type_} needs {size} bytes, and there are ', octet_length({data}), '.')"
+
     def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:
         """The bare value's bytes."""
         if not columns:

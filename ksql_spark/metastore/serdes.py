@@ -33,6 +33,10 @@ class Serde:
         """Spark SQL text: the STRUCT of the columns in binary ``data``, NULL where it is bad."""
         return self.format.decode_sql(data, self.columns, self.wrapped)
 
+    def explain_sql(self, data: str) -> str:
+        """Spark SQL text: why binary ``data``, which is bad, is so: a STRING."""
+        return self.format.explain_sql(data, self.columns, self.wrapped)
+
     def encode_sql(self, texts: Sequence[str]) -> str:
         """Spark SQL text: the binary that holds ``texts``."""
         return self.format.encode_sql(texts, self.columns, self.wrapped)

@@ -34,6 +34,7 @@ from ksql_spark.runtime.ticker import Ticker
 from ksql_spark.spark import runs, sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, task_numbers
+from ksql_spark.spark.processing_log import Counts, ProcessingLog
 from ksql_spark.spark.runs import Run
 
 log = logging.getLogger(__name__)
@@ -99,6 +100,7 @@ class QueryManager:
         admin: of the cluster that everything is read from and written to.
         checkpoints: folder with one folder for each query's checkpoints.
         setting: effective value of a property by name, of the server's configuration.
+        processing_log: where what goes wrong with single records is reported; None: nowhere.
         functions: gives the server's user functions by name.
     """
 
@@ -110,12 +112,14 @@ class QueryManager:
         setting: Callable[[str], Any],
         *,
         functions: Callable[[], Mapping[str, Spec]] = dict,
+        processing_log: ProcessingLog | None = None,
     ) -> None:
         self._session = session
         self._functions = functions
         self._admin = admin
         self._checkpoints = checkpoints
         self._setting = setting
+        self._log = processing_log
         self._queries: dict[str, RunningQuery] = {}
         self._lock = threading.RLock()
         #: number of tasks -> their numbers
@@ -327,6 +331,8 @@ class QueryManager:
             if tasks not in self._tasks:
                 self._tasks[tasks] = task_numbers(session, tasks)
         starts = {topic: json.dumps(dict(offsets)) for topic, offsets in query.starts.items() if offsets}
+        topics = [source.topic for source in query.plan.sources]
+        report = self._log.attach(session, query.id, topics) if self._log is not None else None
         run = runs.new_name()
         context = Context(
             session,
@@ -336,6 +342,7 @@ class QueryManager:
             tasks=self._tasks[tasks],
             setting=lambda name: self._property(query, name),
             ticks=self._ticker.topic() if stage.has_idle_timeout else None,
+            log=report,
             run=run,
             is_single=_is_single(query, stage),
         )
@@ -343,7 +350,7 @@ class QueryManager:
         try:
             with registry.scope(self._functions):
                 frame = build(stage.root, context)
-            records = sinks.encode(frame, stage.sink, query.sink_partitions if is_last else None)
+            records = sinks.encode(frame, stage.sink, query.sink_partitions if is_last else None, report)
             return sinks.start(
                 records,
                 name=query.id if is_last else f"{query.id}/{number}",
@@ -371,6 +378,10 @@ class QueryManager:
         """All queries by id."""
         with self._lock:
             return [self._queries[i] for i in sorted(self._queries)]
+
+    def counts(self, query_id: str) -> Counts:
+        """What went wrong with records of a query since the server started."""
+        return self._log.counts(query_id) if self._log is not None else Counts(0, 0, 0, None)
 
     def take(self, query_id: str) -> RunningQuery | None:
         """Stop a query at once and let go of it; what it keeps stays until forget(), or put_back()."""
@@ -497,6 +508,8 @@ class QueryManager:
     def _failed(self, query: RunningQuery, message: str) -> None:
         """Note a failure and when to try again: the first pause, then twice as long each time."""
         query.errors.append(QueryError(int(time.time() * 1000), message))
+        if self._log is not None:
+            self._log.query_failed(query.id, message)
         query.failures += 1
         first = float(self._setting("ksql.query.retry.backoff.initial.ms"))
         most = float(self._setting("ksql.query.retry.backoff.max.ms"))

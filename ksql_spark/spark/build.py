@@ -11,8 +11,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from ksql_spark.expressions import name_text
 from ksql_spark.functions import user
-from ksql_spark.functions.lowering import lower
 from ksql_spark.logical.nodes import Named
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE, Step
@@ -38,10 +38,10 @@ def build(step: Step, context: Context) -> DataFrame:
     for child in steps.children(step):
         if isinstance(step, _DELETING) and isinstance(child, steps.TableFilter):
             # no state of the filter's own is needed: what does not match is deleted above it
-            inputs.append(keyed.deleting(child, build(child.child, context)))
+            inputs.append(keyed.deleting(child, build(child.child, context), context))
         else:
             inputs.append(build(child, context))
-    called = python_calls.compute(step, inputs)
+    called = python_calls.compute(step, inputs, context.log)
     if called is None:
         return BUILDERS[type(step)](step, inputs, context)
     with user.computed(called.texts):
@@ -53,8 +53,11 @@ def _hidden(frame: DataFrame, taken: Iterable[str]) -> list[str]:
     return [quoted(name) for name in _HIDDEN if name in there and name not in taken]
 
 
-def _all(columns: Iterable[Named]) -> list[str]:
-    return [named(lower(c.expression), c.name) for c in columns]
+def _all(columns: Iterable[Named], context: Context, step: str, child: Step) -> list[str]:
+    row = [c.name for c in child.schema.columns]
+    return [
+        named(context.lower(c.expression, step, f"Column {name_text(c.name)}", row), c.name) for c in columns
+    ]
 
 
 def _source(
@@ -70,32 +73,37 @@ def _source(
         is_held=topic in context.held,
         run=context.run,
     )
-    return sources.decode(raw, step.source, step.prefix, step.exposed)
+    return sources.decode(raw, step.source, step.prefix, step.exposed, context.log)
 
 
-def _stream_filter(step: steps.StreamFilter, inputs: Sequence[DataFrame], _: Context) -> DataFrame:
-    return inputs[0].filter(f"NOT {NULL_VALUE} AND {lower(step.predicate)}")
+def _stream_filter(step: steps.StreamFilter, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    row = [c.name for c in step.schema.columns]
+    predicate = context.lower(step.predicate, "WhereFilter", "WHERE", row)
+    return inputs[0].filter(f"NOT {NULL_VALUE} AND {predicate}")
 
 
-def _select_key(step: steps.StreamSelectKey, inputs: Sequence[DataFrame], _: Context) -> DataFrame:
+def _select_key(step: steps.StreamSelectKey, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     new = {k.name for k in step.keys}
     rest = [quoted(c.name) for c in step.schema.columns if c.name not in new]
-    return inputs[0].selectExpr(*_all(step.keys), *rest, *_hidden(inputs[0], new))
+    keys = _all(step.keys, context, "PartitionBy", step.child)
+    return inputs[0].selectExpr(*keys, *rest, *_hidden(inputs[0], new))
 
 
-def _flat_map(step: steps.StreamFlatMap, inputs: Sequence[DataFrame], _: Context) -> DataFrame:
+def _flat_map(step: steps.StreamFlatMap, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     kept = [quoted(c) for c in inputs[0].columns]
-    zipped = inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*kept, *_all(step.functions))
+    functions = _all(step.functions, context, "FlatMap", step.child)
+    zipped = inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*kept, *functions)
     names = ", ".join(quoted(f.name) for f in step.functions)
     exploded = zipped.selectExpr(*kept, f"explode(arrays_zip({names})) AS __row")
     return exploded.selectExpr(*kept, *(named(f"__row.{quoted(f.name)}", f.name) for f in step.functions))
 
 
 def _select(
-    step: steps.StreamSelect | steps.TableSelect, inputs: Sequence[DataFrame], _: Context
+    step: steps.StreamSelect | steps.TableSelect, inputs: Sequence[DataFrame], context: Context
 ) -> DataFrame:
     columns = (*step.keys, *step.values)
-    return inputs[0].selectExpr(*_all(columns), *_hidden(inputs[0], (c.name for c in columns)))
+    made = _all(columns, context, "Project", step.child)
+    return inputs[0].selectExpr(*made, *_hidden(inputs[0], (c.name for c in columns)))
 
 
 def _union(step: steps.StreamUnion, inputs: Sequence[DataFrame], _: Context) -> DataFrame:

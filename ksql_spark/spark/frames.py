@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import SparkSession
+
+from ksql_spark.expressions import Expression
+from ksql_spark.functions import lowering
+from ksql_spark.spark.processing_log import QueryLog
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,7 @@ class Context:
         tasks: a number for each task, which Spark's hash partitioner puts into a partition of its own.
         setting: effective value of a property, by name.
         ticks: topic with a record every now and then, for operators with an idle timeout.
+        log: where failures of single records are reported; None: nowhere.
         run: name of the run, by which its sources can be told to end (spark/runs.py).
         is_single: all that is read comes from one partition, so records need no exchange between tasks.
     """
@@ -34,8 +39,17 @@ class Context:
     tasks: tuple[int, ...] = (0,)
     setting: Callable[[str], Any] = lambda name: None
     ticks: str | None = None
+    log: QueryLog | None = None
     run: str | None = None
     is_single: bool = False
+
+    def lower(
+        self, node: Expression, step: str, what: str, row: Sequence[str] = (), *, at_root: bool = True
+    ) -> str:
+        """The text of an expression; what fails in it is reported, see QueryLog.lower."""
+        if self.log is None:
+            return lowering.lower(node)
+        return self.log.lower(node, step, what, row, at_root=at_root)
 
     def task(self, key: str) -> str:
         """Text: the task of the key's bytes, by Kafka's partitioner; one of the numbers in ``tasks``."""

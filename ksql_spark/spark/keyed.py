@@ -22,6 +22,9 @@ from ksql_spark.spark import sources
 from ksql_spark.spark.frames import Context, named, quoted
 from ksql_spark.types import BIGINT, INTEGER, SqlType
 
+#: end of the name of the logger
+GROUP_BY = "Aggregate.GroupBy"
+
 
 @dataclass(frozen=True)
 class _Side:
@@ -92,16 +95,18 @@ def _ticks(idle_ms: int, context: Context) -> list[DataFrame]:
     return [raw.selectExpr(task, "X'' AS k", "2 AS side", "0L AS ts", "cast(NULL AS binary) AS v")]
 
 
-def deleting(step: steps.TableFilter, frame: DataFrame) -> DataFrame:
+def deleting(step: steps.TableFilter, frame: DataFrame, context: Context) -> DataFrame:
     """A table with the rows that do not match turned into deletions (even of keys that never were there)."""
-    deleted = f"({NULL_VALUE} OR NOT coalesce({lower(step.predicate)}, false))"
+    row = [c.name for c in step.schema.columns]
+    predicate = context.lower(step.predicate, "WhereFilter", "WHERE", row)
+    deleted = f"({NULL_VALUE} OR NOT coalesce({predicate}, false))"
     kept = [quoted(c) for c in frame.columns if c != NULL_VALUE]
     return frame.selectExpr(*kept, named(deleted, NULL_VALUE))
 
 
 def table_filter(step: steps.TableFilter, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """WHERE on a table: deletions only of what was passed on before (reference §6.2)."""
-    side = _Side.of(deleting(step, inputs[0]), step.schema)
+    side = _Side.of(deleting(step, inputs[0], context), step.schema)
     bounds = [] if step.window is None else [WINDOWSTART, WINDOWEND]
     keys = [*(quoted(c.name) for c in step.schema.key), *bounds]
     done = _operator(context, "passPresent", [side.records(0, keys, context)])
@@ -135,10 +140,11 @@ class _Joining:
         return cls(step, _Side.of(inputs[0], step.left.schema), _Side.of(inputs[1], step.right.schema))
 
     def records(self, context: Context, *, left_nulls: bool, right_nulls: bool) -> list[DataFrame]:
-        left, right = [lower(self.step.left_key), *self.bounds], [lower(self.step.right_key), *self.bounds]
+        left = context.lower(self.step.left_key, "Join.Left", "Join key", list(self.left.types))
+        right = context.lower(self.step.right_key, "Join.Right", "Join key", list(self.right.types))
         return [
-            self.left.records(0, left, context, nulls=left_nulls),
-            self.right.records(1, right, context, nulls=right_nulls),
+            self.left.records(0, [left, *self.bounds], context, nulls=left_nulls),
+            self.right.records(1, [right, *self.bounds], context, nulls=right_nulls),
         ]
 
     @property
@@ -216,9 +222,12 @@ def aggregate(
     """Rows that count (§6.8: no NULL value or group) through Catalyst's aggregates, one by one."""
     types: dict[str, SqlType] = {}
     columns = []
+    row = [c.name for c in step.child.schema.columns]
     for i, group in enumerate(step.group_by):
         types[f"__key_{i}"] = group.expression.type
-        columns.append(named(lower(group.expression), f"__key_{i}"))
+        # a failure here is a NULL group, which is reported anyway
+        text = context.lower(group.expression, GROUP_BY, "GROUP BY", row, at_root=False)
+        columns.append(named(text, f"__key_{i}"))
     keys = list(map(quoted, types))
     results: dict[str, str] = {g.name: f"first({k})" for g, k in zip(step.group_by, keys, strict=True)}
     for i, call in enumerate(step.aggregates):
@@ -228,7 +237,8 @@ def aggregate(
                 arguments.append(lower(argument))
                 continue
             types[f"__arg_{i}_{j}"] = argument.type
-            columns.append(named(lower(argument), f"__arg_{i}_{j}"))
+            text = context.lower(argument, "Aggregate.Prepare", f"An argument of {call.function}", row)
+            columns.append(named(text, f"__arg_{i}_{j}"))
             arguments.append(quoted(f"__arg_{i}_{j}"))
         spec = registry.require(call.function)
         arguments += [str(context.setting(name)) for name in spec.settings]
@@ -258,7 +268,8 @@ def aggregate(
             predicate = predicate.replace(quoted(name), f"({text})")
         output.append(named(f"coalesce({predicate}, false)", "__passes"))
         ddl.append("__passes boolean")
-    side = _Side(inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*columns, ROWTIME, NULL_VALUE), types)
+    frame = inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*columns, ROWTIME, NULL_VALUE)
+    side = _Side(_grouped(step, frame, context), types)
     window = step.window_spec if isinstance(step, steps.StreamWindowedAggregate) else None
     idle_ms = step.idle_ms if isinstance(step, steps.StreamWindowedAggregate) else 0
     done = _operator(
@@ -287,6 +298,22 @@ def aggregate(
     values = [named(f"__l.{quoted(a.name)}", a.name) for a in step.aggregates]
     hidden = [ROWTIME, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
     return done.selectExpr(*groups, *values, *hidden)
+
+
+def _grouped(
+    step: steps.StreamAggregate | steps.StreamWindowedAggregate | steps.TableAggregate,
+    frame: DataFrame,
+    context: Context,
+) -> DataFrame:
+    """Rows that belong to a group; the others are reported (§6.8)."""
+    if context.log is None:
+        return frame
+    shown = context.log.record({str(g.expression): f"__key_{i}" for i, g in enumerate(step.group_by)})
+    for i, group in enumerate(step.group_by):
+        message = f"GROUP BY: {group.expression} is NULL, so the row belongs to no group."
+        told = context.log.failed(GROUP_BY, message, "It is NULL, or could not be computed.", shown)
+        frame = frame.filter(f"__key_{i} IS NOT NULL OR {told}")
+    return frame
 
 
 def pack(step: steps.Packed, inputs: Sequence[DataFrame], context: Context) -> DataFrame:

@@ -20,6 +20,7 @@ from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import Step
 from ksql_spark.spark.frames import named, quoted
+from ksql_spark.spark.processing_log import QueryLog
 
 #: functions whose later arguments may not be evaluated at all
 _SHORT_CUTS = frozenset({"AND", "OR", "COALESCE", "IFNULL", "NULLIF"})
@@ -43,8 +44,11 @@ class Computed:
         return {call: quoted(column) for call, column in self.columns.items()}
 
 
-def compute(step: Step, inputs: Sequence[DataFrame]) -> Computed | None:
-    """The calls that ``step`` makes for each row of its input; None where there are none."""
+def compute(step: Step, inputs: Sequence[DataFrame], log: QueryLog | None = None) -> Computed | None:
+    """The calls that ``step`` makes for each row of its input; None where there are none.
+
+    Those that fail are reported to ``log``.
+    """
     waiting = [call for e in _expressions(step) for call in _eager(e)]
     if not waiting:
         return None
@@ -55,11 +59,11 @@ def compute(step: Step, inputs: Sequence[DataFrame]) -> Computed | None:
         ready = [c for c in waiting if not any(inner in waiting for a in c.arguments for inner in _eager(a))]
         waiting = [c for c in waiting if c not in ready]
         with user.computed(done.texts):
-            _add(done, ready)
+            _add(done, ready, log)
     return done
 
 
-def _add(done: Computed, calls: Sequence[Call]) -> None:
+def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
     texts = {lower(call): call for call in calls}
     frame = done.frame
     ddl = frame._jdf.schema().toDDL()
@@ -79,7 +83,11 @@ def _add(done: Computed, calls: Sequence[Call]) -> None:
         result = f"value {user.spark_result(call.function)}, error string"
         parts.append(named(f"ksql.{quoted(f'unpack:{result}')}(r{i})", f"__r{i}"))
         name = f"__call_{next(_NUMBERS)}"
-        columns.append(named(f"__r{i}.value", name))
+        value = f"__r{i}.value"
+        if log is not None:
+            told = log.caused("Function", f"{call} failed.", f"__r{i}.error")
+            value = f"if(__r{i}.error IS NOT NULL AND {told}, NULL, {value})"
+        columns.append(named(value, name))
         done.columns[text] = name
     done.frame = made.selectExpr(*parts).selectExpr(*columns)
 

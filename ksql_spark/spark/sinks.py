@@ -13,21 +13,25 @@ from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE, REALTIME
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark.frames import quoted
+from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.spark.runs import Run
-from ksql_spark.spark.sources import event_time
+from ksql_spark.spark.sources import NO_TIME, NOT_A_TIME, event_time
 
 #: the header that EventTimeInterceptor.java turns into the record's timestamp
 EVENT_TIME_HEADER = "__ksql_event_time"
 INTERCEPTOR = "org.ksqlspark.EventTimeInterceptor"
 
 
-def encode(frame: DataFrame, sink: DataSource, partitions: int | None = None) -> DataFrame:
+def encode(
+    frame: DataFrame, sink: DataSource, partitions: int | None = None, log: QueryLog | None = None
+) -> DataFrame:
     """The columns of the Kafka sink: key, value, headers [, partition].
 
     Args:
         frame: a step's frame; its columns fit ``sink.schema`` by name.
         sink: formats and window of the topic.
         partitions: of the sink's topic; needed where keys are windowed and it has more than one.
+        log: where records without a usable event time are reported.
     """
     schema = sink.schema
     partition = []
@@ -50,7 +54,12 @@ def encode(frame: DataFrame, sink: DataSource, partitions: int | None = None) ->
         frame = frame.selectExpr(
             "*",
             f"if({NULL_VALUE}, {ROWTIME}, {event_time(sink, quoted(sink.timestamp.column))}) AS __sink_time",
-        ).filter("__sink_time >= 0")
+        )
+        is_usable = "coalesce(__sink_time >= 0, false)"
+        if log is not None:
+            row = log.record({c.name: quoted(c.name) for c in schema.columns})
+            is_usable += f" OR {log.failed('KsqlTopic.Sink', NO_TIME, NOT_A_TIME, row)}"
+        frame = frame.filter(is_usable)
         time = "__sink_time"
     headers = f"array({_stamp(time)})"
     if schema.headers:

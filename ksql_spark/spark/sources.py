@@ -9,12 +9,18 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.functions.spark_text import string
-from ksql_spark.metastore.serdes import key_serde, value_serde
+from ksql_spark.metastore.serdes import Serde, key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Role
 from ksql_spark.spark.frames import quoted
+from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.types import STRING, TIMESTAMP
+
+#: ends of the names of loggers
+DESERIALIZER, TIMESTAMPS = "KsqlTopic.Source.deserializer", "KsqlTopic.Source"
+NO_TIME = "A record was left out, since it has no event time."
+NOT_A_TIME = "The column that TIMESTAMP names is NULL, negative, or does not fit its format."
 
 
 def read(
@@ -57,11 +63,17 @@ def read(
     return frame
 
 
-def decode(raw: DataFrame, source: DataSource, prefix: str, exposed: tuple[str, ...]) -> DataFrame:
+def decode(
+    raw: DataFrame,
+    source: DataSource,
+    prefix: str,
+    exposed: tuple[str, ...],
+    log: QueryLog | None = None,
+) -> DataFrame:
     """Records to columns: keys, values, ``exposed`` pseudo columns (all with ``prefix``), hidden columns.
 
-    A record that its format cannot read is dropped (reference §5.8); so is one with a NULL key in a table,
-    and one without a usable event time (§5.7).
+    A record that its format cannot read is dropped and reported to ``log`` (reference §5.8), and so is one
+    without a usable event time (§5.7); one with a NULL key in a table is dropped.
     """
     schema = source.schema
     key_bytes, bounds = _window(source)
@@ -74,11 +86,19 @@ def decode(raw: DataFrame, source: DataSource, prefix: str, exposed: tuple[str, 
     if schema.value:
         parts.append(f"{value_serde(source).decode_sql('value')} AS __value")
     frame = raw.selectExpr(*parts)
+
+    def told(serde: Serde, target: str, data: str) -> str:
+        """Only a record that is bad gets as far as this, and leaves an entry."""
+        if log is None:
+            return ""
+        reason = serde.explain_sql(data)
+        return f" OR {log.unreadable(DESERIALIZER, source.topic, target, reason, target)}"
+
     good = []
     if schema.value:
-        good.append("(value IS NULL OR __value IS NOT NULL)")
+        good.append(f"(value IS NULL OR __value IS NOT NULL{told(value_serde(source), 'value', 'value')})")
     if schema.key:
-        good.append("(key IS NULL OR __key IS NOT NULL)")
+        good.append(f"(key IS NULL OR __key IS NOT NULL{told(key_serde(source), 'key', key_bytes)})")
     if source.is_table:
         good.append("key IS NOT NULL")
     if good:
@@ -104,7 +124,16 @@ def decode(raw: DataFrame, source: DataSource, prefix: str, exposed: tuple[str, 
     }
     copies = [f"{hidden[name]} AS {quoted(prefix + name)}" for name in exposed]
     frame = frame.selectExpr(*columns, *copies, *(f"{text} AS {quoted(n)}" for n, text in hidden.items()))
-    return frame.filter(f"{ROWTIME} >= 0") if source.timestamp else frame
+    return _usable(frame, source, prefix, log) if source.timestamp else frame
+
+
+def _usable(frame: DataFrame, source: DataSource, prefix: str, log: QueryLog | None) -> DataFrame:
+    """Without the records that have no event time (§5.7)."""
+    is_usable = f"coalesce({ROWTIME} >= 0, false)"
+    if log is not None:
+        row = {c.name: quoted(prefix + c.name) for c in source.schema.columns}
+        is_usable += f" OR {log.failed(TIMESTAMPS, NO_TIME, NOT_A_TIME, log.record(row))}"
+    return frame.filter(is_usable)
 
 
 def _window(source: DataSource) -> tuple[str, dict[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 from grammar.nodes import Statement
@@ -71,7 +72,7 @@ def source_description(source: DataSource, services: Services, *, extended: bool
         "type": source.kind,
         "timestamp": source.timestamp.column if source.timestamp else "",
         "statistics": _statistics(writers) if extended else "",
-        "errorStats": "",
+        "errorStats": _error_statistics(readers, writers, services) if extended else "",
         "extended": extended,
         "keyFormat": source.key_format.name,
         "valueFormat": source.value_format.name,
@@ -96,6 +97,25 @@ def _statistics(writers: Sequence[RunningQuery]) -> str:
             entries, kept = sum(s.entries for s in sizes), sum(s.bytes for s in sizes)
             lines.append(f"State of {query.id}: {entries} entries, {kept} bytes at {sizes[-1].at}")
     return "\n".join(lines)
+
+
+def _error_statistics(
+    readers: Sequence[RunningQuery], writers: Sequence[RunningQuery], services: Services
+) -> str:
+    """What the processing log counted since the server started: records of this topic, rows made for it."""
+    read = [services.queries.counts(q.id) for q in readers]
+    written = [services.queries.counts(q.id) for q in writers]
+    found = {
+        "consumer-failed-messages": sum(c.unreadable for c in read),
+        "processing-errors": sum(c.failed for c in written),
+        "late-records-dropped": sum(c.late for c in written),
+    }
+    shown = [f"{name}: {count}" for name, count in found.items() if count]
+    times = [c.last_ms for c in (*read, *written) if c.last_ms is not None]
+    if shown and times:
+        last = datetime.fromtimestamp(max(times) / 1000, timezone.utc)
+        shown.append(f"last-failed: {last.isoformat(timespec='milliseconds')}")
+    return "  ".join(shown)
 
 
 def describe_function(statement: DescribeFunction, scope: Scope) -> Action:

@@ -4,6 +4,7 @@
 
     --@test: a title                         a case begins; statements before the first belong to all cases
     --@notyet: reason                        the case must fail for now
+    --@server: name = value                  a property of the server's configuration
     --@output SINK folded|ordered|rowsort    what the sink's topic holds
     --@output SINK folded repeating          the same, and the statement before is run until it is so
     --@rows [ordered|rowsort]                what the SELECT or PRINT before it gives
@@ -83,6 +84,7 @@ class Case:
     line: int
     end: int = 0
     notyet: str | None = None
+    server: dict[str, str] = field(default_factory=dict)
     steps: list[Sql | Check | Restart] = field(default_factory=list)
 
 
@@ -108,6 +110,7 @@ def read(path: Path) -> list[Case]:
         cases[-1].end = number + 1
     for case in cases[1:]:
         case.steps[:0] = shared.steps
+        case.server = shared.server | case.server
     return cases[1:]
 
 
@@ -127,6 +130,8 @@ def _directive(cases: list[Case], lines: Sequence[str], number: int) -> int:
             cases.append(Case(cases[0].path, rest, number + 1))
         case "notyet", [_, *_]:
             cases[-1].notyet = rest
+        case "server", [name, "=", value]:
+            cases[-1].server[name] = value
         case "restart", []:
             cases[-1].steps.append(Restart(number + 1))
         case "output", [sink, mode] if mode in MODES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -108,18 +108,24 @@ class Run:
 
     Args:
         case: what to run.
-        make_engine: ``(service id, topic prefix) -> Engine`` that is not started.
+        make_engine: ``(properties of the server) -> Engine`` that is not started.
         admin: of the broker that the engine uses.
         is_completing: take what comes out instead of comparing it.
     """
 
     def __init__(
-        self, case: Case, make_engine: Callable[[str, str], Engine], admin: KafkaAdmin, is_completing: bool
+        self,
+        case: Case,
+        make_engine: Callable[[Mapping[str, str]], Engine],
+        admin: KafkaAdmin,
+        is_completing: bool,
     ) -> None:
         self.case = case
         self.name = f"case_{uuid.uuid4().hex[:8]}"
         self.completed: list[tuple[Check, list[str]]] = []
-        self._make_engine = lambda: make_engine(self.name, f"{self.name}_")
+        given = {name: value.replace("${case}", self.name) for name, value in case.server.items()}
+        own = {"ksql.service.id": self.name, "ksql.output.topic.name.prefix": f"{self.name}_"}
+        self._make_engine = lambda: make_engine(own | given)
         self._engine: Engine | None = None
         self._admin = admin
         self._is_completing = is_completing

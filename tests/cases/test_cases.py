@@ -7,7 +7,7 @@ person to read before it is committed.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -44,15 +44,14 @@ def _parameter(case: Case) -> object:
 @pytest.fixture
 def make_engine(
     broker: EmbeddedBroker, spark_process: SparkProcess, tmp_path: Path
-) -> Callable[[str, str], Engine]:
+) -> Callable[[Mapping[str, str]], Engine]:
     """A maker of engines on the shared broker and Spark, with the data folder of this test."""
 
-    def make(service_id: str, prefix: str) -> Engine:
+    def make(properties: Mapping[str, str]) -> Engine:
         config = {
             "bootstrap.servers": broker.bootstrap_servers,
             "ksql.spark.data.dir": str(tmp_path),
-            "ksql.service.id": service_id,
-            "ksql.output.topic.name.prefix": prefix,
+            **properties,
         }
         return Engine(Config(config), spark_process)
 
@@ -72,7 +71,7 @@ def completed() -> Iterator[dict[Path, list[tuple[Check, list[str]]]]]:
 @pytest.mark.parametrize("case", list(map(_parameter, _every_case())))
 def test_case(
     case: Case,
-    make_engine: Callable[[str, str], Engine],
+    make_engine: Callable[[Mapping[str, str]], Engine],
     kafka_admin: KafkaAdmin,
     completed: dict[Path, list[tuple[Check, list[str]]]],
 ) -> None:

@@ -3,6 +3,7 @@ package org.ksqlspark;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
 import java.io.StringWriter;
@@ -79,17 +80,64 @@ public final class JsonDecoder implements ScalarFunction<InternalRow> {
             return null;
         }
         try (JsonParser parser = JSON.createParser(data)) {
-            JsonToken token = parser.nextToken();
-            if (token == null) {
-                return null;
-            }
-            Object value = reader.read(parser, token);
-            if (parser.nextToken() != null) {
-                return null;
-            }
-            return wrapped ? (InternalRow) value : new GenericInternalRow(new Object[] {value});
+            return decode(parser);
         } catch (IOException | RuntimeException bad) {
             return null;
+        }
+    }
+
+    private InternalRow decode(JsonParser parser) throws IOException {
+        JsonToken token = parser.nextToken();
+        if (token == null) {
+            return null;
+        }
+        Object value = reader.read(parser, token);
+        if (parser.nextToken() != null) {
+            return null;
+        }
+        return wrapped ? (InternalRow) value : new GenericInternalRow(new Object[] {value});
+    }
+
+    /** Why a record is NULL, for the processing log: by reading it once more. */
+    public static final class Explain implements ScalarFunction<UTF8String> {
+        private final JsonDecoder decoder;
+
+        Explain(String ddl) {
+            this.decoder = new JsonDecoder(ddl);
+        }
+
+        @Override
+        public DataType[] inputTypes() {
+            return decoder.inputTypes();
+        }
+
+        @Override
+        public DataType resultType() {
+            return DataTypes.StringType;
+        }
+
+        @Override
+        public String name() {
+            return "explain_json";
+        }
+
+        public UTF8String invoke(byte[] data) {
+            return data == null ? null : UTF8String.fromString(decoder.reason(data));
+        }
+    }
+
+    private String reason(byte[] data) {
+        try (JsonParser parser = JSON.createParser(data)) {
+            try {
+                return decode(parser) == null ? "It is not one JSON object." : "Nothing is wrong with it.";
+            } catch (JsonProcessingException bad) {
+                return bad.getOriginalMessage().replaceFirst(" \\(start marker at .*", "");
+            } catch (IOException | RuntimeException bad) {
+                String path = parser.getParsingContext().pathAsPointer().toString();
+                return (path.isEmpty() ? "" : path + ": ") + bad.getMessage();
+            }
+        } catch (IOException bad) {
+            return bad.getMessage();
         }
     }
 
@@ -226,7 +274,7 @@ public final class JsonDecoder implements ScalarFunction<InternalRow> {
     }
 
     private static IllegalArgumentException bad(JsonToken token) {
-        return new IllegalArgumentException("unexpected " + token);
+        return new IllegalArgumentException("There is " + token + ", which does not fit the column.");
     }
 
     private static final class StructReader implements Reader {

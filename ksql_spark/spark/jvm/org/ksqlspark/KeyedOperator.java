@@ -42,6 +42,10 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
      */
     static final String MERGE_BY_TIME = "spark.ksql.mergeByTime";
 
+    /** Settings of the query's session: where what happens to its records is counted (ProcessingLog). */
+    static final String LOG = "spark.ksql.log";
+    static final String QUERY = "spark.ksql.query";
+
     /**
      * Setting of the query's session, for micro-batches: all records of a batch are taken by time, whichever
      * side and partition they come from (ORDER = 'event-time'). They are held in memory.
@@ -60,6 +64,8 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
     private transient ValueState<Long> arrivals;
     /** A moment, ms, before which the last record of the task at hand came; seldom written, so a bit later. */
     private transient long lastArrival;
+    private String log;
+    private String query;
     private transient ArrayDeque<Row> out;
     private transient ValueState<Long> clock;
     /** Stream time of the task at hand, ms; the lowest number before the first record. */
@@ -93,6 +99,8 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
     static Dataset<Row> apply(Dataset<Row> input, KeyedOperator operator) {
         operator.isOrdering = Boolean.parseBoolean(input.sparkSession().conf().get(ORDER_BY_TIME, "false"));
         operator.isMerging = Boolean.parseBoolean(input.sparkSession().conf().get(MERGE_BY_TIME, "false"));
+        operator.log = input.sparkSession().conf().get(LOG, "");
+        operator.query = input.sparkSession().conf().get(QUERY, "");
         return input
                 .groupByKey((MapFunction<Row, Integer>) row -> row.getInt(0), Encoders.INT())
                 .transformWithState(operator, TimeMode.None(), OutputMode.Update(), Encoders.row(OUTPUT));
@@ -104,6 +112,13 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
 
     protected final void emit(byte[] key, long ts, byte[] row, long windowStart, long windowEnd) {
         out.add(RowFactory.create(key, ts, row, null, windowStart, windowEnd));
+    }
+
+    /** Count a record that came too late to be used. */
+    protected final void late() {
+        if (!log.isEmpty()) {
+            ProcessingLog.of(log).late(query);
+        }
     }
 
     protected final MapState<byte[], byte[]> bytes(String name) {

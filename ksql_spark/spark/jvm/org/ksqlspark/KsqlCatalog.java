@@ -85,10 +85,19 @@ public final class KsqlCatalog implements FunctionCatalog {
         switch (function) {
             case "decode_json":
                 return new Unbound(full, types -> new JsonDecoder(argument));
+            case "explain_json":
+                return new Unbound(full, types -> new JsonDecoder.Explain(argument));
             case "decode_delimited":
                 return new Unbound(full, types -> new DelimitedDecoder(argument));
             case "explain_delimited":
                 return new Unbound(full, types -> new DelimitedDecoder.Explain(argument));
+            case "log_caused":
+                return new Unbound(full, types -> new ProcessingLog.Caused(argument));
+            case "log_failed":
+                return new Unbound(full, types -> types.isEmpty() ? new ProcessingLog.Failed(argument)
+                        : new ProcessingLog.FailedRow(argument));
+            case "log_unreadable":
+                return new Unbound(full, types -> new ProcessingLog.Unreadable(argument));
             case "encode_json":
                 return new Unbound(full, types -> new JsonEncoder(row(types), false));
             case "encode_json_bare":

@@ -72,6 +72,7 @@ final class SessionAggregate extends KeyedOperator {
             }
         }
         if (end + gap + grace < streamTime) {
+            late();
             closeExpired();
             return;
         }

@@ -174,6 +174,7 @@ final class StreamStreamJoin extends KeyedOperator {
             clocks.updateValue(new byte[] {(byte) side}, ts);
         }
         if (ts <= gone(side) && !waits) {
+            late();
             return null;
         }
         long bucket = Math.floorDiv(ts, width);

@@ -68,13 +68,18 @@ final class WindowAggregate extends KeyedOperator {
             return;
         }
         long first = Math.max(0, ts - size + advance) / advance * advance;
+        boolean isLate = true;
         for (long start = first; start <= ts; start += advance) {
             if (start + size + grace > streamTime) {
+                isLate = false;
                 byte[] place = ByteBuffer.allocate(8 + key.length).putLong(start).put(key).array();
                 if (update(place, key, ts, value, start)) {
                     list(start, place);
                 }
             }
+        }
+        if (isLate) {
+            late();
         }
         closeExpired();
     }

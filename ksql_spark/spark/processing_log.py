@@ -1,0 +1,181 @@
+"""The processing log (reference §5.8): what went wrong with single records, in a topic and counted by query.
+
+ProcessingLog.java writes and counts. Queries call it from Spark SQL text, which QueryLog makes; the calls
+stand where only records that failed get to, so they cost the others nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pyspark.sql import SparkSession
+
+from ksql_spark.expressions import Expression
+from ksql_spark.functions.failures import lower_telling
+from ksql_spark.functions.spark_text import string
+from ksql_spark.physical.steps import NULL_VALUE
+from ksql_spark.types import quote_identifier
+
+#: settings of a query's session that operators read (KeyedOperator.java)
+LOG_SETTING, QUERY_SETTING = "spark.ksql.log", "spark.ksql.query"
+
+#: columns of the stream over the log: JSON of ProcessingLog.java
+STREAM_COLUMNS = """
+  logger VARCHAR, level VARCHAR, time BIGINT,
+  message STRUCT<
+    type INT,
+    deserializationError STRUCT<
+      target VARCHAR, errorMessage VARCHAR, recordB64 VARCHAR, cause ARRAY<VARCHAR>, `topic` VARCHAR>,
+    recordProcessingError STRUCT<errorMessage VARCHAR, record VARCHAR, cause ARRAY<VARCHAR>>,
+    productionError STRUCT<errorMessage VARCHAR>,
+    serializationError STRUCT<
+      target VARCHAR, errorMessage VARCHAR, record VARCHAR, cause ARRAY<VARCHAR>, `topic` VARCHAR>,
+    kafkaStreamsThreadError STRUCT<errorMessage VARCHAR, threadName VARCHAR, cause ARRAY<VARCHAR>>>"""
+
+
+class Counts(NamedTuple):
+    """Of one query since the server started; ``last_ms``: when the last failure was, None without any."""
+
+    unreadable: int
+    failed: int
+    late: int
+    last_ms: int | None
+
+
+@dataclass(frozen=True)
+class QueryLog:
+    """Spark SQL text that reports what goes wrong with single records of one query.
+
+    Args:
+        log: the log's name in the JVM.
+        query: the query's id.
+        shows_rows: whether entries hold the records they are about.
+    """
+
+    log: str
+    query: str
+    shows_rows: bool
+
+    def lower(
+        self, node: Expression, step: str, what: str, row: Sequence[str], *, at_root: bool = True
+    ) -> str:
+        """The text of an expression whose failures are reported.
+
+        Args:
+            node: a bound expression.
+            step: the end of the logger's name.
+            what: for a person: what the expression is for.
+            row: names of the columns that ``record`` shows; those of the frame.
+            at_root: see lower_telling.
+        """
+
+        def report(part: Expression, why: str) -> str:
+            # NULL is what all columns of a record without a value are
+            return (
+                f"not {NULL_VALUE} and {self.failed(step, f'{what}: {part} failed.', why, self._json(row))}"
+            )
+
+        return lower_telling(node, report, at_root=at_root)
+
+    def failed(self, step: str, message: str, why: str, record: str = "") -> str:
+        """A FALSE that reports a row; ``record`` is the text of its JSON, empty: none is shown."""
+        return f"{self._function('log_failed', step, message, why)}({record})"
+
+    def caused(self, step: str, message: str, cause: str) -> str:
+        """A FALSE that reports a row whose failure is told in the STRING ``cause``, Spark SQL text."""
+        return f"{self._function('log_caused', step, message)}({cause})"
+
+    def unreadable(self, step: str, topic: str, target: str, reason: str, data: str) -> str:
+        """A FALSE that reports a record; ``reason`` and ``data``: text of the cause and of the bytes."""
+        shown = data if self.shows_rows else "NULL"
+        return f"{self._function('log_unreadable', step, target, topic)}({reason}, {shown})"
+
+    def record(self, members: Mapping[str, str]) -> str:
+        """Text of the JSON that shows a row, by the texts of its members; empty where none is to be shown."""
+        if not self.shows_rows or not members:
+            return ""
+        listed = ", ".join(f"{string(name)}, {text}" for name, text in members.items())
+        return f"cast(ksql.encode_json(named_struct({listed})) as string)"
+
+    def _json(self, row: Sequence[str]) -> str:
+        return self.record({name: quote_identifier(name) for name in row})
+
+    def _function(self, name: str, *said: str) -> str:
+        """The name of a function of ProcessingLog.java, with what it always says."""
+        return f"ksql.{quote_identifier(f'{name}:{json.dumps([self.log, self.query, *said])}')}"
+
+
+class ProcessingLog:
+    """A server's processing log.
+
+    Args:
+        session: any session of the JVM.
+        name: of the log, different for each server on a JVM.
+        topic: that entries are written to; None: they are only counted.
+        client: settings of a Kafka client on the JVM.
+        shows_rows: whether entries hold the records they are about.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        name: str,
+        topic: str | None,
+        client: Mapping[str, str],
+        *,
+        shows_rows: bool,
+    ) -> None:
+        jvm: Any = session._jvm
+        self._jvm = jvm
+        self._name = name
+        self._topic = topic
+        self._shows_rows = shows_rows
+        if topic is not None:
+            settings = self._jvm.java.util.HashMap()
+            for key, value in client.items():
+                settings.put(key, value)
+            self._log.open(name, topic, settings)
+
+    @property
+    def _log(self) -> Any:
+        return self._jvm.org.ksqlspark.ProcessingLog
+
+    def attach(self, session: SparkSession, query: str, topics: Sequence[str]) -> QueryLog:
+        """What a query reports with; ``session`` is its own, ``topics`` are those it reads."""
+        session.conf.set(LOG_SETTING, self._name)
+        session.conf.set(QUERY_SETTING, query)
+        if self._topic in topics:
+            self._log.mute(self._name, query)  # its failures would be its next input
+        return QueryLog(self._name, query, self._shows_rows)
+
+    def query_failed(self, query: str, reason: str) -> None:
+        """Write down that a query stopped with an error."""
+        with contextlib.suppress(Exception):  # the JVM may be what failed
+            self._log.queryFailed(self._name, query, reason)
+
+    def counts(self, query: str) -> Counts:
+        """What happened to a query's records."""
+        unreadable, failed, late, last_ms = self._log.counts(self._name, query)
+        return Counts(unreadable, failed, late, last_ms or None)
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._log.close(self._name)
+
+
+def create_stream(name: str, topic: str) -> str:
+    """The statement that makes the stream over the log."""
+    return (
+        f"CREATE STREAM {name} ({STREAM_COLUMNS}) WITH (KAFKA_TOPIC = {_text(topic)}, VALUE_FORMAT = 'JSON');"
+    )
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+__all__ = ["Counts", "ProcessingLog", "QueryLog", "create_stream"]

@@ -1,0 +1,147 @@
+-- Records and rows that fail leave an entry in the processing log, and nothing else stops.
+--@server: ksql.logging.processing.topic.name = ${case}_log
+--@server: ksql.logging.processing.topic.auto.create = true
+--@server: ksql.logging.processing.stream.auto.create = true
+
+--@test: records that cannot be read
+CREATE STREAM entries AS
+  SELECT logger, level, message->type AS type, message->deserializationError->target AS target,
+    message->deserializationError->cause AS cause, message->deserializationError->recordB64 AS record
+  FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE STREAM raw (k STRING KEY, v STRING) WITH (KAFKA_TOPIC = '${case}_s', FORMAT = 'KAFKA', PARTITIONS = 1);
+CREATE STREAM s (k INT KEY, a INT, b STRUCT<c INT>)
+  WITH (KAFKA_TOPIC = '${case}_s', KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'JSON');
+CREATE STREAM copy AS SELECT * FROM s EMIT CHANGES;
+INSERT INTO raw (k, v) VALUES ('abcd', '{"a": 1');
+INSERT INTO raw (k, v) VALUES ('abcd', '{"a": 1, "b": {"c": "x"}}');
+INSERT INTO raw (k, v) VALUES ('abcd', '[1]');
+INSERT INTO raw (k, v) VALUES ('abc', '{"a": 2}');
+INSERT INTO s (k, a) VALUES (1, 3);
+--@output COPY ordered
+-- k | a | b
+--@output ENTRIES rowsort
+-- logger                                               | level | type | target | cause                                                         | record
+-- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | ERROR | 0    | key    | ["INTEGER needs 4 bytes, and there are 3."]                   | NULL
+-- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | ERROR | 0    | value  | ["/b/c: For input string: \"x\""]                             | NULL
+-- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | ERROR | 0    | value  | ["There is START_ARRAY, which does not fit the column."]      | NULL
+-- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | ERROR | 0    | value  | ["Unexpected end-of-input: expected close marker for Object"] | NULL
+
+--@test: a line with too many fields
+CREATE STREAM entries AS
+  SELECT logger, message->deserializationError->`topic` = '${case}_d' AS is_topic,
+    message->deserializationError->cause AS cause
+  FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE STREAM raw (v STRING) WITH (KAFKA_TOPIC = '${case}_d', VALUE_FORMAT = 'KAFKA', PARTITIONS = 1);
+CREATE STREAM d (a INT, b STRING) WITH (KAFKA_TOPIC = '${case}_d', VALUE_FORMAT = 'DELIMITED');
+CREATE STREAM copy AS SELECT * FROM d EMIT CHANGES;
+INSERT INTO raw (v) VALUES ('1,2,3');
+INSERT INTO raw (v) VALUES ('x,y');
+INSERT INTO d (a, b) VALUES (1, 'b');
+--@output COPY ordered
+-- a | b
+-- 1 | b
+--@output ENTRIES ordered
+-- logger                                               | is_topic | cause
+-- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | true     | ["Unexpected field count: there are 3, the schema has 2."]
+-- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | true     | ["Column A: 'x' does not fit the column's type."]
+
+--@test: expressions that fail
+CREATE STREAM entries AS
+  SELECT logger, message->type AS type, message->recordProcessingError->errorMessage AS message,
+    message->recordProcessingError->record AS record
+  FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE STREAM s (a INT, t STRING) WITH (KAFKA_TOPIC = '${case}_e', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM results AS
+  SELECT CAST(t AS INT) AS number, CAST(t AS INT) + 1 AS next, 10 / a AS divided,
+    COALESCE(CAST(t AS DATE), CAST('2020-01-01' AS DATE)) AS day, PARSE_DATE(t, 'yyyy') AS year, UCASE(t) AS text
+  FROM s EMIT CHANGES;
+CREATE STREAM big AS SELECT a FROM s WHERE a + LEN(t) > 4 EMIT CHANGES;
+INSERT INTO s (a, t) VALUES (1, '2001');
+INSERT INTO s (a, t) VALUES (0, 'abc');
+INSERT INTO s (a) VALUES (1);
+INSERT INTO s (a, t) VALUES (2, '2002');
+--@output RESULTS ordered
+-- number | next | divided | day | year | text
+--@output BIG ordered
+-- a
+-- 1
+-- 2
+--@output ENTRIES rowsort
+-- logger                            | type | message                                       | record
+-- processing.CSAS_BIG_4.WhereFilter | 1    | WHERE: ((A + LEN(T)) > 4) failed.             | NULL
+-- processing.CSAS_RESULTS_3.Project | 1    | Column DAY: CAST(T AS DATE) failed.           | NULL
+-- processing.CSAS_RESULTS_3.Project | 1    | Column DIVIDED: (10 / A) failed.              | NULL
+-- processing.CSAS_RESULTS_3.Project | 1    | Column NEXT: (CAST(T AS INTEGER) + 1) failed. | NULL
+-- processing.CSAS_RESULTS_3.Project | 1    | Column NEXT: (CAST(T AS INTEGER) + 1) failed. | NULL
+-- processing.CSAS_RESULTS_3.Project | 1    | Column NUMBER: CAST(T AS INTEGER) failed.     | NULL
+-- processing.CSAS_RESULTS_3.Project | 1    | Column YEAR: PARSE_DATE(T, 'yyyy') failed.    | NULL
+
+--@test: the rows that fail are shown where that is wanted
+--@server: ksql.logging.processing.rows.include = true
+CREATE STREAM entries AS
+  SELECT message->deserializationError->recordB64 AS bytes, message->recordProcessingError->record AS record
+  FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE STREAM raw (v STRING) WITH (KAFKA_TOPIC = '${case}_r', VALUE_FORMAT = 'KAFKA', PARTITIONS = 1);
+CREATE STREAM s (a INT, b STRING) WITH (KAFKA_TOPIC = '${case}_r', VALUE_FORMAT = 'JSON');
+CREATE STREAM copy AS SELECT 1 / a AS a FROM s EMIT CHANGES;
+INSERT INTO raw (v) VALUES ('bad');
+INSERT INTO s (a, b) VALUES (0, 'x');
+INSERT INTO s (a, b) VALUES (1, 'y');
+--@output COPY ordered
+-- a
+-- NULL
+-- 1
+--@output ENTRIES ordered
+-- bytes | record
+-- YmFk  | NULL
+-- NULL  | {"A":0,"B":"x"}
+
+--@test: groups and event times that are NULL
+CREATE STREAM entries AS
+  SELECT logger, message->recordProcessingError->errorMessage AS message
+  FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE STREAM s (a INT, ts BIGINT)
+  WITH (KAFKA_TOPIC = '${case}_g', VALUE_FORMAT = 'JSON', PARTITIONS = 1, TIMESTAMP = 'ts');
+CREATE TABLE counted AS SELECT a, COUNT(*) AS n FROM s GROUP BY a EMIT CHANGES;
+INSERT INTO s (a, ts) VALUES (CAST(NULL AS INT), 1);
+INSERT INTO s (a, ts) VALUES (1, -1);
+INSERT INTO s (a, ts) VALUES (1, 1);
+--@output COUNTED ordered
+-- a | n
+-- 1 | 1
+--@output ENTRIES ordered
+-- logger                                      | message
+-- processing.CTAS_COUNTED_3.Aggregate.GroupBy | GROUP BY: A is NULL, so the row belongs to no group.
+-- processing.CTAS_COUNTED_3.KsqlTopic.Source  | A record was left out, since it has no event time.
+
+--@test: a restart makes no second stream, and goes on writing
+CREATE STREAM entries AS SELECT logger FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = '${case}_n', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM divided AS SELECT 1 / a AS a FROM s EMIT CHANGES;
+--@restart
+INSERT INTO s (a) VALUES (0);
+INSERT INTO s (a) VALUES (1);
+--@output DIVIDED ordered
+-- a
+-- NULL
+-- 1
+--@output ENTRIES ordered
+-- logger
+-- processing.CSAS_DIVIDED_3.Project
+CREATE STREAM KSQL_PROCESSING_LOG (a INT) WITH (KAFKA_TOPIC = '${case}_n', VALUE_FORMAT = 'JSON');
+--@error: INVALID_STATEMENT
+
+--@test: a query over the log does not feed itself
+CREATE STREAM failing AS SELECT 1 / (message->type - 1) AS x FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = '${case}_f', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM divided AS SELECT 1 / a AS a FROM s EMIT CHANGES;
+INSERT INTO s (a) VALUES (0);
+INSERT INTO s (a) VALUES (0);
+--@output DIVIDED ordered
+-- a
+-- NULL
+-- NULL
+--@output FAILING ordered
+-- x
+-- NULL
+-- NULL
