@@ -42,6 +42,7 @@ from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.spark import sinks
 from ksql_spark.spark.evaluate import evaluate
 from ksql_spark.spark.processing_log import ProcessingLog, create_stream
+from ksql_spark.spark.python_calls import end_workers
 from ksql_spark.spark.session import SparkProcess
 from ksql_spark.statements import Action, Immediate, Logged, Scope, Services, StoredQuery, functions, handle
 from ksql_spark.statements.entities import command_status
@@ -179,6 +180,7 @@ class Engine:
         )
         if self._config["ksql.udfs.enabled"]:
             functions.load(self._services.functions, self._services.metastore, report)
+        self._stack.callback(end_workers, session, str(self._services.functions.extensions))
         self._sweep()
         with self._knowing_functions():
             self._replay(report)

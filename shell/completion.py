@@ -55,9 +55,11 @@ class Candidate:
 STARTS = (
     "SELECT", "CREATE STREAM", "CREATE TABLE", "CREATE OR REPLACE", "CREATE SOURCE", "CREATE TYPE",
     "INSERT INTO", "SHOW", "LIST", "DESCRIBE", "EXPLAIN", "DROP STREAM", "DROP TABLE", "DROP TYPE",
-    "TERMINATE", "PAUSE", "RESUME", "PRINT", "SET", "UNSET", "DEFINE", "UNDEFINE", "ALTER STREAM",
-    "ALTER TABLE", "ASSERT", "RUN SCRIPT",
+    "CREATE FUNCTION", "DROP FUNCTION", "TERMINATE", "PAUSE", "RESUME", "PRINT", "SET", "UNSET", "DEFINE",
+    "UNDEFINE", "ALTER STREAM", "ALTER TABLE", "ASSERT", "RUN SCRIPT",
 )  # fmt: skip
+_CREATED = ("STREAM", "TABLE", "OR REPLACE", "SOURCE", "TYPE", "FUNCTION")
+_DROPPED = ("STREAM", "TABLE", "TYPE", "CONNECTOR", "FUNCTION")
 SHOWN = (
     "STREAMS",
     "TABLES",
@@ -144,7 +146,7 @@ def _offers(
         case ["SHOW" | "LIST", _]:
             yield ("EXTENDED", "keyword")
         case ["CREATE"]:
-            yield from ((name, "keyword") for name in ("STREAM", "TABLE", "OR REPLACE", "SOURCE", "TYPE"))
+            yield from ((name, "keyword") for name in _CREATED)
         case ["CREATE", "STREAM" | "TABLE"]:
             yield ("IF NOT EXISTS", "keyword")
         case ["DESCRIBE"]:
@@ -155,7 +157,7 @@ def _offers(
         case ["DESCRIBE", _]:
             yield ("EXTENDED", "keyword")
         case ["DROP"]:
-            yield from ((name, "keyword") for name in ("STREAM", "TABLE", "TYPE", "CONNECTOR"))
+            yield from ((name, "keyword") for name in _DROPPED)
         case ["DROP" | "ALTER", "STREAM", *rest] if rest in ([], ["IF", "EXISTS"]):
             yield from ((name, "source") for name in metadata.streams)
             yield ("IF EXISTS", "keyword")
@@ -164,6 +166,8 @@ def _offers(
             yield ("IF EXISTS", "keyword")
         case ["DROP", "STREAM" | "TABLE", *_]:
             yield ("DELETE TOPIC", "keyword")
+        case ["DROP", "FUNCTION"]:
+            yield from ((name, "function") for name in metadata.functions)
         case ["DROP", "TYPE"]:
             yield from ((name, "type") for name in metadata.types)
         case ["TERMINATE" | "PAUSE" | "RESUME"]:

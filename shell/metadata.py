@@ -10,9 +10,11 @@ from shell.client import Client, ClientError
 from shell.completion import Metadata
 
 #: one request each, since a server may refuse one of them
-_QUESTIONS = ("SHOW STREAMS;", "SHOW TABLES;", "SHOW QUERIES;", "SHOW TOPICS;", "SHOW TYPES;")
+_QUESTIONS = (
+    "SHOW STREAMS;", "SHOW TABLES;", "SHOW QUERIES;", "SHOW TOPICS;", "SHOW TYPES;", "SHOW FUNCTIONS;",
+)  # fmt: skip
 #: these do not change while a server runs
-_LASTING = ("SHOW FUNCTIONS;", "SHOW PROPERTIES;")
+_LASTING = ("SHOW PROPERTIES;",)
 
 
 class MetadataCache:

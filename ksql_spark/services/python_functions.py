@@ -7,6 +7,7 @@ is plain data; ksql_spark.functions.user makes specs of it.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import subprocess
@@ -63,6 +64,9 @@ class PythonFunctions:
         """
         if not sources:
             return []
+        if importlib.util.find_spec("pyarrow") is None:
+            why = "user functions need pyarrow: pip install 'ksql-spark[functions]'"
+            return [{"error": why} for _ in sources]
         command = [sys.executable, "-m", "ksql_spark.udf_worker", "--describe", json.dumps(list(sources))]
         paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in paths if p)}

@@ -7,11 +7,12 @@ first, by PythonBatches.java, into columns that the lowering of these calls then
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.expressions import Call, Case, Expression, Lambda, children
 from ksql_spark.functions import user
@@ -61,6 +62,12 @@ def compute(step: Step, inputs: Sequence[DataFrame], log: QueryLog | None = None
         with user.computed(done.texts):
             _add(done, ready, log)
     return done
+
+
+def end_workers(session: SparkSession, folder: str) -> None:
+    """End the processes of a server's functions that wait for work; ``folder`` is that of its functions."""
+    with contextlib.suppress(Exception):  # the JVM may be gone, and they with it
+        session._jvm.org.ksqlspark.PythonWorker.end(folder)  # type: ignore[union-attr]
 
 
 def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from ksql_spark.config import Config
@@ -267,6 +268,78 @@ def test_a_module_in_a_statement(server: Server, names: str) -> None:
 def test_statements_that_are_refused(server: Server, statement: str, reason: str) -> None:
     with pytest.raises(KsqlError, match=reason):
         server.run(statement)
+
+
+HANGING = """
+import os, time
+from ksql_spark.udf import scalar_function
+
+@scalar_function
+def hangs(path: str) -> str:
+    with open(path, "w") as file:
+        file.write(str(os.getpid()))
+    while True:
+        time.sleep(60)
+"""
+
+
+def test_a_query_that_hangs_in_a_function_can_be_ended(server: Server, names: str, tmp_path: Path) -> None:
+    server.run(f"CREATE FUNCTION hangs LANGUAGE PYTHON AS $${HANGING}$$;")
+    said = tmp_path / "pid"
+    query = f"SELECT HANGS('{said}') AS x FROM names WHERE id = 1 EMIT CHANGES;"
+    stream = server.engine.query(Request(query, {"auto.offset.reset": "earliest"}))
+    deadline = time.monotonic() + PATIENCE_S
+    while not (said.exists() and said.read_text()):
+        assert stream.read(0.2) is not None
+        assert time.monotonic() < deadline
+    stream.close()
+    process = psutil.Process(int(said.read_text())) if psutil.pid_exists(int(said.read_text())) else None
+    if process is not None:
+        process.wait(PATIENCE_S)
+
+
+def test_a_restart_brings_functions_and_queries_back(
+    broker: EmbeddedBroker, spark_process: SparkProcess, tmp_path: Path
+) -> None:
+    extensions = tmp_path / "ext"  # the default, below the data folder
+    extensions.mkdir()
+    (extensions / "_mine.py").write_text(PICKY)
+    config = {
+        "bootstrap.servers": broker.bootstrap_servers,
+        "ksql.spark.data.dir": str(tmp_path),
+        "ksql.service.id": "restarted_functions_",
+        "ksql.extension.modules": "_mine",
+    }
+    allowing = Engine(Config({**config, "ksql.create.function.enabled": "true"}), spark_process)
+    try:
+        allowing.start()
+        server = Server(allowing)
+        server.run(
+            "CREATE FUNCTION add_up LANGUAGE PYTHON AS $$"
+            "from ksql_spark.udf import aggregate_function\n"
+            "@aggregate_function\nclass AddUp:\n"
+            "    def initialize(self) -> int: return 0\n"
+            "    def aggregate(self, state: int, n: int) -> int: return state + n\n"
+            "    def result(self, state: int) -> int: return state\n$$;"
+            "CREATE STREAM numbers (k INT KEY, n BIGINT)"
+            " WITH (kafka_topic='udf_numbers', value_format='JSON', partitions=1);"
+            "CREATE TABLE sums AS SELECT k, ADD_UP(PICKY(n)) AS s FROM numbers GROUP BY k;"
+            "INSERT INTO numbers VALUES (1, 4); INSERT INTO numbers VALUES (1, 5);"
+        )
+        server.until("SELECT k, s FROM sums;", [[1, 2]])
+    finally:
+        allowing.stop()
+    later = Engine(Config(config), spark_process)
+    try:
+        later.start()
+        server = Server(later)
+        server.run("INSERT INTO numbers VALUES (1, 20);")
+        server.until("SELECT k, s FROM sums;", [[1, 12]])
+        with pytest.raises(KsqlError, match=r"ksql\.create\.function\.enabled"):
+            server.run("DROP FUNCTION add_up;")
+        server.run("DROP TABLE sums DELETE TOPIC; DROP STREAM numbers DELETE TOPIC;")
+    finally:
+        later.stop()
 
 
 def test_functions_are_one_servers(server: Server, engine: Engine) -> None:

@@ -47,7 +47,7 @@ import org.apache.spark.util.TaskInterruptListener;
  * A task has a worker of each folder of functions for itself as long as it runs; afterwards it waits for the next
  * task. A task that is killed takes its worker with it, whatever user code is doing.
  */
-final class PythonWorker {
+public final class PythonWorker {
     private static final int OPEN = 1;
     private static final int CALL = 2;
     /** Workers beyond this that nobody uses are ended. */
@@ -155,8 +155,8 @@ final class PythonWorker {
         close();
     }
 
-    /** End the workers of a folder that wait for work; its functions have changed, or its server stops. */
-    static void end(String folder) {
+    /** End the workers of a folder that wait for work: its server stops. */
+    public static void end(String folder) {
         Deque<PythonWorker> free;
         synchronized (FREE) {
             free = FREE.remove(folder);
