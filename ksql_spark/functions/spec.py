@@ -128,6 +128,7 @@ class Spec:
     - ``spark_table``: over a table, whose changes undo a row and apply another. It takes, after all other
       arguments, the text of an INT column: 1 applies the row, -1 undoes it. None: not over tables.
     - ``spark_distinct``: of the different values only, DISTINCT; keeps them. None: DISTINCT is refused.
+    - ``spark_table_distinct``: the same over a table.
     - ``spark_merged``: where partial results are merged whose rows came by turns (session windows). None:
       ``spark`` does that too. ``merge`` tells whether session windows are possible at all.
 
@@ -151,6 +152,7 @@ class Spec:
     spark_table: Lowering | None = None
     spark_merged: Lowering | None = None
     spark_distinct: Lowering | None = None
+    spark_table_distinct: Lowering | None = None
     settings: tuple[str, ...] = ()
     merge: bool = False
     gap: str | None = None

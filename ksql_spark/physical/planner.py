@@ -19,7 +19,7 @@ from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import MICROBATCH, REALTIME, PhysicalPlan, Step
 from ksql_spark.schema import WINDOW_BOUNDS, Column, Role, Schema
-from ksql_spark.types import BOOLEAN, BYTES, INTEGER
+from ksql_spark.types import BOOLEAN, BYTES, INTEGER, Array, Map, SqlType, Struct
 
 EXECUTION_MODE = "ksql.execution.mode"
 IDLE_TIMEOUT = "ksql.idle.window.timeout"
@@ -119,6 +119,18 @@ def lower_transient(
 
 def _not_yet(what: str, hint: str | None = None) -> KsqlError:
     return KsqlError("NOT_DONE_YET", what=what, version=__version__, hint=hint)
+
+
+def _has_equality(type_: SqlType) -> bool:
+    """Whether Spark compares values of the type: not where a MAP is in it."""
+    match type_:
+        case Map():
+            return False
+        case Array(element):
+            return _has_equality(element)
+        case Struct(fields):
+            return all(_has_equality(f.type) for f in fields)
+    return True
 
 
 def _names_bounds(node: nodes.Aggregate) -> bool:
@@ -236,8 +248,8 @@ class _Lowering:
                 raise _not_yet(
                     f"The aggregate function {call.function}" + (" over a table" if is_table else "")
                 )
-            if call.distinct and is_table:
-                raise _not_yet(f"{call.function}(DISTINCT …) over a table")
+            if call.distinct and is_table and not _has_equality(call.arguments[0].type):
+                raise _not_yet(f"{call.function}(DISTINCT …) of a {call.arguments[0].type} over a table")
         key = tuple(g.expression for g in node.group_by)
         window = node.window_spec
         if is_table:

@@ -244,7 +244,7 @@ def aggregate(
         arguments += [str(context.setting(name)) for name in spec.settings]
         lowering = spec.spark
         if isinstance(step, steps.TableAggregate):
-            lowering = spec.spark_table
+            lowering = spec.spark_table_distinct if call.distinct else spec.spark_table
             arguments.append(quoted(step.sign))
         elif call.distinct:
             lowering = spec.spark_distinct

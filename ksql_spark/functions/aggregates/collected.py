@@ -79,6 +79,17 @@ def _collect_list_table(args: Sequence[str], types: Types) -> str:
     return kept("collect_list", value_row(args[0], types[0]), limit, sign=args[-1])
 
 
+def different_values(text: str, type_: SqlType, sign: str) -> str:
+    """Text: the different values of a table's rows, NULL among them; ``sign`` as for ``kept``."""
+    return f"array_distinct({kept('collect_list', value_row(text, type_), _NO_LIMIT, sign=sign)})"
+
+
+def _collect_list_table_distinct(args: Sequence[str], types: Types) -> str:
+    """(value[, limit], sign)"""
+    values = different_values(args[0], types[0], args[-1])
+    return f"slice({values}, 1, {args[1]})" if len(args) == 3 else values
+
+
 def _collect_set(args: Sequence[str], types: Types) -> str:
     """(value[, limit])"""
     return kept("collect_set", value_row(args[0], types[0]), args[1] if len(args) == 2 else _NO_LIMIT)
@@ -142,6 +153,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([2, None, 1],), [2, None, 1]),
         spark_table=_collect_list_table,
         spark_distinct=_collect_set,
+        spark_table_distinct=_collect_list_table_distinct,
         settings=("ksql.functions.collect_list.limit",),
         merge=True,
         parameters={"value": "any expression"},

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal as PythonDecimal
 
+from ksql_spark.functions.aggregates.collected import different_values
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import has_own_order, spark_type, variable
 from ksql_spark.functions.spec import Example, Lowering, Spec, Typed, aggregate
@@ -64,15 +65,33 @@ def _elements(text: str, element: SqlType) -> str:
     return f"aggregate({text}, cast(0 as {wanted}), ({s}, {x}) -> {s} + coalesce({x}, cast(0 as {wanted})))"
 
 
-def _sum_distinct(args: Sequence[str], types: Types) -> str:
-    wanted = spark_type(types[0])
-    every = f"collect_set({args[0]})"
-    s, x = variable(args[0], "s"), variable(args[0], "x")
-    return f"aggregate({every}, cast(0 as {wanted}), ({s}, {x}) -> cast({s} + {x} as {wanted}))"
+def _added(values: str, type_: SqlType) -> str:
+    """The sum of an ARRAY without NULLs."""
+    wanted = spark_type(type_)
+    s, x = variable(values, "s"), variable(values, "x")
+    return f"aggregate({values}, cast(0 as {wanted}), ({s}, {x}) -> cast({s} + {x} as {wanted}))"
 
 
-def _average_distinct(args: Sequence[str], types: Types) -> str:
-    return _mean(_sum_distinct(args, types), f"size(collect_set({args[0]}))", types[0])
+def _different(args: Sequence[str], _: Types) -> str:
+    """(value): the ARRAY of its different values, without NULLs."""
+    return f"collect_set({args[0]})"
+
+
+def _different_table(args: Sequence[str], types: Types) -> str:
+    """(value, sign): the same over a table."""
+    return f"array_compact({different_values(args[0], types[0], args[-1])})"
+
+
+def _over(different: Lowering, total: Callable[[str, SqlType], str]) -> Lowering:
+    return lambda args, types: total(different(args, types), types[0])
+
+
+def _size(values: str, _: SqlType) -> str:
+    return f"size({values})"
+
+
+def _added_mean(values: str, type_: SqlType) -> str:
+    return _mean(_added(values, type_), f"size({values})", type_)
 
 
 def _sum_list(args: Sequence[str], types: Types) -> str:
@@ -112,7 +131,8 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"count({args[0] if args else '1'})",
         Example(([1, 2, None],), 2),
         spark_table=_count_table,
-        spark_distinct=lambda args, _: f"size(collect_set({args[0]}))",
+        spark_distinct=_over(_different, _size),
+        spark_table_distinct=_over(_different_table, _size),
         merge=True,
     ),
     aggregate(
@@ -128,7 +148,8 @@ SPECS: tuple[Spec, ...] = (
         Example(([Typed(None, INTEGER)],), 0),
         Example(([PythonDecimal("1.50"), PythonDecimal("2.25")],), PythonDecimal("3.75")),
         spark_table=_sum_table,
-        spark_distinct=_sum_distinct,
+        spark_distinct=_over(_different, _added),
+        spark_table_distinct=_over(_different_table, _added),
         merge=True,
     ),
     aggregate(
@@ -139,7 +160,8 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, 2, None],), 1.5),
         Example(([Typed(None, INTEGER)],), 0.0),
         spark_table=_average_table,
-        spark_distinct=_average_distinct,
+        spark_distinct=_over(_different, _added_mean),
+        spark_table_distinct=_over(_different_table, _added_mean),
         merge=True,
     ),
     aggregate(

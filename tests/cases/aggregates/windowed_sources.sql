@@ -36,3 +36,25 @@ INSERT INTO clicks (page, visitor, ts) VALUES ('home', 'c', 30);
 -- home | 30 | 15.0 | ["a", "b", null]      | 10
 -- home | 30 | 15.0 | ["a", "b", null]      | 10
 -- home | 60 | 20.0 | ["a", "b", null, "c"] | 10
+
+--@test: DISTINCT over a table: values that no row has any more do not count
+CREATE TABLE people (id STRING PRIMARY KEY, team STRING, age INT)
+  WITH (KAFKA_TOPIC = '${case}_people', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE TABLE teams AS
+  SELECT team, COUNT(DISTINCT age) AS c, SUM(DISTINCT age) AS s, AVG(DISTINCT age) AS a, COLLECT_LIST(DISTINCT age) AS l
+  FROM people GROUP BY team EMIT CHANGES;
+INSERT INTO people (id, team, age) VALUES ('a', 'red', 10);
+INSERT INTO people (id, team, age) VALUES ('b', 'red', 10);
+INSERT INTO people (id, team, age) VALUES ('c', 'red', 20);
+INSERT INTO people (id, team, age) VALUES ('d', 'red', NULL);
+--@output TEAMS folded
+-- team | c | s  | a    | l
+-- red  | 2 | 30 | 15.0 | [10, 20, null]
+INSERT INTO people (id, team, age) VALUES ('a', 'red', 30);
+INSERT INTO people (id, team, age) VALUES ('c', 'red', NULL);
+INSERT INTO people (id, team) VALUES ('d', NULL);
+INSERT INTO people (id, team, age) VALUES ('last', 'blue', 1);
+--@output TEAMS folded
+-- team | c | s  | a    | l
+-- blue | 1 | 1  | 1.0  | [1]
+-- red  | 2 | 40 | 20.0 | [10, null, 30]
