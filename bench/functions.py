@@ -164,7 +164,7 @@ LINES: tuple[Line, ...] = (
     Line("strings", "MASK_KEEP_RIGHT(S, 3)", "mask(S)"),
     Line("strings", "CHR(65)", "chr(65)"),
     Line("strings", "MD5(S)", "md5(S)"),
-    Line("bytes", "ENCODE(S, 'utf8', 'hex')", "hex(S)"),
+    Line("bytes", "ENCODE(S, 'utf8', 'hex')", "lower(hex(S))"),
     Line("bytes", "TO_BYTES(S, 'utf8')", "cast(S as binary)"),
     Line("bytes", "FROM_BYTES(B, 'base64')", "base64(B)"),
     Line("bytes", "SUBSTRING(B, 2, 3)", "substring(B, 2, 3)"),
@@ -283,7 +283,7 @@ _THREADS = ("Executor task", "GC Thread", "G1 ")
 
 
 def _cpu_seconds(pid: int) -> float:
-    """The CPU time that the JVM's tasks have had: unlike time on the clock, others at work do not change it."""
+    """The CPU time that the JVM's tasks have had: unlike time on the clock, it does not depend on others."""
     spent = 0
     for thread in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):  # it ended

@@ -120,11 +120,8 @@ class DelimitedFormat(Format):
             field = _text_sql(text, column.type)
             # numbers after the first field start with nothing odd, unless the delimiter is part of numbers
             if i == 0 or column.type == STRING or self.delimiter in _IN_PLAIN_FIELDS:
-                pattern = string(self._quote_pattern(i == 0))
-                quoted = f"concat('\"', replace({field}, '\"', '\"\"'), '\"')"
-                field = f"if({field} rlike {pattern}, {quoted}, {field})"
-                if i == 0 and column.type == STRING:
-                    field = f"if({text} = '', '\"\"', {field})"
+                name = f"quote_delimited{'_first' if i == 0 else ''}:{self.delimiter}"
+                field = f"ksql.{quote_identifier(name)}({field})"
             fields.append(field if len(columns) == 1 else f"coalesce({field}, '')")
         if len(fields) == 1:
             return f"cast({fields[0]} as binary)"

@@ -8,13 +8,6 @@ from ksql_spark.types import BIGINT, DATE, INTEGER, TIME, TIMESTAMP, SqlType
 NUMBER_OF: dict[SqlType, SqlType] = {DATE: INTEGER, TIME: INTEGER, TIMESTAMP: BIGINT}
 
 
-def from_number(text: str, type_: SqlType) -> str:
-    """Spark SQL: a DATE, TIME or TIMESTAMP from its number on the wire; other values as they are."""
-    if type_ == DATE:
-        return f"date_from_unix_date({text})"
-    return f"timestamp_millis({text})" if type_ == TIMESTAMP else text
-
-
 def to_number(text: str, type_: SqlType) -> str:
     """Spark SQL: the number on the wire of a DATE, TIME or TIMESTAMP; other values as they are."""
     if type_ == DATE:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import let
+from ksql_spark.functions.spark_text import let, timestamp_of
 from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar
 from ksql_spark.types import BIGINT, DATE, TIME, TIMESTAMP, SqlType
 
@@ -53,7 +53,7 @@ def _time_shift(sign: str) -> Lowering:
 
 
 def _timestamp_shift(sign: str) -> Lowering:
-    return lambda args, _: f"timestamp_millis(unix_millis({args[2]}) + {_shifted(args, sign)})"
+    return lambda args, _: timestamp_of(f"(unix_millis({args[2]}) + {_shifted(args, sign)})")
 
 
 # ---- text --------------------------------------------------------------------------------------------------
@@ -259,8 +259,9 @@ SPECS: tuple[Spec, ...] = (
         "FROM_UNIXTIME",
         "The TIMESTAMP so many milliseconds after 1970-01-01.",
         "value BIGINT -> TIMESTAMP",
-        lambda x: f"timestamp_millis({x})",
+        timestamp_of,
         Example((Typed(100, BIGINT),), "1970-01-01T00:00:00.100"),
+        Example((2**63 - 1,), None),
     ),
     scalar(
         "UNIX_DATE",
@@ -308,7 +309,7 @@ SPECS: tuple[Spec, ...] = (
             signature("millis BIGINT, pattern STRING -> STRING"),
             signature("millis BIGINT, pattern STRING, zone STRING -> STRING"),
         ),
-        lambda args, _: _format_timestamp(f"timestamp_millis({args[0]})", args),
+        lambda args, _: _format_timestamp(timestamp_of(args[0]), args),
         Example((1526075913123, "yyyy-MM-dd HH:mm:ss"), "2018-05-11 21:58:33"),
         parameters={"millis": "milliseconds since 1970-01-01"} | _PATTERN | _ZONE,
     ),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ksql_spark.expressions import Call, Lambda, LambdaRef, Literal
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import let, variable
+from ksql_spark.functions.spark_text import variable
 from ksql_spark.functions.spec import Category, Example, Spec, Typed, scalar
 from ksql_spark.types import BOOLEAN, INTEGER, STRING, Array, Function, Map, SqlType
 
@@ -23,30 +23,14 @@ def _transform(args: Sequence[str], types: Types) -> str:
     if isinstance(types[0], Array):
         return f"transform({args[0]}, {args[1]})"
     sides = f"map_keys({args[0]}), map_values({args[0]})"
-    x = variable(*args)
-
-    def built(keys: str, values: str) -> str:
-        valid = (
-            f"array_size(array_distinct({keys})) = array_size({keys}) and "
-            f"not exists({keys}, {x} -> {x} is null) and not exists({values}, {x} -> {x} is null)"
-        )
-        return f"if({valid}, map_from_arrays({keys}, {values}), NULL)"
-
-    return let(
-        f"zip_with({sides}, {args[1]})",
-        lambda keys: let(f"zip_with({sides}, {args[2]})", lambda values: built(keys, values)),
-    )
+    return f"ksql.map_of(zip_with({sides}, {args[1]}), zip_with({sides}, {args[2]}))"
 
 
 def _filter(args: Sequence[str], types: Types) -> str:
     if isinstance(types[0], Array):
         return f"filter({args[0]}, {args[1]})"
-    x = variable(*args)
     # an entry with a NULL value cannot be kept
-    return let(
-        f"map_filter({args[0]}, {args[1]})",
-        lambda m: f"if(exists(map_values({m}), {x} -> {x} is null), NULL, {m})",
-    )
+    return f"ksql.complete(map_filter({args[0]}, {args[1]}))"
 
 
 def _reduce(args: Sequence[str], types: Types) -> str:

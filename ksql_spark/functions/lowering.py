@@ -29,7 +29,6 @@ from ksql_spark.functions.spark_text import (
     cast,
     constant,
     is_castable,
-    let,
     spark_type,
     string,
     variable,
@@ -165,7 +164,7 @@ def _failing_with_an_element(node: Call, texts: Sequence[str], bare: str) -> str
     is_map = isinstance(node.arguments[0].type, Map)
     match node.function, is_map:
         case "TRANSFORM", False:
-            return let(bare, lambda made: f"if(exists({made}, {v} -> {v} is null), NULL, {made})")
+            return f"ksql.complete({bare})"
         case "FILTER", False:
             return f"if(exists({collection}, {step} is null), NULL, {bare})"
         case "FILTER", True:

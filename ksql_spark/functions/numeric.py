@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal as PythonDecimal
 from functools import reduce
 from typing import Any
 
 from ksql_spark.functions.signatures import ResultRule, Signature, common_type, signature
-from ksql_spark.functions.spark_text import has_own_order, let, spark_type
+from ksql_spark.functions.spark_text import has_own_order, let, spark_type, unless_null
 from ksql_spark.functions.spec import Ambiguous, Category, Example, Lowering, Resolved, Spec, Typed, scalar
 from ksql_spark.types import (
     BIGINT,
@@ -55,7 +54,6 @@ _TO_WHOLE = (
 
 #: doubles from here on have no fraction
 _WHOLE_FROM = "4503599627370496D"
-_INTEGER_TEXT = re.compile(r"-?\d+|\(-\d+\)")
 
 
 def _step(function: str) -> Lowering:
@@ -89,21 +87,9 @@ def _round(args: Sequence[str], types: Types) -> str:
     return f"cast(floor({args[0]} + 0.5BD) as {spark_type(_without_scale(types))})"
 
 
-def _round_to(args: Sequence[str], types: Types) -> str:
-    x, n = args
-    kind = spark_type(types[0])
-    if not _INTEGER_TEXT.fullmatch(n):
-        # Spark rounds to a constant number of decimals only
-        return f"cast(floor({x} * pow(10D, {n}) + 0.5D) / pow(10D, {n}) as {kind})"
-
-    # Spark rounds ties away from zero; below zero a tie has to go up by one unit of the last digit
-    def rounded(v: str) -> str:
-        unit = f"cast(pow(10D, -{n}) as {'double' if types[0] == DOUBLE else 'decimal(38,18)'})"
-        half = f"(round({v}, {n} + 1) = {v} and abs(round({v}, {n}) - {v}) * 2 >= {unit} * 0.9999999D)"
-        up = f"round(round({v}, {n}) + {unit}, {n})"
-        return f"cast(if({v} < 0 and {half}, {up}, round({v}, {n})) as {kind})"
-
-    return let(x, rounded)
+def _round_to(args: Sequence[str], _: Types) -> str:
+    # Spark's rounds ties away from zero, and to a constant number of decimals only
+    return _by_digits("round", args)
 
 
 def _truncate(args: Sequence[str], types: Types) -> str:
@@ -114,20 +100,11 @@ def _truncate(args: Sequence[str], types: Types) -> str:
             return f"cast({args[0]} as bigint)"
         wanted = spark_type(_without_scale(types))
         return let(args[0], lambda x: f"cast(if({x} < 0, ceil({x}), floor({x})) as {wanted})")
-    n = args[1]
-    if not _INTEGER_TEXT.fullmatch(n):
-        power = f"pow(10D, {n})"
-        return let(
-            args[0],
-            lambda x: f"cast(sign({x}) * floor(abs({x}) * {power}) / {power} as {spark_type(kind)})",
-        )
+    return _by_digits("truncate", args)
 
-    def cut(v: str) -> str:
-        unit = f"cast(pow(10D, -{n}) as {'double' if kind == DOUBLE else 'decimal(38,18)'})"
-        back = f"round(round({v}, {n}) - sign({v}) * {unit}, {n})"
-        return f"cast(if(abs(round({v}, {n})) > abs({v}), {back}, round({v}, {n})) as {spark_type(kind)})"
 
-    return let(args[0], cut)
+def _by_digits(function: str, args: Sequence[str]) -> str:
+    return let(args[0], lambda x: unless_null((x, args[1]), f"ksql.{function}({x}, {args[1]})"))
 
 
 # ---- the rest ------------------------------------------------------------------------------------------

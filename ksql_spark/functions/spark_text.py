@@ -172,6 +172,12 @@ def variable(*seeds: str) -> str:
     return f"_v{zlib.crc32('|'.join(seeds).encode()):08x}"
 
 
+def timestamp_of(millis: str) -> str:
+    """Spark SQL text: the TIMESTAMP so many milliseconds after 1970; NULL where Spark's microseconds end."""
+    most = 2**63 // 1000 - 1
+    return let(millis, lambda m: f"if({m} between -{most}L and {most}L, timestamp_millis({m}), NULL)")
+
+
 def has_own_order(type_: SqlType) -> bool:
     """Whether KSQL orders values of ``type_`` in another way than Spark (reference §3.3; TextOrder.java)."""
     return type_ in (STRING, BYTES)
@@ -257,7 +263,10 @@ def cast(text: str, source: SqlType, target: SqlType) -> str:
     match source, target:
         case Array(a), Array(b):
             v = variable(text)
-            return f"transform({text}, {v} -> {cast(v, a, b)})"
+            made = cast(v, a, b)
+            if made == f"cast({v} as {spark_type(b)})":
+                return f"cast({text} as {wanted})"
+            return f"transform({text}, {v} -> {made})"
         case Map(k, item), Map(k2, item2):
             v = variable(text)
             key, value = cast(f"{v}.key", k, k2), cast(f"{v}.value", item, item2)
@@ -317,7 +326,9 @@ def _parse_timestamp(text: str) -> str:
     # Spark wants minutes and seconds before a zone
     hours = f"regexp_replace({text}, {string(r'(T[0-9]{1,2})([Z+-].*)$')}, '$1:00$2')"
     minutes = f"regexp_replace({hours}, {string(r'(T[0-9]{1,2}:[0-9]{1,2})([Z+-].*)$')}, '$1:00$2')"
-    return f"timestamp_millis(unix_millis(cast({minutes} as timestamp)))"
+    parsed = f"timestamp_millis(unix_millis(cast({minutes} as timestamp)))"
+    # what is written in full is the rule, and quick to read
+    return f"coalesce(ksql.full_timestamp({text}), {parsed})"
 
 
 # ---- text forms (reference §3.1) ----------------------------------------------------------------------
@@ -338,6 +349,8 @@ def to_text(text: str, type_: SqlType) -> str:
             return plain_decimal(text, type_)
         case Array(element):
             v = variable(text)
+            if to_text(v, element) in (v, f"cast({v} as string)"):
+                return f"concat('[', array_join(cast({text} as array<string>), ', ', 'null'), ']')"
             return f"concat('[', array_join(transform({text}, {v} -> {_inner_text(v, element)}), ', '), ']')"
         case Map(key, value):
             v = variable(text)

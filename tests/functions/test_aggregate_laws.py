@@ -83,7 +83,7 @@ def _updates(
         "0 as task", "X'01' as k", "0 as side", "ts", f"{packed} as v"
     )
     done = jvm.org.ksqlspark.KeyedOperators.aggregate(
-        frame._jdf, template._jdf, False, kind, GAP_MS, 0, 10**9, False
+        frame._jdf, template._jdf, False, kind, GAP_MS, 0, 10**9, False, 0
     )
     columns = ", ".join(f"c{i} {spark_type(t)}" for i, t in enumerate(types))
     given = (

@@ -108,6 +108,8 @@ def _sum_list_table(args: Sequence[str], types: Types) -> str:
 
 def _extreme(function: str) -> Lowering:
     def lower(args: Sequence[str], types: Types) -> str:
+        if types[0] == STRING:
+            return f"ksql.ranked_text({function}(ksql.rank({args[0]})))"
         if has_own_order(types[0]):
             return f"{function}_by({args[0]}, ksql.rank({args[0]}))"
         return f"{function}({args[0]})"

@@ -101,6 +101,78 @@ public final class DelimitedDecoder implements ScalarFunction<InternalRow> {
         }
     }
 
+    /** A field's text as it is written: quoted where it has to be, by Commons CSV's minimal rules. */
+    public static final class Quote extends TextFunction<UTF8String> {
+        private final byte[] delimiter;
+        private final boolean isFirst;
+
+        /** @param argument the delimiter; isFirst: the field that begins the line */
+        Quote(String argument, boolean isFirst) {
+            super(DataTypes.StringType, DataTypes.StringType);
+            this.delimiter = argument.getBytes(StandardCharsets.UTF_8);
+            this.isFirst = isFirst;
+        }
+
+        public UTF8String invoke(UTF8String text) {
+            if (text == null) {
+                return null;
+            }
+            if (text.numBytes() == 0) { // an empty line would hold no field at all
+                return isFirst ? UTF8String.fromString("\"\"") : text;
+            }
+            int quotes = 0;
+            byte first = text.getByte(0);
+            byte last = text.getByte(text.numBytes() - 1);
+            boolean isQuoted = isFirst ? !isAlphanumeric(first) : first >= 0 && first <= '#';
+            isQuoted |= last >= 0 && last <= ' ';
+            for (int i = 0; i < text.numBytes(); i++) {
+                byte b = text.getByte(i);
+                quotes += b == '"' ? 1 : 0;
+                isQuoted |= b == '\r' || b == '\n' || b == delimiter[0] && delimits(text, i);
+            }
+            return isQuoted || quotes > 0 ? quoted(text, quotes) : text;
+        }
+
+        private static boolean isAlphanumeric(byte b) {
+            return b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z';
+        }
+
+        private boolean delimits(UTF8String text, int at) {
+            for (int i = 1; i < delimiter.length; i++) {
+                if (at + i >= text.numBytes() || text.getByte(at + i) != delimiter[i]) {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        private static UTF8String quoted(UTF8String text, int quotes) {
+            byte[] bytes = new byte[text.numBytes() + quotes + 2];
+            int size = 0;
+            bytes[size++] = '"';
+            for (int i = 0; i < text.numBytes(); i++) {
+                byte b = text.getByte(i);
+                bytes[size++] = b;
+                if (b == '"') {
+                    bytes[size++] = b;
+                }
+            }
+            bytes[size] = '"';
+            return UTF8String.fromBytes(bytes);
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return super.equals(other) && Arrays.equals(((Quote) other).delimiter, delimiter)
+                    && ((Quote) other).isFirst == isFirst;
+        }
+
+        @Override
+        public int hashCode() {
+            return Arrays.hashCode(delimiter);
+        }
+    }
+
     private InternalRow decode(byte[] data) {
         int at = 0;
         while (at < data.length && endsLine(data[at])) {

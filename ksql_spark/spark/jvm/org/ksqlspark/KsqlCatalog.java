@@ -28,6 +28,7 @@ public final class KsqlCatalog implements FunctionCatalog {
             Map.entry("format_date", TemporalText.FormatDate::new),
             Map.entry("format_time", TemporalText.FormatTime::new),
             Map.entry("format_timestamp", TemporalText.FormatTimestamp::new),
+            Map.entry("full_timestamp", TemporalText.FullTimestamp::new),
             Map.entry("initial_capitals", UnitText.InitialCapitals::new),
             Map.entry("is_json", JsonText.IsJson::new),
             Map.entry("json_array_length", JsonText.ArrayLength::new),
@@ -48,6 +49,7 @@ public final class KsqlCatalog implements FunctionCatalog {
             Map.entry("parse_days", TemporalText.ParseDays::new),
             Map.entry("parse_time", TemporalText.ParseTime::new),
             Map.entry("parse_timestamp", TemporalText.ParseTimestamp::new),
+            Map.entry("ranked_text", TextOrder.RankedText::new),
             Map.entry("position", UnitText.Position::new),
             Map.entry("regexp_extract", PatternText.Extract::new),
             Map.entry("regexp_extract_all", PatternText.ExtractAll::new),
@@ -98,6 +100,10 @@ public final class KsqlCatalog implements FunctionCatalog {
                         : new ProcessingLog.FailedRow(argument));
             case "log_unreadable":
                 return new Unbound(full, types -> new ProcessingLog.Unreadable(argument));
+            case "quote_delimited":
+            case "quote_delimited_first":
+                return new Unbound(full, types ->
+                        new DelimitedDecoder.Quote(argument, function.equals("quote_delimited_first")));
             case "encode_json":
                 return new Unbound(full, types -> new JsonEncoder(row(types), false));
             case "encode_json_bare":
@@ -154,6 +160,15 @@ public final class KsqlCatalog implements FunctionCatalog {
             case "array_extreme":
                 return new Unbound(full, types -> array(types).elementType().equals(DataTypes.StringType)
                         ? new TextOrder.ExtremeText() : new TextOrder.ExtremeBytes());
+            case "complete":
+                return new Unbound(full, types -> Completeness.of(types.fields()[0].dataType()));
+            case "map_of":
+                return new Unbound(full, types -> new Completeness.MapOf(
+                        (ArrayType) types.fields()[0].dataType(), (ArrayType) types.fields()[1].dataType()));
+            case "round":
+            case "truncate":
+                return new Unbound(full, types ->
+                        new Rounding(types.fields()[0].dataType(), function.equals("truncate")));
             case "rank":
                 return new Unbound(full, types -> new TextOrder.Rank(types.fields()[0].dataType()));
             case "sort":

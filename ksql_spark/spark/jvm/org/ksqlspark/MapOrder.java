@@ -71,7 +71,7 @@ public final class MapOrder extends TextFunction<MapData> {
     }
 
     /** What ksqlDB has for a key, as far as its hash goes. */
-    private static Object java(Object key) {
+    static Object java(Object key) {
         if (key instanceof UTF8String) {
             return key.toString();
         }

@@ -6,6 +6,7 @@ import java.time.DateTimeException;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalTime;
+import java.time.YearMonth;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.time.ZonedDateTime;
@@ -122,6 +123,60 @@ public final class TemporalText {
         public UTF8String invoke(long micros, UTF8String pattern, UTF8String zoneName) {
             ZoneId zone = zone(zoneName);
             return zone == null ? null : format(instant(micros).atZone(zone), pattern);
+        }
+    }
+
+    /**
+     * A TIMESTAMP written in full, as yyyy-MM-ddTHH:mm:ss with milliseconds and a Z if need be; NULL for any other
+     * text, which need not be wrong.
+     */
+    public static final class FullTimestamp extends TextFunction<Long> {
+        FullTimestamp() {
+            super(DataTypes.TimestampType, DataTypes.StringType);
+        }
+
+        public Long invoke(UTF8String text) {
+            int size = text == null ? 0 : text.numBytes();
+            if (size > 0 && text.getByte(size - 1) == 'Z') {
+                size--;
+            }
+            boolean hasShape = (size == 19 || size > 20 && size <= 23 && text.getByte(19) == '.')
+                    && text.getByte(4) == '-' && text.getByte(7) == '-' && text.getByte(10) == 'T'
+                    && text.getByte(13) == ':' && text.getByte(16) == ':';
+            if (!hasShape) {
+                return null;
+            }
+            int year = digits(text, 0, 4);
+            int month = digits(text, 5, 7);
+            int day = digits(text, 8, 10);
+            int hour = digits(text, 11, 13);
+            int minute = digits(text, 14, 16);
+            int second = digits(text, 17, 19);
+            int fraction = size == 19 ? 0 : digits(text, 20, size);
+            boolean isThere = year > 0 && month >= 1 && month <= 12 && day >= 1 && hour >= 0 && hour < 24
+                    && minute >= 0 && minute < 60 && second >= 0 && second < 60 && fraction >= 0
+                    && day <= YearMonth.of(year, month).lengthOfMonth();
+            if (!isThere) {
+                return null;
+            }
+            for (int i = size; i < 23 && size > 19; i++) {
+                fraction *= 10;
+            }
+            long seconds = LocalDate.of(year, month, day).toEpochDay() * 86_400L + hour * 3600 + minute * 60 + second;
+            return seconds * 1_000_000L + fraction * 1000L;
+        }
+
+        /** The number there; -1 where there is none. */
+        private static int digits(UTF8String text, int from, int to) {
+            int value = 0;
+            for (int i = from; i < to; i++) {
+                int digit = text.getByte(i) - '0';
+                if (digit < 0 || digit > 9) {
+                    return -1;
+                }
+                value = value * 10 + digit;
+            }
+            return value;
         }
     }
 

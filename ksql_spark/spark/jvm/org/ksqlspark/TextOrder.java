@@ -108,6 +108,28 @@ public final class TextOrder {
         }
     }
 
+    /** The text that has a rank. */
+    public static final class RankedText extends TextFunction<UTF8String> {
+        RankedText() {
+            super(DataTypes.StringType, DataTypes.BinaryType);
+        }
+
+        public UTF8String invoke(byte[] rank) {
+            if (rank == null) {
+                return null;
+            }
+            byte[] bytes = rank;
+            for (int i = 0; i < rank.length; i++) {
+                int first = rank[i] & 0xFF;
+                if (first >= LAST_BLOCK + 0x10) {
+                    bytes = bytes == rank ? rank.clone() : bytes;
+                    bytes[i] = (byte) (first - 0x10);
+                }
+            }
+            return UTF8String.fromBytes(bytes);
+        }
+    }
+
     /** (array, descending): the elements in order, NULLs last. */
     public static final class Sort extends TextFunction<ArrayData> {
         private final DataType element;
@@ -157,27 +179,21 @@ public final class TextOrder {
         }
     }
 
-    /** The greatest or smallest element of an array; NULLs do not count. */
-    private static Object extreme(ArrayData array, DataType element, boolean greatest) {
-        Comparator<Object> order = of(element);
-        Object best = null;
-        for (int i = 0; array != null && i < array.numElements(); i++) {
-            Object value = array.isNullAt(i) ? null : array.get(i, element);
-            if (value != null && (best == null || order.compare(value, best) > 0 == greatest)) {
-                best = value;
-            }
-        }
-        return best;
-    }
-
-    /** (array of STRING, greatest). */
+    /** (array of STRING, greatest): its greatest or smallest element; NULLs do not count. */
     public static final class ExtremeText extends TextFunction<UTF8String> {
         ExtremeText() {
             super(DataTypes.StringType, DataTypes.createArrayType(DataTypes.StringType), DataTypes.BooleanType);
         }
 
         public UTF8String invoke(ArrayData array, boolean greatest) {
-            return (UTF8String) extreme(array, DataTypes.StringType, greatest);
+            UTF8String best = null;
+            for (int i = 0; array != null && i < array.numElements(); i++) {
+                UTF8String value = array.isNullAt(i) ? null : array.getUTF8String(i);
+                if (value != null && (best == null || compare(value, best) > 0 == greatest)) {
+                    best = value;
+                }
+            }
+            return best;
         }
     }
 
@@ -188,7 +204,14 @@ public final class TextOrder {
         }
 
         public byte[] invoke(ArrayData array, boolean greatest) {
-            return (byte[]) extreme(array, DataTypes.BinaryType, greatest);
+            byte[] best = null;
+            for (int i = 0; array != null && i < array.numElements(); i++) {
+                byte[] value = array.isNullAt(i) ? null : array.getBinary(i);
+                if (value != null && (best == null || compare(value, best) > 0 == greatest)) {
+                    best = value;
+                }
+            }
+            return best;
         }
     }
 
