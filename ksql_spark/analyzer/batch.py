@@ -46,7 +46,7 @@ from ksql_spark.logical.nodes import (
 )
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS
-from ksql_spark.types import Array, Map, Null, SqlType, Struct
+from ksql_spark.types import Null, Struct, contains_map
 
 #: names of columns that only the plan knows
 _GROUP, _SORT = "KSQL_GROUP_", "KSQL_SORT_"
@@ -125,22 +125,11 @@ def _sorted_union(root: Node, query: nodes.Union, context: Context) -> Node:
 
 
 def _sort_key(item: nodes.OrderItem, expression: Expression) -> SortKey:
-    if _has_map(expression.type):
+    if contains_map(expression.type):
         raise invalid(f"MAPs have no order to sort by: {expression} ({expression.type}).", item)
     if isinstance(expression.type, Null):
         raise invalid("ORDER BY needs expressions with a type, not NULL.", item)
     return SortKey(expression, bool(item.descending), item.nulls == "FIRST")
-
-
-def _has_map(type_: SqlType) -> bool:
-    match type_:
-        case Map():
-            return True
-        case Array(element):
-            return _has_map(element)
-        case Struct(fields):
-            return any(_has_map(f.type) for f in fields)
-    return False
 
 
 def _by_position(item: nodes.OrderItem, names: list[str]) -> str | None:
@@ -346,7 +335,7 @@ class _Select:
         plan = Project(plan, (), tuple(values))
         if self.select.distinct:
             for item in items:
-                if _has_map(item.expression.type):
+                if contains_map(item.expression.type):
                     reason = f"SELECT DISTINCT cannot compare MAPs: {item.name} ({item.expression.type})."
                     raise invalid(reason, item.node, hint="GROUP BY can.")
             plan = Distinct(plan)

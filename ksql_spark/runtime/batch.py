@@ -165,7 +165,7 @@ def run(
             reading.rows(leaf, keys) if leaf.source.is_table else None
             for leaf, keys in zip(sources, query.lookups, strict=True)
         ]
-        own = batch.session_for(session, reading.count)
+        own = batch.session_for(session, query.root, reading.count)
         frames = (
             batch.stream(own, servers, leaf, ends[leaf.source.topic])
             if rows is None

@@ -29,6 +29,7 @@ from ksql_spark.schema import Column
 from ksql_spark.spark import sources
 from ksql_spark.spark.evaluate import DecodedRows, StoredRow, values
 from ksql_spark.spark.frames import named, quoted
+from ksql_spark.types import contains_map
 
 #: from so many rows on they are worth more than one task
 _MANY_ROWS = 100_000
@@ -37,15 +38,32 @@ _MOST = 2**31 - 1
 _JOINS = {"INNER": "inner", "LEFT": "left", "RIGHT": "right", "FULL": "full"}
 
 
-def session_for(session: SparkSession, row_count: int) -> SparkSession:
-    """The session for a batch query that reads about ``row_count`` rows: its own where they are many."""
-    if row_count < _MANY_ROWS:
+def session_for(session: SparkSession, root: Node, row_count: int) -> SparkSession:
+    """The session for a batch query that reads about ``row_count`` rows: its own where settings differ."""
+    settings = {}
+    if row_count >= _MANY_ROWS:
+        tasks = str(os.cpu_count() or 1)
+        settings = {"spark.sql.shuffle.partitions": tasks, "spark.sql.files.minPartitionNum": tasks}
+    if _any_at_one_place(root):
+        # sorted rows make one state of each group; from hash maps that grow too big there may come two
+        settings["spark.sql.execution.useObjectHashAggregateExec"] = "false"
+    if not settings:
         return session
     own = session.newSession()
-    tasks = str(os.cpu_count() or 1)
-    own.conf.set("spark.sql.shuffle.partitions", tasks)
-    own.conf.set("spark.sql.files.minPartitionNum", tasks)
+    for name, value in settings.items():
+        own.conf.set(name, value)
     return own
+
+
+def _any_at_one_place(node: Node) -> bool:
+    here = isinstance(node, nodes.Aggregate) and _is_at_one_place(node)
+    return here or any(_any_at_one_place(child) for child in nodes.children(node))
+
+
+def _is_at_one_place(node: nodes.Aggregate) -> bool:
+    """Whether a group's rows must all come to one state: in their order, or since states cannot be merged."""
+    specs = (registry.require(call.function) for call in node.aggregates)
+    return isinstance(node.child, nodes.Sort) or not all(spec.merge for spec in specs)
 
 
 # ---- what is read -------------------------------------------------------------------------------------
@@ -152,14 +170,11 @@ class _Builder:
         raise TypeError(f"no batch frame for {type(node).__name__}")
 
     def _aggregate(self, node: nodes.Aggregate) -> DataFrame:
-        if isinstance(node.child, nodes.Sort):
-            # one partition is clustered already: Spark moves no rows then, and keeps their order
-            below = self.build(node.child.child).coalesce(1)
-            below = below.sortWithinPartitions(*map(_sort_key, node.child.by))
-        else:
-            below = self.build(node.child)
+        arrival = node.child.by if isinstance(node.child, nodes.Sort) else ()
+        below = self.build(node.child.child if isinstance(node.child, nodes.Sort) else node.child)
         groups = [named(lower(g.expression), f"__key_{i}") for i, g in enumerate(node.group_by)]
         columns, results = list(groups), []
+        at_one_place = _is_at_one_place(node)
         for i, call in enumerate(node.aggregates):
             arguments = []
             for j, argument in enumerate(call.arguments):
@@ -168,17 +183,28 @@ class _Builder:
                     continue
                 columns.append(named(lower(argument), f"__arg_{i}_{j}"))
                 arguments.append(quoted(f"__arg_{i}_{j}"))
-            results.append(named(self._call(call, arguments), call.name))
-        rows = below.selectExpr(*columns) if columns else below.selectExpr("1 AS __row")
+            results.append(named(self._call(call, arguments, at_one_place), call.name))
+        if at_one_place:
+            # one partition is clustered already, and rows are sorted by group: Spark keeps their order
+            orders = [named(lower(key.expression), f"__order_{i}") for i, key in enumerate(arrival)]
+            sorted_by = [
+                f"__key_{i}" for i, g in enumerate(node.group_by) if not contains_map(g.expression.type)
+            ]
+            sorted_by += [f"__order_{i}" for i, _ in enumerate(orders)]
+            rows = below.coalesce(1).selectExpr(*columns, *orders, "1 AS __row")
+            rows = rows.sortWithinPartitions(*sorted_by) if sorted_by else rows
+        else:
+            rows = below.selectExpr(*columns, "1 AS __row")
         keys = [F.col(f"__key_{i}").alias(g.name) for i, g in enumerate(node.group_by)]
         if not results:  # GROUP BY alone
             return rows.select(*keys).distinct()
         return rows.groupBy(*keys).agg(*map(F.expr, results))
 
-    def _call(self, call: nodes.AggregateCall, arguments: list[str]) -> str:
+    def _call(self, call: nodes.AggregateCall, arguments: list[str], at_one_place: bool) -> str:
         spec = registry.require(call.function)
-        if call.distinct and call.function == "COUNT":
-            text = f"count(DISTINCT {arguments[0]})"  # that for streams collects all values
+        if call.distinct and call.function == "COUNT" and not at_one_place:
+            # the lowering for streams collects all values, but this one splits the groups of all aggregates
+            text = f"count(DISTINCT {arguments[0]})"
         else:
             lowering = spec.spark_distinct if call.distinct else spec.spark
             if lowering is None:

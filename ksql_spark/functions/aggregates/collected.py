@@ -22,6 +22,7 @@ from ksql_spark.types import (
     Primitive,
     SqlType,
     Struct,
+    contains_map,
 )
 
 Types = Sequence[SqlType]
@@ -47,21 +48,10 @@ def kept(function: str, row: str, *constants: str, sign: str | None = None) -> s
 
 def value_row(text: str, type_: SqlType) -> str:
     """Text of the STRUCT of a value, for ``kept``; equal values give equal rows."""
-    if isinstance(type_, Map) and not _has_map(type_.value):
+    if isinstance(type_, Map) and not contains_map(type_.value):
         # entries have an order in Spark, but none that counts
         text = f"map_from_entries(sort_array(map_entries({text})))"
     return f"struct({text})"
-
-
-def _has_map(type_: SqlType) -> bool:
-    match type_:
-        case Map():
-            return True
-        case Array(element):
-            return _has_map(element)
-        case Struct(fields):
-            return any(_has_map(f.type) for f in fields)
-    return False
 
 
 def _collect_list(args: Sequence[str], types: Types) -> str:
@@ -101,7 +91,7 @@ def _histogram(args: Sequence[str], _: Types) -> str:
 
 
 def _attr(args: Sequence[str], types: Types) -> str:
-    if _has_map(types[0]):  # which have no order
+    if contains_map(types[0]):  # which have no order
         return kept("attr", value_row(args[0], types[0]))
     least, greatest = (f"{f}(struct({args[0]} as v))" for f in ("min", "max"))
     return f"if({least} = {greatest}, {least}.v, NULL)"

@@ -64,6 +64,10 @@ SELECT item, EARLIEST_BY_OFFSET(who) AS earliest, LATEST_BY_OFFSET(who, 2) AS la
 -- jam  | ann      | ["ann", "cid"] | [3, 4] | ["ann", "cid"] | [1.0] | {"ann": 1, "cid": 1}
 -- oil  | NULL     | []             | [5]    | [null]         | [9.0] | {}
 -- tea  | ann      | ["ann", "bob"] | [1, 2] | ["ann", "bob"] | [4.0] | {"ann": 1, "bob": 1}
+SELECT EARLIEST_BY_OFFSET(item) AS earliest, LATEST_BY_OFFSET(item, 2) AS latest, COUNT(DISTINCT item) AS items FROM orders WHERE id <> 5;
+--@rows
+-- earliest | latest         | items
+-- tea      | ["jam", "jam"] | 2
 SELECT COUNT(*) AS n, SUM(amount) AS total, STDDEV_SAMP(amount) AS v, COUNT_DISTINCT(who) AS approx FROM orders;
 --@rows
 -- n | total | v                  | approx
@@ -204,3 +208,28 @@ SELECT w.item, w.WINDOWSTART AS since, o.id FROM per_window w JOIN orders o ON w
 -- jam    | 2     | 3
 -- jam    | 4     | 4
 -- oil    | 4     | 5
+
+--@test: DISTINCT values of aggregates; text in KSQL's order
+CREATE STREAM words (w STRING, n INT) WITH (KAFKA_TOPIC = '${case}_words', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+INSERT INTO words (w, n) VALUES ('～', 2);
+INSERT INTO words (w, n) VALUES ('😀', 2);
+INSERT INTO words (w, n) VALUES ('a', 3);
+INSERT INTO words (n) VALUES (3);
+SELECT SUM(DISTINCT n) AS total, AVG(DISTINCT n) AS mean, COUNT(DISTINCT w) AS words, MIN(w) AS least, MAX(w) AS most FROM words;
+--@rows
+-- total | mean | words | least | most
+-- 5     | 2.5  | 3     | a     | ～
+SELECT w FROM words ORDER BY w;
+--@rows
+-- w
+-- a
+-- 😀
+-- ～
+-- NULL
+SELECT w, UCASE(w) < 'B' AS early FROM words ORDER BY early DESC, w DESC NULLS FIRST;
+--@rows
+-- w    | early
+-- a    | true
+-- NULL | false
+-- ～    | false
+-- 😀    | false
