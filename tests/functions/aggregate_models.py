@@ -75,6 +75,11 @@ def _values(name: str, rows: State) -> list[Any]:
     return [row[name] for row in rows if row[name] is not None]
 
 
+def _units(text: str) -> bytes:
+    """What orders text as ksqlDB does: its UTF-16 units."""
+    return text.encode("utf-16-be")
+
+
 def _wrapped(total: int, bits: int) -> int:
     half: int = 2 ** (bits - 1)
     return (total + half) % (2 * half) - half
@@ -166,7 +171,8 @@ MODELS: tuple[Model, ...] = (
     Model("AVG", ("i",), lambda rows: _mean(_wrapped(sum(_values("i", rows)), 32), _values("i", rows))),
     Model("AVG", ("d",), lambda rows: _mean(sum(_values("d", rows)), _values("d", rows))),
     Model("MIN", ("i",), lambda rows: min(_values("i", rows), default=None)),
-    Model("MAX", ("s",), lambda rows: max(_values("s", rows), default=None)),
+    Model("MAX", ("s",), lambda rows: max(_values("s", rows), key=_units, default=None)),
+    Model("MIN", ("s",), lambda rows: min(_values("s", rows), key=_units, default=None)),
     Model("STDDEV_SAMP", ("d",), lambda rows: _variance(_values("d", rows))),
     Model("STDDEV_SAMPLE", ("d",), lambda rows: _variance(_values("d", rows)) ** 0.5),
     Model("CORRELATION", ("i", "b"), _correlation),

@@ -39,7 +39,7 @@ ROWS = st.fixed_dictionaries(
         "i": NUMBERS,
         "b": NUMBERS | st.just(2**63 - 1),
         "d": st.none() | st.integers(-4, 4).map(lambda n: 1e6 + n / 4),
-        "s": st.none() | st.sampled_from(["a", "b", "ä", ""]),
+        "s": st.none() | st.sampled_from(["a", "b", "ä", "", "😀", "\uff5e"]),
         "l": st.none() | st.lists(st.none() | st.integers(0, 2), max_size=2),
         "m": st.none() | st.sampled_from([{}, {"x": 1}, {"x": 1, "y": 2}, {"y": 2, "x": 1}]),
     }
@@ -175,6 +175,11 @@ def test_undo_takes_back_what_was_applied(
         states.append(held)
     _check(models, _updates(local_spark, models, changes), states)
     assert all(state == [] for state in states[-1])
+
+
+def test_every_other_lowering_has_a_model() -> None:
+    others = {s.name for s in registry.all_specs() if s.merge or s.spark_table or s.spark_merged}
+    assert others == {m.function for m in MODELS}
 
 
 def test_literals_of_models_stay_literals() -> None:
