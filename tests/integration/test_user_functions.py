@@ -34,6 +34,22 @@ def picky(number: int) -> int:
         raise ValueError(f"{number} is odd")
     return number // 2
 '''
+UNMERGED = '''
+from ksql_spark.udf import aggregate_function
+
+@aggregate_function
+class Joined:
+    """All texts in the order of their arrival; two groups cannot become one."""
+
+    def initialize(self) -> str:
+        return ""
+
+    def aggregate(self, state: str, text: str) -> str:
+        return state + text
+
+    def result(self, state: str) -> str:
+        return state
+'''
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for file in EXAMPLES.glob("*.py"):
         shutil.copy(file, folder)
     (folder / "picky.py").write_text(PICKY)
+    (folder / "unmerged.py").write_text(UNMERGED)
     (folder / "broken.py").write_text(BROKEN)
     (folder / "_helper.py").write_text("raise RuntimeError('not to be loaded by itself')\n")
     return folder
@@ -97,6 +114,8 @@ def server(
         "ksql.service.id": "user_functions_",
         "ksql.extension.dir": str(folder),
         "ksql.create.function.enabled": "true",
+        "ksql.logging.processing.topic.auto.create": "true",
+        "ksql.logging.processing.stream.auto.create": "true",
     }
     engine = Engine(Config(config), spark_process)
     engine.start(reports.append)
@@ -116,6 +135,18 @@ def names(server: Server) -> str:
         "INSERT INTO names VALUES (3, NULL, 4, NULL);"
     )
     return "NAMES"
+
+
+def test_in_pull_queries_that_group(server: Server, names: str) -> None:
+    query = "SELECT number / 3 AS third, JOINED(INITIALS(name)) AS j, GEOMETRIC_MEAN(number) AS m FROM names"
+    assert server.rows(f"{query} WHERE id < 3 GROUP BY number / 3 ORDER BY third;") == [
+        [0, "AL", pytest.approx(2.0)],
+        [1, "B", pytest.approx(3.0)],
+    ]
+    words = (
+        "SELECT DISTINCT w.word FROM (SELECT WORDS(name) AS word FROM names WHERE id < 3) w ORDER BY w.word;"
+    )
+    assert server.rows(words) == [["ann"], ["bob"], ["lee"]]
 
 
 def test_what_cannot_be_loaded_is_told(server: Server, reports: list[str]) -> None:
@@ -151,6 +182,21 @@ def test_a_push_query(server: Server, names: str) -> None:
 def test_a_row_that_fails_is_null(server: Server, names: str) -> None:
     found = server.rows("SELECT id, PICKY(number) AS p FROM names EMIT CHANGES LIMIT 3;")
     assert found == [[1, 1], [2, None], [3, 2]]
+
+
+def test_failures_are_in_the_processing_log(server: Server, names: str) -> None:
+    """Those of calls for batches, of calls within a CASE, and of aggregates."""
+    server.run(
+        "CREATE TABLE failing AS SELECT 1 AS k, GEOMETRIC_MEAN(degrees) AS g, COUNT(PICKY(number)) AS a,"
+        " COUNT(CASE WHEN id = 2 THEN PICKY(number + 100) END) AS b FROM names GROUP BY 1;"
+    )
+    found = server.rows(
+        "SELECT message->recordProcessingError->cause[1] AS cause FROM ksql_processing_log"
+        " WHERE logger LIKE '%CTAS_FAILING%' EMIT CHANGES LIMIT 3;",
+        3,
+    )
+    causes = sorted(str(cause).split(" (")[0] for (cause,) in found)
+    assert causes == ["ValueError: 103 is odd", "ValueError: 3 is odd", "ValueError: math domain error"]
 
 
 def test_conditions_that_fail_do_not_hold(server: Server, names: str) -> None:

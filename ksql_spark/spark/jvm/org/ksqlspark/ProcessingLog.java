@@ -151,7 +151,8 @@ public final class ProcessingLog {
         });
     }
 
-    private void failed(String query, String step, String message, String cause, String record) {
+    /** A row could not be computed; {@code record}: the row as JSON, or null. */
+    void failed(String query, String step, String message, String cause, String record) {
         Counts mine = counts(query);
         mine.failed.increment();
         mine.lastMs = System.currentTimeMillis();

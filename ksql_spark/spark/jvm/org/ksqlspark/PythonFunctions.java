@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
 import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
 import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
@@ -24,7 +25,8 @@ import org.slf4j.LoggerFactory;
  * function is, its kind and the type of its result (ksql_spark/functions/user.py makes it).
  *
  * Called so, a function gets one row at a time, when and where Catalyst evaluates the expression; PythonBatches gives
- * it many at once. A row that a function fails for is NULL and a line in the log.
+ * it many at once. A row that a function fails for is NULL, an entry of the processing log (PythonBatches leaves that
+ * to its caller) and a line in Spark's log.
  */
 final class PythonFunctions {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -49,6 +51,9 @@ final class PythonFunctions {
         final DataType returned;
         final StructType arguments;
         final StructType results;
+        /** The processing log and the query of the session that the function was bound in; empty: none. */
+        final String log;
+        final String query;
 
         /** @param given types of the arguments as they are written, an aggregate's sign among them */
         Signature(String json, StructType given) {
@@ -80,6 +85,8 @@ final class PythonFunctions {
             }
             arguments = types;
             results = made.add("value", returned).add("error", DataTypes.StringType);
+            log = SQLConf.get().getConfString(KeyedOperator.LOG, "");
+            query = SQLConf.get().getConfString(KeyedOperator.QUERY, "");
         }
 
         @Override
@@ -92,11 +99,22 @@ final class PythonFunctions {
             return Objects.hash(source, arguments);
         }
 
-        /** Write down a row's failure, if it has one. */
-        void note(UnsafeRow result) {
+        /** Write a row's failure into Spark's log, if it has one; its text, or null. */
+        String note(UnsafeRow result) {
             int last = results.size() - 1;
-            if (!result.isNullAt(last)) {
-                failed(name, result.getUTF8String(last).toString());
+            if (result.isNullAt(last)) {
+                return null;
+            }
+            String error = result.getUTF8String(last).toString();
+            failed(name, error);
+            return error;
+        }
+
+        /** Write it into the processing log too. */
+        void report(UnsafeRow result) {
+            String error = note(result);
+            if (error != null && !log.isEmpty()) {
+                ProcessingLog.of(log).failed(query, "Function", name + " failed.", error, null);
             }
         }
     }
@@ -169,7 +187,7 @@ final class PythonFunctions {
         @Override
         public Object produceResult(InternalRow input) {
             UnsafeRow result = PythonWorker.call(signature, List.of(input)).get(0);
-            signature.note(result);
+            signature.report(result);
             return result.isNullAt(0) ? null : result.get(0, signature.returned);
         }
     }
@@ -266,7 +284,7 @@ final class PythonFunctions {
                 values[i] = input.isNullAt(i - BEFORE) ? null : input.get(i - BEFORE, type);
             }
             UnsafeRow result = PythonWorker.call(signature, List.of(new GenericInternalRow(values))).get(0);
-            signature.note(result);
+            signature.report(result);
             state.kept = result.isNullAt(0) ? null : result.getBinary(0);
             state.value = result.isNullAt(1) ? null : result.get(1, signature.returned);
             state.isKnown = true;
