@@ -19,6 +19,20 @@ INSERT INTO clicks (page, visitor, ts) VALUES ('home', 'a', 2100);
 -- home | 2    | 1000   | 2
 -- home | 2    | 2000   | 2
 
+--@test: a windowed table in a push query: each window is a row of its own
+CREATE TABLE per_second AS
+  SELECT page, COUNT(*) AS n FROM clicks WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY page EMIT CHANGES;
+INSERT INTO clicks (page, visitor, ts) VALUES ('home', 'a', 1100);
+INSERT INTO clicks (page, visitor, ts) VALUES ('home', 'b', 1200);
+INSERT INTO clicks (page, visitor, ts) VALUES ('home', 'a', 2100);
+SELECT page, COUNT(*) AS windows, SUM(n) AS n FROM per_second GROUP BY page EMIT CHANGES LIMIT 4;
+--@rows ordered
+-- PAGE | WINDOWS | N
+-- home | 1       | 1
+-- home | 0       | 0
+-- home | 1       | 2
+-- home | 2       | 3
+
 --@test: DISTINCT in SUM, AVG, COLLECT_LIST, MIN
 CREATE TABLE spent AS
   SELECT page, SUM(DISTINCT ts) AS s, AVG(DISTINCT ts) AS a, COLLECT_LIST(DISTINCT visitor) AS l, MIN(DISTINCT ts) AS m
