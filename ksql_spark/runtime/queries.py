@@ -67,7 +67,8 @@ class RunningQuery:
         creates_sink: the sink is dropped together with this query.
         is_transient: a push query.
         logical: what it means, for EXPLAIN and for CREATE OR REPLACE.
-        loading: how many of its stages read the tables of their joins now, in micro-batches.
+        loading: a mark for each thread that will still start stages of it, when tables of joins or history have
+            been read.
     """
 
     id: str
@@ -82,14 +83,14 @@ class RunningQuery:
     state: str = RUNNING
     errors: deque[QueryError] = field(default_factory=lambda: deque(maxlen=10))
     spark: list[Run] = field(default_factory=list)
-    loading: int = 0
+    loading: set[object] = field(default_factory=set)
     failures: int = 0
     retry_at: float = 0.0
 
     @property
     def is_loading(self) -> bool:
         """True while tables of a join are being loaded."""
-        return self.loading > 0
+        return bool(self.loading)
 
 
 class QueryManager:
@@ -146,7 +147,9 @@ class QueryManager:
         """
         self._create_internal_topics(query)
         tables = self._to_load(query)
-        query.loading = sum(any(t in tables for t in stage.topics) for stage in query.plan.stages)
+        # what belongs to an earlier start does nothing more: its mark is not in this set
+        marks = [object() if any(t in tables for t in stage.topics) else None for stage in query.plan.stages]
+        query.loading = {mark for mark in marks if mark is not None}
         query.spark = []
         try:
             is_replaying = self._has_history(query)
@@ -161,9 +164,10 @@ class QueryManager:
         with self._lock:
             self._queries[query.id] = query
         if is_replaying:
-            query.loading += 1
+            replay = object()
+            query.loading.add(replay)
             threading.Thread(
-                target=self._replay, args=(query,), name=f"replay-{query.id}", daemon=True
+                target=self._replay, args=(query, replay), name=f"replay-{query.id}", daemon=True
             ).start()
             return
         for i, stage in enumerate(query.plan.stages):
@@ -171,7 +175,7 @@ class QueryManager:
                 self._mark_loaded(query, i)
             wanted = {topic: ends for topic, ends in tables.items() if topic in stage.topics}
             if wanted:
-                arguments = (query, i, wanted, query.spark[i])
+                arguments = (query, i, wanted, query.spark[i], marks[i])
                 loader = threading.Thread(
                     target=self._load, args=arguments, name=f"load-{query.id}", daemon=True
                 )
@@ -231,16 +235,17 @@ class QueryManager:
         stage: int,
         tables: Mapping[str, Mapping[int, int]],
         loading: Run,
+        mark: object,
     ) -> None:
         """Wait until the tables are loaded, then start the stage as it is to run."""
         try:
-            while loading.is_active and query.spark and query.spark[stage] is loading:
+            while loading.is_active and mark in query.loading:
                 if _has_reached(loading.progress, tables):
                     loading.end()
                     loading.stop(self._patience_s())
                     self._mark_loaded(query, stage)
                     with self._lock:
-                        if query.spark and self._queries.get(query.id) is query:
+                        if self._goes_on(query, mark):
                             query.spark[stage] = self._launch(query, stage)
                     break
                 if self._closing.wait(0.02):
@@ -250,7 +255,11 @@ class QueryManager:
             self._failed(query, reason(error))
         finally:
             with self._lock:
-                query.loading -= 1
+                query.loading.discard(mark)
+
+    def _goes_on(self, query: RunningQuery, mark: object) -> bool:
+        """Whether a query was neither stopped nor started anew since its ``loading`` got ``mark``."""
+        return mark in query.loading and bool(query.spark) and self._queries.get(query.id) is query
 
     def _has_history(self, query: RunningQuery) -> bool:
         """Whether sub-topologies must begin one after another: each with all that the history gives it."""
@@ -258,15 +267,18 @@ class QueryManager:
         is_done = self._loaded_mark(query, len(plan.inner)).exists()
         return plan.by_event_time and bool(plan.inner) and not is_done
 
-    def _replay(self, query: RunningQuery) -> None:
+    def _replay(self, query: RunningQuery, mark: object) -> None:
         """Start each further stage when the one before it has done what was there at the start."""
         try:
             for i in range(1, len(query.plan.stages)):
                 while not self._is_replayed(query, i - 1):
-                    if not query.spark or not query.spark[-1].is_active or self._closing.wait(0.05):
+                    with self._lock:
+                        if not self._goes_on(query, mark) or not query.spark[-1].is_active:
+                            return
+                    if self._closing.wait(0.05):
                         return
                 with self._lock:
-                    if not query.spark or self._queries.get(query.id) is not query:
+                    if not self._goes_on(query, mark):
                         return
                     query.spark.append(self._launch(query, i))
             self._mark_loaded(query, len(query.plan.inner))
@@ -275,7 +287,7 @@ class QueryManager:
             self._failed(query, reason(error))
         finally:
             with self._lock:
-                query.loading -= 1
+                query.loading.discard(mark)
 
     def _is_replayed(self, query: RunningQuery, number: int) -> bool:
         """Whether a stage has committed its first batch, or has nothing to read."""
@@ -472,7 +484,8 @@ class QueryManager:
         self._stop(query, 0.0)
 
     def _stop(self, query: RunningQuery, patience_s: float) -> None:
-        running, query.spark = query.spark, []
+        with self._lock:
+            running, query.spark = query.spark, []
         deadline = time.monotonic() + patience_s
         for run in running:
             with contextlib.suppress(Exception):  # the JVM may be gone; there is nothing left to stop then

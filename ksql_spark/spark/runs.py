@@ -5,6 +5,7 @@ How a running batch is ended is told in EndableKafka.java.
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -45,6 +46,8 @@ class Run:
         self._commits = checkpoint / "commits"
         #: the batch to wait for; None while nobody asked for an end
         self._last: int | None = None
+        self._stopping = threading.Lock()
+        self._was_done: bool | None = None
 
     @property
     def is_active(self) -> bool:
@@ -66,7 +69,7 @@ class Run:
             self._last = int(self._kafka.end(self._name))
 
     def stop(self, patience_s: float = 0.0) -> bool:
-        """Stop it, after end() as soon as what it has read is committed.
+        """Stop it, after end() as soon as what it has read is committed; from any thread, more than once.
 
         Args:
             patience_s: how long to wait for that, seconds; then it is stopped all the same, and what came
@@ -75,20 +78,30 @@ class Run:
         Returns:
             whether nothing will be done again.
         """
-        deadline = time.monotonic() + patience_s
-        try:
-            while not (is_done := self._is_done()) and time.monotonic() < deadline and self.is_active:
-                time.sleep(LOOK_AGAIN_S)
-        finally:
-            self._query.stop()
-            self._kafka.forget(self._name)
-        return is_done
+        with self._stopping:
+            if self._was_done is None:
+                self._was_done = False
+                try:
+                    self._was_done = self._wait(patience_s)
+                finally:
+                    self._query.stop()
+                    self._kafka.forget(self._name)
+            return self._was_done
 
-    def _is_done(self) -> bool:
+    def _wait(self, patience_s: float) -> bool:
+        """Wait until what it has read is committed; whether it is."""
         if self._last is None:
             return False
+        deadline = time.monotonic() + patience_s
+        while not self._is_done(self._last):
+            if time.monotonic() >= deadline or not self.is_active:
+                return False
+            time.sleep(LOOK_AGAIN_S)
+        return True
+
+    def _is_done(self, last: int) -> bool:
         if not self._is_realtime:
             return bool(self._kafka.isDone(self._name))
         # those of stateless queries are written by a thread of their own, after the next batch has begun
         names = (path.name for path in self._commits.glob("*"))
-        return max((int(name) for name in names if name.isdecimal()), default=-1) >= self._last
+        return max((int(name) for name in names if name.isdecimal()), default=-1) >= last

@@ -71,8 +71,12 @@ class Sink:
         if mode == "folded":
             last = {record.key: record for record in self.records}
             return sorted(self._row(r, columns) for r in last.values() if r.value is not None)
-        rows = [self._row(r, columns) for r in self.records[self.checked :]]
+        rows = self.shown(self.records[self.checked :], columns)
         return sorted(rows) if mode == "rowsort" else rows
+
+    def shown(self, records: Sequence[Record], columns: Sequence[str]) -> list[Cells]:
+        """Records as rows of a table."""
+        return [self._row(r, columns) for r in records]
 
     def _row(self, record: Record, columns: Sequence[str]) -> Cells:
         source = self.source
@@ -169,21 +173,24 @@ class Run:
         for step in self.case.steps:
             if not (isinstance(step, Check) and step.kind == "error"):
                 self._nothing_refused()
-            match step:
-                case Sql():
-                    self._final.clear()
-                    self._last = step
-                    self._statement(step)
-                case Restart():
-                    self._restart()
-                case Check("output"):
-                    self._output(step)
-                case Check("rows"):
-                    self._rows(step)
-                case Check():
-                    self._error(step)
+            self._do(step)
         self._nothing_refused()
         self._still_so()
+
+    def _do(self, step: object) -> None:
+        match step:
+            case Sql():
+                self._final.clear()
+                self._last = step
+                self._statement(step)
+            case Restart():
+                self._restart()
+            case Check("output"):
+                self._output(step)
+            case Check("rows"):
+                self._rows(step)
+            case Check():
+                self._error(step)
 
     def _nothing_refused(self) -> None:
         if self._refused is not None:
@@ -267,7 +274,7 @@ class Run:
             is_final = check.mode != "folded" and len(actual) >= len(expected)
             is_broken = any(q.errors for q in queries.all())
             if is_final or is_broken or time.monotonic() > deadline:
-                raise self._failed(check.line, _difference(header, expected, actual))
+                raise self._failed(check.line, difference(header, expected, actual))
             if not sink.poll(0.5) and check.repeats and self._last is not None:
                 self._statement(self._last)
 
@@ -293,7 +300,7 @@ class Run:
         if self._is_completing:
             self.completed.append((check, table(header, actual)))
         elif actual != expected:
-            raise self._failed(check.line, _difference(header, expected, actual))
+            raise self._failed(check.line, difference(header, expected, actual))
 
     def _still_so(self) -> None:
         """Once the engine is stopped nothing may have come after the last checks."""
@@ -317,7 +324,7 @@ def _result(row: Row) -> Cells:
     return [DELETED if row.tombstone and value is None else cell(value) for value in row.values]
 
 
-def _difference(header: Cells, expected: list[Cells], actual: list[Cells]) -> str:
+def difference(header: Cells, expected: list[Cells], actual: list[Cells]) -> str:
     return "\n".join(["expected", *_indented(header, expected), "but there came", *_indented(header, actual)])
 
 

@@ -45,8 +45,11 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * Readers learn of the end in the same JVM only.
  */
 public final class EndableKafka implements TableProvider {
-    /** For how long a reader waits for a record before it looks whether it is to end, in ms. */
-    private static final long LOOK_MS = 200;
+    /**
+     * For how long a reader waits for a record before it looks whether it is to end, in ms: as long as the broker
+     * lets a fetch wait, so that looking costs an idle query next to nothing.
+     */
+    private static final long LOOK_MS = 500;
 
     private static final String BATCH_ID = "streaming.sql.batchId";
     private static final Map<String, Run> RUNS = new ConcurrentHashMap<>();

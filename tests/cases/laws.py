@@ -1,0 +1,147 @@
+"""Laws that every case keeps when its queries stop at some point of their input.
+
+* ``restarted``: the engine is stopped as planned and started again; everything comes out as without.
+* ``split``: in micro-batches, and what has been read ends a batch at several points; the same.
+* ``killed``: what runs is lost, as by a crash, and the engine starts again: tables hold the same in the end,
+  streams hold the same at least once.
+
+``with_stops`` puts the stops into a case, at points that a seed chooses; LawRun runs what it made.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import grammar
+from grammar.statements.inserts import InsertSelect, InsertValues
+from grammar.statements.lifecycle import QueryControl
+from grammar.statements.queries import Query
+from grammar.statements.sources import CreateAsSelect
+from ksql_spark.runtime.queries import QueryManager
+from tests.cases.case_file import Case, Cells, Check, Sql
+from tests.cases.running import PATIENCE_S, Run, Sink, difference
+
+RESTARTED, SPLIT, KILLED = LAWS = ("restarted", "split", "killed")
+
+
+@dataclass(frozen=True)
+class Stop:
+    """What a law does at one point of a case."""
+
+    law: str
+    line: int
+
+
+def with_stops(case: Case, law: str, seed: int) -> Case | None:
+    """The case with stops in it, None where there is no place for one.
+
+    A stop follows an INSERT that a persistent query reads on, and no client may be waiting for rows then.
+    """
+    places: list[int] = []
+    has_query = is_watched = False
+    for i, step in enumerate(case.steps):
+        if not isinstance(step, Sql):
+            is_watched &= not (isinstance(step, Check) and step.kind == "rows")
+            continue
+        try:
+            statement = grammar.parse_one(step.text, {"case": "case"})
+        except grammar.ParseFailed:
+            continue
+        match statement:
+            case QueryControl():
+                return None  # what it pauses is to stay so
+            case CreateAsSelect() | InsertSelect():
+                has_query = True
+            case Query():
+                is_watched = True
+            case InsertValues() if has_query and not is_watched:
+                places.append(i)
+    is_checked = any(isinstance(step, Check) and step.kind == "output" for step in case.steps)
+    if case.notyet is not None or not places or not is_checked:
+        return None
+    choice = random.Random(f"{seed} {law} {case.path.name} {case.title}")
+    chosen = set(choice.sample(places, choice.randint(1, min(3, len(places))) if law == SPLIT else 1))
+    steps: list[object] = (
+        [Sql("SET 'ksql.execution.mode' = 'microbatch';", case.line)] if law == SPLIT else []
+    )
+    for i, step in enumerate(case.steps):
+        steps.append(step)
+        if i in chosen:
+            steps.append(Stop(law, step.line))
+    return replace(case, title=f"{case.title} ({law}, seed {seed})", steps=steps)
+
+
+class LawRun(Run):
+    """A run of what with_stops made."""
+
+    _was_killed = False
+
+    def _do(self, step: object) -> None:
+        match step:
+            case Stop(law="restarted"):
+                self._restart()
+            case Stop(law="split"):
+                self._statement(Sql("PAUSE ALL;", step.line))
+                self._statement(Sql("RESUME ALL;", step.line))
+            case Stop(law="killed"):
+                self._was_killed = True
+                crash(self.engine._ready().queries)
+                self._restart()
+            case _:
+                super()._do(step)
+
+    def _rows(self, check: Check) -> None:
+        if not self._was_killed:
+            super()._rows(check)
+        elif self._stream is not None:  # it may show what is about to be written again
+            self._stream.close()
+            self._stream = None
+
+    def _wait(self, check: Check, sink: Sink, header: Cells, expected: list[Cells]) -> None:
+        if not self._was_killed:
+            super()._wait(check, sink, header, expected)
+            return
+        deadline = time.monotonic() + PATIENCE_S
+        before = sink.records[: sink.checked]
+        while True:
+            sink.read_to_end()
+            after = sink.records[sink.checked :]
+            if check.mode == "folded":
+                is_so, actual = (actual := sink.rows(header, "folded")) == expected, actual
+            else:
+                known = [*sink.shown(before, header), *expected]
+                actual = sink.shown(after, header)
+                is_so = not Counter(map(tuple, expected)) - Counter(map(tuple, actual))
+                is_so &= _last(sink, header, known) == _last(sink, header, sink.shown(sink.records, header))
+                if any(row not in known for row in actual):
+                    raise self._failed(check.line, difference(header, known, actual))
+            if is_so:
+                return
+            if time.monotonic() > deadline or any(q.errors for q in self.engine._ready().queries.all()):
+                raise self._failed(check.line, difference(header, expected, actual))
+            if not sink.poll(0.5) and check.repeats and self._last is not None:
+                self._statement(self._last)
+
+    def _still_so(self) -> None:
+        if not self._was_killed:
+            super()._still_so()
+
+
+def crash(queries: QueryManager) -> None:
+    """Lose what the queries have read since their last checkpoint."""
+    for query in queries.all():
+        queries._kill(query)
+
+
+def _last(sink: Sink, header: Sequence[str], rows: Sequence[Cells]) -> dict[tuple[str, ...], Cells]:
+    """A table's rows by key; nothing for a stream, or where the header does not tell keys."""
+    names = [c.upper() for c in header]
+    keys = [c.name.upper() for c in sink.source.schema.key]
+    if sink.source.kind != "TABLE" or sink.source.window or not set(keys) <= set(names):
+        return {}
+    places = [names.index(key) for key in keys]
+    return {tuple(row[p] for p in places): row for row in rows}
