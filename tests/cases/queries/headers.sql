@@ -10,10 +10,20 @@ CREATE STREAM passed_on AS SELECT k, v FROM marked EMIT CHANGES;
 CREATE STREAM read_ones (k STRING KEY, v INT, source BYTES HEADER('source'))
   WITH (KAFKA_TOPIC = '${case}_PASSED_ON', VALUE_FORMAT = 'JSON');
 CREATE STREAM shown AS
-  SELECT k, v, FROM_BYTES(source, 'utf8') AS source, ROWPARTITION AS p, ROWOFFSET AS o FROM read_ones EMIT CHANGES;
+  SELECT k, v, FROM_BYTES(source, 'utf8') AS source FROM read_ones EMIT CHANGES;
 INSERT INTO plain (k, v, source) VALUES ('a', 1, 'till');
 INSERT INTO plain (k, v, source) VALUES ('b', 2, 'web');
 --@output SHOWN ordered
--- k | v | source | p | o
--- a | 1 | till   | 0 | 0
--- b | 2 | web    | 0 | 1
+-- k | v | source
+-- a | 1 | till
+-- b | 2 | web
+
+--@test: where a record lies
+CREATE STREAM placed AS SELECT k, ROWPARTITION AS p, ROWOFFSET AS o FROM plain WHERE ROWOFFSET > 0 EMIT CHANGES;
+INSERT INTO plain (k, v) VALUES ('a', 1);
+INSERT INTO plain (k, v) VALUES ('b', 2);
+INSERT INTO plain (k, v) VALUES ('c', 3);
+--@output PLACED ordered
+-- k | p | o
+-- b | 0 | 1
+-- c | 0 | 2
