@@ -7,6 +7,7 @@ so the rows of all sources are those of one moment, or newer in a view that went
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import queue
 import tempfile
@@ -29,8 +30,8 @@ from ksql_spark.spark import batch
 
 log = logging.getLogger(__name__)
 
-#: so many rows go to Spark as text of the query, more of them in a file
-_FEW_ROWS = 1_000
+#: so many rows, of so many bytes, go to Spark as text of the query, more of them in a file
+_FEW_ROWS, _FEW_BYTES = 1_000, 1_000_000
 #: rows handed over as one piece, and pieces that wait for the reader
 _PIECE_ROWS, _PIECES = 1_000, 8
 
@@ -214,20 +215,19 @@ class _Reading:
         self._timeout_s = timeout_s
         self._folder = folder
         self._scans: dict[str, list[StoredRow] | Path] = {}
+        self._numbers = itertools.count()
 
     def rows(self, leaf: Source, lookups: tuple[KeyLookup, ...] | None) -> list[StoredRow] | Path:
         source = leaf.source
         view = self._views.reaching(source, self._ends[source.topic], self._timeout_s)
-        if lookups is not None and source.name not in self._scans:
-            found = view.get(encoded_keys(source, lookups, self._session))
-            if len(found) <= _FEW_ROWS:
-                return found
-        if source.name not in self._scans:
-            few = view.scan(_FEW_ROWS + 1)
-            if len(few) <= _FEW_ROWS:
-                self._scans[source.name] = few
-            else:
-                file = self._folder / f"{len(self._scans)}.csv"
-                view.export(file)
-                self._scans[source.name] = file
-        return self._scans[source.name]
+        if source.name in self._scans:
+            return self._scans[source.name]
+        keys = None if lookups is None else encoded_keys(source, lookups, self._session)
+        few = view.scan(_FEW_ROWS + 1) if keys is None else view.get(keys)
+        found: list[StoredRow] | Path = few
+        if len(few) > _FEW_ROWS or sum(len(row.key) + len(row.value) for row in few) > _FEW_BYTES:
+            found = self._folder / f"{next(self._numbers)}.csv"
+            view.export(found, keys)
+        if keys is None:
+            self._scans[source.name] = found
+        return found

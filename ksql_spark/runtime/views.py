@@ -157,15 +157,15 @@ class View:
             )
             return [self._row(r) for r in found]
 
-    def export(self, path: Path) -> int:
-        """Write all rows to a file, as CSV with bytes in hexadecimal digits; gives their number."""
-        count = 0
+    def export(self, path: Path, keys: Sequence[bytes] | None = None) -> None:
+        """Write the rows of these keys, or all, to a file: as CSV with bytes in hexadecimal digits."""
+        sql = "SELECT hex(key), hex(value), time, window_start, window_end FROM entry"
         with self._rows() as db, path.open("w", encoding="ascii") as file:
-            found = db.execute("SELECT hex(key), hex(value), time, window_start, window_end FROM entry")
-            while rows := found.fetchmany(10_000):
-                file.writelines(f"{k},{v},{t},{start},{end}\n" for k, v, t, start, end in rows)
-                count += len(rows)
-        return count
+            reads = [(sql, ())] if keys is None else [(f"{sql} WHERE key = ?", (key,)) for key in keys]
+            for read in reads:
+                found = db.execute(*read)
+                while rows := found.fetchmany(10_000):
+                    file.writelines(f"{k},{v},{t},{start},{end}\n" for k, v, t, start, end in rows)
 
     @property
     def has_failed(self) -> bool:
