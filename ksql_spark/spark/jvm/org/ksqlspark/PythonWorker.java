@@ -63,6 +63,7 @@ public final class PythonWorker {
     private final BufferAllocator memory;
     private final Map<PythonFunctions.Signature, Opened> opened = new HashMap<>();
     private boolean isBroken;
+    private volatile boolean isBusy;
 
     /** What one function needs for its batches. */
     private static final class Opened {
@@ -92,10 +93,7 @@ public final class PythonWorker {
     static List<UnsafeRow> call(PythonFunctions.Signature function, List<? extends InternalRow> rows) {
         TaskContext task = TaskContext.get();
         if (task != null) {
-            PythonWorker worker = ofTask(task, function);
-            synchronized (worker) {
-                return worker.run(function, rows);
-            }
+            return ofTask(task, function).run(function, rows);
         }
         PythonWorker worker = take(function);
         try {
@@ -145,9 +143,13 @@ public final class PythonWorker {
     }
 
     private void release(String folder) {
+        boolean isLeft = isBusy;
+        if (isLeft) { // a thread of a task that failed waits for user code, maybe for ever
+            process.destroyForcibly();
+        }
         synchronized (FREE) {
             Deque<PythonWorker> free = FREE.computeIfAbsent(folder, f -> new ArrayDeque<>());
-            if (!isBroken && process.isAlive() && free.size() < IDLE) {
+            if (!isLeft && !isBroken && process.isAlive() && free.size() < IDLE) {
                 free.push(this);
                 return;
             }
@@ -184,7 +186,9 @@ public final class PythonWorker {
         memory.close();
     }
 
-    private List<UnsafeRow> run(PythonFunctions.Signature function, List<? extends InternalRow> rows) {
+    /** One call at a time: a task may have two threads. */
+    private synchronized List<UnsafeRow> run(PythonFunctions.Signature function, List<? extends InternalRow> rows) {
+        isBusy = true;
         try {
             Opened known = opened.get(function);
             if (known == null) {
@@ -209,6 +213,8 @@ public final class PythonWorker {
         } catch (IOException gone) {
             isBroken = true;
             throw new IllegalStateException("the Python process of user functions ended: " + gone, gone);
+        } finally {
+            isBusy = false;
         }
     }
 
