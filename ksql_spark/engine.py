@@ -529,7 +529,6 @@ class Engine:
         root = Project(root, (), bound.items)
         plan = lower_transient(root, root.schema.columns, "pull", scope.config)
         check_runnable(plan)
-        servers = services.admin.servers
         return pull.run_on_stream(plan, root.schema.columns, session, servers, bound.limit, bound.offset or 0)
 
     def close_query(self, query_id: str) -> bool:
