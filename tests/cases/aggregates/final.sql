@@ -17,11 +17,11 @@ INSERT INTO clicks (page, ts) VALUES ('home', 1000000);
 
 --@test: windows close when nothing comes for the idle timeout, and stay closed
 SET 'ksql.idle.window.timeout' = '1500';
-CREATE TABLE finals AS
-  SELECT page, COUNT(*) AS n FROM clicks WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY page EMIT FINAL;
 INSERT INTO clicks (page, ts) VALUES ('home', 100);
 INSERT INTO clicks (page, ts) VALUES ('home', 200);
 INSERT INTO clicks (page, ts) VALUES ('news', 1200);
+CREATE TABLE finals AS
+  SELECT page, COUNT(*) AS n FROM clicks WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY page EMIT FINAL;
 --@output FINALS rowsort
 -- rowtime | page | windowstart | windowend | n
 -- 1200    | news | 1000        | 2000      | 1
@@ -35,10 +35,10 @@ INSERT INTO clicks (page, ts) VALUES ('home', 5000);
 --@test: sessions too, and in micro-batches
 SET 'ksql.idle.window.timeout' = '1500';
 SET 'ksql.execution.mode' = 'microbatch';
-CREATE TABLE finals AS
-  SELECT page, COUNT(*) AS n FROM clicks WINDOW SESSION (1 SECOND) GROUP BY page EMIT FINAL;
 INSERT INTO clicks (page, ts) VALUES ('home', 100);
 INSERT INTO clicks (page, ts) VALUES ('home', 200);
+CREATE TABLE finals AS
+  SELECT page, COUNT(*) AS n FROM clicks WINDOW SESSION (1 SECOND) GROUP BY page EMIT FINAL;
 --@output FINALS rowsort
 -- rowtime | page | windowstart | windowend | n
 -- 200     | home | 100         | 200       | 2
