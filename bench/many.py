@@ -3,7 +3,7 @@
     python bench/many.py [--queries 1,20,100] [--seconds 60] [--rate 500] [--kinds stateless,aggregate]
 
 For each number of queries, in one server process that goes on (half of the queries stateless, half COUNT and
-SUM by key, all over topics of one partition):
+SUM by key, over topics of --partitions):
 
 * how long the new queries took to start, one statement after the other,
 * CPU (cores) and resident memory (MB) of the server's processes (Python and Spark's JVM; the broker apart)
@@ -30,7 +30,6 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
-from ksql_spark.kafka.admin import KafkaAdmin
 
 STATEMENTS = {
     "stateless": "CREATE STREAM o{n} WITH (KAFKA_TOPIC = 'o{n}') AS"
@@ -40,7 +39,7 @@ STATEMENTS = {
 }
 SOURCE = (
     "CREATE STREAM i{n} (k STRING, n BIGINT, sent BIGINT)"
-    " WITH (KAFKA_TOPIC = 'i{n}', PARTITIONS = 1, VALUE_FORMAT = 'JSON');"
+    " WITH (KAFKA_TOPIC = 'i{n}', PARTITIONS = {partitions}, VALUE_FORMAT = 'JSON');"
 )
 KEYS = 100
 
@@ -85,7 +84,11 @@ class Probe:
             }
         )
         self._count = count
-        partitions = [TopicPartition(f"o{n}", 0) for n in range(count)]
+        partitions = [
+            TopicPartition(f"o{n}", p)
+            for n in range(count)
+            for p in self._consumer.list_topics(f"o{n}").topics[f"o{n}"].partitions
+        ]
         for partition in partitions:
             partition.offset = self._consumer.get_watermark_offsets(partition)[1]
         self._consumer.assign(partitions)
@@ -143,10 +146,11 @@ class Probe:
         self._consumer.close()
 
 
-def start_queries(engine: Engine, admin: KafkaAdmin, first: int, last: int, kinds: list[str]) -> float:
+def start_queries(engine: Engine, first: int, last: int, options: argparse.Namespace) -> float:
     """Start queries number ``first`` to ``last`` - 1; returns the seconds that took."""
+    kinds = options.kinds.split(",")
     for n in range(first, last):
-        engine.execute(Request(SOURCE.format(n=n)))
+        engine.execute(Request(SOURCE.format(n=n, partitions=options.partitions)))
     began = time.monotonic()
     for n in range(first, last):
         text = STATEMENTS[kinds[n % len(kinds)]].format(n=n)
@@ -163,6 +167,7 @@ def main() -> None:
     parser.add_argument("--settle", type=float, default=20, help="seconds of rest before (default 20)")
     parser.add_argument("--rate", type=float, default=500, help="records per second in all (default 500)")
     parser.add_argument("--kinds", default="stateless,aggregate", help="taken in turn")
+    parser.add_argument("--partitions", type=int, default=1, help="of each topic (default 1)")
     parser.add_argument("--property", action="append", default=[], help="NAME=VALUE of the server")
     parser.add_argument("--no-load", action="store_true", help="only the idle cost")
     options = parser.parse_args()
@@ -188,7 +193,7 @@ def _idle(engine: Engine, numbers: list[int], options: argparse.Namespace) -> No
     admin = engine._ready().admin
     print(f"{'queries':>8}{'started in s':>14}{'cores':>8}{'broker':>8}{'MB':>8}{'broker':>8}{'threads':>9}")
     for wanted in numbers:
-        took = start_queries(engine, admin, running, wanted, options.kinds.split(","))
+        took = start_queries(engine, running, wanted, options)
         running = wanted
         probe = Probe(admin.servers, wanted)
         probe.wait_for_all(300)

@@ -1,7 +1,6 @@
 package org.ksqlspark;
 
 import java.util.ArrayDeque;
-import org.apache.spark.api.java.function.MapFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
@@ -102,7 +101,8 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
         operator.log = input.sparkSession().conf().get(LOG, "");
         operator.query = input.sparkSession().conf().get(QUERY, "");
         return input
-                .groupByKey((MapFunction<Row, Integer>) row -> row.getInt(0), Encoders.INT())
+                .groupBy("task")
+                .as(Encoders.INT(), Encoders.row(input.schema()))
                 .transformWithState(operator, TimeMode.None(), OutputMode.Update(), Encoders.row(OUTPUT));
     }
 
