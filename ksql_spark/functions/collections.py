@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ksql_spark.functions.operators import from_entries, key_text
 from ksql_spark.functions.signatures import Signature, signature
-from ksql_spark.functions.spark_text import has_own_order, let, spark_type, to_text, variable
+from ksql_spark.functions.spark_text import has_own_order, is_literal, let, spark_type, to_text, variable
 from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar
 from ksql_spark.types import INTEGER, PRIMITIVES, STRING, Array, Field, Map, SqlType, Struct
 
@@ -20,11 +20,15 @@ _TWO_NAMES = {"left": "an array", "right": "another array"}
 
 
 def _contains(args: Sequence[str], _: Types) -> str:
+    if is_literal(args[1]):
+        return f"coalesce(array_contains({args[0]}, {args[1]}), false)"
     x = variable(*args)
     return f"coalesce(exists({args[0]}, {x} -> {x} <=> {args[1]}), false)"
 
 
 def _remove(args: Sequence[str], _: Types) -> str:
+    if is_literal(args[1]):
+        return f"array_remove({args[0]}, {args[1]})"
     x = variable(*args)
     return f"filter({args[0]}, {x} -> not ({x} <=> {args[1]}))"
 

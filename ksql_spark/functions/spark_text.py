@@ -208,6 +208,11 @@ def attempt(text: str) -> str:
 _LITERAL = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
 
 
+def is_literal(text: str) -> bool:
+    """Whether a Spark SQL text is a number or a text as ``constant`` writes it, and so surely not NULL."""
+    return literal_text(text) is not None or re.fullmatch(r"\(?-?[0-9][0-9.]*[LD]?\)?", text) is not None
+
+
 def literal_text(text: str) -> str | None:
     """The value of a Spark SQL string literal as ``string`` writes it; None for any other text."""
     found = _LITERAL.fullmatch(text)
