@@ -114,7 +114,9 @@ def test_nothing_is_written_twice(make_engine: Callable[[], Engine], broker: Emb
         stop()
     for topic in (copies, counts, slow):
         topic.wait(produced)
-    engine.stop()
+    run(engine, "TERMINATE ALL;")
+    restart()
+    assert not engine._ready().queries.all()
     for topic in (copies, slow):
         assert Counter(n(record) for record in topic.all()) == Counter(range(produced))
     changes = [(record.key, c(record)) for record in counts.all()]
