@@ -19,6 +19,7 @@ INSERT INTO raw (k, v) VALUES ('abc', '{"a": 2}');
 INSERT INTO s (k, a) VALUES (1, 3);
 --@output COPY ordered
 -- k | a | b
+-- 1 | 3 | NULL
 --@output ENTRIES rowsort
 -- logger                                               | level | type | target | cause                                                         | record
 -- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | ERROR | 0    | key    | ["INTEGER needs 4 bytes, and there are 3."]                   | NULL
@@ -61,7 +62,11 @@ INSERT INTO s (a, t) VALUES (0, 'abc');
 INSERT INTO s (a) VALUES (1);
 INSERT INTO s (a, t) VALUES (2, '2002');
 --@output RESULTS ordered
--- number | next | divided | day | year | text
+-- number | next | divided | day        | year       | text
+-- 2001   | 2002 | 10      | 2001-01-01 | 2001-01-01 | 2001
+-- NULL   | NULL | NULL    | 2020-01-01 | NULL       | ABC
+-- NULL   | NULL | 10      | 2020-01-01 | NULL       | NULL
+-- 2002   | 2003 | 5       | 2002-01-01 | 2002-01-01 | 2002
 --@output BIG ordered
 -- a
 -- 1
