@@ -80,9 +80,9 @@ _USER: ContextVar[Callable[[], Mapping[str, Spec]]] = ContextVar("user_functions
 
 @contextlib.contextmanager
 def scope(functions: Callable[[], Mapping[str, Spec]]) -> Iterator[None]:
-    """Within the block, and in this thread alone, ``functions()`` are known too, by their names in upper case.
+    """Within the block, in this thread alone, ``functions()`` are known too, by their names in upper case.
 
-    The engine's threads enter it where they begin to work for a server. What comes with the engine goes first.
+    The engine's threads enter it where they begin to work for a server. The engine's own go first.
     """
     token = _USER.set(functions)
     try:

@@ -67,8 +67,8 @@ class RunningQuery:
         creates_sink: the sink is dropped together with this query.
         is_transient: a push query.
         logical: what it means, for EXPLAIN and for CREATE OR REPLACE.
-        loading: a mark for each thread that will still start stages of it, when tables of joins or history have
-            been read.
+        loading: a mark for each thread that will still start stages of it, when tables of joins or history
+            have been read.
     """
 
     id: str
