@@ -10,7 +10,13 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
 
 from ksql_spark.errors import KsqlError
@@ -200,16 +206,22 @@ class KafkaAdmin:
         return [(name, number) for number in range(self.require_topic(name).partitions)]
 
     def _list_offsets(self, specs: Mapping[Partition, OffsetSpec]) -> dict[Partition, int]:
-        if not specs:
-            return {}
-        request = {TopicPartition(*key): spec for key, spec in specs.items()}
-        futures = self._client.list_offsets(request, request_timeout=self._timeout_s)
-        return {
-            (partition.topic, partition.partition): int(
-                self._wait(future, f"list offsets of '{partition.topic}'", partition.topic).offset
-            )
-            for partition, future in futures.items()
-        }
+        found: dict[Partition, int] = {}
+        deadline = time.monotonic() + self._timeout_s
+        while missing := {TopicPartition(*key): spec for key, spec in specs.items() if key not in found}:
+            futures = self._client.list_offsets(missing, request_timeout=self._timeout_s)
+            for partition, future in futures.items():
+                action = f"list offsets of '{partition.topic}'"
+                try:
+                    offset = future.result(timeout=self._timeout_s + 1).offset
+                except (KafkaException, FutureTimeout) as error:
+                    if _is_moving(error) and time.monotonic() < deadline:
+                        continue
+                    raise self._failure(error, action, partition.topic) from None
+                found[partition.topic, partition.partition] = int(offset)
+            if len(found) < len(specs):
+                time.sleep(0.05)
+        return found
 
     def _is_led(self, name: str, partitions: int) -> bool:
         """True when the cluster shows the topic with a leader for each partition."""
@@ -237,6 +249,14 @@ class KafkaAdmin:
             if time.monotonic() > deadline:
                 raise KsqlError("KAFKA_REFUSED", action=action, reason="it takes too long")
             time.sleep(0.01)
+
+
+def _is_moving(error: BaseException) -> bool:
+    """Whether a partition has no leader for a moment, as one of a topic that was just made."""
+    return isinstance(error, KafkaException) and error.args[0].code() in (
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+    )
 
 
 def _topic(name: str, described: Any) -> Topic:

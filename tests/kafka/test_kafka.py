@@ -4,14 +4,41 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import Future
+from types import SimpleNamespace
 
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import Consumers, KafkaAdmin, Topic
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.kafka.producer import RecordProducer
+
+
+def test_offsets_of_a_partition_whose_leader_is_not_known_yet(monkeypatch):
+    """A broker refuses them for a moment after a topic was made."""
+
+    class Client:
+        outcomes = [
+            KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION)),
+            SimpleNamespace(offset=7),
+        ]
+
+        def list_offsets(self, specs, request_timeout):
+            (partition,) = specs
+            future = Future()
+            outcome = self.outcomes.pop(0)
+            if isinstance(outcome, Exception):
+                future.set_exception(outcome)
+            else:
+                future.set_result(outcome)
+            return {partition: future}
+
+    admin = KafkaAdmin("localhost:1")
+    monkeypatch.setattr(admin, "_client", Client())
+    monkeypatch.setattr(admin, "require_topic", lambda name: Topic(name, (1,)))
+    assert admin.end_offsets("fresh") == {("fresh", 0): 7}
 
 
 @pytest.mark.kafka
