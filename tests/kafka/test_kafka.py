@@ -19,21 +19,15 @@ from ksql_spark.kafka.producer import RecordProducer
 def test_offsets_of_a_partition_whose_leader_is_not_known_yet(monkeypatch):
     """A broker refuses them for a moment after a topic was made."""
 
-    class Client:
-        outcomes = [
-            KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION)),
-            SimpleNamespace(offset=7),
-        ]
+    refused, answered = Future(), Future()
+    refused.set_exception(KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION)))
+    answered.set_result(SimpleNamespace(offset=7))
+    outcomes = [refused, answered]
 
+    class Client:
         def list_offsets(self, specs, request_timeout):
             (partition,) = specs
-            future = Future()
-            outcome = self.outcomes.pop(0)
-            if isinstance(outcome, Exception):
-                future.set_exception(outcome)
-            else:
-                future.set_result(outcome)
-            return {partition: future}
+            return {partition: outcomes.pop(0)}
 
     admin = KafkaAdmin("localhost:1")
     monkeypatch.setattr(admin, "_client", Client())
