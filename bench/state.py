@@ -72,7 +72,7 @@ def produce(servers: str, keys: range) -> None:
 def wait(admin: KafkaAdmin, expected: int) -> None:
     """Until the sink has so many records; shows how many there are."""
     while (done := sum(admin.end_offsets("totals").values())) < expected:
-        print(f"\r  {done:,} of {expected:,}", end="", flush=True)
+        print(f"\r  {done:,} of {expected:,} ", end="", flush=True)
         time.sleep(0.5)
     print("\r", end="")
 
