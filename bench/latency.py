@@ -300,6 +300,7 @@ def measure(
         meter = Meter(admin.servers, names["source"], names["sink"], "SENT" if kind == "ours" else "sent")
         try:
             result.records = _sent_and_received(meter, options, lambda: boundaries(engine, result.boundaries))
+            time.sleep(1)  # Spark tells of an interval a moment after its end
             boundaries(engine, result.boundaries)
         finally:
             meter.close()
