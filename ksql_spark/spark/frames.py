@@ -44,7 +44,7 @@ class Context:
     is_single: bool = False
 
     def lower(
-        self, node: Expression, step: str, what: str, row: Sequence[str] = (), *, at_root: bool = True
+        self, node: Expression, step: str, what: str, row: Sequence[str] | None = (), *, at_root: bool = True
     ) -> str:
         """The text of an expression; what fails in it is reported, see QueryLog.lower."""
         if self.log is None:

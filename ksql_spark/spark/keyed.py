@@ -263,7 +263,7 @@ def aggregate(
     output = [named(results[a.name], a.name) for a in step.aggregates]
     ddl = [f"{quoted(a.name)} {spark_type(a.type)}" for a in step.aggregates]
     if step.having is not None:
-        predicate = lower(step.having)
+        predicate = context.lower(step.having, "HavingFilter", "HAVING", None)
         for name, text in results.items():
             predicate = predicate.replace(quoted(name), f"({text})")
         output.append(named(f"coalesce({predicate}, false)", "__passes"))

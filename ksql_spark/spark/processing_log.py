@@ -61,7 +61,7 @@ class QueryLog:
     shows_rows: bool
 
     def lower(
-        self, node: Expression, step: str, what: str, row: Sequence[str], *, at_root: bool = True
+        self, node: Expression, step: str, what: str, row: Sequence[str] | None, *, at_root: bool = True
     ) -> str:
         """The text of an expression whose failures are reported.
 
@@ -69,15 +69,15 @@ class QueryLog:
             node: a bound expression.
             step: the end of the logger's name.
             what: for a person: what the expression is for.
-            row: names of the columns that ``record`` shows; those of the frame.
+            row: names of the columns that ``record`` shows, those of the frame; None: there is no record, as
+                in HAVING, which is about a group.
             at_root: see lower_telling.
         """
 
         def report(part: Expression, why: str) -> str:
+            told = self.failed(step, f"{what}: {part} failed.", why, self._json(row or ()))
             # NULL is what all columns of a record without a value are
-            return (
-                f"not {NULL_VALUE} and {self.failed(step, f'{what}: {part} failed.', why, self._json(row))}"
-            )
+            return told if row is None else f"not {NULL_VALUE} and {told}"
 
         return lower_telling(node, report, at_root=at_root)
 

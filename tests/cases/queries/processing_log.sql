@@ -150,3 +150,17 @@ INSERT INTO s (a) VALUES (0);
 -- x
 -- NULL
 -- NULL
+
+--@test: HAVING that cannot be computed
+CREATE STREAM entries AS
+  SELECT logger, message->recordProcessingError->cause AS cause FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC = '${case}_s', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE TABLE t AS SELECT k, SUM(a) AS total FROM s GROUP BY k HAVING 10 / SUM(a) > 1 EMIT CHANGES;
+INSERT INTO s VALUES ('x', 0);
+INSERT INTO s VALUES ('x', 2);
+--@output T ordered
+-- k | total
+-- x | 2
+--@output ENTRIES ordered
+-- logger                           | cause
+-- processing.CTAS_T_3.HavingFilter | ["An operand is NULL or could not be computed."]
