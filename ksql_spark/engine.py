@@ -216,11 +216,12 @@ class Engine:
         if not self._config["ksql.logging.processing.stream.auto.create"]:
             return
         name = str(self._config["ksql.logging.processing.stream.name"])
-        (statement,) = grammar.parse(create_stream(name, self._log_topic()))
+        text = create_stream(name, self._log_topic())
+        (statement,) = grammar.parse(text)
         if services.metastore.find(statement.name) is not None:
             return
         try:
-            self.execute(Request(create_stream(name, self._log_topic())))
+            self.execute(Request(text))
         except KsqlError as error:
             log.error("the stream %s over the processing log was not made: %s", name, error)
             report(f"no stream {name} over the processing log: {error.message}")

@@ -16,16 +16,16 @@ from sqlglot import exp
 from grammar import nodes
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.aggregates import Aggregates, not_grouped, over_groups
-from ksql_spark.analyzer.expressions import bind_arguments, bind_expression, bind_predicate, call, dereference
+from ksql_spark.analyzer.expressions import bind_expression, bind_predicate, struct_fields
 from ksql_spark.analyzer.failures import failure, invalid, place
 from ksql_spark.analyzer.joins import show
 from ksql_spark.analyzer.lookups import SCAN_HINT, conjuncts, narrow
 from ksql_spark.analyzer.naming import Names, check_unique, item_name
 from ksql_spark.analyzer.pull_rules import check_limit, check_queryable, check_select, without_disk_columns
 from ksql_spark.analyzer.queries import aligned
-from ksql_spark.analyzer.relations import Context, check_internal_names, flat, hidden_order
-from ksql_spark.analyzer.scope import Leaf, Scope
-from ksql_spark.analyzer.selects import SYNTHETIC, Item
+from ksql_spark.analyzer.relations import Context, check_internal_names, flat, hidden_order, named_query
+from ksql_spark.analyzer.scope import Leaf, Scope, hidden_columns
+from ksql_spark.analyzer.selects import Item, bind_table_function
 from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in, transform
 from ksql_spark.logical.nodes import (
     Aggregate,
@@ -46,7 +46,7 @@ from ksql_spark.logical.nodes import (
 )
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS
-from ksql_spark.types import Null, Struct, contains_map
+from ksql_spark.types import Null, contains_map
 
 #: names of columns that only the plan knows
 _GROUP, _SORT = "KSQL_GROUP_", "KSQL_SORT_"
@@ -160,26 +160,17 @@ def _leaves(side: _Joined | Leaf) -> tuple[Leaf, ...]:
 
 
 def _bind_leaf(relation: nodes.Relation, context: Context, prefixed: bool) -> Leaf:
-    query: nodes.QueryNode | None = None
-    match relation:
-        case nodes.AliasedSource():
-            alias = relation.alias_name
-            if relation.source_name in context.common_tables:
-                visible = dict(context.common_tables)
-                query = visible.pop(relation.source_name)
-                context = replace(context, common_tables=visible)
-        case nodes.SubQuery():
-            alias, query = relation.alias_name or "SUBQUERY", relation.query
-        case _:
-            raise invalid("This cannot stand in FROM.", relation)
+    alias, query, context = named_query(relation, context)
     if query is not None:
         node = _bind(query, context)
         return Leaf(alias, node.schema, node.kind, None, prefixed, {}, None, node, relation)
     assert isinstance(relation, nodes.AliasedSource)
     source = context.metastore.require(relation.source_name, place(relation))
     check_queryable(source, relation, context.config)
-    hidden = PSEUDO_COLUMNS | (WINDOW_BOUNDS if source.window else {})
-    return Leaf(alias, source.schema, source.kind, source.window, prefixed, hidden, source, None, relation)
+    return Leaf(
+        alias, source.schema, source.kind, source.window, prefixed, hidden_columns(source.window),
+        source, None, relation,
+    )  # fmt: skip
 
 
 def _bind_join(node: nodes.Join, found: Mapping[int, Leaf], scope: Scope) -> _Joined:
@@ -364,17 +355,14 @@ class _Select:
                         chosen = (scope.leaf(node.source_name, node),)
                     items += (item for leaf in chosen for item in self._star(leaf, node))
                 case nodes.AllFields():
-                    operand = bind_expression(node.this, scope)
-                    if not isinstance(operand.type, Struct):
-                        raise invalid(f"->* needs a STRUCT, got {operand} ({operand.type}).", node)
-                    for field in operand.type.fields:
-                        value = dereference(operand, field.name, node)
-                        items.append(Item(self.names.field(field.name), value, node))
+                    for name, value in struct_fields(node, scope):
+                        items.append(Item(self.names.field(name), value, node))
                 case nodes.SelectItem():
                     bound = bind_expression(node.this, scope)
                     if isinstance(bound.type, Null):
                         raise invalid("Can't infer a type of null.", node, hint="Use CAST(NULL AS ...).")
-                    items.append(Item(item_name(node, bound, self.names, self.ambiguous), bound, node))
+                    name = item_name(node, bound, self.names, self.ambiguous.__contains__)
+                    items.append(Item(name, bound, node))
         return items
 
     def _star(self, leaf: Leaf, node: exp.Expr) -> Iterable[Item]:
@@ -389,19 +377,7 @@ class _Select:
             yield Item(leaf.internal(name), ColumnRef(leaf.internal(name), type_), node)
 
     def _table_function(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
-        parent = node.parent
-        while parent is not None and not isinstance(parent, nodes.SelectItem | nodes.QueryNode):
-            if isinstance(parent, nodes.FunctionCall | exp.Case):
-                raise invalid(f"Table functions can't be nested: {node.name}.", node)
-            parent = parent.parent
-
-        def refuse(inner: nodes.FunctionCall, _: Scope) -> Expression:
-            raise invalid("Table functions cannot be used with aggregations.", inner)
-
-        inside = replace(scope, aggregate=refuse, table_function=None)
-        bound = call(node.name, bind_arguments(node, inside), node)
-        self.functions.append(Named(f"{SYNTHETIC}{len(self.functions)}", bound))
-        return ColumnRef(self.functions[-1].name, bound.type)
+        return bind_table_function(node, scope, self.functions)
 
     # ---- GROUP BY -------------------------------------------------------------------------------------
 

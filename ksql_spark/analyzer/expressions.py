@@ -290,6 +290,18 @@ def _subscript(node: nodes.Subscript, scope: Scope) -> Expression:
     return call("[]", (collection, index), node)
 
 
+def struct_fields(node: nodes.AllFields, scope: Scope) -> list[tuple[str, Expression]]:
+    """What ``s->*`` stands for: the fields of a STRUCT by name.
+
+    Raises:
+        KsqlError: the operand is no STRUCT, and those of bind_expression.
+    """
+    operand = bind_expression(node.this, scope)
+    if not isinstance(operand.type, Struct):
+        raise invalid(f"->* needs a STRUCT, got {operand} ({operand.type}).", node)
+    return [(field.name, dereference(operand, field.name, node)) for field in operand.type.fields]
+
+
 def dereference(operand: Expression, field: str, node: exp.Expr) -> FieldRef:
     """``operand->field``.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sqlglot import exp
 
@@ -66,14 +66,19 @@ def reserved_alias(name: str, node: exp.Expr) -> KsqlError:
     return failure("COLUMN_RESERVED", node, name=f"`{name}`", what=what)
 
 
-def item_name(node: nodes.SelectItem, bound: Expression, names: Names, ambiguous: Container[str] = ()) -> str:
-    """The name of a column of a pull query's result: its alias, what it was written as, or a generated one.
+def item_name(
+    node: nodes.SelectItem,
+    bound: Expression,
+    names: Names,
+    is_ambiguous: Callable[[str], bool] = lambda name: False,
+) -> str:
+    """The name of a result's column: its alias, what it was written as, or a generated one.
 
     Args:
         node: the SELECT item.
         bound: its expression.
         names: gives out generated names.
-        ambiguous: names that several sources have; such a column keeps its unique name.
+        is_ambiguous: whether several sources have a column of a name; it then keeps its unique one.
 
     Raises:
         KsqlError: COLUMN_RESERVED.
@@ -88,7 +93,7 @@ def item_name(node: nodes.SelectItem, bound: Expression, names: Names, ambiguous
             raise reserved_alias(alias, node)
         return alias
     if own is not None and isinstance(bound, ColumnRef):
-        return bound.name if own in ambiguous else own
+        return bound.name if is_ambiguous(own) else own
     if isinstance(written, nodes.Dereference):
         return names.field(written.field_name)
     return names.generated()

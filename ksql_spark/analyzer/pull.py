@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from grammar import nodes
 from ksql_spark.analyzer.batch import bind_batch
-from ksql_spark.analyzer.expressions import bind_expression, bind_predicate, dereference
+from ksql_spark.analyzer.expressions import bind_expression, bind_predicate, struct_fields
 from ksql_spark.analyzer.failures import invalid, place, within_statement
 from ksql_spark.analyzer.lookups import check_key_literals, check_scan, find_lookups
 from ksql_spark.analyzer.naming import Names, check_unique, item_name
@@ -26,7 +26,7 @@ from ksql_spark.logical.nodes import BatchQuery, Named, PullQuery
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS, Column
-from ksql_spark.types import Null, Struct
+from ksql_spark.types import Null
 
 
 def bind_pull(
@@ -99,11 +99,7 @@ def _items(
                     scope.leaf(node.source_name, node)
                 items += (Named(c.name, ColumnRef(c.name, c.type)) for c in _star(source))
             case nodes.AllFields():
-                operand = bind_expression(node.this, select)
-                if not isinstance(operand.type, Struct):
-                    raise invalid(f"->* needs a STRUCT, got {operand} ({operand.type}).", node)
-                fields = [dereference(operand, f.name, node) for f in operand.type.fields]
-                items += (Named(names.field(f.field), f) for f in fields)
+                items += (Named(names.field(name), value) for name, value in struct_fields(node, select))
             case nodes.SelectItem():
                 bound = bind_expression(node.this, select)
                 if isinstance(bound.type, Null):

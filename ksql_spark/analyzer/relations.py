@@ -108,22 +108,34 @@ def flat(relation: nodes.Relation) -> list[nodes.Relation]:
     return [relation]
 
 
-def _leaf(relation: nodes.Relation, context: Context, prefixed: bool) -> Leaf:
+def named_query(relation: nodes.Relation, context: Context) -> tuple[str, nodes.QueryNode | None, Context]:
+    """A relation's alias, and the query that it stands for with what that sees; None for a source.
+
+    Raises:
+        KsqlError: it is neither a name nor a sub-query.
+    """
     match relation:
         case nodes.AliasedSource():
-            alias = relation.alias_name
-            if relation.source_name in context.common_tables:
-                visible = dict(context.common_tables)
-                query = visible.pop(relation.source_name)
-                return _nested(query, alias, replace(context, common_tables=visible), prefixed, relation)
-            source = context.metastore.require(relation.source_name, place(relation))
-            return Leaf(
-                alias, source.schema, source.kind, source.window, prefixed, hidden_columns(source.window),
-                source, None, relation,
-            )  # fmt: skip
+            if relation.source_name not in context.common_tables:
+                return relation.alias_name, None, context
+            visible = dict(context.common_tables)
+            query = visible.pop(relation.source_name)
+            return relation.alias_name, query, replace(context, common_tables=visible)
         case nodes.SubQuery():
-            return _nested(relation.query, relation.alias_name or "SUBQUERY", context, prefixed, relation)
+            return relation.alias_name or "SUBQUERY", relation.query, context
     raise invalid("This cannot stand in FROM.", relation)
+
+
+def _leaf(relation: nodes.Relation, context: Context, prefixed: bool) -> Leaf:
+    alias, query, context = named_query(relation, context)
+    if query is not None:
+        return _nested(query, alias, context, prefixed, relation)
+    assert isinstance(relation, nodes.AliasedSource)
+    source = context.metastore.require(relation.source_name, place(relation))
+    return Leaf(
+        alias, source.schema, source.kind, source.window, prefixed, hidden_columns(source.window),
+        source, None, relation,
+    )  # fmt: skip
 
 
 def _nested(query: nodes.QueryNode, alias: str, context: Context, prefixed: bool, at: exp.Expr) -> Leaf:

@@ -20,10 +20,16 @@ from ksql_spark.analyzer.aggregates import (
     not_grouped,
     over_groups,
 )
-from ksql_spark.analyzer.expressions import bind_arguments, bind_expression, bind_predicate, call, dereference
+from ksql_spark.analyzer.expressions import (
+    bind_arguments,
+    bind_expression,
+    bind_predicate,
+    call,
+    struct_fields,
+)
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.joins import Joined, leaves_of, show
-from ksql_spark.analyzer.naming import Names, reserved_alias
+from ksql_spark.analyzer.naming import Names, item_name
 from ksql_spark.analyzer.relations import Context, From, bind_from, build_from
 from ksql_spark.analyzer.scope import Leaf, Scope
 from ksql_spark.analyzer.windows import bind_window
@@ -41,11 +47,36 @@ from ksql_spark.logical.nodes import (
     WindowSpec,
 )
 from ksql_spark.metastore.sources import STREAM, TABLE, Windowing
-from ksql_spark.schema import PSEUDO_COLUMNS, RESERVED_COLUMNS, WINDOW_BOUNDS, Role
-from ksql_spark.types import Null, Struct
+from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Role
+from ksql_spark.types import Null
 
 #: names of the columns that table functions give
 SYNTHETIC = "KSQL_SYNTH_"
+
+
+def bind_table_function(
+    node: nodes.FunctionCall, scope: Scope, found: list[Named], *, of_table: bool = False
+) -> ColumnRef:
+    """Bind a call of a table function in SELECT and add it to ``found``; gives the column it will be.
+
+    Raises:
+        KsqlError: it is nested, it is over a table (``of_table``), it has an aggregate in it.
+    """
+    parent = node.parent
+    while parent is not None and not isinstance(parent, nodes.SelectItem | nodes.QueryNode):
+        if isinstance(parent, nodes.FunctionCall | exp.Case):
+            raise invalid(f"Table functions can't be nested: {node.name}.", node)
+        parent = parent.parent
+    if of_table:
+        raise invalid("Table source is not supported with table functions.", node)
+
+    def refuse(inner: nodes.FunctionCall, _: Scope) -> Expression:
+        raise invalid("Table functions cannot be used with aggregations.", inner)
+
+    inside = replace(scope, aggregate=refuse, table_function=None)
+    bound = call(node.name, bind_arguments(node, inside), node)
+    found.append(Named(f"{SYNTHETIC}{len(found)}", bound))
+    return ColumnRef(found[-1].name, bound.type)
 
 
 class Target(Enum):
@@ -229,21 +260,7 @@ class _Binder:
         )  # fmt: skip
 
     def _table_function(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
-        parent = node.parent
-        while parent is not None and not isinstance(parent, nodes.SelectItem | nodes.QueryNode):
-            if isinstance(parent, nodes.FunctionCall | exp.Case):
-                raise invalid(f"Table functions can't be nested: {node.name}.", node)
-            parent = parent.parent
-        if self.source.tree.kind == TABLE:
-            raise invalid("Table source is not supported with table functions.", node)
-        inside = replace(scope, aggregate=self._no_aggregates, table_function=None)
-        bound = call(node.name, bind_arguments(node, inside), node)
-        self.functions.append(Named(f"{SYNTHETIC}{len(self.functions)}", bound))
-        return ColumnRef(self.functions[-1].name, bound.type)
-
-    @staticmethod
-    def _no_aggregates(node: nodes.FunctionCall, _: Scope) -> Expression:
-        raise invalid("Table functions cannot be used with aggregations.", node)
+        return bind_table_function(node, scope, self.functions, of_table=self.source.tree.kind == TABLE)
 
     def _explicit_items(self, scope: Scope) -> list[Item | nodes.AllColumns]:
         """The items in order, with ``*`` left for later and ``s->*`` expanded."""
@@ -255,32 +272,12 @@ class _Binder:
                         scope.leaf(node.source_name, node)
                     found.append(node)
                 case nodes.AllFields():
-                    operand = bind_expression(node.this, scope)
-                    if not isinstance(operand.type, Struct):
-                        raise invalid(f"->* needs a STRUCT, got {operand} ({operand.type}).", node)
-                    for field in operand.type.fields:
-                        value = dereference(operand, field.name, node)
-                        found.append(Item(self.names.field(field.name), value, node))
+                    for name, value in struct_fields(node, scope):
+                        found.append(Item(self.names.field(name), value, node))
                 case nodes.SelectItem():
                     bound = bind_expression(node.this, scope)
-                    found.append(Item(self._item_name(node, bound), bound, node))
+                    found.append(Item(item_name(node, bound, self.names, self._clashes), bound, node))
         return found
-
-    def _item_name(self, node: nodes.SelectItem, bound: Expression) -> str:
-        written: exp.Expr = node.this
-        while isinstance(written, exp.Paren):
-            written = written.this
-        alias = node.alias_name
-        if alias is not None:
-            own = isinstance(written, exp.Column) and written.name == alias
-            if alias in RESERVED_COLUMNS and not own:
-                raise reserved_alias(alias, node)
-            return alias
-        if isinstance(written, exp.Column) and isinstance(bound, ColumnRef):
-            return bound.name if self._clashes(written.name) else written.name
-        if isinstance(written, nodes.Dereference):
-            return self.names.field(written.field_name)
-        return self.names.generated()
 
     def _clashes(self, name: str) -> bool:
         return sum(leaf.find(name) is not None for leaf in self.source.leaves) > 1

@@ -116,11 +116,10 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Filter:
-    """WHERE, or HAVING above an Aggregate: rows for which ``predicate`` is TRUE (reference §6.2)."""
+class _OneChild:
+    """What nodes that pass rows on as they are have in common."""
 
     child: Node
-    predicate: Expression
 
     @property
     def schema(self) -> Schema:
@@ -136,6 +135,13 @@ class Filter:
     def window(self) -> Windowing | None:
         """The child's."""
         return self.child.window
+
+
+@dataclass(frozen=True)
+class Filter(_OneChild):
+    """WHERE, or HAVING above an Aggregate: rows for which ``predicate`` is TRUE (reference §6.2)."""
+
+    predicate: Expression
 
 
 @dataclass(frozen=True)
@@ -383,28 +389,6 @@ class SortKey:
 
     def __str__(self) -> str:
         return f"{self.expression}{' DESC' if self.descending else ''}{' NULLS FIRST' * self.nulls_first}"
-
-
-@dataclass(frozen=True)
-class _OneChild:
-    """What nodes of batch queries that pass rows on as they are have in common."""
-
-    child: Node
-
-    @property
-    def schema(self) -> Schema:
-        """The child's."""
-        return self.child.schema
-
-    @property
-    def kind(self) -> str:
-        """The child's."""
-        return self.child.kind
-
-    @property
-    def window(self) -> Windowing | None:
-        """The child's."""
-        return self.child.window
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from ksql_spark.physical.steps import NULL_VALUE
 from ksql_spark.schema import Column
 from ksql_spark.spark import sources
 from ksql_spark.spark.evaluate import DecodedRows, StoredRow, values
-from ksql_spark.spark.frames import named, quoted
+from ksql_spark.spark.frames import exploded, named, quoted
 from ksql_spark.types import contains_map
 
 #: from so many rows on they are worth more than one task
@@ -147,7 +147,7 @@ class _Builder:
             case nodes.Project(child, keys, values):
                 return self.build(child).selectExpr(*_all((*keys, *values)))
             case nodes.FlatMap(child, functions):
-                return _flat_map(self.build(child), functions)
+                return exploded(self.build(child), _all(functions), [f.name for f in functions])
             case nodes.BatchJoin(left, right, join, condition):
                 sides = self.build(left), self.build(right)
                 return sides[0].join(sides[1], F.expr(lower_condition(condition)), _JOINS[join])
@@ -217,14 +217,6 @@ class _Builder:
 
 def _all(columns: Iterable[nodes.Named]) -> list[str]:
     return [named(lower(c.expression), c.name) for c in columns]
-
-
-def _flat_map(frame: DataFrame, functions: Sequence[nodes.Named]) -> DataFrame:
-    kept = [quoted(c) for c in frame.columns]
-    names = ", ".join(quoted(f.name) for f in functions)
-    zipped = frame.selectExpr(*kept, *_all(functions))
-    exploded = zipped.selectExpr(*kept, f"explode(arrays_zip({names})) AS __row")
-    return exploded.selectExpr(*kept, *(named(f"__row.{quoted(f.name)}", f.name) for f in functions))
 
 
 def _sort_key(key: nodes.SortKey) -> Any:

@@ -18,7 +18,7 @@ from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE, Step
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark import keyed, python_calls, sources
-from ksql_spark.spark.frames import Context, named, quoted
+from ksql_spark.spark.frames import Context, exploded, named, quoted
 
 #: steps that keep a table's rows themselves, and so know which deletions mean something
 _DELETING = (
@@ -90,12 +90,8 @@ def _select_key(step: steps.StreamSelectKey, inputs: Sequence[DataFrame], contex
 
 
 def _flat_map(step: steps.StreamFlatMap, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
-    kept = [quoted(c) for c in inputs[0].columns]
     functions = _all(step.functions, context, "FlatMap", step.child)
-    zipped = inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*kept, *functions)
-    names = ", ".join(quoted(f.name) for f in step.functions)
-    exploded = zipped.selectExpr(*kept, f"explode(arrays_zip({names})) AS __row")
-    return exploded.selectExpr(*kept, *(named(f"__row.{quoted(f.name)}", f.name) for f in step.functions))
+    return exploded(inputs[0].filter(f"NOT {NULL_VALUE}"), functions, [f.name for f in step.functions])
 
 
 def _select(

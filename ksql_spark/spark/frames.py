@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.expressions import Expression
 from ksql_spark.functions import lowering
@@ -73,6 +73,20 @@ def task_numbers(session: SparkSession, count: int) -> tuple[int, ...]:
         f" FROM range({count * 50})) GROUP BY p ORDER BY p"
     ).collect()
     return tuple(row["n"] for row in rows)
+
+
+def exploded(frame: DataFrame, functions: Sequence[str], names: Sequence[str]) -> DataFrame:
+    """Table functions: each row as often as the longest of their arrays says, with their elements.
+
+    Args:
+        frame: rows.
+        functions: texts of the arrays, with the names in ``names``.
+        names: of the columns to add.
+    """
+    kept = [quoted(c) for c in frame.columns]
+    zipped = frame.selectExpr(*kept, *functions)
+    rows = zipped.selectExpr(*kept, f"explode(arrays_zip({', '.join(map(quoted, names))})) AS __row")
+    return rows.selectExpr(*kept, *(named(f"__row.{quoted(name)}", name) for name in names))
 
 
 def quoted(name: str) -> str:

@@ -18,6 +18,7 @@ from ksql_spark.expressions import Call
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Spec
 from ksql_spark.functions.user import CodeSource, spec_of
+from ksql_spark.logical.nodes import AggregateCall
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.services.python_functions import PythonFunctions, Source
 from ksql_spark.statements.entities import entity
@@ -167,21 +168,16 @@ def _check_unused(name: str, what: str, scope: Scope) -> None:
         raise KsqlError("FUNCTION_IN_USE", name=name, what=what, queries=", ".join(sorted(queries)))
 
 
-def _called(plan: Any) -> set[str]:
-    """Names of all functions and operators that a plan calls."""
-    return {value.function for value in _values(plan) if hasattr(value, "function")}
-
-
-def _values(value: Any) -> Iterator[Any]:
-    """Calls in a plan, whatever nodes there are: ``Call``s and aggregates name a function."""
+def _called(value: Any) -> Iterator[str]:
+    """Names of all functions and operators that a plan calls, whatever nodes there are."""
     if dataclasses.is_dataclass(value):
-        if isinstance(value, Call) or hasattr(value, "function"):
-            yield value
+        if isinstance(value, Call | AggregateCall):
+            yield value.function
         for field in dataclasses.fields(value):
-            yield from _values(getattr(value, field.name))
+            yield from _called(getattr(value, field.name))
     elif isinstance(value, (tuple, list, frozenset)):
         for item in value:
-            yield from _values(item)
+            yield from _called(item)
 
 
 # ---- a body as a module -------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import java.util.Arrays;
 import java.util.Base64;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
-import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Decimal;
@@ -18,46 +17,22 @@ import org.apache.spark.unsafe.types.UTF8String;
  * A line of delimited fields to a row, quoted as in CSV (reference §5.2): an empty field is NULL, and a record whose
  * fields are not those of the schema is NULL as a whole. Only the first line that is not empty counts.
  */
-public final class DelimitedDecoder implements ScalarFunction<InternalRow> {
+public final class DelimitedDecoder extends BytesToRow {
     private final byte[] delimiter;
-    private final StructType schema;
     private final DataType[] types;
 
     /** @param argument the delimiter, one character, and behind it the columns as Spark DDL */
     DelimitedDecoder(String argument) {
-        int size = Character.charCount(argument.codePointAt(0));
-        this.delimiter = argument.substring(0, size).getBytes(StandardCharsets.UTF_8);
-        this.schema = StructType.fromDDL(argument.substring(size));
+        super("decode_delimited", StructType.fromDDL(argument.substring(delimiterSize(argument))));
+        this.delimiter = argument.substring(0, delimiterSize(argument)).getBytes(StandardCharsets.UTF_8);
         this.types = Arrays.stream(schema.fields()).map(field -> field.dataType()).toArray(DataType[]::new);
     }
 
-    @Override
-    public DataType[] inputTypes() {
-        return new DataType[] {DataTypes.BinaryType};
+    private static int delimiterSize(String argument) {
+        return Character.charCount(argument.codePointAt(0));
     }
 
     @Override
-    public DataType resultType() {
-        return schema;
-    }
-
-    @Override
-    public String name() {
-        return "decode_delimited";
-    }
-
-    /** So that Spark parses a record once, and does not repeat the call for a filter on its result. */
-    @Override
-    public boolean isDeterministic() {
-        return false;
-    }
-
-    @Override
-    public InternalRow produceResult(InternalRow input) {
-        return input.isNullAt(0) ? null : invoke(input.getBinary(0));
-    }
-
-    /** Spark calls this one from generated code. */
     public InternalRow invoke(byte[] data) {
         if (data == null) {
             return null;

@@ -34,47 +34,20 @@ import org.apache.spark.unsafe.types.UTF8String;
  * numbers, anything can be a string), which Spark's from_json does not have. A record that breaks a rule is
  * NULL as a whole. A schema that starts with "=" has one field, which is a bare (unwrapped) value.
  */
-public final class JsonDecoder implements ScalarFunction<InternalRow> {
+public final class JsonDecoder extends BytesToRow {
     private static final JsonFactory JSON = new JsonFactory();
     private static final int NAMES_KEPT = 1024;
 
-    private final StructType schema;
     private final Reader reader;
     private final boolean wrapped;
 
     JsonDecoder(String ddl) {
+        super("decode_json", StructType.fromDDL(ddl.startsWith("=") ? ddl.substring(1) : ddl));
         this.wrapped = !ddl.startsWith("=");
-        this.schema = StructType.fromDDL(wrapped ? ddl : ddl.substring(1));
         this.reader = wrapped ? new StructReader(schema) : reader(schema.fields()[0].dataType());
     }
 
     @Override
-    public DataType[] inputTypes() {
-        return new DataType[] {DataTypes.BinaryType};
-    }
-
-    @Override
-    public DataType resultType() {
-        return schema;
-    }
-
-    @Override
-    public String name() {
-        return "decode_json";
-    }
-
-    /** So that Spark parses a record once, and does not repeat the call for a filter on its result. */
-    @Override
-    public boolean isDeterministic() {
-        return false;
-    }
-
-    @Override
-    public InternalRow produceResult(InternalRow input) {
-        return input.isNullAt(0) ? null : invoke(input.getBinary(0));
-    }
-
-    /** Spark calls this one from generated code. */
     public InternalRow invoke(byte[] data) {
         if (data == null) {
             return null;

@@ -67,40 +67,12 @@ public final class PackedRow {
     }
 
     /** BINARY to STRUCT of the schema that the function's name carries. */
-    public static final class Unpack implements ScalarFunction<InternalRow> {
-        private final StructType schema;
-
+    public static final class Unpack extends BytesToRow {
         Unpack(String ddl) {
-            this.schema = StructType.fromDDL(ddl);
+            super("unpack", StructType.fromDDL(ddl));
         }
 
         @Override
-        public DataType[] inputTypes() {
-            return new DataType[] {DataTypes.BinaryType};
-        }
-
-        @Override
-        public DataType resultType() {
-            return schema;
-        }
-
-        @Override
-        public String name() {
-            return "unpack";
-        }
-
-        /** So that the fields are taken out of one row. */
-        @Override
-        public boolean isDeterministic() {
-            return false;
-        }
-
-        @Override
-        public InternalRow produceResult(InternalRow input) {
-            return input.isNullAt(0) ? null : invoke(input.getBinary(0));
-        }
-
-        /** Spark calls this one from generated code. */
         public InternalRow invoke(byte[] bytes) {
             return bytes == null ? null : view(bytes, schema.size());
         }

@@ -135,23 +135,19 @@ final class PythonFunctions {
         }
     }
 
-    private static DataType[] types(StructType given) {
-        return Arrays.stream(given.fields()).map(field -> field.dataType()).toArray(DataType[]::new);
-    }
+    /** A function with the types it is called with. */
+    private abstract static class Call implements BoundFunction {
+        protected final Signature signature;
+        protected final StructType given;
 
-    /** A scalar function, or a table function, whose value is an array of rows. */
-    private static final class Scalar implements ScalarFunction<Object> {
-        private final Signature signature;
-        private final StructType given;
-
-        Scalar(Signature signature, StructType given) {
+        Call(Signature signature, StructType given) {
             this.signature = signature;
             this.given = given;
         }
 
         @Override
         public DataType[] inputTypes() {
-            return types(given);
+            return Arrays.stream(given.fields()).map(field -> field.dataType()).toArray(DataType[]::new);
         }
 
         @Override
@@ -160,13 +156,25 @@ final class PythonFunctions {
         }
 
         @Override
-        public boolean isDeterministic() {
-            return signature.isDeterministic;
+        public String name() {
+            return signature.name;
         }
 
         @Override
-        public String name() {
-            return signature.name;
+        public int hashCode() {
+            return signature.hashCode();
+        }
+    }
+
+    /** A scalar function, or a table function, whose value is an array of rows. */
+    private static final class Scalar extends Call implements ScalarFunction<Object> {
+        Scalar(Signature signature, StructType given) {
+            super(signature, given);
+        }
+
+        @Override
+        public boolean isDeterministic() {
+            return signature.isDeterministic;
         }
 
         @Override
@@ -177,11 +185,6 @@ final class PythonFunctions {
         @Override
         public boolean equals(Object other) {
             return other instanceof Scalar that && signature.equals(that.signature);
-        }
-
-        @Override
-        public int hashCode() {
-            return signature.hashCode();
         }
 
         @Override
@@ -200,7 +203,7 @@ final class PythonFunctions {
     }
 
     /** An aggregate of (arguments…) or, over tables, (arguments…, sign). */
-    private static final class Aggregate implements AggregateFunction<State, Object> {
+    private static final class Aggregate extends Call implements AggregateFunction<State, Object> {
         private static final int AGGREGATE = 0;
         private static final int UNDO = 1;
         private static final int MERGE = 2;
@@ -208,27 +211,8 @@ final class PythonFunctions {
         /** Columns before the arguments: op, state, other. */
         private static final int BEFORE = 3;
 
-        private final Signature signature;
-        private final StructType given;
-
         Aggregate(Signature signature, StructType given) {
-            this.signature = signature;
-            this.given = given;
-        }
-
-        @Override
-        public DataType[] inputTypes() {
-            return types(given);
-        }
-
-        @Override
-        public DataType resultType() {
-            return signature.returned;
-        }
-
-        @Override
-        public String name() {
-            return signature.name;
+            super(signature, given);
         }
 
         @Override
@@ -239,11 +223,6 @@ final class PythonFunctions {
         @Override
         public boolean equals(Object other) {
             return other instanceof Aggregate that && signature.equals(that.signature) && given.equals(that.given);
-        }
-
-        @Override
-        public int hashCode() {
-            return signature.hashCode();
         }
 
         @Override
