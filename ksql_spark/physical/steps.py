@@ -360,6 +360,11 @@ class PhysicalPlan:
         return (*self.inner, self)
 
     @property
+    def state_kinds(self) -> tuple[str, ...]:
+        """Names of the steps of ``root`` that keep state."""
+        return tuple(type(s).__name__ for s in walk(self.root) if isinstance(s, STATEFUL))
+
+    @property
     def has_idle_timeout(self) -> bool:
         """Whether ``root`` must hear that time passes where no rows come."""
         timed = (StreamWindowedAggregate, StreamStreamJoin)

@@ -24,12 +24,12 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.logical.nodes import PersistentQuery, PushQuery
 from ksql_spark.physical.steps import (
     MICROBATCH,
-    STATEFUL,
     PhysicalPlan,
     StreamTableJoin,
     TableSource,
     walk,
 )
+from ksql_spark.runtime.checkpoints import Checkpoint
 from ksql_spark.runtime.ticker import Ticker
 from ksql_spark.spark import runs, sinks
 from ksql_spark.spark.build import build
@@ -198,8 +198,8 @@ class QueryManager:
         for query_id in query_ids:
             shutil.rmtree(self._checkpoints / query_id, ignore_errors=True)
 
-    def _checkpoint(self, query: RunningQuery, stage: int) -> Path:
-        return self._checkpoints / query.id / str(stage)
+    def _checkpoint(self, query: RunningQuery, stage: int) -> Checkpoint:
+        return Checkpoint(self._checkpoints / query.id, stage)
 
     def _loaded_mark(self, query: RunningQuery, stage: int) -> Path:
         """A file that is there once the stage's tables have been loaded."""
@@ -291,7 +291,7 @@ class QueryManager:
 
     def _is_replayed(self, query: RunningQuery, number: int) -> bool:
         """Whether a stage has committed its first batch, or has nothing to read."""
-        if (self._checkpoint(query, number) / "commits" / "0").exists():
+        if self._checkpoint(query, number).committed() is not None:
             return True
         ends = self._admin.end_offsets(*set(query.plan.stages[number].topics))
         starts = {(topic, int(p)): offset for topic, of in query.starts.items() for p, offset in of.items()}
@@ -333,8 +333,7 @@ class QueryManager:
         held = frozenset(t for t in stage.topics if t not in (loading or ())) if is_loading else frozenset()
         # its own session: settings of one query are none of another's business
         session = self._session.newSession()
-        stateful = any(isinstance(s, STATEFUL) for s in walk(stage.root))
-        tasks = _partitions(query) if stateful else 1
+        tasks = _partitions(query) if stage.state_kinds else 1
         session.conf.set("spark.sql.shuffle.partitions", str(tasks))
         is_merging = stage.mode == MICROBATCH and not is_loading
         session.conf.set("spark.ksql.mergeByTime", str(is_merging).lower())
@@ -342,7 +341,10 @@ class QueryManager:
         with self._lock:
             if tasks not in self._tasks:
                 self._tasks[tasks] = task_numbers(session, tasks)
-        starts = {topic: json.dumps(dict(offsets)) for topic, offsets in query.starts.items() if offsets}
+        checkpoint = self._checkpoint(query, number)
+        checkpoint.fit(stage)
+        begins = {**query.starts, **(checkpoint.resumed_at or {})}
+        starts = {topic: json.dumps(dict(offsets)) for topic, offsets in begins.items() if offsets}
         topics = [source.topic for source in query.plan.sources]
         report = self._log.attach(session, query.id, topics) if self._log is not None else None
         run = runs.new_name()
@@ -357,6 +359,7 @@ class QueryManager:
             log=report,
             run=run,
             is_single=_is_single(query, stage),
+            is_resumed=checkpoint.resumed_at is not None,
         )
         is_last = stage is query.plan
         try:
@@ -370,7 +373,7 @@ class QueryManager:
                 servers=self._admin.servers,
                 topic=stage.sink.topic,
                 mode=MICROBATCH if is_loading else stage.mode,
-                checkpoint=self._checkpoint(query, number),
+                checkpoint=checkpoint.folder,
                 interval_ms=int(self._property(query, "ksql.checkpoint.interval.ms")),
                 linger_ms=int(self._property(query, "ksql.sink.linger.ms")),
             )

@@ -29,6 +29,7 @@ class Context:
         log: where failures of single records are reported; None: nowhere.
         run: name of the run, by which its sources can be told to end (spark/runs.py).
         is_single: all that is read comes from one partition, so records need no exchange between tasks.
+        is_resumed: the sink has rows that the query's state knows nothing of (runtime/checkpoints.py).
     """
 
     session: SparkSession
@@ -42,6 +43,7 @@ class Context:
     log: QueryLog | None = None
     run: str | None = None
     is_single: bool = False
+    is_resumed: bool = False
 
     def lower(
         self, node: Expression, step: str, what: str, row: Sequence[str] | None = (), *, at_root: bool = True

@@ -109,7 +109,7 @@ def table_filter(step: steps.TableFilter, inputs: Sequence[DataFrame], context: 
     side = _Side.of(deleting(step, inputs[0], context), step.schema)
     bounds = [] if step.window is None else [WINDOWSTART, WINDOWEND]
     keys = [*(quoted(c.name) for c in step.schema.key), *bounds]
-    done = _operator(context, "passPresent", [side.records(0, keys, context)])
+    done = _operator(context, "passPresent", [side.records(0, keys, context)], context.is_resumed)
     done = done.selectExpr(
         named(
             _unpacked("k", _key_ddl([*(c.type for c in step.schema.key), *(BIGINT for _ in bounds)])), "__k"

@@ -15,13 +15,7 @@ from ksql_spark.logical.nodes import PersistentQuery, Start
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.physical import codec
 from ksql_spark.physical.planner import check_runnable, lower
-from ksql_spark.physical.steps import (
-    STATEFUL,
-    PhysicalPlan,
-    StreamTableJoin,
-    StreamWindowedAggregate,
-    walk,
-)
+from ksql_spark.physical.steps import PhysicalPlan, StreamTableJoin, StreamWindowedAggregate, walk
 from ksql_spark.runtime.pending import Remains, Traces
 from ksql_spark.runtime.queries import PAUSED, RunningQuery, internal_topics
 from ksql_spark.statements.ending import Ending
@@ -153,7 +147,7 @@ def _replaced(statement: CreateAsSelect, bound: PersistentQuery, scope: Scope) -
     """The query whose place ``bound`` takes; None where none writes the sink any more.
 
     Raises:
-        KsqlError: the replacement is not allowed (reference §2.3), or not done yet.
+        KsqlError: the replacement is not allowed (reference §2.3).
     """
     writers = [q for q in scope.queries if q.sink == bound.sink.name]
     if len(writers) > 1 or any(not q.creates_sink for q in writers):
@@ -166,28 +160,6 @@ def _replaced(statement: CreateAsSelect, bound: PersistentQuery, scope: Scope) -
     if not scope.is_replay and old.logical is not None:
         analyzer.check_query_replacement(old.logical, bound, statement)
     return old
-
-
-def _check_continues(old: PhysicalPlan, new: PhysicalPlan) -> None:
-    """Refuse a plan that cannot go on with the state and the topics of the one before it.
-
-    Raises:
-        KsqlError: NOT_DONE_YET.
-    """
-
-    def kept(plan: PhysicalPlan) -> list[tuple[tuple[str, ...], list[str]]]:
-        return [
-            (stage.topics, [type(s).__name__ for s in walk(stage.root) if isinstance(s, STATEFUL)])
-            for stage in plan.stages
-        ]
-
-    if kept(old) != kept(new):
-        raise KsqlError(
-            "NOT_DONE_YET",
-            what="Replacing a query by one that keeps other state",
-            version=__version__,
-            hint="TERMINATE and DROP the old one, then create it anew.",
-        )
 
 
 def insert_select(statement: InsertSelect, scope: Scope) -> Action:
@@ -218,9 +190,6 @@ def _persistent(
         check_runnable(plan)
         _check_sink_topic(bound, plan, scope)
         _check_limit(scope, replaced)
-        old_query = scope.services.queries.find(known_id) if replaced is not None and known_id else None
-        if old_query is not None:
-            _check_continues(old_query.plan, plan)
     sink = plan.sink
     origins = frozenset(s.name for s in plan.sources)
     if bound.creates_sink:
@@ -276,7 +245,6 @@ def _persistent(
             started.append((query, None))
             services.queries.start_new(query)
         else:
-            _check_continues(old.plan, final)
             started.append((query, old))
             _take_over(query, old, services)
         if old is not None and old.state == PAUSED:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from ksql_spark.runtime.checkpoints import Checkpoint
 from tests.statements.world import World
 
 A = "CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;"
@@ -72,12 +73,34 @@ def test_what_may_not_change(world: World, select: str, reason: str) -> None:
     assert world.queries.all() == [query] and query.state == "RUNNING"
 
 
-def test_state_that_does_not_fit_is_not_done_yet(world: World) -> None:
+def test_where_that_comes_and_goes_begins_anew_where_the_query_was(world: World) -> None:
+    world.admin.ends[("t", 0)] = 3
     world.run("CREATE TABLE f AS SELECT k, v FROM t EMIT CHANGES;")
     (query,) = world.queries.all()
-    error = world.refused("CREATE OR REPLACE TABLE f AS SELECT k, v FROM t WHERE v > 1 EMIT CHANGES;")
-    assert error.condition == "NOT_DONE_YET" and "DROP the old one" in error.message
-    assert world.queries.all() == [query]
+    folder = world.checkpoint(query.id)
+    world.commit(query.id, 4, t={"0": 5})
+    world.run("CREATE OR REPLACE TABLE f AS SELECT k, v FROM t WHERE v > 1 EMIT CHANGES;")
+    assert world.ids() == [query.id] and world.states() == {query.id: "RUNNING"}
+    assert Checkpoint(folder, 0).resumed_at == {"t": {"0": 5}} and not (folder / "0").exists()
+    world.commit(query.id, 2, t={"0": 7})
+    world.run("CREATE OR REPLACE TABLE f AS SELECT k, v FROM t WHERE v > 2 EMIT CHANGES;")
+    assert Checkpoint(folder, 0).committed() == {"t": {"0": 7}}
+    world.run("CREATE OR REPLACE TABLE f AS SELECT k, v, v * 2 AS w FROM t EMIT CHANGES;")
+    assert Checkpoint(folder, 0).resumed_at == {"t": {"0": 7}} and not (folder / "0").exists()
+    world.restart()
+    assert Checkpoint(folder, 0).resumed_at == {"t": {"0": 7}}
+    world.run("DROP TABLE f;")
+    assert not folder.exists()
+
+
+def test_log_that_fails_after_a_where_came(world: World) -> None:
+    world.run("CREATE TABLE f AS SELECT k, v FROM t EMIT CHANGES;")
+    (query,) = world.queries.all()
+    world.commit(query.id, 1, t={"0": 5})
+    world.log.is_broken = True
+    world.refused("CREATE OR REPLACE TABLE f AS SELECT k, v FROM t WHERE v > 1 EMIT CHANGES;")
+    assert world.queries.all() == [query] and query.state == "RUNNING"
+    assert Checkpoint(world.checkpoint(query.id), 0).resumed_at == {"t": {"0": 5}}
 
 
 def test_where_of_a_filtered_table_and_of_an_aggregate(world: World) -> None:

@@ -108,9 +108,9 @@ class FakeQueries(QueryManager):
     def _launch(self, query: RunningQuery, *args: Any, **more: Any) -> Any:
         if self.refused is not None and self.refused in query.statement:
             raise KsqlError("QUERY_FAILED", id=query.id, reason="Spark says no")
-        folder = self._checkpoints / query.id
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "started").write_text(query.statement, encoding="utf-8")
+        (number,) = args[:1]
+        self._checkpoint(query, number).fit(query.plan.stages[number])
+        (self._checkpoints / query.id / "started").write_text(query.statement, encoding="utf-8")
         return FakeSparkQuery()
 
 
@@ -211,6 +211,13 @@ class World:
     def states(self) -> dict[str, str]:
         """State of each query."""
         return {query.id: query.state for query in self.queries.all()}
+
+    def commit(self, query_id: str, batch: int, **offsets: dict[str, int]) -> None:
+        """Write down, as Spark does, that the query's batch has read its topics up to these offsets."""
+        stage = self.checkpoint(query_id) / "0"
+        for name, lines in (("offsets", ("v1", "{}", json.dumps(offsets))), ("commits", ("v1", "{}"))):
+            (stage / name).mkdir(parents=True, exist_ok=True)
+            (stage / name / str(batch)).write_text("\n".join(lines), encoding="utf-8")
 
     def checkpoint(self, query_id: str) -> Path:
         """The folder of a query's checkpoints."""

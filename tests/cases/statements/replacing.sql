@@ -44,11 +44,43 @@ INSERT INTO s VALUES ('x', 2, 'two');
 -- x | 2
 -- y | 1
 
---@test: what cannot go on from the state that there is
+--@test: a table gains its first WHERE, and loses its only one; what no longer matches is deleted
 CREATE TABLE t (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = '${case}_t', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 CREATE TABLE f AS SELECT k, v FROM t EMIT CHANGES;
-CREATE OR REPLACE TABLE f AS SELECT k, v FROM t WHERE v > 1 EMIT CHANGES;
---@error: NOT_DONE_YET
+INSERT INTO t VALUES ('a', 1);
+INSERT INTO t VALUES ('b', 1);
+INSERT INTO t VALUES ('c', 1);
+--@output F ordered
+-- k | v
+-- a | 1
+-- b | 1
+-- c | 1
+CREATE OR REPLACE TABLE f AS SELECT k, v FROM t WHERE v <> 2 EMIT CHANGES;
+INSERT INTO t VALUES ('a', 2);
+INSERT INTO t VALUES ('a', 2);
+INSERT INTO t VALUES ('b', 3);
+--@restart
+INSERT INTO t VALUES ('b', 2);
+INSERT INTO t VALUES ('b', 2);
+INSERT INTO t VALUES ('d', 4);
+INSERT INTO t VALUES ('a', 2);
+INSERT INTO t VALUES ('a', 5);
+--@output F ordered
+-- k | v
+-- a | <deleted>
+-- b | 3
+-- b | <deleted>
+-- d | 4
+-- a | 5
+CREATE OR REPLACE TABLE f AS SELECT k, v FROM t EMIT CHANGES;
+INSERT INTO t VALUES ('d', 2);
+INSERT INTO t VALUES ('e', 2);
+--@output F folded
+-- k | v
+-- a | 5
+-- c | 1
+-- d | 2
+-- e | 2
 
 --@test: SOURCE tables answer pull queries
 CREATE SOURCE TABLE t (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = '${case}_t', VALUE_FORMAT = 'JSON', PARTITIONS = 1);

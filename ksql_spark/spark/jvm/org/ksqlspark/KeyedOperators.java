@@ -7,9 +7,13 @@ import org.apache.spark.sql.Row;
 public final class KeyedOperators {
     private KeyedOperators() {}
 
-    /** A table whose deletions pass only for keys that were passed on before. */
-    public static Dataset<Row> passPresent(Dataset<Row> input) {
-        return KeyedOperator.apply(input, new PassPresent());
+    /**
+     * A table whose deletions pass only for keys that were passed on before.
+     *
+     * @param isResumed keys that the state does not know may have been passed on too
+     */
+    public static Dataset<Row> passPresent(Dataset<Row> input, boolean isResumed) {
+        return KeyedOperator.apply(input, new PassPresent(isResumed));
     }
 
     /** Stream record (side 0) with the table's row (side 1) as it is then. */
