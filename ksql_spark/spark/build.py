@@ -107,7 +107,7 @@ def _union(step: steps.StreamUnion, inputs: Sequence[DataFrame], _: Context) -> 
     for child, frame in zip(step.children, inputs, strict=True):
         pairs = zip(child.schema.columns, step.schema.columns, strict=True)
         renamed = [named(quoted(theirs.name), ours.name) for theirs, ours in pairs]
-        frames.append(frame.selectExpr(*renamed, ROWTIME, NULL_VALUE))
+        frames.append(frame.selectExpr(*renamed, ROWTIME, NULL_VALUE, FORWARDED_HEADERS))
     result = frames[0]
     for frame in frames[1:]:
         result = result.unionAll(frame)

@@ -16,11 +16,17 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.physical import steps
-from ksql_spark.physical.steps import NULL_VALUE
+from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE
 from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Schema
 from ksql_spark.spark import sources
 from ksql_spark.spark.frames import Context, named, quoted
 from ksql_spark.types import BIGINT, INTEGER, SqlType
+
+#: a record's headers as bytes; most have none
+_PACKED_HEADERS = f"if(size({FORWARDED_HEADERS}) > 0, ksql.pack(struct({FORWARDED_HEADERS})), NULL)"
+_HEADERS_DDL = "h array<struct<key string, value binary>>"
+#: what goes along with an operator's rows
+_ALONG = (ROWTIME, FORWARDED_HEADERS)
 
 #: end of the name of the logger
 GROUP_BY = "Aggregate.GroupBy"
@@ -50,7 +56,7 @@ class _Side:
         nulls: bool = False,
         task: str | None = None,
     ) -> DataFrame:
-        """(task, k, side, ts, v); a key with a NULL is empty, and its record dropped unless ``nulls``.
+        """(task, k, side, ts, v, h); a key with a NULL is empty, and its record dropped unless ``nulls``.
 
         ``task``: text of the task, over the frame's columns; None: the key's.
         """
@@ -61,9 +67,10 @@ class _Side:
         own = [named(task, "task")] if task is not None else []
         # a filter on the packed key would be pushed down and pack it a second time
         frame = self.frame if nulls else self.frame.filter(known)
-        frame = frame.selectExpr(named(packed, "k"), named(ROWTIME, "ts"), named(row, "v"), *own)
+        parts = (named(packed, "k"), named(ROWTIME, "ts"), named(row, "v"), named(_PACKED_HEADERS, "h"))
+        frame = frame.selectExpr(*parts, *own)
         place = "task" if own else named(context.task("k"), "task")
-        return frame.selectExpr(place, "k", named(str(side), "side"), "ts", "v")
+        return frame.selectExpr(place, "k", named(str(side), "side"), "ts", "v", "h")
 
 
 def _unpacked(column: str, ddl: str) -> str:
@@ -75,14 +82,16 @@ def _key_ddl(types: Sequence[SqlType]) -> str:
 
 
 def _operator(context: Context, name: str, inputs: Sequence[DataFrame], *arguments: Any) -> DataFrame:
-    """Apply one of the JVM's keyed operators to the union of ``inputs``: (k, ts, l, r, ws, we)."""
+    """Apply a keyed operator of the JVM to the union of ``inputs``: (k, l, r, ws, we) and what goes along."""
     both = inputs[0]
     for other in inputs[1:]:
         both = both.unionAll(other)
     if context.is_single:
         both = both.coalesce(1)  # Spark then knows that there is nothing to exchange
     operators = context.session._jvm.org.ksqlspark.KeyedOperators  # type: ignore[union-attr]
-    return DataFrame(getattr(operators, name)(both._jdf, *arguments), context.session)
+    done = DataFrame(getattr(operators, name)(both._jdf, *arguments), context.session)
+    headers = f"{_unpacked('h', _HEADERS_DDL)}.h"
+    return done.selectExpr("k", "l", "r", "ws", "we", named("ts", ROWTIME), named(headers, FORWARDED_HEADERS))
 
 
 def _ticks(idle_ms: int, context: Context) -> list[DataFrame]:
@@ -92,7 +101,11 @@ def _ticks(idle_ms: int, context: Context) -> list[DataFrame]:
     latest = {context.ticks: '{"0": -1}'}
     raw = sources.read(context.session, context.servers, context.ticks, latest, run=context.run)
     task = named(f"explode(array({', '.join(map(str, context.tasks))}))", "task")
-    return [raw.selectExpr(task, "X'' AS k", "2 AS side", "0L AS ts", "cast(NULL AS binary) AS v")]
+    return [
+        raw.selectExpr(
+            task, "X'' AS k", "2 AS side", "0L AS ts", *(f"cast(NULL AS binary) AS {name}" for name in "vh")
+        )
+    ]
 
 
 def deleting(step: steps.TableFilter, frame: DataFrame, context: Context) -> DataFrame:
@@ -115,13 +128,13 @@ def table_filter(step: steps.TableFilter, inputs: Sequence[DataFrame], context: 
             _unpacked("k", _key_ddl([*(c.type for c in step.schema.key), *(BIGINT for _ in bounds)])), "__k"
         ),
         named(_unpacked("l", side.ddl), "__l"),
-        named("ts", ROWTIME),
+        *_ALONG,
         named("l IS NULL", NULL_VALUE),
     )
     names = [*(c.name for c in step.schema.key), *bounds]
     columns = [named(f"__k.c{i}", name) for i, name in enumerate(names)]
     columns += [named(f"__l.{quoted(c.name)}", c.name) for c in step.schema.value]
-    return done.selectExpr(*columns, ROWTIME, NULL_VALUE)
+    return done.selectExpr(*columns, *_ALONG, NULL_VALUE)
 
 
 _Join: TypeAlias = steps.StreamTableJoin | steps.StreamStreamJoin | steps.TableTableJoin
@@ -158,7 +171,7 @@ class _Joining:
             named(_unpacked("k", _key_ddl([self.step.left_key.type, *(BIGINT for _ in self.bounds)])), "__k"),
             named(_unpacked("l", self.left.ddl), "__l"),
             named(_unpacked("r", self.right.ddl), "__r"),
-            named("ts", ROWTIME),
+            *_ALONG,
             named("l IS NULL AND r IS NULL", NULL_VALUE),
         )
         columns = []
@@ -167,7 +180,7 @@ class _Joining:
             text = "__k.c0" if column.name == self.step.key_name else f"{side}.{quoted(column.name)}"
             columns.append(named(text, column.name))
         columns += [named(f"__k.c{i}", bound) for i, bound in enumerate(self.bounds, 1)]
-        return done.selectExpr(*columns, ROWTIME, NULL_VALUE)
+        return done.selectExpr(*columns, *_ALONG, NULL_VALUE)
 
 
 def stream_table_join(
@@ -184,7 +197,7 @@ def stream_table_join(
         task = context.task_of(ROWPARTITION) if ROWPARTITION in inputs[0].columns else by_key
         left = join.left.records(0, [lower(step.left_key)], context, nulls=is_outer, task=task)
         everywhere = f"explode(array({', '.join(map(str, context.tasks))}))"
-        right = right.selectExpr(named(everywhere, "task"), "k", "side", "ts", "v")
+        right = right.selectExpr(named(everywhere, "task"), "k", "side", "ts", "v", "h")
     return join.result(_operator(context, "streamTableJoin", [left.filter("v IS NOT NULL"), right], is_outer))
 
 
@@ -268,7 +281,7 @@ def aggregate(
             predicate = predicate.replace(quoted(name), f"({text})")
         output.append(named(f"coalesce({predicate}, false)", "__passes"))
         ddl.append("__passes boolean")
-    frame = inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*columns, ROWTIME, NULL_VALUE)
+    frame = inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*columns, *_ALONG, NULL_VALUE)
     side = _Side(_grouped(step, frame, context), types)
     window = step.window_spec if isinstance(step, steps.StreamWindowedAggregate) else None
     idle_ms = step.idle_ms if isinstance(step, steps.StreamWindowedAggregate) else 0
@@ -290,13 +303,13 @@ def aggregate(
     done = done.selectExpr(
         named(_unpacked("k", _key_ddl(key_types)), "__k"),
         named(_unpacked("l", ", ".join(ddl)), "__l"),
-        named("ts", ROWTIME),
+        *_ALONG,
         named("l IS NULL", NULL_VALUE),
         *bounds,
     )
     groups = [named(f"__k.c{i}", g.name) for i, g in enumerate(step.group_by)]
     values = [named(f"__l.{quoted(a.name)}", a.name) for a in step.aggregates]
-    hidden = [ROWTIME, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
+    hidden = [*_ALONG, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
     return done.selectExpr(*groups, *values, *hidden)
 
 
@@ -325,7 +338,7 @@ def pack(step: steps.Packed, inputs: Sequence[DataFrame], context: Context) -> D
     if step.window is not None:
         names += [WINDOWSTART, WINDOWEND]
     row = f"ksql.pack(struct({', '.join(names)}))"
-    return frame.selectExpr(named(key, "K"), named(row, "V"), ROWTIME, NULL_VALUE)
+    return frame.selectExpr(named(key, "K"), named(row, "V"), *_ALONG, NULL_VALUE)
 
 
 def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
@@ -334,14 +347,14 @@ def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) 
     bounds = [WINDOWSTART, WINDOWEND] if step.window is not None else []
     ddl += "".join(f", {b} bigint" for b in bounds)
     keys = step.schema.key if step.is_table else ()
-    parts = [named(_unpacked("V", ddl), "__v"), ROWTIME, NULL_VALUE]
+    parts = [named(_unpacked("V", ddl), "__v"), *_ALONG, NULL_VALUE]
     if keys:
         parts.append(named(_unpacked("K", _key_ddl([c.type for c in keys])), "__k"))
     columns = [named(f"__k.c{i}", c.name) for i, c in enumerate(keys)]
     taken = {c.name for c in keys}
     columns += [named(f"__v.{quoted(c.name)}", c.name) for c in step.schema.columns if c.name not in taken]
     columns += [named(f"__v.{b}", b) for b in bounds]
-    return inputs[0].selectExpr(*parts).selectExpr(*columns, ROWTIME, NULL_VALUE)
+    return inputs[0].selectExpr(*parts).selectExpr(*columns, *_ALONG, NULL_VALUE)
 
 
 def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
@@ -354,10 +367,10 @@ def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context
     done = done.selectExpr(
         named(_unpacked("l", side.ddl), "__l"),
         named("cast(ws AS int)", sign.name),
-        named("ts", ROWTIME),
+        *_ALONG,
         named("false", NULL_VALUE),
     )
-    return done.selectExpr("__l.*", quoted(sign.name), ROWTIME, NULL_VALUE)
+    return done.selectExpr("__l.*", quoted(sign.name), *_ALONG, NULL_VALUE)
 
 
 def foreign_key_subscribe(
@@ -373,6 +386,7 @@ def foreign_key_subscribe(
         named(f"if(({foreign}) IS NULL, X'', ksql.pack(named_struct('c0', {foreign})))", "f"),
         named(row, "v"),
         named(ROWTIME, "ts"),
+        named(_PACKED_HEADERS, "h"),
         NULL_VALUE,
     )
     records = frame.selectExpr(
@@ -381,9 +395,10 @@ def foreign_key_subscribe(
         "0 AS side",
         "ts",
         f"if({NULL_VALUE}, NULL, concat(cast(length(f) AS binary), f, v)) AS v",
+        "h",
     )
     done = _operator(context, "foreignKeySubscribe", [records], step.join == "LEFT")
-    return done.selectExpr("k AS K", "l AS V", named("ts", ROWTIME), named("false", NULL_VALUE))
+    return done.selectExpr("k AS K", "l AS V", *_ALONG, named("false", NULL_VALUE))
 
 
 def foreign_key_answer(
@@ -391,12 +406,13 @@ def foreign_key_answer(
 ) -> DataFrame:
     """See ForeignKeyJoin.java, Answer."""
     asked = inputs[0].selectExpr(
-        named(context.task("K"), "task"), "K AS k", "0 AS side", f"{ROWTIME} AS ts", "V AS v"
-    )
+        named(context.task("K"), "task"), "K AS k", "0 AS side", f"{ROWTIME} AS ts", "V AS v",
+        named(_PACKED_HEADERS, "h"),
+    )  # fmt: skip
     right = _Side.of(inputs[1], step.right.schema).records(1, [lower(step.right_key)], context)
     done = _operator(context, "foreignKeyAnswer", [asked, right], step.join == "LEFT")
     value = "concat(cast(length(l) AS binary), l, coalesce(r, X''))"
-    return done.selectExpr("k AS K", named(value, "V"), named("ts", ROWTIME), named("false", NULL_VALUE))
+    return done.selectExpr("k AS K", named(value, "V"), *_ALONG, named("false", NULL_VALUE))
 
 
 def foreign_key_latest(
@@ -404,8 +420,9 @@ def foreign_key_latest(
 ) -> DataFrame:
     """See ForeignKeyJoin.java, Latest."""
     records = inputs[0].selectExpr(
-        named(context.task("K"), "task"), "K AS k", "0 AS side", f"{ROWTIME} AS ts", "V AS v"
-    )
+        named(context.task("K"), "task"), "K AS k", "0 AS side", f"{ROWTIME} AS ts", "V AS v",
+        named(_PACKED_HEADERS, "h"),
+    )  # fmt: skip
     done = _operator(context, "foreignKeyLatest", [records])
     left, right = _Side.of(done, step.left), _Side.of(done, step.right)
     keys = step.left.key
@@ -413,7 +430,7 @@ def foreign_key_latest(
         named(_unpacked("k", _key_ddl([c.type for c in keys])), "__k"),
         named(_unpacked("l", left.ddl), "__l"),
         named(_unpacked("r", right.ddl), "__r"),
-        named("ts", ROWTIME),
+        *_ALONG,
         named("l IS NULL", NULL_VALUE),
     )
     names = {c.name: f"__k.c{i}" for i, c in enumerate(keys)}
@@ -421,7 +438,7 @@ def foreign_key_latest(
     for column in step.schema.columns:
         side = "__l" if column.name in left.types else "__r"
         columns.append(named(names.get(column.name, f"{side}.{quoted(column.name)}"), column.name))
-    return done.selectExpr(*columns, ROWTIME, NULL_VALUE)
+    return done.selectExpr(*columns, *_ALONG, NULL_VALUE)
 
 
 def _empty(context: Context, ddl: str) -> DataFrame:

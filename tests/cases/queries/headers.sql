@@ -18,6 +18,27 @@ INSERT INTO plain (k, v, source) VALUES ('b', 2, 'web');
 -- a | 1 | till
 -- b | 2 | web
 
+--@test: what keeps state passes them on too: of the record that led to the result, through internal topics as well
+CREATE STREAM marked WITH (HEADERS = 'h') AS
+  SELECT k, v, ARRAY[STRUCT(key := 'source', value := TO_BYTES(source, 'utf8'))] AS h FROM plain EMIT CHANGES;
+CREATE TABLE names (id INT PRIMARY KEY, name STRING)
+  WITH (KAFKA_TOPIC = '${case}_names', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+INSERT INTO names VALUES (1, 'one');
+CREATE TABLE named AS
+  SELECT name, COUNT(*) AS n FROM marked JOIN names ON marked.v = names.id GROUP BY name EMIT CHANGES;
+CREATE STREAM counted (name STRING KEY, n BIGINT, source BYTES HEADER('source'))
+  WITH (KAFKA_TOPIC = '${case}_NAMED', VALUE_FORMAT = 'JSON');
+CREATE STREAM shown AS
+  SELECT name, n, FROM_BYTES(source, 'utf8') AS source FROM counted EMIT CHANGES;
+INSERT INTO plain (k, v, source) VALUES ('a', 1, 'till');
+INSERT INTO plain (k, v, source) VALUES ('b', 1, 'web');
+INSERT INTO plain (k, v, source) VALUES ('c', 1, 'till');
+--@output SHOWN ordered
+-- name | n | source
+-- one  | 1 | till
+-- one  | 2 | web
+-- one  | 3 | till
+
 --@test: where a record lies
 CREATE STREAM placed AS SELECT k, ROWPARTITION AS p, ROWOFFSET AS o FROM plain WHERE ROWOFFSET > 0 EMIT CHANGES;
 INSERT INTO plain (k, v) VALUES ('a', 1);

@@ -21,10 +21,11 @@ import org.apache.spark.sql.types.StructType;
  * Spark groups by the task: the partition that Kafka gives the key. So an operator sees all keys of its task,
  * and stream time (the highest timestamp so far) is the task's, record by record, as KSQL defines it.
  *
- * In: (task INT, k BINARY, side INT, ts BIGINT, v BINARY); a NULL v is a NULL value or a deletion. Rows of side
- * TICK are no records: they only say that time passes.
- * Out: (k BINARY, ts BIGINT, l BINARY, r BINARY, ws BIGINT, we BIGINT). Rows are PackedRow bytes: no operator
- * knows columns.
+ * In: (task INT, k BINARY, side INT, ts BIGINT, v BINARY, h BINARY); a NULL v is a NULL value or a deletion, h are
+ * headers. Rows of side TICK are no records: they only say that time passes.
+ * Out: (k BINARY, ts BIGINT, l BINARY, r BINARY, ws BIGINT, we BIGINT, h BINARY). Rows and headers are PackedRow
+ * bytes: no operator knows columns. A result has the headers of the record that led to it; what waited for time to
+ * pass has none.
  */
 abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
     static final StructType OUTPUT = new StructType()
@@ -33,7 +34,8 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
             .add("l", DataTypes.BinaryType)
             .add("r", DataTypes.BinaryType)
             .add("ws", DataTypes.LongType)
-            .add("we", DataTypes.LongType);
+            .add("we", DataTypes.LongType)
+            .add("h", DataTypes.BinaryType);
 
     /**
      * Setting of the query's session, for micro-batches: a batch has all records of one side before those of the
@@ -70,6 +72,8 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
     /** Stream time of the task at hand, ms; the lowest number before the first record. */
     protected transient long streamTime;
     private transient Integer task;
+    /** Of the record at hand. */
+    private transient byte[] headers;
 
     /** Handle one record; call emit for each result, in order. */
     protected abstract void process(byte[] key, int side, long ts, byte[] value);
@@ -85,7 +89,7 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
         return Long.MIN_VALUE;
     }
 
-    /** Called when stream time has moved without a record; call emit for each result. */
+    /** Called when stream time has moved without a record; call emitWaiting for each result. */
     protected void timePassed() {}
 
     /** The same with a time, ms, after which what waits is over where no records come; 0: never. */
@@ -107,11 +111,21 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
     }
 
     protected final void emit(byte[] key, long ts, byte[] left, byte[] right) {
-        out.add(RowFactory.create(key, ts, left, right, null, null));
+        out.add(RowFactory.create(key, ts, left, right, null, null, headers));
     }
 
     protected final void emit(byte[] key, long ts, byte[] row, long windowStart, long windowEnd) {
-        out.add(RowFactory.create(key, ts, row, null, windowStart, windowEnd));
+        out.add(RowFactory.create(key, ts, row, null, windowStart, windowEnd, headers));
+    }
+
+    /** Emit what waited for time to pass. */
+    protected final void emitWaiting(byte[] key, long ts, byte[] left, byte[] right) {
+        out.add(RowFactory.create(key, ts, left, right, null, null, null));
+    }
+
+    /** Emit what waited for time to pass. */
+    protected final void emitWaiting(byte[] key, long ts, byte[] row, long windowStart, long windowEnd) {
+        out.add(RowFactory.create(key, ts, row, null, windowStart, windowEnd, null));
     }
 
     /** Count a record that came too late to be used. */
@@ -170,6 +184,7 @@ abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
                         streamTime = ts;
                         clock.update(ts);
                     }
+                    headers = (byte[]) row.get(5);
                     process((byte[]) row.get(1), row.getInt(2), ts, (byte[]) row.get(4));
                 }
                 return !out.isEmpty();

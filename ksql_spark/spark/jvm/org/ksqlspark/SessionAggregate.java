@@ -144,7 +144,7 @@ final class SessionAggregate extends KeyedOperator {
                     } else if (isFinal) {
                         aggregator.load(session.buffer);
                         if (!hasFilter || aggregator.passes()) {
-                            emit(key, end, aggregator.result(), session.start, end);
+                            emitWaiting(key, end, aggregator.result(), session.start, end);
                         }
                     }
                 }

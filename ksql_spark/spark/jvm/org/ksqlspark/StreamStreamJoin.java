@@ -237,7 +237,8 @@ final class StreamStreamJoin extends KeyedOperator {
             stored[8] = 0;
             rows.updateValue(place, stored);
             byte[] key = Arrays.copyOfRange(place, 9, place.length - 8);
-            alone(key, place[0], ByteBuffer.wrap(stored).getLong(), Arrays.copyOfRange(stored, 9, stored.length));
+            byte[] row = Arrays.copyOfRange(stored, 9, stored.length);
+            emitWaiting(key, ByteBuffer.wrap(stored).getLong(), place[0] == 0 ? row : null, place[0] == 0 ? null : row);
         }
     }
 

@@ -151,7 +151,7 @@ final class WindowAggregate extends KeyedOperator {
                     aggregator.load(Arrays.copyOfRange(saved, 9, saved.length));
                     if (!hasFilter || aggregator.passes()) {
                         byte[] key = Arrays.copyOfRange(place, 8, place.length);
-                        emit(key, ByteBuffer.wrap(saved).getLong(), aggregator.result(), start, start + size);
+                        emitWaiting(key, ByteBuffer.wrap(saved).getLong(), aggregator.result(), start, start + size);
                     }
                 }
                 groups.removeKey(place);
