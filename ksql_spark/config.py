@@ -125,6 +125,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.extension.modules", "list", [], "Installed Python modules with user-defined functions."),
     _server("ksql.create.function.enabled", "boolean", False, "Whether CREATE FUNCTION is allowed: code in statements runs with the server's rights."),
     _server("ksql.spark.data.dir", "string", "", "The folder of all data that outlives a run; by default in the user's home."),
+    _server("ksql.spark.warm.up.enabled", "boolean", True, "Whether a server that has no queries runs a small one at its start, so that the first need not wait."),
     _server("ksql.spark.memory", "string", "2g", "Heap of Spark's JVM, as java's -Xmx takes it."),
     _server("ksql.internal.topic.replicas", "int", 1, "Replicas of the command log.", minimum=1),
     _server("ksql.metastore.backup.location", "string", "", "A folder for a local copy of the command log."),

@@ -35,6 +35,7 @@ from ksql_spark.runtime.push import PushResult
 from ksql_spark.runtime.queries import QueryManager, RunningQuery
 from ksql_spark.runtime.results import QueryStream, ResultColumn, Row
 from ksql_spark.runtime.views import Views
+from ksql_spark.runtime.warm_up import WarmUp
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.services import artifacts
 from ksql_spark.services.broker import EmbeddedBroker
@@ -87,6 +88,8 @@ class Engine:
         self._streams: dict[str, QueryStream] = {}
         self._statuses: dict[str, dict[str, Any]] = {}
         self._cluster_id = ""
+        #: whether there was a statement since the start
+        self._was_asked = False
         self._pending = PendingStatement(self._data_dir / "pending.json")
 
     # ---- life cycle ----------------------------------------------------------------------------------
@@ -188,6 +191,18 @@ class Engine:
         self._check_stop()
         self._create_log_stream(report)
         queries.start_registered(report)
+        if self._owns_spark and self._config["ksql.spark.warm.up.enabled"] and not queries.all():
+            warm_up = WarmUp(
+                session,
+                admin,
+                producer,
+                self._config,
+                topics=f"{self._transient_prefix()}warm_up_",
+                checkpoints=checkpoints / "transient_warm_up",
+                is_needed=lambda: not self._was_asked,
+            )
+            self._stack.callback(warm_up.stop)
+            warm_up.start()
 
     def _log_topic(self) -> str:
         given = self._config["ksql.logging.processing.topic.name"]
@@ -335,6 +350,7 @@ class Engine:
         Raises:
             KsqlError: with ``statement``, and ``entities`` of the statements that ran before it.
         """
+        self._was_asked = True
         with self._knowing_functions():
             return self._execute(request)
 
@@ -435,6 +451,7 @@ class Engine:
             KsqlError: the text is not exactly one query, or it cannot run.
         """
         services = self._ready()
+        self._was_asked = True
         with self._lock:
             scope = self._scope(request)
             statements = list(_parsed(request, scope))

@@ -378,7 +378,8 @@ class QueryManager:
                 linger_ms=int(self._property(query, "ksql.sink.linger.ms")),
             )
         except Exception as error:
-            log.exception("query %s did not start", query.id)
+            if not self._closing.is_set():  # else Spark is on its way out as well
+                log.exception("query %s did not start", query.id)
             raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from None
 
     def _property(self, query: RunningQuery, name: str) -> Any:

@@ -1,0 +1,80 @@
+"""How long the first queries of a new server take, from the statement to the first row in the sink.
+
+    python bench/start.py [--wait 10] [--only stateless,aggregate,join,join-aggregate]
+
+For each query a server of its own is started on empty data, with a broker of its own; after --wait seconds
+(the time that a user takes to type) comes the query, twice. Prints seconds: until the server was ready, until
+the statement was carried out, until the first row was in the sink's topic; both for the second time too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+
+from ksql_spark.config import Config
+from ksql_spark.engine import Engine, Request
+
+SOURCES = """
+CREATE TABLE users (id STRING PRIMARY KEY, name STRING, city STRING)
+  WITH (KAFKA_TOPIC = 'users', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
+CREATE STREAM clicks (id STRING KEY, page STRING, ms BIGINT)
+  WITH (KAFKA_TOPIC = 'clicks', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
+INSERT INTO users VALUES ('u1', 'Ann', 'Oslo');
+INSERT INTO clicks VALUES ('u1', '/a', 10);
+"""
+QUERIES = {
+    "stateless": "CREATE STREAM {sink} AS SELECT id, ms * 2 AS twice FROM clicks EMIT CHANGES;",
+    "aggregate": "CREATE TABLE {sink} AS SELECT page, COUNT(*) AS n FROM clicks GROUP BY page EMIT CHANGES;",
+    "join": (
+        "CREATE STREAM {sink} AS SELECT c.id AS id, city, ms FROM clicks c JOIN users u ON c.id = u.id"
+        " EMIT CHANGES;"
+    ),
+    "join-aggregate": (
+        "CREATE TABLE {sink} AS SELECT city, COUNT(*) AS n FROM clicks c JOIN users u ON c.id = u.id"
+        " WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY city EMIT CHANGES;"
+    ),
+}
+PATIENCE_S = 120.0
+
+
+def first_row(engine: Engine, statement: str, sink: str) -> tuple[float, float]:
+    """Seconds until the statement was carried out, and until its sink had a record."""
+    began = time.monotonic()
+    engine.execute(Request(statement.format(sink=sink), {"auto.offset.reset": "earliest"}))
+    done = time.monotonic() - began
+    admin = engine._ready().admin
+    while not any(admin.end_offsets(sink.upper()).values()):
+        if time.monotonic() - began > PATIENCE_S:
+            raise SystemExit("no row came")
+        time.sleep(0.01)
+    return done, time.monotonic() - began
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--wait", type=float, default=10, help="seconds before the statement (default 10)")
+    parser.add_argument("--only", help=f"queries, with commas between them: {', '.join(QUERIES)}")
+    options = parser.parse_args()
+    print(f"{'':16}{'ready':>8}  |{'done':>8}{'row':>8}  |{'again':>8}{'row':>8}")
+    for name in options.only.split(",") if options.only else QUERIES:
+        with tempfile.TemporaryDirectory(prefix="ksql-spark-start-", ignore_cleanup_errors=True) as folder:
+            engine = Engine(Config({"ksql.spark.data.dir": folder}))
+            began = time.monotonic()
+            try:
+                engine.start()
+                ready = time.monotonic() - began
+                time.sleep(options.wait)
+                engine.execute(Request(SOURCES))
+                times = [first_row(engine, QUERIES[name], f"sink_{n}") for n in range(2)]
+            finally:
+                engine.stop()
+        pairs = "".join(f"  |{done:8.2f}{row:8.2f}" for done, row in times)
+        print(f"{name:16}{ready:8.2f}{pairs}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

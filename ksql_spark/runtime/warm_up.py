@@ -1,0 +1,172 @@
+"""Small queries at the start of a server that has none, so that the first one of a user need not wait.
+
+The first query of a JVM loads and compiles most of Spark, which takes seconds on two cores. While the user is
+still typing, these do it: records through Kafka, a keyed operator and Kafka again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from grammar import parse
+from grammar.statements.queries import Query
+from ksql_spark import analyzer
+from ksql_spark.config import Config
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import TopicReader
+from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.physical.planner import lower_transient
+from ksql_spark.runtime.queries import QueryManager, RunningQuery
+from ksql_spark.schema import Column, Role, Schema
+from ksql_spark.types import BIGINT, STRING
+
+log = logging.getLogger(__name__)
+
+#: the second one also loads a table, in micro-batches
+QUERIES = (
+    "SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s WHERE v > 0 GROUP BY k EMIT CHANGES;",
+    "SELECT s.k, s.v + t.v AS total FROM s JOIN t ON s.k = t.k EMIT CHANGES;",
+)
+#: who is asked at once needs no warm-up: the first statements do the same
+DELAY_S = 0.5
+#: after this it is given up
+PATIENCE_S = 60.0
+
+
+class WarmUp:
+    """Runs QUERIES, each to its first row, in a thread of its own, and removes their topics and folders.
+
+    Args:
+        session: any session of the JVM.
+        admin: of the cluster.
+        producer: to the same cluster.
+        config: the server's properties.
+        topics: the beginning of the names of its topics; what a killed server leaves is swept by it.
+        checkpoints: a folder of its own.
+        is_needed: asked before it begins.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        admin: KafkaAdmin,
+        producer: RecordProducer,
+        config: Config,
+        *,
+        topics: str,
+        checkpoints: Path,
+        is_needed: Callable[[], bool],
+    ) -> None:
+        self._session = session
+        self._admin = admin
+        self._producer = producer
+        self._config = config
+        self._prefix = topics
+        self._checkpoints = checkpoints
+        self._is_needed = is_needed
+        self._topics: list[str] = []
+        self._queries: QueryManager | None = None
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="warm-up", daemon=True)
+
+    def start(self) -> None:
+        """Begin in a moment, if it is still needed then."""
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until it is over."""
+        self._thread.join()
+
+    def stop(self) -> None:
+        """End it: nothing of it is left in Kafka. What it does in Spark at this moment ends with Spark."""
+        self._stopping.set()
+        if self._queries is not None:
+            self._queries.close()
+        with self._lock:
+            topics, self._topics = self._topics, []
+            self._admin.delete_topics(topics)
+
+    def _run(self) -> None:
+        if self._stopping.wait(DELAY_S) or not self._is_needed():
+            return
+        began = time.monotonic()
+        queries = QueryManager(self._session, self._admin, self._checkpoints, self._config.__getitem__)
+        self._queries = queries
+        try:
+            sources = [self._source("S", STREAM), self._source("T", TABLE)]
+            for source in sources:
+                self._create_topic(source.topic)
+                self._producer.send(source.topic, b"a", b'{"V": 1}', int(time.time() * 1000))
+            for number, text in enumerate(QUERIES):
+                query = self._query(text, sources, f"{self._prefix}{number}")
+                self._create_topic(query.plan.sink.topic)
+                queries.start_new(query)
+                self._wait_for_row(query.plan.sink.topic, began + PATIENCE_S)
+                queries.stop(query.id, drop_state=True)
+            log.info("warmed up in %.1f s", time.monotonic() - began)
+        except Exception as error:  # nobody waits for it
+            log.log(logging.DEBUG if self._stopping.is_set() else logging.WARNING, "no warm-up: %s", error)
+        finally:
+            with contextlib.suppress(Exception):  # Spark or the broker may be gone by now
+                self.stop()
+            shutil.rmtree(self._checkpoints, ignore_errors=True)
+
+    def _create_topic(self, name: str) -> None:
+        with self._lock:
+            if self._stopping.is_set():
+                raise KsqlError("STOPPED")
+            self._topics.append(name)
+            self._admin.create_topic(name, 1)
+
+    def _source(self, name: str, kind: str) -> DataSource:
+        return DataSource(
+            name=name,
+            kind=kind,
+            schema=Schema((Column("K", STRING, Role.KEY), Column("V", BIGINT))),
+            topic=f"{self._prefix}{name.lower()}",
+            key_format=FormatSpec("KAFKA"),
+            value_format=FormatSpec("JSON"),
+            partitions=1,
+        )
+
+    def _query(self, text: str, sources: Sequence[DataSource], sink: str) -> RunningQuery:
+        metastore = MetaStore()
+        for source in sources:
+            metastore.add(source)
+        (statement,) = parse(text)
+        assert isinstance(statement, Query)
+        bound = analyzer.bind_push(statement.query, metastore, self._config)
+        return RunningQuery(
+            id=sink.rpartition("-")[-1],
+            statement=text,
+            plan=lower_transient(bound.root, bound.output, sink, self._config),
+            starts={source.topic: {"0": 0} for source in sources},
+            properties={},
+            sink_partitions=1,
+            is_transient=True,
+            logical=bound,
+        )
+
+    def _wait_for_row(self, topic: str, deadline: float) -> None:
+        reader = TopicReader(self._admin.servers, topic)
+        try:
+            while not reader.poll_batch(0.1):
+                if self._stopping.is_set() or time.monotonic() > deadline:
+                    raise KsqlError("STOPPED")
+        finally:
+            reader.close()
+
+
+__all__ = ["WarmUp"]
