@@ -1,0 +1,54 @@
+"""The statements of the how-to pages that say so run as they stand."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ksql_spark.config import Config
+from ksql_spark.engine import Engine, Request
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.spark.session import SparkProcess
+
+pytestmark = pytest.mark.kafka
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "streaming-queries.md"
+
+
+@pytest.fixture
+def own_engine(kafka_admin: KafkaAdmin, spark_process: SparkProcess, tmp_path: Path) -> Iterator[Engine]:
+    """An engine that knows no other streams; its topics are deleted."""
+    config = {
+        "bootstrap.servers": kafka_admin.servers,
+        "ksql.spark.data.dir": str(tmp_path),
+        "ksql.service.id": f"how_to_{uuid.uuid4().hex[:8]}_",
+    }
+    before = set(kafka_admin.topics())
+    engine = Engine(Config(config), spark_process)
+    try:
+        engine.start()
+        yield engine
+    finally:
+        engine.stop()
+        kafka_admin.delete_topics(set(kafka_admin.topics()) - before)
+
+
+def test_streaming_queries(own_engine: Engine) -> None:
+    properties: dict[str, str] = {}
+    for block in re.findall(r"^```sql\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), flags=re.S | re.M):
+        # topics of other tests may be there
+        text = re.sub(r"KAFKA_TOPIC = '(\w+)'", r"KAFKA_TOPIC = 'how_to_\1'", block)
+        text = re.sub(r"(TABLE|STREAM) (\w+) (AS|WITH \((?=START|ORDER|HEADERS))", _with_topic, text)
+        own_engine.execute(Request(text, properties))
+    states = {query.id: query.state for query in own_engine._ready().queries.all()}
+    assert len(states) == 11 and set(states.values()) == {"RUNNING"}
+
+
+def _with_topic(found: re.Match[str]) -> str:
+    kind, name, rest = found.groups()
+    more = ") AS" if rest == "AS" else ", "
+    return f"{kind} {name} WITH (KAFKA_TOPIC = 'how_to_{name}'{more}"
