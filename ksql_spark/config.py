@@ -16,6 +16,8 @@ from ksql_spark.errors import KsqlError, nearest
 
 Type = Literal["string", "boolean", "int", "long", "double", "list", "password"]
 Scope = Literal["query", "server"]
+#: a sort of Kafka client
+Client = Literal["consumer", "producer"]
 
 _BOUNDS = {"int": 2**31 - 1, "long": 2**63 - 1}
 HIDDEN = "[hidden]"
@@ -268,6 +270,31 @@ _CLIENT_PREFIXES = (
     "topic.",
 )
 
+_PREFIXES_OF: dict[Client, tuple[str, ...]] = {
+    "consumer": ("consumer.", "main.consumer."),
+    "producer": ("producer.",),
+}
+
+_BOTH = """
+    client.dns.lookup connections.max.idle.ms metadata.max.age.ms receive.buffer.bytes reconnect.backoff.max.ms
+    reconnect.backoff.ms request.timeout.ms retry.backoff.max.ms retry.backoff.ms send.buffer.bytes
+    socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms
+"""
+_CONSUMER = """
+    check.crcs client.rack default.api.timeout.ms fetch.max.bytes fetch.max.wait.ms fetch.min.bytes
+    isolation.level max.partition.fetch.bytes max.poll.records
+"""
+_PRODUCER = """
+    acks batch.size buffer.memory compression.type delivery.timeout.ms enable.idempotence linger.ms max.block.ms
+    max.in.flight.requests.per.connection max.request.size metadata.max.idle.ms retries
+"""
+
+#: what may be said of the clients that read and write records, security aside
+_HANDED_ON: dict[Client, frozenset[str]] = {
+    "consumer": frozenset((_BOTH + _CONSUMER).split()),
+    "producer": frozenset((_BOTH + _PRODUCER).split()),
+}
+
 #: settings of security: any name that starts so belongs to Kafka's clients
 _SECURITY = ("ssl.", "sasl.")
 
@@ -326,6 +353,10 @@ def _setting(name: str) -> str:
     """A setting of Kafka's clients without what it is for: ``ksql.streams.consumer.``, ``producer.`` …"""
     bare = name.removeprefix(STREAMS_PREFIX)
     return next((bare.removeprefix(p) for p in _CLIENT_PREFIXES if bare.startswith(p)), bare)
+
+
+def _is_security(setting: str) -> bool:
+    return setting == "security.protocol" or setting.startswith(_SECURITY)
 
 
 def is_valid_property(name: str) -> bool:
@@ -470,10 +501,21 @@ class Config(Mapping[str, Any]):
         """What was set under names that start with ``prefix``, for example ``spark.``; names stay whole."""
         return {name: value for name, value in self._set.items() if name.startswith(prefix)}
 
-    def java_client_settings(self) -> dict[str, str]:
-        """Security settings for Kafka clients on the JVM."""
-        bare = {name.removeprefix(STREAMS_PREFIX): str(value) for name, value in self._set.items()}
-        return {n: v for n, v in bare.items() if n.startswith(_SECURITY) or n == "security.protocol"}
+    def client_settings(self, client: Client) -> dict[str, str]:
+        """Settings of the Kafka clients on the JVM that read or write records.
+
+        They are ``bootstrap.servers`` and what was set, below ``ksql.streams.``, for all clients or for this
+        sort, without what the engine decides itself: serializers, offsets, groups, interceptors.
+        """
+        everyone: dict[str, str] = {}
+        own: dict[str, str] = {}
+        for name, value in self._set.items():
+            bare = name.removeprefix(STREAMS_PREFIX)
+            prefix = next((p for p in _PREFIXES_OF[client] if bare.startswith(p)), "")
+            setting = bare.removeprefix(prefix)
+            if setting in _HANDED_ON[client] or _is_security(setting):
+                (own if prefix else everyone)[setting] = str(value)
+        return {"bootstrap.servers": str(self["bootstrap.servers"]), **everyone, **own}
 
     def kafka_client_settings(self) -> dict[str, str]:
         """Security settings for our own Kafka clients, under librdkafka's names.
@@ -481,7 +523,9 @@ class Config(Mapping[str, Any]):
         Raises:
             KsqlError: PROPERTY_INVALID for a login module that has no librdkafka equivalent.
         """
-        given = self.java_client_settings()
+        given = {
+            name: value for name, value in self.client_settings("consumer").items() if _is_security(name)
+        }
         settings = {
             theirs: given[ours] for ours, theirs in _LIBRDKAFKA_NAMES.items() if given.get(ours) is not None
         }

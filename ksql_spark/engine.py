@@ -162,6 +162,7 @@ class Engine:
             admin,
             checkpoints,
             self._setting,
+            self._client,
             functions=self._user_functions,
             processing_log=processing_log,
         )
@@ -175,7 +176,7 @@ class Engine:
             log=command_log,
             config=self._config.with_values({"bootstrap.servers": servers}),
             evaluate=lambda expressions: evaluate(session, expressions),
-            write=lambda *record: sinks.write(session, servers, *record),
+            write=lambda *record: sinks.write(session, self._client("producer", {}), *record),
             registry=schema_registry(self._config),
             host=str(self._config["listeners"]).split(",")[0].split("//")[-1],
             is_stopping=self._stopping.is_set,
@@ -196,7 +197,7 @@ class Engine:
                 session,
                 admin,
                 producer,
-                self._config,
+                self._services.config,
                 topics=f"{self._transient_prefix()}warm_up_",
                 checkpoints=checkpoints / "transient_warm_up",
                 is_needed=lambda: not self._was_asked,
@@ -221,7 +222,7 @@ class Engine:
             spark.session,
             f"{topic}@{admin.servers}",
             topic if admin.topic(topic) is not None else None,
-            {"bootstrap.servers": admin.servers, **properties.java_client_settings()},
+            {**properties.client_settings("producer"), "bootstrap.servers": admin.servers},
             shows_rows=properties["ksql.logging.processing.rows.include"],
         )
 
@@ -257,6 +258,10 @@ class Engine:
     def _setting(self, name: str) -> Any:
         """The server's value of a property, as ALTER SYSTEM left it."""
         return (self._services.config if self._services is not None else self._config)[name]
+
+    def _client(self, client: config.Client, overrides: Mapping[str, Any]) -> Mapping[str, str]:
+        """Settings of a Kafka client on the JVM."""
+        return self._ready().config.with_values(overrides).client_settings(client)
 
     def _broker(self, report: Report) -> str:
         given = self._config["bootstrap.servers"]
@@ -482,7 +487,7 @@ class Engine:
             hint = f"Did you mean '{near}'?" if near else "SHOW TOPICS lists what there is."
             raise KsqlError("TOPIC_UNKNOWN", topic=statement.topic, hint=hint)
         return PrintResult(
-            services.admin.servers,
+            services.admin,
             statement.topic,
             from_beginning=statement.from_beginning,
             every=statement.interval or 1,
@@ -521,9 +526,7 @@ class Engine:
         )
         try:
             services.queries.start_new(query)
-            return PushResult(
-                query, services.queries, bound.output, services.admin.servers, bound.limit, clean_up
-            )
+            return PushResult(query, services.queries, bound.output, services.admin, bound.limit, clean_up)
         except BaseException:
             services.queries.stop(query_id, drop_state=True)
             clean_up()
@@ -534,10 +537,10 @@ class Engine:
         bound = analyzer.bind_pull(statement.query, scope.metastore, scope.config)
         assert self._spark is not None and self._spark.session is not None
         session = self._spark.session
-        servers = services.admin.servers
+        consumer = self._client("consumer", scope.properties)
         if isinstance(bound, BatchQuery):
             return batch.run(
-                bound, services.views, session, servers, PULL_TIMEOUT_S, scope.config.__getitem__
+                bound, services.views, session, consumer, PULL_TIMEOUT_S, scope.config.__getitem__
             )
         if bound.source.is_table:
             return pull.run(bound, services.views, session, PULL_TIMEOUT_S)
@@ -547,7 +550,9 @@ class Engine:
         root = Project(root, (), bound.items)
         plan = lower_transient(root, root.schema.columns, "pull", scope.config)
         check_runnable(plan)
-        return pull.run_on_stream(plan, root.schema.columns, session, servers, bound.limit, bound.offset or 0)
+        return pull.run_on_stream(
+            plan, root.schema.columns, session, consumer, bound.limit, bound.offset or 0
+        )
 
     def close_query(self, query_id: str) -> bool:
         """End a query stream; False where no such query runs."""

@@ -70,6 +70,11 @@ class KafkaAdmin:
         """The bootstrap servers."""
         return self._connection.servers
 
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The settings that it was given, for other clients of the cluster."""
+        return self._connection.settings
+
     def cluster_id(self) -> str:
         """The id of the cluster."""
         described = self._wait(self._client.describe_cluster(request_timeout=self._timeout_s), "be described")

@@ -41,8 +41,8 @@ class Connection:
 
     def __init__(self, servers: str, settings: Mapping[str, Any] | None = None) -> None:
         self.servers = servers
+        self.settings = dict(settings or {})
         self.last_failure = "no connection"
-        self._settings = dict(settings or {})
 
     def config(self, **own: Any) -> dict[str, Any]:
         """The whole configuration of a client; ``own`` settings have ``_`` for the dots."""
@@ -54,7 +54,7 @@ class Connection:
             "socket.connection.setup.timeout.ms": 5000,
             "reconnect.backoff.max.ms": 1000,
             **{name.replace("_", "."): value for name, value in own.items()},
-            **self._settings,
+            **self.settings,
         }
 
     def _on_error(self, error: KafkaError) -> None:

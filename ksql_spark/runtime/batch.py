@@ -13,7 +13,7 @@ import queue
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +139,7 @@ def run(
     query: BatchQuery,
     views: Views,
     session: SparkSession,
-    servers: str,
+    consumer: Mapping[str, str],
     timeout_s: float,
     setting: Callable[[str], Any],
 ) -> BatchResult:
@@ -149,7 +149,7 @@ def run(
         query: the query.
         views: of tables.
         session: any session.
-        servers: bootstrap servers.
+        consumer: settings of Kafka's consumers.
         timeout_s: how long to wait for the views, seconds.
         setting: effective value of a property, by name.
 
@@ -168,7 +168,7 @@ def run(
         ]
         own = batch.session_for(session, query.root, reading.count)
         frames = (
-            batch.stream(own, servers, leaf, ends[leaf.source.topic])
+            batch.stream(own, consumer, leaf, ends[leaf.source.topic])
             if rows is None
             else batch.table(own, leaf, rows)
             for leaf, rows in zip(sources, stored, strict=True)

@@ -77,7 +77,7 @@ class CommandLog:
         Raises:
             KsqlError: COMMAND_LOG_NEWER for a command that a later release wrote.
         """
-        with TopicReader(self._admin.servers, self.topic) as reader:
+        with TopicReader(self._admin.servers, self.topic, settings=self._admin.settings) as reader:
             for records in reader.read_to_end():
                 for record in records:
                     if record.value is None:

@@ -8,7 +8,9 @@ import json
 import struct
 import threading
 from collections.abc import Callable
+from typing import Literal
 
+from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.runtime.results import ResultColumn, Row
 
@@ -105,7 +107,7 @@ class PrintResult:
     """A QueryStream of one column: lines of text.
 
     Args:
-        servers: bootstrap servers.
+        admin: of the cluster.
         topic: an existing topic.
         from_beginning: start at the oldest record, not at new ones.
         every: print every n-th record.
@@ -113,13 +115,20 @@ class PrintResult:
     """
 
     def __init__(
-        self, servers: str, topic: str, *, from_beginning: bool, every: int = 1, limit: int | None = None
+        self,
+        admin: KafkaAdmin,
+        topic: str,
+        *,
+        from_beginning: bool,
+        every: int = 1,
+        limit: int | None = None,
     ) -> None:
         self.query_id = f"print_{topic}_{next(_numbers)}"
         self.kind = "PRINT"
         self.columns = [ResultColumn("line", "STRING")]
         self.final_message: str | None = None
-        self._reader = TopicReader(servers, topic, "earliest" if from_beginning else "latest")
+        start: Literal["earliest", "latest"] = "earliest" if from_beginning else "latest"
+        self._reader = TopicReader(admin.servers, topic, start, settings=admin.settings)
         self._lock = threading.Lock()
         self._closed = False
         self._every = max(every, 1)

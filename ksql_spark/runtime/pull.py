@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -96,7 +96,7 @@ def run_on_stream(
     plan: PhysicalPlan,
     columns: Sequence[Column],
     session: SparkSession,
-    servers: str,
+    consumer: Mapping[str, str],
     limit: int | None,
     offset: int = 0,
 ) -> PullResult:
@@ -106,11 +106,11 @@ def run_on_stream(
         plan: from physical.planner.lower_transient.
         columns: the result's.
         session: any session.
-        servers: bootstrap servers.
+        consumer: settings of Kafka's consumers.
         limit: LIMIT, None: all.
         offset: how many rows to leave out first.
     """
-    frame = build(plan.root, Context(session, servers, {}, is_batch=True))
+    frame = build(plan.root, Context(session, consumer, {}, is_batch=True))
     serde = value_serde(plan.sink)
     names = [quoted(c.name) for c in plan.sink.schema.value]
     encoded = frame.selectExpr(f"{serde.encode_sql(names)} AS row")

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.runtime.queries import QueryManager, RunningQuery
@@ -24,7 +25,7 @@ class PushResult:
         query: the running query, which writes to a topic of its own (physical.planner.lower_transient).
         queries: to stop it.
         columns: the result's columns.
-        servers: bootstrap servers.
+        admin: of the cluster.
         limit: LIMIT, None: no end.
         on_close: frees the topic and the query's entry; called once.
     """
@@ -34,7 +35,7 @@ class PushResult:
         query: RunningQuery,
         queries: QueryManager,
         columns: Sequence[Column],
-        servers: str,
+        admin: KafkaAdmin,
         limit: int | None,
         on_close: Callable[[], None],
     ) -> None:
@@ -51,7 +52,7 @@ class PushResult:
         self._on_close = on_close
         self._lock = threading.Lock()
         self._closed = False
-        self._reader = TopicReader(servers, query.plan.sink.topic)
+        self._reader = TopicReader(admin.servers, query.plan.sink.topic, settings=admin.settings)
 
     def read(self, timeout_s: float) -> list[Row] | None:
         """See QueryStream.

@@ -17,6 +17,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from ksql_spark.config import Client
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Spec
@@ -101,6 +102,7 @@ class QueryManager:
         admin: of the cluster that everything is read from and written to.
         checkpoints: folder with one folder for each query's checkpoints.
         setting: effective value of a property by name, of the server's configuration.
+        client: settings of a Kafka client on the JVM ("consumer", "producer"), with a query's overrides.
         processing_log: where what goes wrong with single records is reported; None: nowhere.
         functions: gives the server's user functions by name.
     """
@@ -111,6 +113,7 @@ class QueryManager:
         admin: KafkaAdmin,
         checkpoints: Path,
         setting: Callable[[str], Any],
+        client: Callable[[Client, Mapping[str, Any]], Mapping[str, str]],
         *,
         functions: Callable[[], Mapping[str, Spec]] = dict,
         processing_log: ProcessingLog | None = None,
@@ -120,6 +123,7 @@ class QueryManager:
         self._admin = admin
         self._checkpoints = checkpoints
         self._setting = setting
+        self._client = client
         self._log = processing_log
         self._queries: dict[str, RunningQuery] = {}
         self._lock = threading.RLock()
@@ -350,7 +354,7 @@ class QueryManager:
         run = runs.new_name()
         context = Context(
             session,
-            self._admin.servers,
+            self._client("consumer", query.properties),
             starts,
             held=held,
             tasks=self._tasks[tasks],
@@ -370,7 +374,7 @@ class QueryManager:
                 records,
                 name=query.id if is_last else f"{query.id}/{number}",
                 run=run,
-                servers=self._admin.servers,
+                producer=self._client("producer", query.properties),
                 topic=stage.sink.topic,
                 mode=MICROBATCH if is_loading else stage.mode,
                 checkpoint=checkpoint.folder,

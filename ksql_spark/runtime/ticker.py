@@ -50,7 +50,7 @@ class Ticker:
             self._thread.join(5)
 
     def _tick(self) -> None:
-        producer = RecordProducer(self._admin.servers)
+        producer = RecordProducer(self._admin.servers, self._admin.settings)
         try:
             while not self._closing.wait(PERIOD_S):
                 try:

@@ -44,9 +44,9 @@ class StoredRow(NamedTuple):
 
 
 class View:
-    """The rows of one table. Thread-safe."""
+    """The rows of one table, followed from its topic on, into the file ``path``. Thread-safe."""
 
-    def __init__(self, servers: str, source: DataSource, path: Path) -> None:
+    def __init__(self, admin: KafkaAdmin, source: DataSource, path: Path) -> None:
         self.source = source
         self._path = path
         self._lock = threading.Lock()
@@ -61,7 +61,7 @@ class View:
         self._db.execute("PRAGMA journal_mode = OFF")
         self._db.execute("PRAGMA synchronous = OFF")
         self._db.execute(_TABLE)
-        self._reader = TopicReader(servers, source.topic)
+        self._reader = TopicReader(admin.servers, source.topic, settings=admin.settings)
         self._follower = threading.Thread(target=self._follow, name=f"view-{source.name}", daemon=True)
         self._follower.start()
 
@@ -241,7 +241,7 @@ class Views:
             view = lost = self._views.get(source.name)
             of = (source.topic, source.window)
             if view is None or view.has_failed or (view.source.topic, view.source.window) != of:
-                view = View(self._admin.servers, source, self.folder / f"{next(self._numbers)}.db")
+                view = View(self._admin, source, self.folder / f"{next(self._numbers)}.db")
                 self._views[source.name] = view
         if lost is not None and lost is not view:
             lost.close()

@@ -11,15 +11,16 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from grammar import parse
 from grammar.statements.queries import Query
 from ksql_spark import analyzer
-from ksql_spark.config import Config
+from ksql_spark.config import Client, Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
@@ -98,11 +99,16 @@ class WarmUp:
             topics, self._topics = self._topics, []
             self._admin.delete_topics(topics)
 
+    def _client(self, client: Client, _: Mapping[str, Any]) -> Mapping[str, str]:
+        return self._config.client_settings(client)
+
     def _run(self) -> None:
         if self._stopping.wait(DELAY_S) or not self._is_needed():
             return
         began = time.monotonic()
-        queries = QueryManager(self._session, self._admin, self._checkpoints, self._config.__getitem__)
+        queries = QueryManager(
+            self._session, self._admin, self._checkpoints, self._config.__getitem__, self._client
+        )
         self._queries = queries
         try:
             sources = [self._source("S", STREAM), self._source("T", TABLE)]
@@ -160,7 +166,7 @@ class WarmUp:
         )
 
     def _wait_for_row(self, topic: str, deadline: float) -> None:
-        reader = TopicReader(self._admin.servers, topic)
+        reader = TopicReader(self._admin.servers, topic, settings=self._admin.settings)
         try:
             while not reader.poll_batch(0.1):
                 if self._stopping.is_set() or time.monotonic() > deadline:

@@ -97,12 +97,14 @@ def table(session: SparkSession, leaf: nodes.Source, rows: Sequence[StoredRow] |
     return raw.selectExpr(*decoded.parts).filter(decoded.is_readable).selectExpr(*columns)
 
 
-def stream(session: SparkSession, servers: str, leaf: nodes.Source, ends: Mapping[int, int]) -> DataFrame:
+def stream(
+    session: SparkSession, consumer: Mapping[str, str], leaf: nodes.Source, ends: Mapping[int, int]
+) -> DataFrame:
     """A stream's rows from its first record up to ``ends`` (partition -> offset)."""
     topic = leaf.source.topic
     raw = (
         session.read.format("kafka")
-        .option("kafka.bootstrap.servers", servers)
+        .options(**sources.client_options(consumer))
         .option("subscribe", topic)
         .option("startingOffsets", "earliest")
         .option("endingOffsets", json.dumps({topic: {str(p): end for p, end in ends.items()}}))

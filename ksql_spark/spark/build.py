@@ -66,7 +66,7 @@ def _source(
     topic = step.source.topic
     raw = sources.read(
         context.session,
-        context.servers,
+        context.consumer,
         topic,
         context.starts,
         is_batch=context.is_batch,

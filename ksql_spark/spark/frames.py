@@ -19,7 +19,7 @@ class Context:
 
     Args:
         session: a session of the query's own, so that settings of queries do not meet.
-        servers: bootstrap servers.
+        consumer: settings of Kafka's consumers, ``bootstrap.servers`` among them.
         starts: topic -> {partition: offset} as JSON, or "earliest".
         is_batch: read what the topics hold now, then end (pull queries on streams).
         held: topics to read nothing of for now (while the tables of a join are loaded).
@@ -33,7 +33,7 @@ class Context:
     """
 
     session: SparkSession
-    servers: str
+    consumer: Mapping[str, str]
     starts: Mapping[str, str]
     is_batch: bool = False
     held: frozenset[str] = frozenset()

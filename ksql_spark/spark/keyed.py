@@ -99,7 +99,7 @@ def _ticks(idle_ms: int, context: Context) -> list[DataFrame]:
     if not idle_ms or context.ticks is None:
         return []
     latest = {context.ticks: '{"0": -1}'}
-    raw = sources.read(context.session, context.servers, context.ticks, latest, run=context.run)
+    raw = sources.read(context.session, context.consumer, context.ticks, latest, run=context.run)
     task = named(f"explode(array({', '.join(map(str, context.tasks))}))", "task")
     return [
         raw.selectExpr(

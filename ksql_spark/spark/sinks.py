@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.errors import PySparkException
@@ -15,7 +16,7 @@ from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark.frames import quoted
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.spark.runs import Run
-from ksql_spark.spark.sources import NO_TIME, NOT_A_TIME, event_time
+from ksql_spark.spark.sources import NO_TIME, NOT_A_TIME, client_options, event_time
 
 #: the header that EventTimeInterceptor.java turns into the record's timestamp
 EVENT_TIME_HEADER = "__ksql_event_time"
@@ -82,9 +83,14 @@ def _stamp(time: str) -> str:
 
 
 def write(
-    session: SparkSession, servers: str, topic: str, key: bytes | None, value: bytes | None, time_ms: int
+    session: SparkSession,
+    producer: Mapping[str, str],
+    topic: str,
+    key: bytes | None,
+    value: bytes | None,
+    time_ms: int,
 ) -> None:
-    """Write one record and wait until the cluster has it.
+    """Write one record and wait until the cluster has it; ``producer`` as in start.
 
     Raises:
         KsqlError: KAFKA_REFUSED.
@@ -98,7 +104,7 @@ def write(
     )
     writer = (
         record.write.format("kafka")
-        .option("kafka.bootstrap.servers", servers)
+        .options(**client_options(producer))
         .option("topic", topic)
         .option("includeHeaders", "true")
         .option("kafka.interceptor.classes", INTERCEPTOR)
@@ -115,7 +121,7 @@ def start(
     *,
     name: str,
     run: str,
-    servers: str,
+    producer: Mapping[str, str],
     topic: str,
     mode: str,
     checkpoint: Path,
@@ -128,7 +134,7 @@ def start(
         records: columns of the Kafka sink.
         name: the query's id.
         run: the run's name, as the sources of ``records`` know it.
-        servers: bootstrap servers.
+        producer: settings of Kafka's producers, ``bootstrap.servers`` among them.
         topic: the sink's topic, which exists.
         mode: REALTIME or MICROBATCH.
         checkpoint: folder of the query's checkpoints; made if missing.
@@ -138,11 +144,11 @@ def start(
     writer = (
         records.writeStream.format("kafka")
         .queryName(name)
-        .option("kafka.bootstrap.servers", servers)
         .option("topic", topic)
         .option("kafka.interceptor.classes", INTERCEPTOR)
         .option("kafka.linger.ms", str(linger_ms))
         .option("kafka.batch.size", "131072")
+        .options(**client_options(producer))
         .option("checkpointLocation", checkpoint.as_uri())
         .outputMode("update")
     )

@@ -25,7 +25,7 @@ NOT_A_TIME = "The column that TIMESTAMP names is NULL, negative, or does not fit
 
 def read(
     session: SparkSession,
-    servers: str,
+    consumer: Mapping[str, str],
     topic: str,
     starts: Mapping[str, str],
     *,
@@ -37,7 +37,7 @@ def read(
 
     Args:
         session: the query's session.
-        servers: bootstrap servers.
+        consumer: settings of Kafka's consumers, ``bootstrap.servers`` among them.
         topic: one topic.
         starts: topic -> {partition: offset} as JSON, or "earliest"; used only where no checkpoint is.
         is_batch: read what is there now instead of a stream.
@@ -53,7 +53,7 @@ def read(
         # a batch takes records of this topic once there are more than can be, or after a century
         reader = reader.option("minOffsetsPerTrigger", str(2**62)).option("maxTriggerDelay", "1000000h")
     frame: DataFrame = (
-        reader.option("kafka.bootstrap.servers", servers)
+        reader.options(**client_options(consumer))
         .option("subscribe", topic)
         .option("startingOffsets", start)
         .option("failOnDataLoss", "false")
@@ -61,6 +61,11 @@ def read(
         .load()
     )
     return frame
+
+
+def client_options(settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings of a Kafka client as options of Spark's sources and sinks."""
+    return {f"kafka.{name}": value for name, value in settings.items()}
 
 
 def decode(

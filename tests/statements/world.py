@@ -24,6 +24,7 @@ class FakeAdmin:
     """Topics in a dict; what the handlers and the query manager ask of KafkaAdmin."""
 
     servers = "nowhere:9092"
+    settings: Mapping[str, Any] = {}
 
     def __init__(self) -> None:
         self._topics: dict[str, Topic] = {}
@@ -153,7 +154,13 @@ class World:
     def _start(self) -> None:
         admin = cast(KafkaAdmin, self.admin)
         self.engine = Engine(self._config)
-        self.queries = FakeQueries(cast(Any, None), admin, self._folder / "checkpoints", self.engine._setting)
+        self.queries = FakeQueries(
+            cast(Any, None),
+            admin,
+            self._folder / "checkpoints",
+            self.engine._setting,
+            lambda client, overrides: {},
+        )
         self.services = self.engine._services = Services(
             metastore=MetaStore(),
             admin=admin,

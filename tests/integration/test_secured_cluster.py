@@ -1,0 +1,119 @@
+"""A Kafka that asks for a password: every client of ours must give it."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksql_spark.config import Config
+from ksql_spark.engine import Engine, Request
+from ksql_spark.errors import KsqlError
+from ksql_spark.services.broker import HOST, EmbeddedBroker
+from ksql_spark.spark.session import SparkProcess
+
+pytestmark = pytest.mark.kafka
+
+LOGIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="ann" password="s\\"3"'
+SECURITY = {
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": f"{LOGIN};",
+}
+
+
+class SecuredBroker(EmbeddedBroker):
+    """A broker with a second listener, which wants a user and a password."""
+
+    def __init__(self, data_dir: Path) -> None:
+        super().__init__(data_dir, port=0)
+        with socket.socket() as free:
+            free.bind((HOST, 0))
+            self.secured = f"{HOST}:{free.getsockname()[1]}"
+
+    def _write_properties(self, controller_port: int) -> None:
+        super()._write_properties(controller_port)
+        lines = self._properties_file.read_text().splitlines()
+        for i, line in enumerate(lines):
+            name = line.partition("=")[0]
+            if name in ("listeners", "advertised.listeners"):
+                lines[i] = f"{line},SASL_PLAINTEXT://{self.secured}"
+            if name == "listener.security.protocol.map":
+                lines[i] = f"{line},SASL_PLAINTEXT:SASL_PLAINTEXT"
+        users = LOGIN.replace("\\", "\\\\") + ' user_ann="s\\\\"3"'
+        lines += [
+            "sasl.enabled.mechanisms=PLAIN",
+            f"listener.name.sasl_plaintext.plain.sasl.jaas.config={users};",
+        ]
+        self._properties_file.write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    with SecuredBroker(tmp_path_factory.mktemp("secured")) as broker:
+        yield broker
+
+
+def config(broker: SecuredBroker, folder: Path, **more: Any) -> Config:
+    return Config(
+        {
+            "bootstrap.servers": broker.secured,
+            "ksql.spark.data.dir": str(folder),
+            "ksql.logging.processing.topic.auto.create": "true",
+            "ksql.idle.window.timeout": "500",
+            **SECURITY,
+            **more,
+        }
+    )
+
+
+def rows(engine: Engine, text: str) -> list[list[Any]]:
+    with contextlib.closing(engine.query(Request(text, {"auto.offset.reset": "earliest"}))) as result:
+        found: list[list[Any]] = []
+        while (more := result.read(60)) is not None:
+            found += [row.values for row in more]
+        return found
+
+
+def test_everything_that_reads_or_writes_records(
+    secured: SecuredBroker, spark_process: SparkProcess, tmp_path: Path
+) -> None:
+    engine = Engine(config(secured, tmp_path), spark_process)
+    try:
+        engine.start()
+        engine.execute(
+            Request("""
+                CREATE STREAM s (k STRING KEY, v INT)
+                  WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+                CREATE TABLE counted AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;
+                CREATE TABLE final AS
+                  SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY k EMIT FINAL;
+                INSERT INTO s VALUES ('a', 1);
+                INSERT INTO s (ROWTIME, k, v) VALUES (0, 'a', 2);
+            """)
+        )
+        assert rows(engine, "SELECT * FROM counted EMIT CHANGES LIMIT 2;") == [["a", 1], ["a", 2]]
+        assert rows(engine, "SELECT * FROM counted WHERE k = 'a';") == [["a", 2]]
+        assert sorted(rows(engine, "SELECT v FROM s;")) == [[1], [2]]
+        assert rows(engine, "SELECT SUM(v) AS total FROM s;") == [[3]]
+        assert rows(engine, "SELECT k, n FROM final EMIT CHANGES LIMIT 1;") == [["a", 1]]
+        assert len(rows(engine, "PRINT 's' FROM BEGINNING LIMIT 1;")) >= 1
+    finally:
+        engine.stop()
+    again = Engine(config(secured, tmp_path), spark_process)
+    try:
+        again.start()
+        assert rows(again, "SELECT * FROM counted WHERE k = 'a';") == [["a", 2]]
+    finally:
+        again.stop()
+
+
+def test_a_wrong_password(secured: SecuredBroker, spark_process: SparkProcess, tmp_path: Path) -> None:
+    wrong = SECURITY["sasl.jaas.config"].replace("3", "4")
+    engine = Engine(config(secured, tmp_path, **{"sasl.jaas.config": wrong}), spark_process)
+    with pytest.raises(KsqlError, match="uthentication"):
+        engine.start()
