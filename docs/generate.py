@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal as PythonDecimal
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from fastapi.routing import APIRoute
 
@@ -27,7 +27,7 @@ from grammar.statements import RULES
 from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
 from grammar.statements.show import Show
-from ksql_spark.config import PROPERTIES, STREAMS_PREFIX, Property
+from ksql_spark.config import PROPERTIES, STREAMS_PREFIX, Client, Config, Property
 from ksql_spark.errors import CONDITIONS
 from ksql_spark.expressions import Call, Case, Cast, Expression, FieldRef, Lambda, Literal, MakeStruct
 from ksql_spark.formats import FORMATS
@@ -329,7 +329,17 @@ def statements_page() -> str:
 
 def _code_text() -> str:
     files = (f for folder in CODE for f in sorted((ROOT / folder).rglob("*.py")))
-    return "\n".join(f.read_text(encoding="utf-8") for f in files if f.name != "config.py")
+    texts = [f.read_text(encoding="utf-8") for f in files if f.name != "config.py"]
+    return "\n".join([*texts, inspect.getsource(Config)])
+
+
+def _is_handed_on(entry: Property) -> bool:
+    """Whether Kafka's clients are told it."""
+    value = entry.choices[0] if entry.choices else entry.default
+    if not entry.name.startswith(STREAMS_PREFIX) or value is None:
+        return False
+    told = Config({entry.name: value})
+    return any(len(told.client_settings(client)) > 1 for client in get_args(Client))
 
 
 def _default(entry: Property) -> str:
@@ -353,7 +363,7 @@ def properties() -> str:
     rows = []
     for entry in PROPERTIES.values():
         names = (entry.name, entry.name.removeprefix(STREAMS_PREFIX))
-        in_force = any(f'"{name}"' in text for name in names)
+        in_force = any(f'"{name}"' in text for name in names) or _is_handed_on(entry)
         rows.append(
             (
                 code(entry.name),
@@ -374,7 +384,8 @@ def properties() -> str:
         *In force*: some code reads it. The others are known, so that configurations of ksqlDB are accepted
         and typing mistakes found, but change nothing yet. Properties of `ksql.streams.` may be written
         without that prefix. Settings of Kafka's clients (`ssl.*`, `sasl.*`, `security.protocol` …) are
-        handed on; `spark.*` goes to Spark.
+        handed on, those of `ksql.streams.consumer.` and `ksql.streams.producer.` to those that read and write records;
+        `spark.*` goes to Spark.
     """
     header = ("property", "type", "default", "allowed", "SET", "in force", "what")
     return page("Properties", intro, table(header, rows))

@@ -148,7 +148,8 @@ class Engine:
         session = spark.session
         producer = RecordProducer(servers, self._config.kafka_client_settings())
         self._stack.callback(producer.close)
-        command_log = CommandLog(admin, producer, str(self._config["ksql.service.id"]))
+        replicas = int(self._config["ksql.internal.topic.replicas"])
+        command_log = CommandLog(admin, producer, str(self._config["ksql.service.id"]), replicas)
         command_log.open()
         views_dir = self._data_dir / "views"
         shutil.rmtree(views_dir, ignore_errors=True)

@@ -212,6 +212,31 @@ def test_names_with_a_prefix():
     assert config.with_prefix("spark.") == {"spark.sql.shuffle.partitions": "4"}
 
 
+def test_settings_of_clients_that_read_and_write():
+    config = Config(
+        {
+            "bootstrap.servers": "there:9092",
+            "security.protocol": "SSL",
+            "ksql.streams.ssl.truststore.location": "/trust.jks",
+            "ksql.streams.request.timeout.ms": "5000",
+            "ksql.streams.producer.request.timeout.ms": "7000",
+            "producer.compression.type": "zstd",
+            "ksql.streams.consumer.isolation.level": "read_committed",
+            "ksql.streams.consumer.group.id": "mine",
+            "auto.offset.reset": "earliest",
+            "ksql.service.id": "x_",
+        }
+    )
+    both = {"bootstrap.servers": "there:9092", "security.protocol": "SSL"}
+    both["ssl.truststore.location"] = "/trust.jks"
+    assert config.client_settings("consumer") == both | {
+        "request.timeout.ms": "5000", "isolation.level": "read_committed",
+    }  # fmt: skip
+    assert config.client_settings("producer") == both | {
+        "request.timeout.ms": "7000", "compression.type": "zstd",
+    }  # fmt: skip
+
+
 def test_security_in_librdkafkas_words():
     config = Config(
         {

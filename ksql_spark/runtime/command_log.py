@@ -38,18 +38,27 @@ class Command:
 
 
 class CommandLog:
-    """Append and replay commands; only one server may append at a time."""
+    """Append and replay commands; only one server may append at a time.
 
-    def __init__(self, admin: KafkaAdmin, producer: RecordProducer, service_id: str) -> None:
+    Args:
+        admin, producer: of the cluster.
+        service_id: the server's.
+        replicas: of the topic, where it is to be made; -1 for the broker's default.
+    """
+
+    def __init__(
+        self, admin: KafkaAdmin, producer: RecordProducer, service_id: str, replicas: int = -1
+    ) -> None:
         self.topic = f"_confluent-ksql-{service_id}_command_topic"
         self._admin = admin
         self._producer = producer
+        self._replicas = replicas
 
     def open(self) -> None:
         """Create the topic where it is missing: one partition, kept for ever."""
         if self._admin.topic(self.topic) is None:
             config = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
-            self._admin.create_topic(self.topic, 1, config=config)
+            self._admin.create_topic(self.topic, 1, self._replicas, config)
 
     def append(self, command: Command) -> int:
         """Write ``command``; returns its offset, which is the command's sequence number."""

@@ -37,6 +37,7 @@ from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, task_numbers
 from ksql_spark.spark.processing_log import Counts, ProcessingLog
 from ksql_spark.spark.runs import Run
+from ksql_spark.spark.sources import STOPS_ON_NO_TIME
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ class RunningQuery:
     is_transient: bool = False
     logical: PersistentQuery | PushQuery | None = None
     state: str = RUNNING
-    errors: deque[QueryError] = field(default_factory=lambda: deque(maxlen=10))
+    errors: deque[QueryError] = field(default_factory=deque)
     spark: list[Run] = field(default_factory=list)
     loading: set[object] = field(default_factory=set)
     failures: int = 0
@@ -190,7 +191,9 @@ class QueryManager:
         for stage in query.plan.inner:
             if self._admin.topic(stage.sink.topic) is None:
                 config = {"cleanup.policy": "compact" if stage.sink.is_table else "delete"}
-                self._admin.create_topic(stage.sink.topic, partitions, config=config | {"retention.ms": "-1"})
+                replicas = int(self._property(query, "ksql.streams.replication.factor"))
+                config |= {"retention.ms": "-1"}
+                self._admin.create_topic(stage.sink.topic, partitions, replicas, config)
 
     def forget(self, query: RunningQuery) -> None:
         """Remove what a query keeps that does not run: checkpoints with its state, internal topics."""
@@ -369,7 +372,13 @@ class QueryManager:
         try:
             with registry.scope(self._functions):
                 frame = build(stage.root, context)
-            records = sinks.encode(frame, stage.sink, query.sink_partitions if is_last else None, report)
+            records = sinks.encode(
+                frame,
+                stage.sink,
+                query.sink_partitions if is_last else None,
+                report,
+                stops_on_no_time=bool(self._property(query, STOPS_ON_NO_TIME)),
+            )
             return sinks.start(
                 records,
                 name=query.id if is_last else f"{query.id}/{number}",
@@ -529,6 +538,8 @@ class QueryManager:
     def _failed(self, query: RunningQuery, message: str) -> None:
         """Note a failure and when to try again: the first pause, then twice as long each time."""
         query.errors.append(QueryError(int(time.time() * 1000), message))
+        while len(query.errors) > int(self._property(query, "ksql.query.error.max.queue.size")):
+            query.errors.popleft()
         if self._log is not None:
             self._log.query_failed(query.id, message)
         query.failures += 1
@@ -574,5 +585,6 @@ def reason(error: BaseException) -> str:
     for line in str(error).splitlines():
         line = line.strip()
         if line and not line.startswith(("at ", "===", "JVM stack")):
-            return line.rsplit("Exception: ", 1)[-1][:500]
+            said = line.rsplit("Exception: ", 1)[-1].removeprefix("[USER_RAISED_EXCEPTION] ")
+            return said.partition(" SQLSTATE: ")[0][:500]
     return type(error).__name__

@@ -73,7 +73,7 @@ def _source(
         is_held=topic in context.held,
         run=context.run,
     )
-    return sources.decode(raw, step.source, step.prefix, step.exposed, context.log)
+    return sources.decode(raw, step.source, step.prefix, step.exposed, context.log, context.setting)
 
 
 def _stream_filter(step: steps.StreamFilter, inputs: Sequence[DataFrame], context: Context) -> DataFrame:

@@ -16,7 +16,7 @@ from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark.frames import quoted
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.spark.runs import Run
-from ksql_spark.spark.sources import NO_TIME, NOT_A_TIME, client_options, event_time
+from ksql_spark.spark.sources import NO_TIME, NOT_A_TIME, client_options, event_time, stopped_for_time
 
 #: the header that EventTimeInterceptor.java turns into the record's timestamp
 EVENT_TIME_HEADER = "__ksql_event_time"
@@ -24,7 +24,12 @@ INTERCEPTOR = "org.ksqlspark.EventTimeInterceptor"
 
 
 def encode(
-    frame: DataFrame, sink: DataSource, partitions: int | None = None, log: QueryLog | None = None
+    frame: DataFrame,
+    sink: DataSource,
+    partitions: int | None = None,
+    log: QueryLog | None = None,
+    *,
+    stops_on_no_time: bool = False,
 ) -> DataFrame:
     """The columns of the Kafka sink: key, value, headers [, partition].
 
@@ -33,6 +38,7 @@ def encode(
         sink: formats and window of the topic.
         partitions: of the sink's topic; needed where keys are windowed and it has more than one.
         log: where records without a usable event time are reported.
+        stops_on_no_time: such a record stops the query instead of being left out.
     """
     schema = sink.schema
     partition = []
@@ -60,6 +66,8 @@ def encode(
         if log is not None:
             row = log.record({c.name: quoted(c.name) for c in schema.columns})
             is_usable += f" OR {log.failed('KsqlTopic.Sink', NO_TIME, NOT_A_TIME, row)}"
+        if stops_on_no_time:
+            is_usable += f" OR {stopped_for_time(sink.topic)}"
         frame = frame.filter(is_usable)
         time = "__sink_time"
     headers = f"array({_stamp(time)})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,6 +21,7 @@ from ksql_spark.types import STRING, TIMESTAMP
 DESERIALIZER, TIMESTAMPS = "KsqlTopic.Source.deserializer", "KsqlTopic.Source"
 NO_TIME = "A record was left out, since it has no event time."
 NOT_A_TIME = "The column that TIMESTAMP names is NULL, negative, or does not fit its format."
+STOPS_ON_NO_TIME = "ksql.timestamp.throw.on.invalid"
 
 
 def read(
@@ -74,11 +75,13 @@ def decode(
     prefix: str,
     exposed: tuple[str, ...],
     log: QueryLog | None = None,
+    setting: Callable[[str], Any] = lambda name: None,
 ) -> DataFrame:
     """Records to columns: keys, values, ``exposed`` pseudo columns (all with ``prefix``), hidden columns.
 
     A record that its format cannot read is dropped and reported to ``log`` (reference §5.8), and so is one
-    without a usable event time (§5.7); one with a NULL key in a table is dropped.
+    without a usable event time (§5.7); ``setting``, the value of a property by its name, may say that it
+    stops the query instead. One with a NULL key in a table is dropped.
     """
     schema = source.schema
     key_bytes, bounds = _window(source)
@@ -94,10 +97,14 @@ def decode(
 
     def told(serde: Serde, target: str, data: str) -> str:
         """Only a record that is bad gets as far as this, and leaves an entry."""
-        if log is None:
-            return ""
         reason = serde.explain_sql(data)
-        return f" OR {log.unreadable(DESERIALIZER, source.topic, target, reason, target)}"
+        text = ""
+        if log is not None:
+            text = f" OR {log.unreadable(DESERIALIZER, source.topic, target, reason, target)}"
+        if setting("ksql.fail.on.deserialization.error"):
+            what = string(f"The {target} of a record of topic {source.topic} cannot be read: ")
+            text += f" OR {_stopped(f'concat({what}, {reason})')}"
+        return text
 
     good = []
     if schema.value:
@@ -129,15 +136,31 @@ def decode(
     }
     copies = [f"{hidden[name]} AS {quoted(prefix + name)}" for name in exposed]
     frame = frame.selectExpr(*columns, *copies, *(f"{text} AS {quoted(n)}" for n, text in hidden.items()))
-    return _usable(frame, source, prefix, log) if source.timestamp else frame
+    if source.timestamp is None:
+        return frame
+    return _usable(frame, source, prefix, log, bool(setting(STOPS_ON_NO_TIME)))
 
 
-def _usable(frame: DataFrame, source: DataSource, prefix: str, log: QueryLog | None) -> DataFrame:
+def _stopped(message: str) -> str:
+    """Spark SQL text: a BOOLEAN that never comes, since it stops the query; ``message``: text of a STRING."""
+    return f"cast(raise_error({message}) AS boolean)"
+
+
+def stopped_for_time(topic: str) -> str:
+    """The same for a record of ``topic`` without a usable event time."""
+    return _stopped(string(f"A record of topic {topic} has no event time. {NOT_A_TIME}"))
+
+
+def _usable(
+    frame: DataFrame, source: DataSource, prefix: str, log: QueryLog | None, stops: bool
+) -> DataFrame:
     """Without the records that have no event time (§5.7)."""
     is_usable = f"coalesce({ROWTIME} >= 0, false)"
     if log is not None:
         row = {c.name: quoted(prefix + c.name) for c in source.schema.columns}
         is_usable += f" OR {log.failed(TIMESTAMPS, NO_TIME, NOT_A_TIME, log.record(row))}"
+    if stops:
+        is_usable += f" OR {stopped_for_time(source.topic)}"
     return frame.filter(is_usable)
 
 

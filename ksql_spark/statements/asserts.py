@@ -15,6 +15,10 @@ from ksql_spark.statements.scope import Action, Entity, Immediate, Scope
 #: how often it is asked, seconds
 INTERVAL_S = 0.1
 
+_DEFAULT_TIMEOUTS = {
+    "topic": "ksql.assert.topic.default.timeout.ms",
+    "schema": "ksql.assert.schema.default.timeout.ms",
+}
 _TOPIC_PROPERTIES = ("PARTITIONS", "REPLICAS")
 
 
@@ -102,7 +106,7 @@ def assert_schema(statement: AssertSchema, scope: Scope) -> Action:
 
 
 def _timeout_s(given: TimeSpan | None, scope: Scope, what: str) -> float:
-    ms = given.milliseconds if given is not None else scope.config[f"ksql.assert.{what}.default.timeout.ms"]
+    ms = given.milliseconds if given is not None else scope.config[_DEFAULT_TIMEOUTS[what]]
     return float(ms) / 1000
 
 

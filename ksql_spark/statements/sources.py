@@ -215,7 +215,10 @@ def _persistent(
             made_topics.append(sink.topic)
             retention = _inherited_retention(plan, here)
             services.admin.create_topic(
-                sink.topic, _sink_partitions(plan, here), sink.replicas or -1, _topic_config(sink, retention)
+                sink.topic,
+                _sink_partitions(plan, here),
+                _sink_replicas(plan, here),
+                _topic_config(sink, retention),
             )
         old = running()
         return old.starts if old is not None else start_offsets(plan, here, bound.start)
@@ -331,6 +334,16 @@ def _sink_partitions(plan: PhysicalPlan, scope: Scope) -> int:
     first = plan.sources[0].topic
     topic = scope.services.admin.topic(first)
     return len(topic.replicas) if topic is not None else scope.new_topics.get(first, 1)
+
+
+def _sink_replicas(plan: PhysicalPlan, scope: Scope) -> int:
+    """REPLICAS of the sink, else those of the left-most source's topic; -1 for the broker's default."""
+    if plan.sink.replicas is not None:
+        return plan.sink.replicas
+    if not scope.config["ksql.create.topic.inherit.source.replicas.enabled"]:
+        return -1
+    topic = scope.services.admin.topic(plan.sources[0].topic)
+    return max(topic.replicas) if topic is not None else -1
 
 
 def _inherited_retention(plan: PhysicalPlan, scope: Scope) -> int:

@@ -1,0 +1,71 @@
+"""Records that stop a query, where a property says that they shall (reference §5.7, §5.8)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ksql_spark.engine import Engine
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.producer import RecordProducer
+
+pytestmark = pytest.mark.kafka
+
+PATIENCE_S = 60.0
+
+
+def first_error(engine: Engine, query_id: str) -> str:
+    """The message of a query's first failure, once it has stopped it."""
+    query = engine._ready().queries.find(query_id)
+    assert query is not None
+    deadline = time.monotonic() + PATIENCE_S
+    while query.state != "ERROR":
+        assert time.monotonic() < deadline, query.state
+    return query.errors[0].message
+
+
+@pytest.mark.parametrize(
+    ("setting", "record", "said"),
+    [
+        (
+            "ksql.fail.on.deserialization.error",
+            b'{"V": "many", "MOMENT": "2026-01-31"}',
+            'The value of a record of topic {topic} cannot be read: /V: For input string: "many"',
+        ),
+        (
+            "ksql.timestamp.throw.on.invalid",
+            b'{"V": 1, "MOMENT": "yesterday"}',
+            "A record of topic {topic} has no event time. The column that TIMESTAMP names",
+        ),
+    ],
+)
+def test_a_record_stops_its_query(
+    execute: Callable[[str], Any],
+    engine: Engine,
+    kafka_admin: KafkaAdmin,
+    topic_names: Callable[[str], str],
+    setting: str,
+    record: bytes,
+    said: str,
+) -> None:
+    source, sink, other = topic_names("in"), topic_names("out"), topic_names("other")
+    answer = execute(f"""
+        CREATE STREAM wild (k STRING KEY, v INT, moment STRING)
+          WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON', PARTITIONS = 1,
+                TIMESTAMP = 'moment', TIMESTAMP_FORMAT = 'yyyy-MM-dd');
+        CREATE STREAM lenient WITH (KAFKA_TOPIC = '{other}') AS SELECT k, v FROM wild EMIT CHANGES;
+        SET '{setting}' = 'true';
+        CREATE STREAM strict WITH (KAFKA_TOPIC = '{sink}') AS SELECT k, v FROM wild EMIT CHANGES;
+    """)
+    strict = answer[-1]["commandStatus"]["queryId"]
+    producer = RecordProducer(kafka_admin.servers)
+    producer.send(source, b"a", record)
+    producer.send(source, b"b", b'{"V": 2, "MOMENT": "2026-01-31"}')
+    assert said.format(topic=source) in first_error(engine, strict)
+    deadline = time.monotonic() + PATIENCE_S
+    while sum(kafka_admin.end_offsets(other).values()) < 1:
+        assert time.monotonic() < deadline
+    assert not any(kafka_admin.end_offsets(sink).values())
