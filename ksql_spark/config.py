@@ -515,13 +515,17 @@ class Config(Mapping[str, Any]):
             setting = bare.removeprefix(prefix)
             if setting in _HANDED_ON[client] or _is_security(setting):
                 (own if prefix else everyone)[setting] = str(value)
-        return {"bootstrap.servers": str(self["bootstrap.servers"]), **everyone, **own}
+        settings = {"bootstrap.servers": str(self["bootstrap.servers"]), **everyone, **own}
+        for store in ("truststore", "keystore"):
+            if settings.get(f"ssl.{store}.location", "").endswith(_PEM_NAMES):
+                settings.setdefault(f"ssl.{store}.type", "PEM")
+        return settings
 
     def kafka_client_settings(self) -> dict[str, str]:
         """Security settings for our own Kafka clients, under librdkafka's names.
 
         Raises:
-            KsqlError: PROPERTY_INVALID for a login module that has no librdkafka equivalent.
+            KsqlError: PROPERTY_INVALID for a login module, or a trust store, that librdkafka cannot use.
         """
         given = {
             name: value for name, value in self.client_settings("consumer").items() if _is_security(name)
@@ -529,6 +533,14 @@ class Config(Mapping[str, Any]):
         settings = {
             theirs: given[ours] for ours, theirs in _LIBRDKAFKA_NAMES.items() if given.get(ours) is not None
         }
+        authorities = settings.get("ssl.ca.location", ".pem")
+        if not authorities.endswith(_PEM_NAMES):
+            raise KsqlError(
+                "PROPERTY_INVALID",
+                name="ssl.truststore.location",
+                value=authorities,
+                reason=f"it must be a PEM file, called {', '.join(_PEM_NAMES)}: keytool -list -rfc writes one",
+            )
         if given.get("ssl.endpoint.identification.algorithm") == "":
             settings["ssl.endpoint.identification.algorithm"] = "none"
         if jaas := given.get("sasl.jaas.config"):
@@ -543,6 +555,8 @@ class Config(Mapping[str, Any]):
             settings |= {f"sasl.{name}": re.sub(r"\\(.)", r"\1", text) for name, text in found.items()}
         return settings
 
+
+_PEM_NAMES = (".pem", ".crt", ".cer")
 
 _LIBRDKAFKA_NAMES = {
     "security.protocol": "security.protocol",

@@ -217,7 +217,7 @@ def test_settings_of_clients_that_read_and_write():
         {
             "bootstrap.servers": "there:9092",
             "security.protocol": "SSL",
-            "ksql.streams.ssl.truststore.location": "/trust.jks",
+            "ksql.streams.ssl.truststore.location": "/trust.pem",
             "ksql.streams.request.timeout.ms": "5000",
             "ksql.streams.producer.request.timeout.ms": "7000",
             "producer.compression.type": "zstd",
@@ -228,7 +228,7 @@ def test_settings_of_clients_that_read_and_write():
         }
     )
     both = {"bootstrap.servers": "there:9092", "security.protocol": "SSL"}
-    both["ssl.truststore.location"] = "/trust.jks"
+    both |= {"ssl.truststore.location": "/trust.pem", "ssl.truststore.type": "PEM"}
     assert config.client_settings("consumer") == both | {
         "request.timeout.ms": "5000", "isolation.level": "read_committed",
     }  # fmt: skip
@@ -255,5 +255,7 @@ def test_security_in_librdkafkas_words():
         "ssl.ca.location": "/ca.pem",
         "ssl.endpoint.identification.algorithm": "none",
     }
+    with pytest.raises(KsqlError, match="it must be a PEM file"):
+        Config({"ssl.truststore.location": "/trust.jks"}).kafka_client_settings()
     with pytest.raises(KsqlError, match="must have a username and a password"):
         Config({"sasl.jaas.config": "nothing"}).kafka_client_settings()

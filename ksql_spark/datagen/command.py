@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 
+from ksql_spark.config import Config
 from ksql_spark.datagen import shop, taxi, web
 from ksql_spark.datagen.schema import Clock, Event, Schema
 from ksql_spark.errors import KsqlError
@@ -51,9 +52,11 @@ def main(argv: Sequence[str]) -> int:
         print(schema.statement.format(topic=topic))
         return 0
     try:
-        servers = options.bootstrap_servers or _ask_server(options.server)
-        _make_topic(servers, topic, options, schema)
-        run = Generation(RecordProducer(servers, linger_ms=5), topic, sys.stderr.isatty())
+        given = Config.load(options.properties)
+        security = given.kafka_client_settings()
+        servers = options.bootstrap_servers or given["bootstrap.servers"] or _ask_server(options.server)
+        _make_topic(KafkaAdmin(servers, security), topic, options, schema)
+        run = Generation(RecordProducer(servers, security, linger_ms=5), topic, sys.stderr.isatty())
         rate = schema.rate if options.rate is None else options.rate
         run.write(_events(schema, options, rate), rate or None)
     except KsqlError as error:
@@ -101,6 +104,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="URL",
         help=f"a ksql-spark server to ask for its Kafka brokers (default {DEFAULT_SERVER}; "
         f"where none answers: {DEFAULT_BOOTSTRAP_SERVERS})",
+    )
+    parser.add_argument(
+        "--properties", metavar="FILE", help="the server's properties: brokers, and what they ask for"
     )
     parser.add_argument("--sql", action="store_true", help="only print the statement that declares the topic")
     return parser
@@ -182,9 +188,8 @@ def _bootstrap_servers(entities: Any) -> str | None:
     return None
 
 
-def _make_topic(servers: str, topic: str, options: argparse.Namespace, schema: Schema) -> None:
+def _make_topic(admin: KafkaAdmin, topic: str, options: argparse.Namespace, schema: Schema) -> None:
     """Make the topic where it is missing."""
-    admin = KafkaAdmin(servers)
     if admin.topic(topic) is not None:
         return
     config = dict(schema.topic_config)

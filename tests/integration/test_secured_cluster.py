@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from ksql_spark.config import Config
+from ksql_spark.datagen import command as datagen
 from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services.broker import HOST, EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
 
@@ -110,6 +112,15 @@ def test_everything_that_reads_or_writes_records(
         assert rows(again, "SELECT * FROM counted WHERE k = 'a';") == [["a", 2]]
     finally:
         again.stop()
+
+
+def test_generated_events(secured: SecuredBroker, tmp_path: Path) -> None:
+    properties = tmp_path / "secured.properties"
+    lines = [f"{name}={value}".replace("\\", "\\\\") for name, value in SECURITY.items()]
+    properties.write_text("\n".join([*lines, f"bootstrap.servers={secured.secured}"]))
+    assert datagen.main(["orders", "--topic", "made", "--count", "3", "--properties", str(properties)]) == 0
+    admin = KafkaAdmin(secured.bootstrap_servers)
+    assert sum(admin.end_offsets("made").values()) == 3
 
 
 def test_a_wrong_password(secured: SecuredBroker, spark_process: SparkProcess, tmp_path: Path) -> None:
