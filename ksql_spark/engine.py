@@ -204,6 +204,7 @@ class Engine:
                 is_needed=lambda: not self._was_asked,
             )
             self._stack.callback(warm_up.stop)
+            self._was_asked = False  # the stream over the processing log was our own statement
             warm_up.start()
 
     def _log_topic(self) -> str:

@@ -1,14 +1,21 @@
-"""A Kafka that asks for a password: every client of ours must give it."""
+"""A Kafka that speaks TLS and asks for a password: every client of ours must do as it wants."""
 
 from __future__ import annotations
 
 import contextlib
+import datetime
+import ipaddress
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from ksql_spark.config import Config
 from ksql_spark.datagen import command as datagen
@@ -21,21 +28,48 @@ from ksql_spark.spark.session import SparkProcess
 pytestmark = pytest.mark.kafka
 
 LOGIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="ann" password="s\\"3"'
-SECURITY = {
-    "security.protocol": "SASL_PLAINTEXT",
-    "sasl.mechanism": "PLAIN",
-    "sasl.jaas.config": f"{LOGIN};",
-}
+
+
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """PEM files: a certificate for 127.0.0.1 that vouches for itself, and the same with its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a broker")])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    signed = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(HOST))]), False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
+        .sign(key, hashes.SHA256())
+        .public_bytes(Encoding.PEM)
+    )
+    authority, both = folder / "authority.pem", folder / "broker.pem"
+    authority.write_bytes(signed)
+    both.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + signed)
+    return authority, both
 
 
 class SecuredBroker(EmbeddedBroker):
-    """A broker with a second listener, which wants a user and a password."""
+    """A broker with a second listener, which speaks TLS and wants a user and a password."""
 
     def __init__(self, data_dir: Path) -> None:
         super().__init__(data_dir, port=0)
+        data_dir.mkdir(exist_ok=True)
+        self._authority, self._key = certificate(data_dir)
         with socket.socket() as free:
             free.bind((HOST, 0))
             self.secured = f"{HOST}:{free.getsockname()[1]}"
+
+    @property
+    def security(self) -> dict[str, str]:
+        """What a client must be told."""
+        return {
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "PLAIN",
+            "sasl.jaas.config": f"{LOGIN};",
+            "ssl.truststore.location": str(self._authority),
+        }
 
     def _write_properties(self, controller_port: int) -> None:
         super()._write_properties(controller_port)
@@ -43,13 +77,15 @@ class SecuredBroker(EmbeddedBroker):
         for i, line in enumerate(lines):
             name = line.partition("=")[0]
             if name in ("listeners", "advertised.listeners"):
-                lines[i] = f"{line},SASL_PLAINTEXT://{self.secured}"
+                lines[i] = f"{line},SASL_SSL://{self.secured}"
             if name == "listener.security.protocol.map":
-                lines[i] = f"{line},SASL_PLAINTEXT:SASL_PLAINTEXT"
+                lines[i] = f"{line},SASL_SSL:SASL_SSL"
         users = LOGIN.replace("\\", "\\\\") + ' user_ann="s\\\\"3"'
         lines += [
             "sasl.enabled.mechanisms=PLAIN",
-            f"listener.name.sasl_plaintext.plain.sasl.jaas.config={users};",
+            f"listener.name.sasl_ssl.plain.sasl.jaas.config={users};",
+            "ssl.keystore.type=PEM",
+            f"ssl.keystore.location={self._key}",
         ]
         self._properties_file.write_text("\n".join(lines) + "\n")
 
@@ -67,7 +103,7 @@ def config(broker: SecuredBroker, folder: Path, **more: Any) -> Config:
             "ksql.spark.data.dir": str(folder),
             "ksql.logging.processing.topic.auto.create": "true",
             "ksql.idle.window.timeout": "500",
-            **SECURITY,
+            **broker.security,
             **more,
         }
     )
@@ -116,7 +152,7 @@ def test_everything_that_reads_or_writes_records(
 
 def test_generated_events(secured: SecuredBroker, tmp_path: Path) -> None:
     properties = tmp_path / "secured.properties"
-    lines = [f"{name}={value}".replace("\\", "\\\\") for name, value in SECURITY.items()]
+    lines = [f"{name}={value}".replace("\\", "\\\\") for name, value in secured.security.items()]
     properties.write_text("\n".join([*lines, f"bootstrap.servers={secured.secured}"]))
     assert datagen.main(["orders", "--topic", "made", "--count", "3", "--properties", str(properties)]) == 0
     admin = KafkaAdmin(secured.bootstrap_servers)
@@ -124,7 +160,7 @@ def test_generated_events(secured: SecuredBroker, tmp_path: Path) -> None:
 
 
 def test_a_wrong_password(secured: SecuredBroker, spark_process: SparkProcess, tmp_path: Path) -> None:
-    wrong = SECURITY["sasl.jaas.config"].replace("3", "4")
+    wrong = secured.security["sasl.jaas.config"].replace("3", "4")
     engine = Engine(config(secured, tmp_path, **{"sasl.jaas.config": wrong}), spark_process)
     with pytest.raises(KsqlError, match="uthentication"):
         engine.start()
