@@ -3,7 +3,8 @@
 * ``restarted``: the engine is stopped as planned and started again; everything comes out as without.
 * ``split``: in micro-batches, and what has been read ends a batch at several points; the same.
 * ``killed``: what runs is lost, as by a crash, and the engine starts again: tables hold the same in the end,
-  streams hold the same at least once.
+  streams hold the same at least once. (A table that counts what a query before it repeats counts more: at
+  least once says no more, so in cases of several queries in a row repeating must not change an aggregate.)
 
 ``with_stops`` puts the stops into a case, at points that a seed chooses; LawRun runs what it made.
 """

@@ -80,7 +80,7 @@ def _updates(
     data = [(ts, *(row[name] for name in COLUMNS), sign) for ts, row, sign in rows]
     packed = f"ksql.pack(struct({', '.join([*COLUMNS, 'sign'])}))"
     frame = session.createDataFrame(data, f"ts bigint, {DDL}").selectExpr(
-        "0 as task", "X'01' as k", "0 as side", "ts", f"{packed} as v"
+        "0 as task", "X'01' as k", "0 as side", "ts", f"{packed} as v", "cast(NULL AS binary) AS h"
     )
     done = jvm.org.ksqlspark.KeyedOperators.aggregate(
         frame._jdf, template._jdf, False, kind, GAP_MS, 0, 10**9, False, 0

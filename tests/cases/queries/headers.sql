@@ -25,19 +25,19 @@ CREATE TABLE names (id INT PRIMARY KEY, name STRING)
   WITH (KAFKA_TOPIC = '${case}_names', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 INSERT INTO names VALUES (1, 'one');
 CREATE TABLE named AS
-  SELECT name, COUNT(*) AS n FROM marked JOIN names ON marked.v = names.id GROUP BY name EMIT CHANGES;
-CREATE STREAM counted (name STRING KEY, n BIGINT, source BYTES HEADER('source'))
+  SELECT name, LATEST_BY_OFFSET(k) AS k FROM marked JOIN names ON marked.v = names.id GROUP BY name EMIT CHANGES;
+CREATE STREAM latest (name STRING KEY, k STRING, source BYTES HEADER('source'))
   WITH (KAFKA_TOPIC = '${case}_NAMED', VALUE_FORMAT = 'JSON');
 CREATE STREAM shown AS
-  SELECT name, n, FROM_BYTES(source, 'utf8') AS source FROM counted EMIT CHANGES;
+  SELECT name, k, FROM_BYTES(source, 'utf8') AS source FROM latest EMIT CHANGES;
 INSERT INTO plain (k, v, source) VALUES ('a', 1, 'till');
 INSERT INTO plain (k, v, source) VALUES ('b', 1, 'web');
 INSERT INTO plain (k, v, source) VALUES ('c', 1, 'till');
 --@output SHOWN ordered
--- name | n | source
--- one  | 1 | till
--- one  | 2 | web
--- one  | 3 | till
+-- name | k | source
+-- one  | a | till
+-- one  | b | web
+-- one  | c | till
 
 --@test: where a record lies
 CREATE STREAM placed AS SELECT k, ROWPARTITION AS p, ROWOFFSET AS o FROM plain WHERE ROWOFFSET > 0 EMIT CHANGES;
