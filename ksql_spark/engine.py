@@ -88,7 +88,7 @@ class Engine:
         self._streams: dict[str, QueryStream] = {}
         self._statuses: dict[str, dict[str, Any]] = {}
         self._cluster_id = ""
-        #: whether there was a statement since the start
+        #: whether there was a query, or a statement that changed something, since the start
         self._was_asked = False
         self._pending = PendingStatement(self._data_dir / "pending.json")
 
@@ -357,7 +357,6 @@ class Engine:
         Raises:
             KsqlError: with ``statement``, and ``entities`` of the statements that ran before it.
         """
-        self._was_asked = True
         with self._knowing_functions():
             return self._execute(request)
 
@@ -425,6 +424,7 @@ class Engine:
         self, statement: Statement, action: Logged, properties: Mapping[str, Any], services: Services
     ) -> dict[str, Any]:
         """Apply first, log then: a statement that fails never enters the log."""
+        self._was_asked = True
         before = services.metastore.copy()
         try:
             sequence = services.log.end()

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from ksql_spark.config import (
+    _HANDED_ON,
+    KAFKA_SETTINGS,
     PROPERTIES,
     Config,
     canonical,
@@ -235,6 +237,11 @@ def test_settings_of_clients_that_read_and_write():
     assert config.client_settings("producer") == both | {
         "request.timeout.ms": "7000", "compression.type": "zstd",
     }  # fmt: skip
+
+
+def test_what_is_handed_on_is_known():
+    for names in _HANDED_ON.values():
+        assert names <= KAFKA_SETTINGS
 
 
 def test_security_in_librdkafkas_words():

@@ -60,10 +60,9 @@ class Checkpoint:
         shutil.rmtree(self._removed, ignore_errors=True)
         noted, kinds = self._noted(), list(stage.state_kinds)
         if noted.get("state", kinds) != kinds and self.folder.exists():
-            offsets = self.committed()
-            if offsets is not None:
-                noted["resumed_at"] = offsets
-                self._write(noted)
+            # what ran may have written rows without having committed any
+            noted["resumed_at"] = self.committed() or noted.get("resumed_at", {})
+            self._write(noted)
             self.folder.rename(self._removed)
             shutil.rmtree(self._removed, ignore_errors=True)
         if noted.get("state") != kinds:

@@ -350,7 +350,8 @@ class QueryManager:
                 self._tasks[tasks] = task_numbers(session, tasks)
         checkpoint = self._checkpoint(query, number)
         checkpoint.fit(stage)
-        begins = {**query.starts, **(checkpoint.resumed_at or {})}
+        resumed_at = checkpoint.resumed_at
+        begins = {**query.starts, **(resumed_at or {})}
         starts = {topic: json.dumps(dict(offsets)) for topic, offsets in begins.items() if offsets}
         topics = [source.topic for source in query.plan.sources]
         report = self._log.attach(session, query.id, topics) if self._log is not None else None
@@ -366,7 +367,7 @@ class QueryManager:
             log=report,
             run=run,
             is_single=_is_single(query, stage),
-            is_resumed=checkpoint.resumed_at is not None,
+            is_resumed=resumed_at is not None,
         )
         is_last = stage is query.plan
         try:

@@ -11,16 +11,15 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 from grammar import parse
 from grammar.statements.queries import Query
 from ksql_spark import analyzer
-from ksql_spark.config import Client, Config
+from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
@@ -39,7 +38,7 @@ QUERIES = (
     "SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s WHERE v > 0 GROUP BY k EMIT CHANGES;",
     "SELECT s.k, s.v + t.v AS total FROM s JOIN t ON s.k = t.k EMIT CHANGES;",
 )
-#: who is asked at once needs no warm-up: the first statements do the same
+#: who has work at once needs no warm-up: the first statements do the same
 DELAY_S = 0.5
 #: after this it is given up
 PATIENCE_S = 60.0
@@ -99,15 +98,16 @@ class WarmUp:
             topics, self._topics = self._topics, []
             self._admin.delete_topics(topics)
 
-    def _client(self, client: Client, _: Mapping[str, Any]) -> Mapping[str, str]:
-        return self._config.client_settings(client)
-
     def _run(self) -> None:
         if self._stopping.wait(DELAY_S) or not self._is_needed():
             return
         began = time.monotonic()
         queries = QueryManager(
-            self._session, self._admin, self._checkpoints, self._config.__getitem__, self._client
+            self._session,
+            self._admin,
+            self._checkpoints,
+            self._config.__getitem__,
+            lambda client, overrides: self._config.client_settings(client),
         )
         self._queries = queries
         try:

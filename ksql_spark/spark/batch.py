@@ -6,7 +6,6 @@ its node.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -101,17 +100,7 @@ def stream(
     session: SparkSession, consumer: Mapping[str, str], leaf: nodes.Source, ends: Mapping[int, int]
 ) -> DataFrame:
     """A stream's rows from its first record up to ``ends`` (partition -> offset)."""
-    topic = leaf.source.topic
-    raw = (
-        session.read.format("kafka")
-        .options(**sources.client_options(consumer))
-        .option("subscribe", topic)
-        .option("startingOffsets", "earliest")
-        .option("endingOffsets", json.dumps({topic: {str(p): end for p, end in ends.items()}}))
-        .option("failOnDataLoss", "false")
-        .option("includeHeaders", "true")
-        .load()
-    )
+    raw = sources.read(session, consumer, leaf.source.topic, {}, is_batch=True, ends=ends)
     # without a prefix an exposed column is called as the hidden one that there is anyway
     prefix, exposed = (f"{leaf.alias}_", leaf.exposed) if leaf.prefixed else ("", ())
     frame = sources.decode(raw, leaf.source, prefix, exposed).filter(f"NOT {NULL_VALUE}")

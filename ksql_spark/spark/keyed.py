@@ -101,11 +101,8 @@ def _ticks(idle_ms: int, context: Context) -> list[DataFrame]:
     latest = {context.ticks: '{"0": -1}'}
     raw = sources.read(context.session, context.consumer, context.ticks, latest, run=context.run)
     task = named(f"explode(array({', '.join(map(str, context.tasks))}))", "task")
-    return [
-        raw.selectExpr(
-            task, "X'' AS k", "2 AS side", "0L AS ts", *(f"cast(NULL AS binary) AS {name}" for name in "vh")
-        )
-    ]
+    nothing = ("cast(NULL AS binary) AS v", "cast(NULL AS binary) AS h")
+    return [raw.selectExpr(task, "X'' AS k", "2 AS side", "0L AS ts", *nothing)]
 
 
 def deleting(step: steps.TableFilter, frame: DataFrame, context: Context) -> DataFrame:
@@ -401,14 +398,19 @@ def foreign_key_subscribe(
     return done.selectExpr("k AS K", "l AS V", *_ALONG, named("false", NULL_VALUE))
 
 
+def _messages(frame: DataFrame, context: Context) -> DataFrame:
+    """What one part of a foreign-key join sends to the next, as a keyed operator takes it."""
+    task = named(context.task("K"), "task")
+    return frame.selectExpr(
+        task, "K AS k", "0 AS side", named(ROWTIME, "ts"), "V AS v", named(_PACKED_HEADERS, "h")
+    )
+
+
 def foreign_key_answer(
     step: steps.ForeignKeyAnswer, inputs: Sequence[DataFrame], context: Context
 ) -> DataFrame:
     """See ForeignKeyJoin.java, Answer."""
-    asked = inputs[0].selectExpr(
-        named(context.task("K"), "task"), "K AS k", "0 AS side", f"{ROWTIME} AS ts", "V AS v",
-        named(_PACKED_HEADERS, "h"),
-    )  # fmt: skip
+    asked = _messages(inputs[0], context)
     right = _Side.of(inputs[1], step.right.schema).records(1, [lower(step.right_key)], context)
     done = _operator(context, "foreignKeyAnswer", [asked, right], step.join == "LEFT")
     value = "concat(cast(length(l) AS binary), l, coalesce(r, X''))"
@@ -419,11 +421,7 @@ def foreign_key_latest(
     step: steps.ForeignKeyLatest, inputs: Sequence[DataFrame], context: Context
 ) -> DataFrame:
     """See ForeignKeyJoin.java, Latest."""
-    records = inputs[0].selectExpr(
-        named(context.task("K"), "task"), "K AS k", "0 AS side", f"{ROWTIME} AS ts", "V AS v",
-        named(_PACKED_HEADERS, "h"),
-    )  # fmt: skip
-    done = _operator(context, "foreignKeyLatest", [records])
+    done = _operator(context, "foreignKeyLatest", [_messages(inputs[0], context)])
     left, right = _Side.of(done, step.left), _Side.of(done, step.right)
     keys = step.left.key
     done = done.selectExpr(

@@ -31,6 +31,7 @@ def read(
     starts: Mapping[str, str],
     *,
     is_batch: bool = False,
+    ends: Mapping[int, int] | None = None,
     is_held: bool = False,
     run: str | None = None,
 ) -> DataFrame:
@@ -42,6 +43,7 @@ def read(
         topic: one topic.
         starts: topic -> {partition: offset} as JSON, or "earliest"; used only where no checkpoint is.
         is_batch: read what is there now instead of a stream.
+        ends: partition -> offset at which a batch ends; None: where the topic does.
         is_held: read nothing for now, in micro-batches.
         run: name of the run, for a stream that is to be told when to end (spark/runs.py).
     """
@@ -53,6 +55,8 @@ def read(
     if is_held:
         # a batch takes records of this topic once there are more than can be, or after a century
         reader = reader.option("minOffsetsPerTrigger", str(2**62)).option("maxTriggerDelay", "1000000h")
+    if ends is not None:
+        reader = reader.option("endingOffsets", json.dumps({topic: {str(p): end for p, end in ends.items()}}))
     frame: DataFrame = (
         reader.options(**client_options(consumer))
         .option("subscribe", topic)

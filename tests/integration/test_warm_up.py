@@ -13,6 +13,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.warm_up import WarmUp
 from ksql_spark.spark.session import SparkProcess
+from tests.integration.server_process import ServerProcess
 
 pytestmark = pytest.mark.kafka
 
@@ -59,6 +60,18 @@ def test_it_runs_and_leaves_nothing(
     assert "warmed up in" in caplog.text
     assert not topics(kafka_admin, prefix) and not list(tmp_path.iterdir())
     warm_up.stop()
+
+
+def test_a_server_that_a_shell_only_looks_at(tmp_path: Path) -> None:
+    with ServerProcess(tmp_path) as server:
+        server.ready()
+        server.execute("SHOW STREAMS; SHOW TABLES;")  # as a shell does at once, for completion
+        log = tmp_path / "logs" / "server.log"
+        deadline = time.monotonic() + PATIENCE_S
+        while "warmed up in" not in log.read_text(encoding="utf-8"):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        server.stop()
 
 
 def test_it_is_stopped_in_the_middle(

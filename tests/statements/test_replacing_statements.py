@@ -93,6 +93,14 @@ def test_where_that_comes_and_goes_begins_anew_where_the_query_was(world: World)
     assert not folder.exists()
 
 
+def test_where_that_comes_before_anything_is_committed(world: World) -> None:
+    world.run("CREATE TABLE f AS SELECT k, v FROM t EMIT CHANGES;")
+    (query,) = world.queries.all()
+    (world.checkpoint(query.id) / "0").mkdir()  # a batch ran, and what it wrote is there
+    world.run("CREATE OR REPLACE TABLE f AS SELECT k, v FROM t WHERE v > 1 EMIT CHANGES;")
+    assert Checkpoint(world.checkpoint(query.id), 0).resumed_at == {}
+
+
 def test_log_that_fails_after_a_where_came(world: World) -> None:
     world.run("CREATE TABLE f AS SELECT k, v FROM t EMIT CHANGES;")
     (query,) = world.queries.all()
