@@ -12,7 +12,7 @@ INSTALLED := .venv/.installed
 PREPARED := .venv/.prepared
 
 .PHONY: help setup run server demo test test-fast test-kafka check lint types contracts fmt clean
-.PHONY: cases restart-laws conformance conformance-parse docs latency plans
+.PHONY: cases metamorphic conformance conformance-parse docs latency plans
 
 help: ## list what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -44,8 +44,8 @@ test-kafka: setup ## the tests on Kafka and Spark
 cases: setup ## only the cases in SQL files (CASE=path:line for one, COMPLETE=1 writes down what comes out)
 	@$(BIN)/python -m pytest -q tests/cases $(ARGS)
 
-restart-laws: setup ## all cases again, stopped, killed and split into batches at some point (SEED=n, LAW=name, CASE=path:line)
-	@LAWS=all $(BIN)/python -m pytest -q tests/cases/test_laws.py $(ARGS)
+metamorphic: setup ## all cases again, stopped, killed and split into batches at some point (SEED=n, RELATION=name, CASE=path:line)
+	@METAMORPHIC=all $(BIN)/python -m pytest -q tests/cases/test_metamorphic.py $(ARGS)
 
 lint: setup ## style, with ruff
 	@echo "== ruff"

@@ -1,4 +1,4 @@
-"""Laws: what is written from a tree parses back to it, and no text does anything but parse or fail to.
+"""Properties: what is written from a tree parses back to it, and no text does anything but parse or fail to.
 
 `GRAMMAR_EXAMPLES=100000` runs more of them than the default.
 """
@@ -16,7 +16,7 @@ from grammar import Scope
 from grammar.words import NON_RESERVED, UNITS
 
 EXAMPLES = int(os.environ.get("GRAMMAR_EXAMPLES", "200"))
-LAW = settings(
+GENERATED = settings(
     max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 
@@ -194,7 +194,7 @@ statements = st.one_of(
 )
 
 
-@LAW
+@GENERATED
 @given(expressions)
 def test_expressions_round_trip(text: str) -> None:
     node = grammar.parse_expression(text)
@@ -203,14 +203,14 @@ def test_expressions_round_trip(text: str) -> None:
     assert grammar.render(grammar.parse_expression(rendered)) == rendered
 
 
-@LAW
+@GENERATED
 @given(types)
 def test_types_round_trip(text: str) -> None:
     node = grammar.parse_type(text)
     assert grammar.parse_type(grammar.render(node)) == node
 
 
-@LAW
+@GENERATED
 @given(statements)
 def test_statements_round_trip(text: str) -> None:
     node = grammar.parse_one(text)
@@ -265,7 +265,7 @@ def mutated(draw: st.DrawFn) -> str:
     return text
 
 
-@LAW
+@GENERATED
 @given(st.one_of(mutated(), st.text(max_size=40)))
 def test_any_text_parses_or_fails_cleanly(text: str) -> None:
     try:

@@ -1,7 +1,7 @@
-"""Stops that nobody notices (laws.py), over the case files: a few, ``LAWS=all`` all of them.
+"""Metamorphic tests (metamorphic.py) over the case files: a few cases, with ``METAMORPHIC=all`` all of them.
 
-``SEED=n`` chooses other points to stop at, and other cases; ``CASE=path:line`` takes one case, ``LAW=name``
-one law.
+``SEED=n`` chooses other points to stop at, and other cases; ``CASE=path:line`` takes one case,
+``RELATION=name`` one relation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 from ksql_spark.engine import Engine
 from ksql_spark.kafka.admin import KafkaAdmin
 from tests.cases.case_file import Case
-from tests.cases.laws import LAWS, LawRun, with_stops
+from tests.cases.metamorphic import RELATIONS, MetamorphicRun, with_stops
 from tests.cases.running import CaseFailed
 from tests.cases.test_cases import FOLDER, _every_case, make_engine
 
@@ -24,32 +24,32 @@ pytestmark = pytest.mark.kafka
 __all__ = ["make_engine"]
 
 SEED = int(os.environ.get("SEED", "1"))
-#: cases for each law where nobody asks for more
+#: cases for each relation where nobody asks for more
 SAMPLE = 2
-#: beginnings of the titles of cases in which a law has found a mistake; they run always
+#: beginnings of the titles of cases in which a metamorphic test has found a bug; they run always
 FOUND = ("what is in the table before the query",)
 
 
 def _cases() -> Iterator[object]:
-    for law in LAWS:
-        if law != os.environ.get("LAW", law):
+    for relation in RELATIONS:
+        if relation != os.environ.get("RELATION", relation):
             continue
-        made = [case for case in (with_stops(c, law, SEED) for c in _every_case()) if case is not None]
-        if not ({"LAWS", "CASE"} & set(os.environ)):
-            sample = random.Random(f"{SEED} {law}").sample(made, SAMPLE)
+        made = [case for case in (with_stops(c, relation, SEED) for c in _every_case()) if case is not None]
+        if not ({"METAMORPHIC", "CASE"} & set(os.environ)):
+            sample = random.Random(f"{SEED} {relation}").sample(made, SAMPLE)
             made = [case for case in made if case in sample or case.title.startswith(FOUND)]
         for case in made:
-            yield pytest.param(case, id=f"{law} {case.path.relative_to(FOLDER)}:{case.line}")
+            yield pytest.param(case, id=f"{relation} {case.path.relative_to(FOLDER)}:{case.line}")
 
 
 @pytest.mark.parametrize("case", list(_cases()))
-def test_law(
+def test_stops_change_nothing(
     case: Case,
     make_engine: Callable[..., Engine],
     kafka_admin: KafkaAdmin,
 ) -> None:
     failure = None
-    with LawRun(case, make_engine, kafka_admin, is_completing=False) as run:
+    with MetamorphicRun(case, make_engine, kafka_admin, is_completing=False) as run:
         try:
             run.run()
         except CaseFailed as failed:

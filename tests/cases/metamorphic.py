@@ -1,4 +1,4 @@
-"""Laws that every case keeps when its queries stop at some point of their input.
+"""Metamorphic relations: a case gives the same when its queries stop at some point of their input.
 
 * ``restarted``: the engine is stopped as planned and started again; everything comes out as without.
 * ``split``: in micro-batches, and what has been read ends a batch at several points; the same.
@@ -6,7 +6,7 @@
   streams hold the same at least once. (A table that counts what a query before it repeats counts more: at
   least once says no more, so in cases of several queries in a row repeating must not change an aggregate.)
 
-``with_stops`` puts the stops into a case, at points that a seed chooses; LawRun runs what it made.
+``with_stops`` puts the stops into a case, at points that a seed chooses; MetamorphicRun runs the result.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from ksql_spark.runtime.queries import QueryManager
 from tests.cases.case_file import Case, Cells, Check, Sql
 from tests.cases.running import PATIENCE_S, Run, Sink, difference
 
-RESTARTED, SPLIT, KILLED = LAWS = ("restarted", "split", "killed")
+RESTARTED, SPLIT, KILLED = RELATIONS = ("restarted", "split", "killed")
 
 
 @dataclass(frozen=True)
 class Stop:
-    """What a law does at one point of a case."""
+    """How the queries stop at one point of a case."""
 
-    law: str
+    relation: str
     line: int
 
 
-def with_stops(case: Case, law: str, seed: int) -> Case | None:
+def with_stops(case: Case, relation: str, seed: int) -> Case | None:
     """The case with stops in it, None where there is no place for one.
 
     A stop follows an INSERT that a persistent query reads on, and no client may be waiting for rows then.
@@ -66,31 +66,31 @@ def with_stops(case: Case, law: str, seed: int) -> Case | None:
         return None
     if any(isinstance(s, Sql) and "ksql.idle.window.timeout" in s.text for s in case.steps):
         return None  # what comes out depends on the clock too
-    choice = random.Random(f"{seed} {law} {case.path.name} {case.title}")
-    chosen = set(choice.sample(places, choice.randint(1, min(3, len(places))) if law == SPLIT else 1))
+    choice = random.Random(f"{seed} {relation} {case.path.name} {case.title}")
+    chosen = set(choice.sample(places, choice.randint(1, min(3, len(places))) if relation == SPLIT else 1))
     steps: list[object] = (
-        [Sql("SET 'ksql.execution.mode' = 'microbatch';", case.line)] if law == SPLIT else []
+        [Sql("SET 'ksql.execution.mode' = 'microbatch';", case.line)] if relation == SPLIT else []
     )
     for i, step in enumerate(case.steps):
         steps.append(step)
         if i in chosen:
-            steps.append(Stop(law, step.line))
-    return replace(case, title=f"{case.title} ({law}, seed {seed})", steps=steps)
+            steps.append(Stop(relation, step.line))
+    return replace(case, title=f"{case.title} ({relation}, seed {seed})", steps=steps)
 
 
-class LawRun(Run):
-    """A run of what with_stops made."""
+class MetamorphicRun(Run):
+    """A run of a case that with_stops made."""
 
     _was_killed = False
 
     def _do(self, step: object) -> None:
         match step:
-            case Stop(law="restarted"):
+            case Stop(relation="restarted"):
                 self._restart()
-            case Stop(law="split"):
+            case Stop(relation="split"):
                 self._statement(Sql("PAUSE ALL;", step.line))
                 self._statement(Sql("RESUME ALL;", step.line))
-            case Stop(law="killed"):
+            case Stop(relation="killed"):
                 self._was_killed = True
                 crash(self.engine._ready().queries)
                 self._restart()
