@@ -1,5 +1,5 @@
-# make alone lists what there is. Needs only Python 3.10 or newer; everything else is set up below .venv
-# and in the user's cache, once.
+# make alone lists what there is. Needs only Python 3.11 or newer; everything else is set up below .venv
+# and in the user's cache, once: what the product needs for `make run`, linters and test tools for the rest.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -7,9 +7,11 @@ SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
 
+# One stamp for each thing that is set up; a target names those it needs.
 CREATED := .venv/.created
-INSTALLED := .venv/.installed
-PREPARED := .venv/.prepared
+RUNTIME := .venv/.runtime
+TOOLS := .venv/.tools
+JVM := .venv/.jvm
 
 .PHONY: help setup run server demo test test-fast test-kafka check lint types contracts fmt clean
 .PHONY: cases metamorphic conformance conformance-parse docs latency plans
@@ -17,23 +19,23 @@ PREPARED := .venv/.prepared
 help: ## list what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: $(PREPARED) ## make the virtual environment, fetch packages and JVM artifacts
+setup: $(RUNTIME) $(JVM) $(TOOLS) ## fetch all that is needed to run, test and change it
 	@:
 
-run: setup ## start Kafka, Spark, the server, and the SQL shell on them
+run: $(RUNTIME) $(JVM) ## start Kafka, Spark, the server, and the SQL shell on them
 	@$(BIN)/ksql-spark $(ARGS)
 
-server: setup ## start Kafka, Spark and the server, until Ctrl-C
+server: $(RUNTIME) $(JVM) ## start Kafka, Spark and the server, until Ctrl-C
 	@$(BIN)/ksql-spark server $(ARGS)
 
-demo: setup ## the taxi story: generated rides, live results
+demo: $(RUNTIME) $(JVM) ## the taxi story: generated rides, live results
 	@$(BIN)/ksql-spark demo $(ARGS)
 
 test: lint types contracts test-fast test-kafka ## everything: lint, types, layers, fast tests, tests on Kafka and Spark
 
 check: lint types contracts test-fast ## what needs no Java: lint, types, layers, fast tests
 
-test-fast: setup ## the tests that need no Java
+test-fast: $(TOOLS) ## the tests that need no Java
 	@echo "== fast tests"
 	@$(BIN)/python -m pytest -q -m "not kafka and not spark" $(ARGS)
 
@@ -47,64 +49,72 @@ cases: setup ## only the cases in SQL files (CASE=path:line for one, COMPLETE=1 
 metamorphic: setup ## all cases again, stopped, killed and split into batches at some point (SEED=n, RELATION=name, CASE=path:line)
 	@METAMORPHIC=all $(BIN)/python -m pytest -q tests/cases/test_metamorphic.py $(ARGS)
 
-lint: setup ## style, with ruff
+lint: $(TOOLS) ## style, with ruff
 	@echo "== ruff"
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet . || { echo "Some files are not formatted: make fmt" >&2; exit 1; }
 
-types: setup ## types, with mypy
+types: $(TOOLS) ## types, with mypy
 	@echo "== mypy"
 	@$(BIN)/mypy
 
-contracts: setup ## who may import whom, with import-linter
+contracts: $(TOOLS) ## who may import whom, with import-linter
 	@echo "== layers"
 	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
 
-conformance: setup ## all conformance cases, where they are there (ARGS=--help tells more)
+conformance: $(TOOLS) $(JVM) ## all conformance cases, where they are there (ARGS=--help tells more)
 	@$(BIN)/python -m tests.conformance.run --log build/conformance.log --report build/conformance.json $(ARGS)
 
-conformance-parse: setup ## parse all statements of the conformance cases and back
+conformance-parse: $(TOOLS) ## parse all statements of the conformance cases and back
 	@$(BIN)/python -m tests.conformance.parsing $(ARGS)
 
 latency: setup ## latency end to end, beside PySpark by hand (ARGS=--help tells more)
 	@$(BIN)/python bench/latency.py $(ARGS)
 
-fmt: setup ## format the code, and mend what can be mended
+fmt: $(TOOLS) ## format the code, and mend what can be mended
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
 
-plans: setup ## rewrite the snapshots of plans in tests/plans
+plans: $(TOOLS) ## rewrite the snapshots of plans in tests/plans
 	@UPDATE_PLANS=1 $(BIN)/python -m pytest -q tests/plans
 
-docs: setup ## rewrite docs/reference from the code
+docs: $(TOOLS) ## rewrite docs/reference from the code
 	@$(BIN)/python docs/generate.py
 
 clean: ## remove the virtual environment and what tools leave behind (not the user's cache)
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info
 
 $(CREATED):
-	@python=; \
-	for candidate in "$(PYTHON)" python3.13 python3.12 python3.11 python3.10; do \
-	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then \
+	@python=; found=; \
+	for candidate in "$(PYTHON)" python3.13 python3.12 python3.11; do \
+	  version=$$("$$candidate" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null) || continue; \
+	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
 	    python=$$candidate; break; \
 	  fi; \
+	  found="$$found $$candidate is $$version."; \
 	done; \
 	if [ -z "$$python" ]; then \
-	  echo "ksql-spark needs Python 3.10 or newer. Install one, or name it: make PYTHON=/path/to/python3 …" >&2; exit 1; \
+	  echo "ksql-spark needs Python 3.11 or newer.$$found Install one, or name it: make PYTHON=/path/to/python3 …" >&2; \
+	  exit 1; \
 	fi; \
-	echo "== virtual environment .venv ($$("$$python" --version))"; \
+	echo "== virtual environment .venv (Python $$version)"; \
 	if ! "$$python" -c 'import ensurepip, venv' 2>/dev/null; then \
 	  echo "This Python cannot make virtual environments. On Debian and Ubuntu: sudo apt install python3-venv" >&2; exit 1; \
 	fi; \
 	"$$python" -m venv .venv
 	@touch $@
 
-$(INSTALLED): $(CREATED) pyproject.toml
+$(RUNTIME): $(CREATED) pyproject.toml
 	@echo "== Python packages"
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable .
+	@touch $@
+
+$(TOOLS): $(RUNTIME)
+	@echo "== linters and test tools"
 	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-$(PREPARED): $(INSTALLED) ksql_spark/services/ivy.xml ksql_spark/services/ivysettings.xml
+$(JVM): $(RUNTIME) ksql_spark/services/ivy.xml ksql_spark/services/ivysettings.xml
 	@$(BIN)/python -m ksql_spark.services java 2>/dev/null || { \
 	  echo "== Java (there is none of version 17 or newer: a JRE from PyPI)"; \
 	  $(BIN)/python -m pip install --disable-pip-version-check --editable '.[java]'; \

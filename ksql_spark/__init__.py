@@ -1,3 +1,10 @@
 """ksql-spark: a SQL-first streaming engine in the style of ksqlDB, on Spark."""
 
+import platform
+import sys
+
 __version__ = "0.1.0"
+
+# pip refuses by pyproject.toml; this is for a checkout that is put on the path by hand.
+if sys.version_info < (3, 11):  # noqa: UP036
+    raise ImportError(f"ksql-spark needs Python 3.11 or newer; this is Python {platform.python_version()}.")

@@ -6,7 +6,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from shell.output.text import clip, pad, width
@@ -127,7 +127,7 @@ def clock(epoch_ms: Any, seconds: bool = False) -> str:
     """Time of day (UTC) of epoch milliseconds."""
     if not isinstance(epoch_ms, int):
         return "--:--"
-    moment = datetime.fromtimestamp(epoch_ms / 1000, timezone.utc)
+    moment = datetime.fromtimestamp(epoch_ms / 1000, UTC)
     return moment.strftime("%H:%M:%S" if seconds else "%H:%M")
 
 

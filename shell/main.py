@@ -30,10 +30,15 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
 }
 #: as ksqlDB's command line gives (-1)
 FAILED = 255
+OLDEST_PYTHON = (3, 11)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the shell or a subcommand; the exit code."""
+    if sys.version_info < OLDEST_PYTHON:
+        needed, found = (".".join(map(str, v)) for v in (OLDEST_PYTHON, sys.version_info[:3]))
+        print(f"ksql-spark needs Python {needed} or newer; this is Python {found}.", file=sys.stderr)
+        return FAILED
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments and arguments[0] in SUBCOMMANDS:
         try:

@@ -7,7 +7,7 @@ smallest ones, the zone is UTC unless the text carries one.
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 _MOMENT = re.compile(
@@ -15,7 +15,7 @@ _MOMENT = re.compile(
     r"(?:T(?:(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:[.,](?P<fraction>\d{1,9}))?)?)?)?)?"
     r"(?P<zone>Z|[+-]\d{1,2}(?::?\d{2})?|[A-Za-z]+(?:/[A-Za-z_+\-0-9]+)*)?"
 )
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def epoch_ms(text: str) -> int | None:
@@ -46,7 +46,7 @@ def _zone(text: str | None) -> timezone | ZoneInfo:
         ValueError, KeyError: there is no such zone.
     """
     if text is None or text == "Z":
-        return timezone.utc
+        return UTC
     if text[0] in "+-":
         digits = text[1:].replace(":", "")
         hours, minutes = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits, "0")

@@ -8,7 +8,7 @@ import math
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
@@ -136,7 +136,7 @@ def _time(text: str) -> int:
         moment = datetime.fromisoformat(text.removesuffix("Z"))
     except ValueError:
         raise argparse.ArgumentTypeError(f"'{text}' is no time, like 2024-01-31T08:00:00") from None
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp() * 1000)
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def _events(schema: Schema, options: argparse.Namespace, rate: float | None) -> Iterator[Event]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
@@ -68,7 +68,7 @@ def ride_events(random: Random, clock: Clock) -> Iterator[Event]:
 def _ride(random: Random, pickup: int, dropoff: int, pickup_ms: int) -> dict[str, int | float | str]:
     """One ride; amounts in dollars, the distance in miles, the times in epoch milliseconds."""
     begin, end = zones()[pickup - 1], zones()[dropoff - 1]
-    hour = datetime.fromtimestamp(pickup_ms / 1000, timezone.utc).hour
+    hour = datetime.fromtimestamp(pickup_ms / 1000, UTC).hour
     miles = _distance(random, begin, end)
     # streets are slow in town and at rush hour; long ways use highways
     miles_per_hour = min(40.0, (9 if 8 <= hour < 20 else 13) + miles) * random.uniform(0.8, 1.25)

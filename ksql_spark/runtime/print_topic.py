@@ -163,7 +163,7 @@ class PrintResult:
             if self._announced.get(side) != str(guess):
                 self._announced[side] = str(guess)
                 lines.append(f"{side} format: {guess}")
-        at = datetime.datetime.fromtimestamp(max(record.timestamp_ms, 0) / 1000, datetime.timezone.utc)
+        at = datetime.datetime.fromtimestamp(max(record.timestamp_ms, 0) / 1000, datetime.UTC)
         time = f"{at:%Y/%m/%d %H:%M:%S}.{at.microsecond // 1000:03d} Z"
         lines.append(f"rowtime: {time}, key: {key}, value: {value}, partition: {record.partition}")
         return lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from grammar.nodes import Statement
@@ -113,7 +113,7 @@ def _error_statistics(
     shown = [f"{name}: {count}" for name, count in found.items() if count]
     times = [c.last_ms for c in (*read, *written) if c.last_ms is not None]
     if shown and times:
-        last = datetime.fromtimestamp(max(times) / 1000, timezone.utc)
+        last = datetime.fromtimestamp(max(times) / 1000, UTC)
         shown.append(f"last-failed: {last.isoformat(timespec='milliseconds')}")
     return "  ".join(shown)
 
