@@ -64,7 +64,7 @@ def lower(
     prefix = f"_confluent-ksql-{config.get('ksql.service.id')}query_{query_id}"
     lowering = _Lowering(prefix, mode, reason, idle_ms, by_event_time)
     step = lowering.lower(root)
-    keeps_state = bool(lowering.inner) or any(isinstance(s, steps.STATEFUL) for s in steps.walk(step))
+    keeps_state = bool(lowering.inner) or any(isinstance(s, steps.StatefulStep) for s in steps.walk(step))
     if by_event_time and not keeps_state:
         raise KsqlError(
             "INVALID_STATEMENT",
@@ -183,7 +183,7 @@ class _Lowering:
         # what a table's filter drops is deleted by the join above it: no state of its own
         filtered = step if isinstance(step, steps.TableFilter) and key is not None else None
         inner = filtered.child if filtered is not None else step
-        if not any(isinstance(s, steps.STATEFUL) for s in steps.walk(inner)):
+        if not any(isinstance(s, steps.StatefulStep) for s in steps.walk(inner)):
             return step
         is_table = node.kind == TABLE
         if is_table or key is None:
@@ -203,7 +203,7 @@ class _Lowering:
             key_format=FormatSpec("KAFKA"),
             value_format=FormatSpec("KAFKA"),
         )
-        read = (s.source for s in steps.walk(root) if isinstance(s, (steps.StreamSource, steps.TableSource)))
+        read = (s.source for s in steps.walk(root) if isinstance(s, steps.SourceStep))
         known = {plan.sink.topic for plan in self.inner}
         sources = tuple(s for s in read if s.topic not in known)
         how = (self._mode, self._reason, sources)

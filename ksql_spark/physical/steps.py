@@ -8,12 +8,23 @@ exist, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from ksql_spark.expressions import Expression
+from ksql_spark.expressions import Expression, name_text
 from ksql_spark.logical.nodes import AggregateCall, Named, WindowSpec, WithinSpec
 from ksql_spark.metastore.sources import DataSource, Windowing
+from ksql_spark.physical.text import (
+    aggregates_text,
+    groups_text,
+    items_text,
+    span_text,
+    window_text,
+    windowing_text,
+    within_text,
+)
 from ksql_spark.schema import Schema
 
 #: hidden column: the record's value is NULL (in a table: a tombstone)
@@ -23,9 +34,147 @@ FORWARDED_HEADERS = "__HEADERS"
 
 REALTIME, MICROBATCH = "realtime", "microbatch"
 
+#: what EXPLAIN says of a step or node: (title, value), the title may be ""; a value of None is not shown
+Details: TypeAlias = Sequence[tuple[str, Any]]
+
+
+# ---- what each step has to say of itself --------------------------------------------------------------
+
+
+class Step(ABC):
+    """One step. A class that leaves out a member here cannot be made; its builder is in spark.build."""
+
+    schema: Schema
+    window: Windowing | None
+
+    @property
+    @abstractmethod
+    def inputs(self) -> tuple[Step, ...]:
+        """The steps that it reads, left to right."""
+
+    @property
+    @abstractmethod
+    def details(self) -> Details:
+        """What EXPLAIN says of it beside its schema."""
+
+    @property
+    @abstractmethod
+    def row_expressions(self) -> tuple[Expression, ...]:
+        """What it evaluates for each row of its only input.
+
+        Calls of user functions in these are made for many rows at once, those in others row by row.
+        """
+
+
+class OneInputStep(Step):
+    """A step that reads one other."""
+
+    child: Step
+
+    @property
+    def inputs(self) -> tuple[Step, ...]:
+        return (self.child,)
+
+
+class StatefulStep(Step):
+    """A step that keeps state; Spark allows one of them in a query that emits updates."""
+
+    @property
+    @abstractmethod
+    def kept_state(self) -> str:
+        """What it keeps between records, in RocksDB and its checkpoints, in words."""
+
+
+class TableKeepingStep(StatefulStep):
+    """Keeps the rows of its tables itself, so it knows which deletions mean something.
+
+    A filter right below it needs no state of its own: what does not match is deleted here.
+    """
+
+
+class WaitingStep(StatefulStep):
+    """Rows wait for stream time in it; after ``idle_ms`` without rows (0: never) they leave all the same."""
+
+    idle_ms: int
+
+
+class SourceStep(Step):
+    """Reads a topic."""
+
+    source: DataSource
+    prefix: str
+    exposed: tuple[str, ...]
+
+    @property
+    def inputs(self) -> tuple[Step, ...]:
+        return ()
+
+    @property
+    def details(self) -> Details:
+        return [
+            ("", name_text(self.source.name)),
+            ("Topic", self.source.topic),
+            ("Window", windowing_text(self.window)),
+        ]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return ()
+
+
+class AggregateStep(OneInputStep, StatefulStep):
+    """Aggregates per group."""
+
+    group_by: tuple[Named, ...]
+    aggregates: tuple[AggregateCall, ...]
+    having: Expression | None
+
+    @property
+    def details(self) -> Details:
+        return [
+            ("", aggregates_text(self.aggregates)),
+            ("Group by", groups_text(self.group_by)),
+            ("Having", self.having),
+        ]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        arguments = (a for call in self.aggregates for a in call.arguments)
+        return (*(g.expression for g in self.group_by), *arguments)
+
+    @property
+    def kept_state(self) -> str:
+        return "the aggregates of each key"
+
+
+class JoinStep(StatefulStep):
+    """Joins rows of two relations that have equal keys; ``key_name``: the column for the keys' value."""
+
+    left: Step
+    right: Step
+    join: str
+    left_key: Expression
+    right_key: Expression
+    key_name: str
+
+    @property
+    def inputs(self) -> tuple[Step, ...]:
+        return (self.left, self.right)
+
+    @property
+    def details(self) -> Details:
+        return [("", self.join), ("On", f"{self.left_key} = {self.right_key}")]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return ()
+
+
+# ---- the steps ----------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
-class StreamSource:
+class StreamSource(SourceStep):
     """Read a topic's records in order. ``prefix`` stands before every column's name ("" or "ALIAS_")."""
 
     source: DataSource
@@ -36,7 +185,7 @@ class StreamSource:
 
 
 @dataclass(frozen=True)
-class TableSource:
+class TableSource(SourceStep):
     """Read a table's topic: every record is the new row of its key, NULL its deletion."""
 
     source: DataSource
@@ -47,7 +196,7 @@ class TableSource:
 
 
 @dataclass(frozen=True)
-class StreamFilter:
+class StreamFilter(OneInputStep):
     """Rows for which ``predicate`` is TRUE; NULL values are dropped."""
 
     child: Step
@@ -55,9 +204,17 @@ class StreamFilter:
     schema: Schema
     window: Windowing | None = None
 
+    @property
+    def details(self) -> Details:
+        return [("Where", self.predicate)]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return (self.predicate,)
+
 
 @dataclass(frozen=True)
-class TableFilter:
+class TableFilter(OneInputStep, StatefulStep):
     """Rows that do not match become deletions, those of keys that were never passed on vanish (§6.2)."""
 
     child: Step
@@ -65,9 +222,21 @@ class TableFilter:
     schema: Schema
     window: Windowing | None = None
 
+    @property
+    def details(self) -> Details:
+        return [("Where", self.predicate)]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return ()
+
+    @property
+    def kept_state(self) -> str:
+        return "the keys whose rows were passed on"
+
 
 @dataclass(frozen=True)
-class StreamSelectKey:
+class StreamSelectKey(OneInputStep):
     """PARTITION BY; empty ``keys``: no key."""
 
     child: Step
@@ -75,9 +244,17 @@ class StreamSelectKey:
     schema: Schema
     window: Windowing | None = None
 
+    @property
+    def details(self) -> Details:
+        return [("Key", items_text(self.keys) or "none")]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return tuple(k.expression for k in self.keys)
+
 
 @dataclass(frozen=True)
-class StreamFlatMap:
+class StreamFlatMap(OneInputStep):
     """Table functions, zipped row by row."""
 
     child: Step
@@ -85,9 +262,17 @@ class StreamFlatMap:
     schema: Schema
     window: Windowing | None = None
 
+    @property
+    def details(self) -> Details:
+        return [("Functions", items_text(self.functions))]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return tuple(f.expression for f in self.functions)
+
 
 @dataclass(frozen=True)
-class StreamSelect:
+class StreamSelect(OneInputStep):
     """Projection of a stream."""
 
     child: Step
@@ -96,9 +281,17 @@ class StreamSelect:
     schema: Schema
     window: Windowing | None = None
 
+    @property
+    def details(self) -> Details:
+        return [("Select", items_text((*self.keys, *self.values)))]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return tuple(c.expression for c in (*self.keys, *self.values))
+
 
 @dataclass(frozen=True)
-class TableSelect:
+class TableSelect(OneInputStep):
     """Projection of a table; deletions pass."""
 
     child: Step
@@ -107,9 +300,17 @@ class TableSelect:
     schema: Schema
     window: Windowing | None = None
 
+    @property
+    def details(self) -> Details:
+        return [("Select", items_text((*self.keys, *self.values)))]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return tuple(c.expression for c in (*self.keys, *self.values))
+
 
 @dataclass(frozen=True)
-class StreamAggregate:
+class StreamAggregate(AggregateStep):
     """Aggregates of a stream per key (§6.8): for every row that comes one leaves, if it passes ``having``."""
 
     child: Step
@@ -121,7 +322,7 @@ class StreamAggregate:
 
 
 @dataclass(frozen=True)
-class StreamWindowedAggregate:
+class StreamWindowedAggregate(AggregateStep, WaitingStep):
     """Aggregates per key and window (§6.9); with ``emit_final`` one row leaves when stream time closes it.
 
     ``idle_ms``: after so long without rows windows close all the same; 0: never. Only with ``emit_final``.
@@ -137,9 +338,19 @@ class StreamWindowedAggregate:
     window: Windowing | None = None
     idle_ms: int = 0
 
+    @property
+    def details(self) -> Details:
+        emit = "FINAL" if self.emit_final else None
+        window = ("Window", window_text(self.window_spec))
+        return [*super().details, window, ("Emit", emit), ("Idle timeout", _idle(self.idle_ms))]
+
+    @property
+    def kept_state(self) -> str:
+        return f"the aggregates of each key and window, for {span_text(self.window_spec.retention_ms)}"
+
 
 @dataclass(frozen=True)
-class StreamTableJoin:
+class StreamTableJoin(JoinStep, TableKeepingStep):
     """Each stream row with the table's row as it is then; ``join`` INNER or LEFT (§6.6).
 
     ``is_replicated``: every task has the whole table (beyond ksqlDB); stream rows stay with their partition's
@@ -156,9 +367,17 @@ class StreamTableJoin:
     window: Windowing | None = None
     is_replicated: bool = False
 
+    @property
+    def details(self) -> Details:
+        return [*super().details, ("Table", "whole in every task" if self.is_replicated else None)]
+
+    @property
+    def kept_state(self) -> str:
+        return f"the table's latest row of each key{', in every task' if self.is_replicated else ''}"
+
 
 @dataclass(frozen=True)
-class StreamStreamJoin:
+class StreamStreamJoin(JoinStep, WaitingStep):
     """Pairs of rows with equal keys and times within bounds (§6.5).
 
     ``idle_ms``: after so long without rows those that met nothing leave all the same; 0: never.
@@ -175,9 +394,19 @@ class StreamStreamJoin:
     window: Windowing | None = None
     idle_ms: int = 0
 
+    @property
+    def details(self) -> Details:
+        within = ("Within", within_text(self.within))
+        return [*super().details, within, ("Idle timeout", _idle(self.idle_ms))]
+
+    @property
+    def kept_state(self) -> str:
+        span = span_text(self.within.before_ms + self.within.after_ms)
+        return f"the rows of both sides, for {span} and the grace period"
+
 
 @dataclass(frozen=True)
-class TableTableJoin:
+class TableTableJoin(JoinStep, TableKeepingStep):
     """Rows of two tables with equal primary keys, as they are; ``join`` INNER, LEFT, RIGHT or FULL (§6.7)."""
 
     left: Step
@@ -189,18 +418,34 @@ class TableTableJoin:
     schema: Schema
     window: Windowing | None = None
 
+    @property
+    def kept_state(self) -> str:
+        return "both tables' latest row of each key"
+
 
 @dataclass(frozen=True)
-class StreamUnion:
-    """Rows of all children; columns by position."""
+class StreamUnion(Step):
+    """Rows of all branches; columns by position."""
 
-    children: tuple[Step, ...]
+    branches: tuple[Step, ...]
     schema: Schema
     window: Windowing | None = None
 
+    @property
+    def inputs(self) -> tuple[Step, ...]:
+        return self.branches
+
+    @property
+    def details(self) -> Details:
+        return []
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return ()
+
 
 @dataclass(frozen=True)
-class TransientSelect:
+class TransientSelect(OneInputStep):
     """A push query's result: whether the row is a deletion, then the result columns under neutral names.
 
     ``output`` names columns (hidden ones too) of the child in the order of the SELECT; ``schema`` has the
@@ -214,9 +459,17 @@ class TransientSelect:
     schema: Schema
     window: Windowing | None = None
 
+    @property
+    def details(self) -> Details:
+        return [("Select", ", ".join(map(name_text, self.output)))]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return ()
+
 
 @dataclass(frozen=True)
-class Packed:
+class Packed(OneInputStep):
     """Rows as bytes for an internal topic: K the packed ``key``, V the packed columns (and window bounds)."""
 
     child: Step
@@ -224,9 +477,17 @@ class Packed:
     schema: Schema
     window: Windowing | None = None
 
+    @property
+    def details(self) -> Details:
+        return [("Key", ", ".join(map(str, self.key)) or "none")]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return ()
+
 
 @dataclass(frozen=True)
-class Unpacked:
+class Unpacked(OneInputStep):
     """What Packed wrote: ``schema``'s columns again; a table's keys come from K, deletions have no V."""
 
     child: Step
@@ -234,18 +495,38 @@ class Unpacked:
     schema: Schema
     window: Windowing | None = None
 
+    @property
+    def details(self) -> Details:
+        return []
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return ()
+
 
 @dataclass(frozen=True)
-class TableChanges:
+class TableChanges(OneInputStep, TableKeepingStep):
     """A table's changes as rows: the old one with -1 in the last column, the new one with 1."""
 
     child: Step
     schema: Schema
     window: Windowing | None = None
 
+    @property
+    def details(self) -> Details:
+        return []
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return ()
+
+    @property
+    def kept_state(self) -> str:
+        return "the latest row of each key"
+
 
 @dataclass(frozen=True)
-class TableAggregate:
+class TableAggregate(AggregateStep):
     """Aggregates of a table (§6.8): rows are taken back or applied by the sign in column ``sign``."""
 
     child: Step
@@ -258,7 +539,7 @@ class TableAggregate:
 
 
 @dataclass(frozen=True)
-class ForeignKeySubscribe:
+class ForeignKeySubscribe(OneInputStep, TableKeepingStep):
     """First part of a foreign-key join (§6.7): left rows to their foreign keys; K and V bytes."""
 
     child: Step
@@ -267,9 +548,21 @@ class ForeignKeySubscribe:
     schema: Schema
     window: Windowing | None = None
 
+    @property
+    def details(self) -> Details:
+        return [("", self.join), ("Foreign key", self.foreign_key)]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return ()
+
+    @property
+    def kept_state(self) -> str:
+        return "the foreign key of each key on the left"
+
 
 @dataclass(frozen=True)
-class ForeignKeyAnswer:
+class ForeignKeyAnswer(TableKeepingStep):
     """Second part: these rows (``left``) with the right table's, back to the left keys; K and V bytes."""
 
     left: Step
@@ -279,9 +572,25 @@ class ForeignKeyAnswer:
     schema: Schema
     window: Windowing | None = None
 
+    @property
+    def inputs(self) -> tuple[Step, ...]:
+        return (self.left, self.right)
+
+    @property
+    def details(self) -> Details:
+        return [("", self.join), ("Key", self.right_key)]
+
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return ()
+
+    @property
+    def kept_state(self) -> str:
+        return "the latest row of each key on the right, and the left keys that ask for it"
+
 
 @dataclass(frozen=True)
-class ForeignKeyLatest:
+class ForeignKeyLatest(OneInputStep, StatefulStep):
     """Third part: the answers that are about the left row as it is, as the join's columns."""
 
     child: Step
@@ -290,46 +599,24 @@ class ForeignKeyLatest:
     schema: Schema
     window: Windowing | None = None
 
+    @property
+    def details(self) -> Details:
+        return []
 
-Step: TypeAlias = (
-    StreamSource
-    | TableSource
-    | StreamFilter
-    | TableFilter
-    | StreamSelectKey
-    | StreamFlatMap
-    | StreamSelect
-    | TableSelect
-    | StreamAggregate
-    | StreamWindowedAggregate
-    | StreamTableJoin
-    | StreamStreamJoin
-    | TableTableJoin
-    | StreamUnion
-    | TransientSelect
-    | Packed
-    | Unpacked
-    | TableChanges
-    | TableAggregate
-    | ForeignKeySubscribe
-    | ForeignKeyAnswer
-    | ForeignKeyLatest
-)
+    @property
+    def row_expressions(self) -> tuple[Expression, ...]:
+        return ()
 
-#: steps that keep state; Spark allows one of them in a query that emits updates
-STATEFUL = (
-    TableFilter,
-    StreamAggregate,
-    StreamWindowedAggregate,
-    StreamTableJoin,
-    StreamStreamJoin,
-    TableTableJoin,
-    TableChanges,
-    TableAggregate,
-    ForeignKeySubscribe,
-    ForeignKeyAnswer,
-    ForeignKeyLatest,
-)
+    @property
+    def kept_state(self) -> str:
+        return "the latest row of each key on the left"
+
+
+def _idle(idle_ms: int) -> str | None:
+    return span_text(idle_ms) if idle_ms else None
+
+
+# ---- plans --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -362,32 +649,28 @@ class PhysicalPlan:
     @property
     def state_kinds(self) -> tuple[str, ...]:
         """Names of the steps of ``root`` that keep state."""
-        return tuple(type(s).__name__ for s in walk(self.root) if isinstance(s, STATEFUL))
+        return tuple(type(s).__name__ for s in stateful_steps(self.root))
 
     @property
     def has_idle_timeout(self) -> bool:
         """Whether ``root`` must hear that time passes where no rows come."""
-        timed = (StreamWindowedAggregate, StreamStreamJoin)
-        return any(isinstance(s, timed) and s.idle_ms > 0 for s in walk(self.root))
+        return any(isinstance(s, WaitingStep) and s.idle_ms > 0 for s in walk(self.root))
 
     @property
     def topics(self) -> tuple[str, ...]:
         """Topics that ``root`` reads, internal ones too."""
-        return tuple(s.source.topic for s in walk(self.root) if isinstance(s, (StreamSource, TableSource)))
-
-
-def children(step: Step) -> tuple[Step, ...]:
-    """The steps that ``step`` reads."""
-    match step:
-        case StreamSource() | TableSource():
-            return ()
-        case StreamTableJoin() | StreamStreamJoin() | TableTableJoin() | ForeignKeyAnswer():
-            return (step.left, step.right)
-        case StreamUnion():
-            return step.children
-    return (step.child,)
+        return tuple(s.source.topic for s in walk(self.root) if isinstance(s, SourceStep))
 
 
 def walk(step: Step) -> list[Step]:
     """``step`` and all below it, parents first."""
-    return [step, *(below for child in children(step) for below in walk(child))]
+    return [step, *(below for child in step.inputs for below in walk(child))]
+
+
+def stateful_steps(step: Step) -> Iterator[StatefulStep]:
+    """The steps that keep state, parents first; not the filters that those above them do the work for."""
+    if isinstance(step, StatefulStep):
+        yield step
+    for child in step.inputs:
+        is_deleted_above = isinstance(step, TableKeepingStep) and isinstance(child, TableFilter)
+        yield from stateful_steps(child.inputs[0] if is_deleted_above else child)

@@ -20,14 +20,6 @@ from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDO
 from ksql_spark.spark import keyed, python_calls, sources
 from ksql_spark.spark.frames import Context, exploded, named, quoted
 
-#: steps that keep a table's rows themselves, and so know which deletions mean something
-_DELETING = (
-    steps.StreamTableJoin,
-    steps.TableTableJoin,
-    steps.TableChanges,
-    steps.ForeignKeySubscribe,
-    steps.ForeignKeyAnswer,
-)
 #: hidden columns that go along with rows as long as they are there
 _HIDDEN = (ROWTIME, NULL_VALUE, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND, FORWARDED_HEADERS)
 
@@ -35,9 +27,8 @@ _HIDDEN = (ROWTIME, NULL_VALUE, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND,
 def build(step: Step, context: Context) -> DataFrame:
     """The frame of ``step`` and all below it."""
     inputs = []
-    for child in steps.children(step):
-        if isinstance(step, _DELETING) and isinstance(child, steps.TableFilter):
-            # no state of the filter's own is needed: what does not match is deleted above it
+    for child in step.inputs:
+        if isinstance(step, steps.TableKeepingStep) and isinstance(child, steps.TableFilter):
             inputs.append(keyed.deleting(child, build(child.child, context), context))
         else:
             inputs.append(build(child, context))
@@ -104,7 +95,7 @@ def _select(
 
 def _union(step: steps.StreamUnion, inputs: Sequence[DataFrame], _: Context) -> DataFrame:
     frames = []
-    for child, frame in zip(step.children, inputs, strict=True):
+    for child, frame in zip(step.branches, inputs, strict=True):
         pairs = zip(child.schema.columns, step.schema.columns, strict=True)
         renamed = [named(quoted(theirs.name), ours.name) for theirs, ours in pairs]
         frames.append(frame.selectExpr(*renamed, ROWTIME, NULL_VALUE, FORWARDED_HEADERS))
@@ -128,7 +119,7 @@ def _transient_select(step: steps.TransientSelect, inputs: Sequence[DataFrame], 
 
 
 #: step -> builder: the step, the frames of its children, the context
-BUILDERS: dict[type, Callable[[Any, Sequence[DataFrame], Context], DataFrame]] = {
+BUILDERS: dict[type[Step], Callable[[Any, Sequence[DataFrame], Context], DataFrame]] = {
     steps.ForeignKeyAnswer: keyed.foreign_key_answer,
     steps.ForeignKeyLatest: keyed.foreign_key_latest,
     steps.ForeignKeySubscribe: keyed.foreign_key_subscribe,

@@ -18,7 +18,6 @@ from ksql_spark.expressions import Call, Case, Expression, Lambda, children
 from ksql_spark.functions import user
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
-from ksql_spark.physical import steps
 from ksql_spark.physical.steps import Step
 from ksql_spark.spark.frames import named, quoted
 from ksql_spark.spark.processing_log import QueryLog
@@ -50,7 +49,7 @@ def compute(step: Step, inputs: Sequence[DataFrame], log: QueryLog | None = None
 
     Those that fail are reported to ``log``.
     """
-    waiting = [call for e in _expressions(step) for call in _eager(e)]
+    waiting = [call for e in step.row_expressions for call in _eager(e)]
     if not waiting:
         return None
     done = Computed(inputs[0])
@@ -114,20 +113,3 @@ def _eager(node: Expression) -> Iterator[Call]:
         yield node
     for child in children(node):
         yield from _eager(child)
-
-
-def _expressions(step: Step) -> Sequence[Expression]:
-    """What a step evaluates for each row of its first input."""
-    match step:
-        case steps.StreamFilter():
-            return [step.predicate]
-        case steps.StreamSelect() | steps.TableSelect():
-            return [c.expression for c in (*step.keys, *step.values)]
-        case steps.StreamSelectKey():
-            return [k.expression for k in step.keys]
-        case steps.StreamFlatMap():
-            return [f.expression for f in step.functions]
-        case steps.StreamAggregate() | steps.StreamWindowedAggregate() | steps.TableAggregate():
-            grouped = [g.expression for g in step.group_by]
-            return [*grouped, *(a for call in step.aggregates for a in call.arguments)]
-    return []

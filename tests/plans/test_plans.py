@@ -10,7 +10,7 @@ import json
 import os
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +20,6 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Literal
 from ksql_spark.logical import nodes
 from ksql_spark.physical import codec, steps
-from ksql_spark.physical.explain import kept_state
 from ksql_spark.types import BYTES, DOUBLE, STRING
 from tests.plans.plan_files import FOLDER, planned, snapshot
 
@@ -58,7 +57,8 @@ def _steps() -> list[steps.Step]:
 
 
 def test_every_step_and_every_join_is_there() -> None:
-    assert {type(s) for s in _steps()} == set(get_args(steps.Step)), "add a query to tests/plans/*.sql"
+    every = {c for c in codec.CLASSES.values() if issubclass(c, steps.Step)}
+    assert {type(s) for s in _steps()} == every, "add a query to tests/plans/*.sql"
     joins = (steps.StreamStreamJoin, steps.TableTableJoin)
     kinds = {(type(s), s.join) for s in _steps() if isinstance(s, joins)}
     assert kinds == {(step, kind) for step in joins for kind in ("INNER", "LEFT", "RIGHT", "FULL")}
@@ -66,10 +66,23 @@ def test_every_step_and_every_join_is_there() -> None:
         assert {s.join for s in _steps() if isinstance(s, step)} == {"INNER", "LEFT"}
 
 
-def test_steps_say_what_they_keep() -> None:
-    for step in _steps():
-        assert (kept_state(step) is not None) == isinstance(step, steps.STATEFUL)
-        assert kept_state(step) != "what it has seen", type(step)
+def test_a_step_that_leaves_something_out_cannot_be_made() -> None:
+    class Forgetful(steps.OneInputStep):
+        pass
+
+    with pytest.raises(TypeError, match="abstract methods .*details.*, .*row_expressions"):
+        Forgetful()  # type: ignore[abstract]
+
+
+def test_a_filter_below_a_step_that_keeps_tables_has_no_state() -> None:
+    found = {
+        type(step)
+        for query in QUERIES
+        for stage in query.plan.stages
+        for step in steps.stateful_steps(stage.root)
+        if any(isinstance(child, steps.TableFilter) for child in step.inputs)
+    }
+    assert found and all(issubclass(step, steps.TableKeepingStep) for step in found)
 
 
 def test_a_plan_has_the_schema_of_its_query() -> None:

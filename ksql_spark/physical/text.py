@@ -1,0 +1,86 @@
+"""Parts of plans as KSQL writes them: what EXPLAIN is put together from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ksql_spark.expressions import Expression, name_text
+from ksql_spark.logical.nodes import AggregateCall, Named, WindowSpec, WithinSpec
+from ksql_spark.metastore.sources import Windowing
+
+_UNITS = (("DAYS", 86_400_000), ("HOURS", 3_600_000), ("MINUTES", 60_000), ("SECONDS", 1000))
+
+
+def _aliased(expression: Expression, name: str) -> str:
+    text, as_name = str(expression), name_text(name)
+    return text if text == as_name else f"{text} AS {as_name}"
+
+
+def items_text(items: Iterable[Named]) -> str:
+    """Expressions as in SELECT, with AS where the name is not the expression's."""
+    return ", ".join(_aliased(item.expression, item.name) for item in items)
+
+
+def groups_text(items: Iterable[Named]) -> str:
+    """The expressions of GROUP BY."""
+    return items_text(items) or "all rows"
+
+
+def aggregates_text(calls: Iterable[AggregateCall]) -> str:
+    """Calls of aggregate functions with their names."""
+
+    def text(call: AggregateCall) -> str:
+        inner = ", ".join(map(str, call.arguments)) or "*"
+        distinct = "DISTINCT " if call.distinct else ""
+        return f"{call.function}({distinct}{inner}) AS {name_text(call.name)}"
+
+    return ", ".join(map(text, calls))
+
+
+def span_text(ms: int) -> str:
+    """A time span as KSQL writes it, in the largest unit that gives a whole number.
+
+    >>> span_text(7_200_000), span_text(1500)
+    ('2 HOURS', '1500 MILLISECONDS')
+    """
+    unit, size = next(((u, s) for u, s in _UNITS if ms and ms % s == 0), ("MILLISECONDS", 1))
+    return f"{ms // size} {unit}"
+
+
+def window_text(spec: WindowSpec | None) -> str | None:
+    """A WINDOW clause; None without one."""
+    if spec is None:
+        return None
+    size = span_text(spec.size_ms)
+    parts = [size if spec.kind == "SESSION" else f"SIZE {size}"]
+    if spec.advance_ms is not None:
+        parts.append(f"ADVANCE BY {span_text(spec.advance_ms)}")
+    parts += [f"RETENTION {span_text(spec.retention_ms)}", f"GRACE PERIOD {span_text(spec.grace_ms)}"]
+    return f"{spec.kind} ({', '.join(parts)})"
+
+
+def within_text(spec: WithinSpec | None) -> str | None:
+    """A WITHIN clause; None without one."""
+    if spec is None:
+        return None
+    before, after = span_text(spec.before_ms), span_text(spec.after_ms)
+    bounds = before if before == after else f"({before}, {after})"
+    return f"{bounds} GRACE PERIOD {span_text(spec.grace_ms)}" if spec.grace_ms is not None else bounds
+
+
+def windowing_text(window: Windowing | None) -> str | None:
+    """The window in a source's keys."""
+    if window is None:
+        return None
+    return window.kind + (f" {span_text(window.size_ms)}" if window.size_ms is not None else "")
+
+
+__all__ = [
+    "aggregates_text",
+    "groups_text",
+    "items_text",
+    "span_text",
+    "window_text",
+    "windowing_text",
+    "within_text",
+]
