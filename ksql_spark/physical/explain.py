@@ -96,7 +96,8 @@ def explain_plan(plan: PhysicalPlan) -> str:
     parts = []
     for number, stage in enumerate(plan.stages):
         lines = [f"Sub-topology {number}"] if plan.inner else []
-        lines.append(f" > [ SINK ] | Topic: {stage.sink.topic} | Schema: {stage.sink.schema}")
+        schema = stage.root.shown_schema if stage.is_transient else stage.sink.schema
+        lines.append(f" > [ SINK ] | Topic: {stage.sink.topic} | Schema: {schema}")
         lines += _step_lines(stage.root, 1)
         lines.append(f"Execution: {_execution(stage)}.")
         parts.append("\n".join(lines))
@@ -105,7 +106,7 @@ def explain_plan(plan: PhysicalPlan) -> str:
 
 def _step_lines(step: Step, depth: int) -> Iterator[str]:
     title = _title(step).upper()
-    yield f"{'    ' * depth}> [ {title} ]{_described([*step.details, ('Schema', step.schema)])}"
+    yield f"{'    ' * depth}> [ {title} ]{_described([*step.details, ('Schema', step.shown_schema)])}"
     for child in step.inputs:
         yield from _step_lines(child, depth + 1)
 
@@ -173,14 +174,16 @@ def explain_topology(plan: PhysicalPlan, sizes: Sequence[object] = ()) -> str:
         lines += [f"  State: {state}" for state in states or ("none",)]
         if number < len(sizes) and sizes[number] is not None:
             lines.append(f"  State now: {sizes[number]}")
-        lines.append(f"  Sink: {_topic(stage.sink, inner)}")
+        reader = "read for the client" if stage.is_transient else None
+        lines.append(f"  Sink: {_topic(stage.sink, inner, reader)}")
         lines.append(f"  Runs {_execution(stage)}")
         parts.append("\n".join(lines))
     return "\n".join(parts)
 
 
-def _topic(source: DataSource, inner: Iterable[str]) -> str:
-    what = "internal" if source.topic in inner else f"{source.kind.lower()} {name_text(source.name)}"
+def _topic(source: DataSource, inner: Iterable[str], what: str | None = None) -> str:
+    if what is None:
+        what = "internal" if source.topic in inner else f"{source.kind.lower()} {name_text(source.name)}"
     return f"topic {source.topic} ({what})"
 
 

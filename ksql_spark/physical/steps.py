@@ -25,7 +25,7 @@ from ksql_spark.physical.text import (
     windowing_text,
     within_text,
 )
-from ksql_spark.schema import Schema
+from ksql_spark.schema import Column, Schema
 
 #: hidden column: the record's value is NULL (in a table: a tombstone)
 NULL_VALUE = "__NULL_VALUE"
@@ -46,6 +46,11 @@ class Step(ABC):
 
     schema: Schema
     window: Windowing | None
+
+    @property
+    def shown_schema(self) -> Schema:
+        """The schema as users are shown it."""
+        return self.schema
 
     @property
     @abstractmethod
@@ -449,7 +454,8 @@ class TransientSelect(OneInputStep):
     """A push query's result: whether the row is a deletion, then the result columns under neutral names.
 
     ``output`` names columns (hidden ones too) of the child in the order of the SELECT; ``schema`` has the
-    flag first, then C0, C1 … (so that a result column may be called like a hidden one).
+    flag first, then C0, C1 … (so that a result column may be called like a hidden one). Users never see
+    these names: ``shown_schema`` has theirs.
     """
 
     child: Step
@@ -462,6 +468,11 @@ class TransientSelect(OneInputStep):
     @property
     def details(self) -> Details:
         return [("Select", ", ".join(map(name_text, self.output)))]
+
+    @property
+    def shown_schema(self) -> Schema:
+        columns = zip(self.output, self.schema.columns[1:], strict=True)
+        return Schema(tuple(Column(name, column.type) for name, column in columns))
 
     @property
     def row_expressions(self) -> tuple[Expression, ...]:
@@ -645,6 +656,11 @@ class PhysicalPlan:
     def stages(self) -> tuple[PhysicalPlan, ...]:
         """All sub-topologies, upstream first, this one last."""
         return (*self.inner, self)
+
+    @property
+    def is_transient(self) -> bool:
+        """Whether it is a push query's: its sink is a topic that one client reads."""
+        return isinstance(self.root, TransientSelect)
 
     @property
     def state_kinds(self) -> tuple[str, ...]:

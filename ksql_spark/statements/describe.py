@@ -18,7 +18,7 @@ from ksql_spark.logical.nodes import BatchQuery, Node, PullQuery, leaves
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical import explain as plan_text
 from ksql_spark.physical.planner import lower, lower_transient
-from ksql_spark.physical.steps import PhysicalPlan, TransientSelect, walk
+from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.queries import RunningQuery
 from ksql_spark.runtime.state import state_sizes
 from ksql_spark.statements.entities import entity, field_json, query_row, type_json
@@ -240,17 +240,16 @@ def query_description(query: RunningQuery, services: Services) -> dict[str, Any]
 def _description(
     root: Node | None, plan: PhysicalPlan, query_id: str, text: str, services: Services
 ) -> dict[str, Any]:
-    is_transient = any(isinstance(step, TransientSelect) for step in walk(plan.root))
     shown = plan_text.explain_plan(plan) if root is None else plan_text.explain(root, plan)
     return _empty_description(text) | {
         "id": query_id,
         "windowType": plan.sink.window.kind if plan.sink.window else None,
-        "fields": [field_json(c) for c in plan.root.schema.columns],
+        "fields": [field_json(c) for c in plan.root.shown_schema.columns],
         "sources": [s.name for s in plan.sources],
-        "sinks": [] if is_transient else [plan.sink.name],
+        "sinks": [] if plan.is_transient else [plan.sink.name],
         "topology": plan_text.explain_topology(plan),
         "executionPlan": shown,
-        "queryType": "PUSH" if is_transient else "PERSISTENT",
+        "queryType": "PUSH" if plan.is_transient else "PERSISTENT",
     }
 
 

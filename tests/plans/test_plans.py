@@ -70,7 +70,7 @@ def test_a_step_that_leaves_something_out_cannot_be_made() -> None:
     class Forgetful(steps.OneInputStep):
         pass
 
-    with pytest.raises(TypeError, match="abstract methods .*details.*, .*row_expressions"):
+    with pytest.raises(TypeError, match=r"abstract methods .*details.*, .*row_expressions"):
         Forgetful()  # type: ignore[abstract]
 
 

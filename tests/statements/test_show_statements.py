@@ -144,6 +144,14 @@ def test_explain_of_statements_starts_nothing(world: World) -> None:
     assert len(world.log.records) == 2
 
 
+def test_explain_of_a_push_query_has_the_names_of_the_query(world: World) -> None:
+    described = world.one("EXPLAIN SELECT v AS `c0`, k, ROWTIME FROM s EMIT CHANGES;")["queryDescription"]
+    assert [field["name"] for field in described["fields"]] == ["c0", "K", "ROWTIME"]
+    assert "Schema: `c0` INTEGER, `K` STRING, `ROWTIME` BIGINT" in described["executionPlan"]
+    shown = described["executionPlan"] + described["topology"]
+    assert "TOMBSTONE" not in shown and "C0" not in shown
+
+
 def test_explain_of_pull_queries(world: World) -> None:
     world.run("CREATE TABLE c AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;")
     for text, plan in (
