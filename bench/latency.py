@@ -213,10 +213,9 @@ def handwritten(engine: Engine, name: str, source: str, sink: str, folder: Path,
     """The same query as a user of PySpark would write it, started."""
     from pyspark.sql import functions as F
 
-    assert engine._spark is not None and engine._spark.session is not None
-    session = engine._spark.session.newSession()
+    session = engine.services.spark.running_session.newSession()
     session.conf.set("spark.sql.shuffle.partitions", "1")
-    servers = engine._ready().admin.servers
+    servers = engine.services.admin.servers
     raw = session.readStream.format("kafka").option("kafka.bootstrap.servers", servers)
     raw = raw.option("subscribe", source).option("startingOffsets", "latest").load()
     rows = raw.select(F.from_json(F.col("value").cast("string"), SCHEMA).alias("r")).select("r.*")
@@ -248,7 +247,7 @@ def running(
         for source in case.sources:
             engine.execute(Request(source.format(**names)))
         if case.sources:
-            producer = Producer({"bootstrap.servers": engine._ready().admin.servers})
+            producer = Producer({"bootstrap.servers": engine.services.admin.servers})
             for key in map(str, range(KEYS)):
                 producer.produce(f"{names['source']}_other", json.dumps({"name": f"name {key}"}), key)
             producer.flush(10)
@@ -260,7 +259,7 @@ def running(
             what, made = source.format(**names).split()[1:3]
             engine.execute(Request(f"DROP {what} {made};"))
         if case.sources:
-            engine._ready().admin.delete_topics([f"{names['source']}_other"])
+            engine.services.admin.delete_topics([f"{names['source']}_other"])
         return
     query = handwritten(engine, name, names["source"], names["sink"], folder, config)
     try:
@@ -271,8 +270,8 @@ def running(
 
 def boundaries(engine: Engine, found: set[float]) -> None:
     """Add when the intervals of all running queries began, as far as Spark tells of them now."""
-    assert engine._spark is not None and engine._spark.session is not None
-    for query in engine._spark.session._jsparkSession.sharedState().activeStreamingQueries().values():
+    session = engine.services.spark.running_session
+    for query in session._jsparkSession.sharedState().activeStreamingQueries().values():
         for progress in query.recentProgress():
             told = json.loads(progress.json())
             began = datetime.fromisoformat(told["timestamp"].replace("Z", "+00:00")).timestamp()
@@ -386,7 +385,7 @@ def main() -> None:
 
 
 def _run(engine: Engine, folder: Path, options: argparse.Namespace, config: Config) -> None:
-    admin = engine._ready().admin
+    admin = engine.services.admin
     interval = config["ksql.checkpoint.interval.ms"] / 1000
     print(f"\n{options.rate:g} records/s, {options.seconds:g} s each, checkpoints every {interval:g} s")
     near = f"|  within {options.boundary:g} s of a checkpoint"

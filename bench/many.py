@@ -194,7 +194,7 @@ def main() -> None:
 
 def _idle(engine: Engine, numbers: list[int], options: argparse.Namespace) -> None:
     processes, running = Processes(), 0
-    admin = engine._ready().admin
+    admin = engine.services.admin
     print(f"{'queries':>8}{'started in s':>14}{'cores':>8}{'broker':>8}{'MB':>8}{'broker':>8}{'threads':>9}")
     for wanted in numbers:
         took = start_queries(engine, running, wanted, options)
@@ -218,7 +218,7 @@ def _idle(engine: Engine, numbers: list[int], options: argparse.Namespace) -> No
 
 def _load(engine: Engine, count: int, options: argparse.Namespace) -> None:
     processes = Processes()
-    probe = Probe(engine._ready().admin.servers, count)
+    probe = Probe(engine.services.admin.servers, count)
     probe.send_for(options.settle, options.rate)
     began, cpu = time.time(), processes.cpu_s("server")
     total = probe.send_for(options.seconds, options.rate)
@@ -242,7 +242,7 @@ def _restart(engine: Engine, count: int) -> None:
     began = time.monotonic()
     engine.start(lambda text: None)
     ready = time.monotonic() - began
-    probe = Probe(engine._ready().admin.servers, count)
+    probe = Probe(engine.services.admin.servers, count)
     probe.wait_for_all(300)
     probe.close()
     took = time.monotonic() - began

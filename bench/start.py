@@ -44,7 +44,7 @@ def first_row(engine: Engine, statement: str, sink: str) -> tuple[float, float]:
     began = time.monotonic()
     engine.execute(Request(statement.format(sink=sink), {"auto.offset.reset": "earliest"}))
     done = time.monotonic() - began
-    admin = engine._ready().admin
+    admin = engine.services.admin
     while not any(admin.end_offsets(sink.upper()).values()):
         if time.monotonic() - began > PATIENCE_S:
             raise SystemExit("no row came")

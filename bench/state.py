@@ -117,7 +117,7 @@ def main() -> None:
         engine, watch = Engine(config), Watch()
         try:
             engine.start(print)
-            admin = engine._ready().admin
+            admin = engine.services.admin
             engine.execute(Request(STATEMENTS, {"auto.offset.reset": "earliest"}))
             began = time.monotonic()
             produce(admin.servers, range(options.keys))
@@ -134,7 +134,7 @@ def main() -> None:
             engine = Engine(config)
             began = time.monotonic()
             engine.start(print)
-            admin = engine._ready().admin
+            admin = engine.services.admin
             written = sum(admin.end_offsets("totals").values())
             produce(admin.servers, range(0, options.keys, every * 10))
             wait(admin, written + again // 10)

@@ -77,7 +77,7 @@ def handwritten(engine: Engine, name: str, out: str, servers: str, folder: Path)
     """The same query as a PySpark user would write it."""
     from pyspark.sql import functions as F
 
-    session = engine._spark.session.newSession()
+    session = engine.services.spark.running_session.newSession()
     session.conf.set("spark.sql.shuffle.partitions", "2")
     raw = session.readStream.format("kafka").option("kafka.bootstrap.servers", servers)
     raw = raw.option("subscribe", BIDS).option("startingOffsets", "earliest").load()
@@ -152,7 +152,7 @@ def main() -> None:
         engine = Engine(Config({"ksql.spark.data.dir": folder, **properties}))
         engine.start(print)
         try:
-            servers = engine._ready().admin.servers
+            servers = engine.services.admin.servers
             admin, producer = KafkaAdmin(servers), RecordProducer(servers, linger_ms=20)
             expected = fill(admin, producer, options.records)
             engine.execute(Request(STREAM))

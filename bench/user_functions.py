@@ -97,7 +97,7 @@ def main() -> None:
 
 
 def _run(engine: Engine, options: argparse.Namespace) -> None:
-    admin = engine._ready().admin
+    admin = engine.services.admin
     print(f"\n{'':22}{'p50 ms':>9}{'p95 ms':>9}{'p99 ms':>9}{'rows/s':>12}", flush=True)
     for i, (title, (query, share)) in enumerate(QUERIES.items()):
         source, sink = f"in_{i}", f"out_{i}"

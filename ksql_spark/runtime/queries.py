@@ -102,6 +102,7 @@ class QueryManager:
         session: the Spark session.
         admin: of the cluster that everything is read from and written to.
         checkpoints: folder with one folder for each query's checkpoints.
+        ticker: for queries that must notice that nothing comes.
         setting: effective value of a property by name, of the server's configuration.
         client: settings of a Kafka client on the JVM ("consumer", "producer"), with a query's overrides.
         processing_log: where what goes wrong with single records is reported; None: nowhere.
@@ -113,6 +114,7 @@ class QueryManager:
         session: SparkSession,
         admin: KafkaAdmin,
         checkpoints: Path,
+        ticker: Ticker,
         setting: Callable[[str], Any],
         client: Callable[[Client, Mapping[str, Any]], Mapping[str, str]],
         *,
@@ -130,7 +132,7 @@ class QueryManager:
         self._lock = threading.RLock()
         #: number of tasks -> their numbers
         self._tasks: dict[int, tuple[int, ...]] = {}
-        self._ticker = Ticker(admin, str(setting("ksql.service.id")))
+        self._ticker = ticker
         #: while the command log is replayed nothing is started
         self._replaying = True
         self._closing = threading.Event()
@@ -477,7 +479,6 @@ class QueryManager:
             queries = list(self._queries.values())
             self._queries.clear()
         self._halt(*queries)
-        self._ticker.close()
         self._watcher.join(5)
 
     def _end(self, query: RunningQuery) -> None:

@@ -28,6 +28,7 @@ from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import lower_transient
 from ksql_spark.runtime.queries import QueryManager, RunningQuery
+from ksql_spark.runtime.ticker import Ticker
 from ksql_spark.schema import Column, Role, Schema
 from ksql_spark.types import BIGINT, STRING
 
@@ -106,6 +107,7 @@ class WarmUp:
             self._session,
             self._admin,
             self._checkpoints,
+            Ticker(self._admin, str(self._config["ksql.service.id"])),
             self._config.__getitem__,
             lambda client, overrides: self._config.client_settings(client),
         )

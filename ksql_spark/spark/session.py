@@ -134,6 +134,28 @@ class SparkProcess:
             del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
         return self.session
 
+    @property
+    def running_session(self) -> SparkSession:
+        """The session, once there is one.
+
+        Raises:
+            KsqlError: NOT_READY.
+        """
+        if self.session is None:
+            raise KsqlError("NOT_READY")
+        return self.session
+
+    @property
+    def pid(self) -> int:
+        """Process id of the JVM, once there is one.
+
+        Raises:
+            KsqlError: NOT_READY.
+        """
+        if self._process is None:
+            raise KsqlError("NOT_READY")
+        return self._process.pid
+
     def _launch(self, jars: list[Path]) -> tuple[int, str]:
         class_path = os.pathsep.join([*map(str, jars), str(artifacts.pyspark_jars() / "*")])
         log_path = self.work_dir / "spark.log"

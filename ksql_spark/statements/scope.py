@@ -7,12 +7,14 @@ is any action carried out (reference §7.2).
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ksql_spark.config import Config
+from ksql_spark.config import Client, Config
+from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.logical.nodes import PersistentQuery
@@ -24,6 +26,7 @@ from ksql_spark.runtime.queries import QueryManager, RunningQuery
 from ksql_spark.runtime.views import Views
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.services.python_functions import PythonFunctions
+from ksql_spark.spark.session import SparkProcess
 
 Entity = dict[str, Any]
 #: topic -> {partition: offset}
@@ -37,8 +40,9 @@ class Services:
     """The parts of a running engine; ``metastore`` is the real one, ``registry`` None where there is none.
 
     ``evaluate`` gives the values of constant expressions; ``config`` is the server's, which ALTER SYSTEM
-    replaces; ``is_stopping`` ends what waits; ``functions`` says where user functions are; ``write`` is
-    ``producer.send`` by Spark: slow, but for any time.
+    replaces; ``lock`` is held while statements are checked and carried out; ``is_stopping`` ends what waits;
+    ``functions`` says where user functions are; ``write`` is ``producer.send`` by Spark: slow, but for any
+    time.
     """
 
     metastore: MetaStore
@@ -48,12 +52,23 @@ class Services:
     views: Views
     log: CommandLog
     config: Config
+    spark: SparkProcess
     evaluate: Callable[[Any], list[Any]]
     write: Callable[[str, bytes | None, bytes | None, int], None]
     registry: SchemaRegistry | None = None
     host: str = "localhost:8088"
     is_stopping: Callable[[], bool] = lambda: False
     functions: PythonFunctions = NO_FUNCTIONS
+    cluster_id: str = ""
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def client_settings(self, client: Client, overrides: Mapping[str, Any]) -> Mapping[str, str]:
+        """Settings of a Kafka client on the JVM, with a query's overrides of the server's properties."""
+        return self.config.with_values(overrides).client_settings(client)
+
+    def user_functions(self) -> Mapping[str, Spec]:
+        """The server's user functions of now, by name."""
+        return self.metastore.functions()
 
 
 @dataclass(frozen=True)

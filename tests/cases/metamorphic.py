@@ -92,7 +92,7 @@ class MetamorphicRun(Run):
                 self._statement(Sql("RESUME ALL;", step.line))
             case Stop(relation="killed"):
                 self._was_killed = True
-                crash(self.engine._ready().queries)
+                crash(self.engine.services.queries)
                 self._restart()
             case _:
                 super()._do(step)
@@ -124,7 +124,7 @@ class MetamorphicRun(Run):
                     raise self._failed(check.line, difference(header, known, actual))
             if is_so:
                 return
-            if time.monotonic() > deadline or any(q.errors for q in self.engine._ready().queries.all()):
+            if time.monotonic() > deadline or any(q.errors for q in self.engine.services.queries.all()):
                 raise self._failed(check.line, difference(header, expected, actual))
             if not sink.poll(0.5) and check.repeats and self._last is not None:
                 self._statement(self._last)

@@ -200,7 +200,7 @@ class Run:
     def _failed(self, line: int, what: str) -> CaseFailed:
         text = f"{self.case.path}:{line}: {self.case.title}\n{what}"
         with contextlib.suppress(KsqlError):
-            for query in self.engine._ready().queries.all():
+            for query in self.engine.services.queries.all():
                 text += "".join(f"\nquery {query.id} failed: {e.message}" for e in query.errors)
         return CaseFailed(text)
 
@@ -250,7 +250,7 @@ class Run:
     def _output(self, check: Check) -> None:
         sink = self._sinks.get(check.subject.upper())
         if sink is None:
-            source = self.engine._ready().metastore.require(check.subject.upper())
+            source = self.engine.services.metastore.require(check.subject.upper())
             sink = self._sinks[check.subject.upper()] = Sink(self._admin.servers, source)
         header = check.header or [c.lower() for c in sink.columns]
         if self._is_completing:
@@ -265,7 +265,7 @@ class Run:
 
     def _wait(self, check: Check, sink: Sink, header: Cells, expected: list[Cells]) -> None:
         deadline = time.monotonic() + PATIENCE_S
-        queries = self.engine._ready().queries
+        queries = self.engine.services.queries
         while True:
             sink.read_to_end()
             actual = sink.rows(header, check.mode)

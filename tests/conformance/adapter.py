@@ -25,8 +25,9 @@ from adapters import Adapter, Rejected
 import grammar
 from grammar.statements.sources import CreateAsSelect, CreateSource, DropSource
 from grammar.statements.types import CreateType
+from ksql_spark.bootstrap import schema_registry
 from ksql_spark.config import Config
-from ksql_spark.engine import Engine, Request, schema_registry
+from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
@@ -136,10 +137,8 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
                 spark,
             )
             self._engine.start()
-            assert self._engine._spark is not None
-            assert self._engine._spark._process is not None
             assert self._broker.pid is not None
-            self._processes = Processes((self._engine._spark._process.pid, self._broker.pid))
+            self._processes = Processes((self._engine.services.spark.pid, self._broker.pid))
         except BaseException:
             self.close()
             raise
@@ -186,7 +185,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
     def _services(self) -> Any:
         """The engine's parts: only watched here, to know when it is idle."""
         assert self._engine is not None
-        return self._engine._ready()
+        return self._engine.services
 
     @property
     def _metastore(self) -> Any:
@@ -340,9 +339,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
     @property
     def _tracker(self) -> Any:
         assert self._engine is not None
-        assert self._engine._spark is not None
-        assert self._engine._spark.session is not None
-        return self._engine._spark.session.sparkContext.statusTracker()
+        return self._engine.services.spark.running_session.sparkContext.statusTracker()
 
     def _counts(self, topics: Sequence[str]) -> dict[str, int]:
         there = [t for t in topics if t in self._known(topics)]

@@ -35,7 +35,7 @@ def post(url: str) -> Post:
 @pytest.fixture
 def execute(post: Post, engine: Engine) -> Iterator[Callable[[str], list[dict[str, Any]]]]:
     """Run statements that must go well; what they create is dropped after the test."""
-    metastore = engine._ready().metastore
+    metastore = engine.services.metastore
     before = {source.name for source in metastore.sources()}
 
     def run(text: str) -> list[dict[str, Any]]:
@@ -45,8 +45,8 @@ def execute(post: Post, engine: Engine) -> Iterator[Callable[[str], list[dict[st
         return entities
 
     yield run
-    metastore = engine._ready().metastore
+    metastore = engine.services.metastore
     while made := [s for s in metastore.sources() if s.name not in before]:
         source = next(s for s in made if not metastore.dependents(s.name))
         run(f"DROP {source.kind} `{source.name}` DELETE TOPIC;")
-        metastore = engine._ready().metastore
+        metastore = engine.services.metastore

@@ -13,7 +13,7 @@ import sys
 from typing import Any, NoReturn
 from unittest import mock
 
-from ksql_spark import engine as engine_module
+from ksql_spark import bootstrap
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
 from tests.statements.world import FakeQueries
@@ -22,7 +22,7 @@ from tests.statements.world import FakeQueries
 def start(config: dict[str, Any]) -> Engine:
     """A started engine whose queries only have a folder each."""
     engine = Engine(Config(config), mock.MagicMock())
-    with mock.patch.object(engine_module, "QueryManager", FakeQueries):
+    with mock.patch.object(bootstrap, "QueryManager", FakeQueries):
         engine.start()
     return engine
 

@@ -121,7 +121,7 @@ def test_explain(execute: Callable[[str], Any], numbers: str) -> None:
 
 
 def test_closing_cancels_the_query(engine: Engine, numbers: str) -> None:
-    services = engine._ready()
+    services = engine.services
     sql = "SELECT COUNT(*) FROM numbers a JOIN numbers b ON a.grouped = b.grouped"
     sql += " JOIN numbers c ON b.grouped = c.grouped AND SUBSTRING(a.k, 1, 3) <= SUBSTRING(c.k, 2, 3);"
     stream: Any = engine.query(Request(sql))
@@ -134,7 +134,7 @@ def test_closing_cancels_the_query(engine: Engine, numbers: str) -> None:
 
 
 def test_a_view_that_is_closed_tells_those_who_wait(engine: Engine, numbers: str) -> None:
-    services = engine._ready()
+    services = engine.services
     source = services.metastore.require("NUMBERS")
     view = services.views.current(source, 60)
     closing = threading.Timer(0.5, services.views.forget, ["NUMBERS"])

@@ -60,7 +60,7 @@ def topics(admin: KafkaAdmin) -> list[str]:
 
 def check_whole(engine: Engine, admin: KafkaAdmin, folder: Path) -> set[str]:
     """Everything that is there belongs to something, and the other way round; the names of the sources."""
-    services = engine._ready()
+    services = engine.services
     queries, sources = services.queries.all(), services.metastore.sources()
     owned = {services.log.topic, *(source.topic for source in sources)}
     owned |= {topic for query in queries for topic in internal_topics(query.plan)}

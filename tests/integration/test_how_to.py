@@ -44,7 +44,7 @@ def test_streaming_queries(own_engine: Engine) -> None:
         text = re.sub(r"KAFKA_TOPIC = '(\w+)'", r"KAFKA_TOPIC = 'how_to_\1'", block)
         text = re.sub(r"(TABLE|STREAM) (\w+) (AS|WITH \((?=START|ORDER|HEADERS))", _with_topic, text)
         own_engine.execute(Request(text, properties))
-    states = {query.id: query.state for query in own_engine._ready().queries.all()}
+    states = {query.id: query.state for query in own_engine.services.queries.all()}
     assert len(states) == 11 and set(states.values()) == {"RUNNING"}
 
 

@@ -116,7 +116,7 @@ def test_nothing_is_written_twice(make_engine: Callable[[], Engine], broker: Emb
         topic.wait(produced)
     run(engine, "TERMINATE ALL;")
     restart()
-    assert not engine._ready().queries.all()
+    assert not engine.services.queries.all()
     for topic in (copies, slow):
         assert Counter(n(record) for record in topic.all()) == Counter(range(produced))
     changes = [(record.key, c(record)) for record in counts.all()]

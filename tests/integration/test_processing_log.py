@@ -117,7 +117,7 @@ def test_late_records_are_counted(
     (entry,) = read_until(reader, lambda found: len(found) == 1)
     reader.close()
     assert entry["logger"] == "processing.CTAS_COUNTED_1.Aggregate.Prepare"
-    sink = TopicReader(broker.bootstrap_servers, server._ready().metastore.require("COUNTED").topic)
+    sink = TopicReader(broker.bootstrap_servers, server.services.metastore.require("COUNTED").topic)
     count = 0
     while count < 3:  # one for each window that was open
         rows = sink.poll_batch(PATIENCE_S)

@@ -19,7 +19,7 @@ PATIENCE_S = 60.0
 
 def first_error(engine: Engine, query_id: str) -> str:
     """The message of a query's first failure, once it has stopped it."""
-    query = engine._ready().queries.find(query_id)
+    query = engine.services.queries.find(query_id)
     assert query is not None
     deadline = time.monotonic() + PATIENCE_S
     while query.state != "ERROR":

@@ -120,7 +120,7 @@ def server(
     engine = Engine(Config(config), spark_process)
     engine.start(reports.append)
     yield Server(engine)
-    for query in engine._ready().queries.all():
+    for query in engine.services.queries.all():
         engine.execute(Request(f"TERMINATE `{query.id}`;"))
     engine.stop()
 

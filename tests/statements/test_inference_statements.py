@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.bootstrap import schema_registry
 from ksql_spark.config import Config
-from ksql_spark.engine import schema_registry
 from ksql_spark.errors import KsqlError
 from tests.statements.json_server import JsonServer
 from tests.statements.world import World

@@ -36,7 +36,7 @@ def test_command_ids(world: World) -> None:
         assert (answer["@type"], answer["commandId"]) == ("currentStatus", command_id)
         assert answer["statementText"] == text
         assert answer["commandSequenceNumber"] == len(world.log.records) - 1
-        assert world.engine.status(*command_id.split("/")) == answer["commandStatus"]
+        assert world.statements.statuses[command_id] == answer["commandStatus"]
 
 
 def test_pause_outlives_restarts(world: World) -> None:

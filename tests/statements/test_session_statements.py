@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ksql_spark.engine import Request
+from ksql_spark.request import Request
 from tests.statements.world import World
 
 
@@ -79,12 +79,12 @@ def test_variables(world: World) -> None:
 def test_variables_of_the_request(world: World) -> None:
     request = Request("SHOW VARIABLES; DESCRIBE ${src}; UNDEFINE src; DESCRIBE ${SRC};", {}, {"Src": "s"})
     try:
-        world.engine.execute(request)
+        world.statements.execute(request)
     except Exception as error:
         assert "${SRC}" in str(error)
     else:
         raise AssertionError("an undefined variable was used")
-    shown, described = world.engine.execute(Request("SHOW VARIABLES; DESCRIBE ${src};", {}, {"Src": "s"}))
+    shown, described = world.statements.execute(Request("SHOW VARIABLES; DESCRIBE ${src};", {}, {"Src": "s"}))
     assert shown["variables"] == [{"name": "SRC", "value": "s"}]
     assert described["sourceDescription"]["name"] == "S"
 
@@ -104,11 +104,11 @@ def test_alter_system(make_world: Callable[..., World]) -> None:
     before = a.spark
     answer = world.one("ALTER SYSTEM 'ksql.sink.linger.ms' = '7';")
     assert answer["commandId"] == "cluster/ksql.sink.linger.ms/alter"
-    assert world.engine._setting("ksql.sink.linger.ms") == 7
+    assert world.services.config["ksql.sink.linger.ms"] == 7
     assert world.queries.find("CSAS_A_2") is a and a.spark is not before
     assert b.state == "PAUSED" and not b.spark
     world.restart()
-    assert world.engine._setting("ksql.sink.linger.ms") == 7
+    assert world.services.config["ksql.sink.linger.ms"] == 7
     assert world.refused("ALTER SYSTEM 'ksql.service.id' = 'x';").condition == "PROPERTY_FIXED"
     assert world.refused("ALTER SYSTEM 'ksql.sink.linger.ms' = 'x';").condition == "PROPERTY_INVALID"
 

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from ksql_spark.bootstrap import schema_registry
 from ksql_spark.config import Config
-from ksql_spark.engine import Engine, Request, schema_registry
 from ksql_spark.errors import KsqlError
+from ksql_spark.execution import StatementExecutor
 from ksql_spark.kafka.admin import Consumers, KafkaAdmin, Topic
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.store import MetaStore
+from ksql_spark.request import Request
 from ksql_spark.runtime.command_log import Command, CommandLog
 from ksql_spark.runtime.queries import QueryManager, RunningQuery
 from ksql_spark.runtime.views import Views
@@ -153,15 +155,16 @@ class World:
 
     def _start(self) -> None:
         admin = cast(KafkaAdmin, self.admin)
-        self.engine = Engine(self._config)
+        services: Services  # the query manager asks it later
         self.queries = FakeQueries(
             cast(Any, None),
             admin,
             self._folder / "checkpoints",
-            self.engine._setting,
+            cast(Any, None),
+            lambda name: services.config[name],
             lambda client, overrides: {},
         )
-        self.services = self.engine._services = Services(
+        self.services = services = Services(
             metastore=MetaStore(),
             admin=admin,
             producer=cast(RecordProducer, self),
@@ -169,12 +172,14 @@ class World:
             views=Views(admin, self._folder / "views"),
             log=cast(CommandLog, self.log),
             config=self._config,
+            spark=cast(Any, None),
             evaluate=lambda expressions: [None for _ in expressions],
             write=self.send,
             registry=schema_registry(self._config),
         )
         self.reports: list[str] = []
-        self.engine._replay(self.reports.append)
+        self.statements = StatementExecutor(services, self._folder)
+        self.statements.replay(self.reports.append)
         self.queries.start_registered(self.reports.append)
 
     def restart(self) -> None:
@@ -191,7 +196,7 @@ class World:
 
     def run(self, text: str, /, **properties: Any) -> list[dict[str, Any]]:
         """The entities of a request."""
-        return self.engine.execute(Request(text, properties))
+        return self.statements.execute(Request(text, properties))
 
     def one(self, text: str, /, **properties: Any) -> dict[str, Any]:
         """The one entity of a request."""

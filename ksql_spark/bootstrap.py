@@ -1,0 +1,295 @@
+"""The composition root: builds the parts of an engine from a configuration, starts them and stops them.
+
+Nothing else makes a broker, a Spark, or the services of a running engine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import grammar
+from ksql_spark.config import Config
+from ksql_spark.errors import KsqlError
+from ksql_spark.execution import StatementExecutor
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.query_service import QueryService, transient_topic_prefix
+from ksql_spark.request import Request
+from ksql_spark.runtime.command_log import CommandLog
+from ksql_spark.runtime.queries import QueryManager
+from ksql_spark.runtime.ticker import Ticker
+from ksql_spark.runtime.views import Views
+from ksql_spark.runtime.warm_up import WarmUp
+from ksql_spark.schema_registry import SchemaRegistry
+from ksql_spark.services import artifacts
+from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.services.python_functions import PythonFunctions
+from ksql_spark.spark import sinks
+from ksql_spark.spark.evaluate import evaluate
+from ksql_spark.spark.processing_log import ProcessingLog, create_stream
+from ksql_spark.spark.python_calls import end_workers
+from ksql_spark.spark.session import SparkProcess
+from ksql_spark.statements import Services, functions
+
+log = logging.getLogger(__name__)
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a running engine consists of."""
+
+    services: Services
+    statements: StatementExecutor
+    queries: QueryService
+
+
+class Bootstrap:
+    """Starts the parts of one engine, and stops them in the opposite order.
+
+    Args:
+        config: the server's configuration; without ``bootstrap.servers`` a broker is started below the
+            data folder.
+        spark: a running Spark to work on, which is left running; None: start one, and stop it again.
+    """
+
+    def __init__(self, config: Config, spark: SparkProcess | None = None) -> None:
+        self._config = config
+        self._data_dir = Path(str(config["ksql.spark.data.dir"])).expanduser().absolute()
+        self._given_spark = spark
+        #: held while statements are checked and carried out
+        self._lock = threading.RLock()
+        self._stack = contextlib.ExitStack()
+        self._stopping = threading.Event()
+
+    def start(self, report: Report = lambda text: None) -> Parts:
+        """Start everything; ``report`` gets progress lines.
+
+        Raises:
+            KsqlError: what could not be started, and what to do; STOPPED. Call stop() then.
+        """
+        artifacts.ensure(report=report)
+        self._check_not_stopping()
+        spark, servers = self._start_spark_and_broker(report)
+        self._check_not_stopping()
+        services = self._services(spark, servers)
+        if self._config["ksql.udfs.enabled"]:
+            functions.load(services.functions, services.metastore, report)
+        self._stack.callback(end_workers, spark.running_session, str(services.functions.extensions))
+        statements = StatementExecutor(services, self._data_dir)
+        queries = QueryService(services)
+        self._remove_transient_queries(services)
+        statements.replay(report)
+        statements.finish_pending()
+        self._check_not_stopping()
+        self._create_log_stream(services, statements, report)
+        services.queries.start_registered(report)
+        self._stack.callback(queries.close_all)
+        if self._given_spark is None and self._config["ksql.spark.warm.up.enabled"]:
+            self._warm_up(services, statements, queries)
+        return Parts(services, statements, queries)
+
+    def stop(self) -> None:
+        """Stop everything, also a start that is under way; may be called again."""
+        self._stopping.set()
+        with self._lock:
+            stack, self._stack = self._stack, contextlib.ExitStack()
+        stack.close()
+
+    def _check_not_stopping(self) -> None:
+        """Raise where stop() was called.
+
+        Raises:
+            KsqlError: STOPPED.
+        """
+        if self._stopping.is_set():
+            raise KsqlError("STOPPED")
+
+    # ---- Spark and Kafka -----------------------------------------------------------------------------
+
+    def _start_spark_and_broker(self, report: Report) -> tuple[SparkProcess, str]:
+        """Both at the same time; Spark, and the broker's address."""
+        spark = self._given_spark
+        if spark is not None:
+            return spark, self._broker(report)
+        spark = SparkProcess(
+            self._data_dir / "spark",
+            memory=str(self._config["ksql.spark.memory"]),
+            settings=self._config.with_prefix("spark."),
+        )
+        self._stack.callback(spark.stop)
+        failures: list[BaseException] = []
+
+        def start() -> None:
+            try:
+                report("starting Spark")
+                spark.start(report)
+                if self._stopping.is_set():  # stop() may have come before there was anything to stop
+                    spark.stop()
+            except BaseException as error:  # handed to the starting thread below
+                failures.append(error)
+
+        starting = threading.Thread(target=start, name="spark-start", daemon=True)
+        starting.start()
+        try:
+            servers = self._broker(report)
+        finally:
+            starting.join()
+        if failures:
+            raise failures[0]
+        return spark, servers
+
+    def _broker(self, report: Report) -> str:
+        given = self._config["bootstrap.servers"]
+        if self._config.is_set("bootstrap.servers") and given:
+            report(f"connecting to Kafka at {given}")
+            KafkaAdmin(str(given), self._config.kafka_client_settings()).cluster_id()  # is it there?
+            return str(given)
+        broker = EmbeddedBroker(self._data_dir / "kafka", report=report)
+        self._stack.callback(broker.stop)
+        self._check_not_stopping()  # after the callback: a stop() from now on ends the start
+        broker.start()
+        report(f"Kafka runs at {broker.bootstrap_servers}, data in {broker.data_dir}")
+        return broker.bootstrap_servers
+
+    # ---- services ------------------------------------------------------------------------------------
+
+    def _services(self, spark: SparkProcess, servers: str) -> Services:
+        """The services of an engine on this Spark and this broker; the command log is not replayed yet."""
+        services: Services  # what is made before it asks it later
+        session = spark.running_session
+        admin = KafkaAdmin(servers, self._config.kafka_client_settings())
+        producer = RecordProducer(servers, self._config.kafka_client_settings())
+        self._stack.callback(producer.close)
+        replicas = int(self._config["ksql.internal.topic.replicas"])
+        command_log = CommandLog(admin, producer, str(self._config["ksql.service.id"]), replicas)
+        command_log.open()
+        views_dir = self._data_dir / "views"
+        shutil.rmtree(views_dir, ignore_errors=True)
+        views = Views(admin, views_dir)
+        self._stack.callback(views.close)
+        processing_log = self._processing_log(spark, admin)
+        self._stack.callback(processing_log.close)
+        ticker = Ticker(admin, str(self._config["ksql.service.id"]))
+        self._stack.callback(ticker.close)
+        queries = QueryManager(
+            session,
+            admin,
+            self._data_dir / "checkpoints",
+            ticker,
+            lambda name: services.config[name],
+            lambda client, overrides: services.client_settings(client, overrides),
+            functions=lambda: services.user_functions(),
+            processing_log=processing_log,
+        )
+        self._stack.callback(queries.close)
+        services = Services(
+            metastore=MetaStore(),
+            admin=admin,
+            producer=producer,
+            queries=queries,
+            views=views,
+            log=command_log,
+            config=self._config.with_values({"bootstrap.servers": servers}),
+            spark=spark,
+            lock=self._lock,
+            cluster_id=admin.cluster_id(),
+            evaluate=lambda expressions: evaluate(session, expressions),
+            write=lambda *record: sinks.write(session, services.client_settings("producer", {}), *record),
+            registry=schema_registry(self._config),
+            host=str(self._config["listeners"]).split(",")[0].split("//")[-1],
+            is_stopping=self._stopping.is_set,
+            functions=self._python_functions(),
+        )
+        return services
+
+    def _python_functions(self) -> PythonFunctions:
+        """Where this server's user functions are; relative paths are below the data folder."""
+        extensions = self._data_dir / str(self._config["ksql.extension.dir"])
+        modules = tuple(self._config["ksql.extension.modules"])
+        return PythonFunctions(extensions, modules, self._data_dir / "functions")
+
+    def _remove_transient_queries(self, services: Services) -> None:
+        """Remove what push queries of a run that was killed have left."""
+        prefix = transient_topic_prefix(self._config)
+        services.admin.delete_topics([name for name in services.admin.topics() if name.startswith(prefix)])
+        for folder in (self._data_dir / "checkpoints").glob("transient_*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _warm_up(self, services: Services, statements: StatementExecutor, queries: QueryService) -> None:
+        """Warm Spark up where there is no query that does, unless somebody asks for something first."""
+        if services.queries.all():
+            return
+        before = statements.carried_out + queries.started
+        warm_up = WarmUp(
+            services.spark.running_session,
+            services.admin,
+            services.producer,
+            services.config,
+            topics=f"{transient_topic_prefix(self._config)}warm_up_",
+            checkpoints=self._data_dir / "checkpoints" / "transient_warm_up",
+            is_needed=lambda: statements.carried_out + queries.started == before,
+        )
+        self._stack.callback(warm_up.stop)
+        warm_up.start()
+
+    # ---- the processing log --------------------------------------------------------------------------
+
+    def _log_topic(self) -> str:
+        given = self._config["ksql.logging.processing.topic.name"]
+        return str(given or f"{self._config['ksql.service.id']}ksql_processing_log")
+
+    def _processing_log(self, spark: SparkProcess, admin: KafkaAdmin) -> ProcessingLog:
+        """The processing log (reference §5.8); where its topic is not there, it only counts."""
+        properties = self._config
+        topic = self._log_topic()
+        if properties["ksql.logging.processing.topic.auto.create"] and admin.topic(topic) is None:
+            replicas = properties["ksql.logging.processing.topic.replication.factor"]
+            with contextlib.suppress(KsqlError):  # another server may just have made it
+                admin.create_topic(topic, properties["ksql.logging.processing.topic.partitions"], replicas)
+        return ProcessingLog(
+            spark.running_session,
+            f"{topic}@{admin.servers}",
+            topic if admin.topic(topic) is not None else None,
+            {**properties.client_settings("producer"), "bootstrap.servers": admin.servers},
+            shows_rows=properties["ksql.logging.processing.rows.include"],
+        )
+
+    def _create_log_stream(self, services: Services, statements: StatementExecutor, report: Report) -> None:
+        """The stream over the processing log, where it is wanted and was not made before."""
+        if not self._config["ksql.logging.processing.stream.auto.create"]:
+            return
+        name = str(self._config["ksql.logging.processing.stream.name"])
+        text = create_stream(name, self._log_topic())
+        (statement,) = grammar.parse(text)
+        if services.metastore.find(statement.name) is not None:
+            return
+        try:
+            statements.execute(Request(text))
+        except KsqlError as error:
+            log.error("the stream %s over the processing log was not made: %s", name, error)
+            report(f"no stream {name} over the processing log: {error.message}")
+
+
+def schema_registry(config: Config) -> SchemaRegistry | None:
+    """The schema registry of ``config``, None where there is none.
+
+    Raises:
+        KsqlError: PROPERTY_INVALID.
+    """
+    url, prefix = str(config["ksql.schema.registry.url"] or "").strip(), "ksql.schema.registry."
+    if not url:
+        return None
+    # its client takes long to load, and most servers have no registry
+    from ksql_spark.kafka.schema_registry import ConfluentRegistry
+
+    settings = {name.removeprefix(prefix): str(v) for name, v in config.with_prefix(prefix).items()}
+    return ConfluentRegistry(url, settings)

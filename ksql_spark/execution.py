@@ -1,0 +1,195 @@
+"""Carrying out statements: each is checked, applied, and then written to the command log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import grammar
+from grammar.nodes import Statement
+from grammar.statements.print_topic import PrintTopic
+from grammar.statements.queries import Query
+from ksql_spark.errors import KsqlError
+from ksql_spark.functions import registry
+from ksql_spark.physical import codec
+from ksql_spark.request import Request, located, parsed, scope_of
+from ksql_spark.runtime.command_log import Command
+from ksql_spark.runtime.pending import PendingStatement
+from ksql_spark.statements import Action, Immediate, Logged, Scope, Services, StoredQuery, handle
+from ksql_spark.statements.entities import command_status
+
+log = logging.getLogger(__name__)
+
+
+class StatementExecutor:
+    """Runs all statements but queries and PRINT. Thread-safe.
+
+    Args:
+        services: the engine's parts.
+        data_dir: for the note of the statement that is being carried out.
+    """
+
+    def __init__(self, services: Services, data_dir: Path) -> None:
+        self._services = services
+        self._pending = PendingStatement(data_dir / "pending.json")
+        #: command id -> its status
+        self.statuses: dict[str, dict[str, Any]] = {}
+        #: how many statements have changed something since the start
+        self.carried_out = 0
+
+    def replay(self, report: Callable[[str], None]) -> None:
+        """Rebuild metastore and queries from the command log.
+
+        Raises:
+            KsqlError: STOPPED; COMMAND_LOG_NEWER.
+        """
+        with registry.scope(self._services.user_functions):
+            self._replay(report)
+
+    def _replay(self, report: Callable[[str], None]) -> None:
+        services = self._services
+        count = 0
+        for sequence, command in services.log.replay():
+            if services.is_stopping():
+                raise KsqlError("STOPPED")
+            try:
+                scope = Scope(
+                    services,
+                    services.metastore.copy(),
+                    dict(command.properties),
+                    {},
+                    is_replay=True,
+                    stored=_stored(command),
+                )
+                statement = grammar.parse_one(command.statement + ";")
+                action = handle(statement, scope)
+                if isinstance(action, Logged):
+                    outcome = action.apply(sequence, command.starts)
+                    self._note(command.id, outcome.message, outcome.query_id)
+            except (KsqlError, grammar.ParseFailed) as error:
+                log.error("command %d of the log cannot be carried out again: %s", sequence, error)
+                report(f"skipped command {sequence} of the log, see the log: {command.statement[:60]}")
+            count += 1
+        if count:
+            report(f"replayed {count} statements")
+
+    def finish_pending(self) -> None:
+        """Clean up after a statement during which the server was killed."""
+        services = self._services
+        left = self._pending.left(services.log.end())
+        services.queries.remove_checkpoints(*left.queries)
+        services.admin.delete_topics(name for name in left.topics if services.admin.topic(name) is not None)
+        self._pending.done()
+
+    def execute(self, request: Request) -> list[dict[str, Any]]:
+        """Run statements (not queries) in order, all or none of them where one is wrong.
+
+        Returns:
+            one entity for each statement that answers with one (reference §7.3).
+
+        Raises:
+            KsqlError: with ``statement``, and ``entities`` of the statements that ran before it.
+        """
+        with registry.scope(self._services.user_functions):
+            return self._execute(request)
+
+    def _execute(self, request: Request) -> list[dict[str, Any]]:
+        services = self._services
+        entities: list[dict[str, Any]] = []
+        with services.lock:
+            scope = scope_of(request, services)
+            rest = self._checked(parsed(request, scope), scope, entities)
+            rest = self._run_until_waiting(rest, services, entities)
+        while rest:
+            waiting, *rest = rest
+            assert isinstance(waiting.action, Immediate)
+            with located(waiting.statement, entities):
+                # without the lock: what waits must not keep other requests waiting
+                entity = waiting.action.run()
+            if entity is not None:
+                entities.append(entity)
+            with services.lock:
+                # what was true of the statements after it may be so no longer
+                scope = Scope(
+                    services, services.metastore.copy(), dict(waiting.properties), dict(waiting.variables)
+                )
+                rest = self._checked((checked.statement for checked in rest), scope, entities)
+                rest = self._run_until_waiting(rest, services, entities)
+        return entities
+
+    def _checked(
+        self, statements: Iterable[Statement], scope: Scope, entities: list[dict[str, Any]]
+    ) -> list[_Checked]:
+        """The actions of statements, checked one after the other in the sandbox of ``scope``."""
+        checked = []
+        for statement in statements:
+            if isinstance(statement, (Query, PrintTopic)):
+                raise KsqlError("QUERY_IN_KSQL", statement=statement.source_text)
+            with located(statement, entities), registry.scope(scope.metastore.functions):
+                action = handle(statement, scope)
+            checked.append(_Checked(statement, action, dict(scope.properties), dict(scope.variables)))
+        return checked
+
+    def _run_until_waiting(
+        self, checked: list[_Checked], services: Services, entities: list[dict[str, Any]]
+    ) -> list[_Checked]:
+        """Carry out actions up to the first one that waits; that one and those after it are returned."""
+        for i, (statement, action, properties, _) in enumerate(checked):
+            if isinstance(action, Immediate) and action.waits:
+                return checked[i:]
+            with located(statement, entities):
+                if isinstance(action, Immediate):
+                    entity = action.run()
+                else:
+                    entity = self._carry_out(statement, action, properties, services)
+            if entity is not None:
+                entities.append(entity)
+        return []
+
+    def _carry_out(
+        self, statement: Statement, action: Logged, properties: Mapping[str, Any], services: Services
+    ) -> dict[str, Any]:
+        """Apply first, log then: a statement that fails never enters the log."""
+        self.carried_out += 1
+        before = services.metastore.copy()
+        try:
+            sequence = services.log.end()
+            self._pending.begin(sequence, action.traces(sequence))
+            starts = action.prepare()
+            outcome = action.apply(sequence, starts)
+            text = action.statement or statement.source_text
+            services.log.append(
+                Command(action.command_id, text, properties, starts, outcome.query_id, outcome.plan)
+            )
+        except BaseException:
+            services.metastore = before
+            action.undo()
+            self._pending.done()
+            raise
+        action.after()
+        self._pending.done()
+        self._note(action.command_id, outcome.message, outcome.query_id)
+        text = statement.source_text + ";"
+        return command_status(text, action.command_id, outcome.message, outcome.query_id, sequence)
+
+    def _note(self, command_id: str, message: str, query_id: str | None) -> None:
+        self.statuses[command_id] = {"status": "SUCCESS", "message": message, "queryId": query_id}
+
+
+class _Checked(NamedTuple):
+    """A statement that passed, its action, and the properties and variables in force after it."""
+
+    statement: Statement
+    action: Action
+    properties: dict[str, Any]
+    variables: dict[str, str]
+
+
+def _stored(command: Command) -> StoredQuery | None:
+    """The query that a command of the log started; None where the log does not have its plan."""
+    if command.plan is None or command.query_id is None:
+        return None
+    logical, plan = codec.decode(command.plan)
+    return StoredQuery(command.query_id, logical, plan)

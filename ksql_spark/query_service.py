@@ -1,0 +1,164 @@
+"""Queries that answer a client: push, pull and PRINT."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from typing import Any
+
+from grammar.statements.print_topic import PrintTopic
+from grammar.statements.queries import Query
+from ksql_spark import analyzer
+from ksql_spark.config import Config
+from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.functions import registry
+from ksql_spark.logical.nodes import BatchQuery, Filter, Project, Source, leaves
+from ksql_spark.physical.planner import check_runnable, lower_transient
+from ksql_spark.request import Request, located, parsed, scope_of
+from ksql_spark.runtime import batch, pull
+from ksql_spark.runtime.print_topic import PrintResult
+from ksql_spark.runtime.push import PushResult
+from ksql_spark.runtime.queries import RunningQuery
+from ksql_spark.runtime.results import QueryStream
+from ksql_spark.statements import Scope, Services
+from ksql_spark.statements.sources import start_offsets
+
+#: how long a pull query waits for its view to catch up, seconds
+PULL_TIMEOUT_S = 30.0
+
+
+def transient_topic_prefix(config: Config) -> str:
+    """The beginning of the names of topics that live as long as a push query, or as this server at most."""
+    return f"_confluent-ksql-{config['ksql.service.id']}transient_"
+
+
+class QueryService:
+    """Starts SELECT and PRINT, and ends those that are open. Thread-safe.
+
+    Args:
+        services: the engine's parts.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._streams: dict[str, QueryStream] = {}
+        #: how many queries were started
+        self.started = 0
+
+    def query(self, request: Request) -> QueryStream:
+        """Start a SELECT or PRINT.
+
+        Raises:
+            KsqlError: the text is not exactly one query, or it cannot run.
+        """
+        services = self._services
+        self.started += 1
+        with services.lock:
+            scope = scope_of(request, services)
+            statements = list(parsed(request, scope))
+            if len(statements) != 1:
+                reason = f"Expected exactly one KSQL statement; found {len(statements)}"
+                raise KsqlError("BAD_REQUEST", reason=reason)
+        (statement,) = statements
+        with located(statement), registry.scope(services.user_functions):
+            if isinstance(statement, PrintTopic):
+                stream = self._print(statement, services)
+            elif not isinstance(statement, Query):
+                raise KsqlError(
+                    "BAD_REQUEST",
+                    reason="Only SELECT and PRINT can be run here: send other statements to /ksql.",
+                )
+            elif statement.query.emit is not None:
+                stream = self._push(statement, scope)
+            else:
+                stream = self._pull(statement, scope)
+        if stream.kind == "PUSH":
+            self._streams[stream.query_id] = stream
+        return stream
+
+    def _print(self, statement: PrintTopic, services: Services) -> QueryStream:
+        topic = services.admin.topic(statement.topic)
+        if topic is None:
+            near = nearest(statement.topic, services.admin.topics())
+            hint = f"Did you mean '{near}'?" if near else "SHOW TOPICS lists what there is."
+            raise KsqlError("TOPIC_UNKNOWN", topic=statement.topic, hint=hint)
+        return PrintResult(
+            services.admin,
+            statement.topic,
+            from_beginning=statement.from_beginning,
+            every=statement.interval or 1,
+            limit=statement.limit,
+        )
+
+    def _push(self, statement: Query, scope: Scope) -> QueryStream:
+        services = scope.services
+        running = [q for q in services.queries.all() if q.is_transient]
+        most = int(scope.config["ksql.max.push.queries"])
+        if len(running) >= most:
+            raise KsqlError("PUSH_LIMIT", limit=most)
+        bound = analyzer.bind_push(statement.query, scope.metastore, scope.config)
+        name = leaves(bound.root)[0].source.name
+        query_id = f"transient_{name}_{random.getrandbits(62)}"
+        topic = transient_topic_prefix(services.config) + query_id.removeprefix("transient_")
+        plan = lower_transient(bound.root, bound.output, topic, scope.config, query_id)
+        check_runnable(plan)
+        for source in plan.sources:
+            services.admin.require_topic(source.topic)
+        services.admin.create_topic(topic, 1)
+
+        def clean_up() -> None:
+            self._streams.pop(query_id, None)
+            services.admin.delete_topics([topic])
+
+        query = RunningQuery(
+            id=query_id,
+            statement=statement.source_text + ";",
+            plan=plan,
+            starts=start_offsets(plan, scope),
+            properties=dict(scope.properties),
+            sink_partitions=1,
+            is_transient=True,
+            logical=bound,
+        )
+        try:
+            services.queries.start_new(query)
+            return PushResult(query, services.queries, bound.output, services.admin, bound.limit, clean_up)
+        except BaseException:
+            services.queries.stop(query_id, drop_state=True)
+            clean_up()
+            raise
+
+    def _pull(self, statement: Query, scope: Scope) -> QueryStream:
+        services = scope.services
+        bound = analyzer.bind_pull(statement.query, scope.metastore, scope.config)
+        session = services.spark.running_session
+        consumer = services.client_settings("consumer", scope.properties)
+        if isinstance(bound, BatchQuery):
+            return batch.run(
+                bound, services.views, session, consumer, PULL_TIMEOUT_S, scope.config.__getitem__
+            )
+        if bound.source.is_table:
+            return pull.run(bound, services.views, session, PULL_TIMEOUT_S)
+        root: Any = Source(bound.source, bound.source.name)
+        if bound.predicate is not None:
+            root = Filter(root, bound.predicate)
+        root = Project(root, (), bound.items)
+        plan = lower_transient(root, root.schema.columns, "pull", scope.config)
+        check_runnable(plan)
+        return pull.run_on_stream(
+            plan, root.schema.columns, session, consumer, bound.limit, bound.offset or 0
+        )
+
+    def close_query(self, query_id: str) -> bool:
+        """End a query stream; False where no such query runs."""
+        stream = self._streams.pop(query_id, None)
+        if stream is None:
+            return False
+        stream.close()
+        return True
+
+    def close_all(self) -> None:
+        """End all push queries."""
+        for stream in list(self._streams.values()):
+            with contextlib.suppress(Exception):
+                stream.close()

@@ -1,0 +1,71 @@
+"""What a client sends, and what its statements are checked in."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import grammar
+from grammar.nodes import Statement
+from ksql_spark import config
+from ksql_spark.errors import KsqlError
+from ksql_spark.statements import Scope, Services
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client sends: statements, property overrides, session variables."""
+
+    text: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    command_sequence_number: int | None = None
+
+
+def scope_of(request: Request, services: Services) -> Scope:
+    """A sandbox with the properties and variables of ``request``.
+
+    Raises:
+        KsqlError: a property that a request may not override, or a wrong value.
+    """
+    properties = {config.canonical(k) or k: v for k, v in request.properties.items()}
+    services.config.with_overrides(properties)  # raises for what may not be overridden
+    variables = {name.upper(): value for name, value in request.variables.items()}
+    return Scope(services, services.metastore.copy(), properties, variables)
+
+
+def parsed(request: Request, scope: Scope) -> list[Statement]:
+    """The statements of ``request``.
+
+    Raises:
+        KsqlError: SYNTAX.
+    """
+    is_substituting = bool(scope.config["ksql.variable.substitution.enable"])
+    try:
+        return grammar.parse(request.text, request.variables, substitution=is_substituting)
+    except grammar.ParseFailed as failed:
+        raise KsqlError("SYNTAX", reason=str(failed), statement=failed.text) from None
+
+
+@contextlib.contextmanager
+def located(statement: Statement, entities: list[dict[str, Any]] | None = None) -> Iterator[None]:
+    """Give errors the statement's text, and the entities of those that ran before."""
+    try:
+        yield
+    except KsqlError as error:
+        if error.statement is None:
+            error.statement = statement.source_text
+        error.args = (error.message,)
+        error.entities = list(entities or [])
+        raise
+    except RecursionError:
+        deep = KsqlError(
+            "INVALID_STATEMENT",
+            reason="The statement has too long a chain of operators, or is nested too deeply.",
+            hint="Use IN for many values, or several statements one after the other.",
+            statement=statement.source_text,
+        )
+        deep.entities = list(entities or [])
+        raise deep from None
