@@ -55,6 +55,7 @@ from ksql_spark.types import (
 )
 from server.routes import information, queries, statements
 from shell.commands import COMMANDS
+from shell.main import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -463,13 +464,27 @@ def rest() -> str:
 
 
 def shell_commands() -> str:
-    """The commands of the shell."""
+    """The commands of the shell, and how scripts run."""
     rows = [(code(c.usage), c.help) for c in COMMANDS]
     intro = """
         What the shell understands beside statements, whatever the case, with or without `;`. Its options
         are in `ksql-spark --help`.
     """
-    return page("Shell commands", intro, table(("command", "what"), rows))
+    ways = [
+        (code("ksql-spark -e STATEMENTS"), code("-e")),
+        (code("ksql-spark -f FILE"), "the file"),
+        (code("ksql-spark run FILE…"), "the file; all files are read before the first statement runs"),
+        (code("… | ksql-spark"), f"{code('<stdin>')}; each statement runs as soon as it is there"),
+        (code("RUN SCRIPT 'FILE';"), "the file; in the shell, the prompt goes on after the error"),
+    ]
+    return page(
+        "Shell commands",
+        intro,
+        table(("command", "what"), rows),
+        "## Scripts",
+        " ".join(SCRIPTS.split()),
+        table(("way", "FILE in errors"), ways),
+    )
 
 
 #: file below docs/reference -> what makes it

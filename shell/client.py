@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
-from urllib.parse import quote
 
 import httpx
 
@@ -112,10 +111,6 @@ class Client:
         entities: list[dict[str, Any]] = self._json(response)
         return entities
 
-    def is_valid_property(self, name: str) -> None:
-        """Raises ServerError where the server would not take the property."""
-        self._request("GET", f"/is_valid_property/{quote(name, safe='')}")
-
     def query(self, text: str, settings: Settings | None = None) -> FrameStream:
         """Start a SELECT; its frames as dicts (reference §7.5)."""
         current = settings or Settings()
@@ -125,13 +120,13 @@ class Client:
             "sessionVariables": dict(current.variables),
         }
         response = self._request("POST", "/query-stream", stream=True, json=body, headers={"Accept": FRAMES})
-        return FrameStream(response, _frame, self._close_query)
+        return FrameStream(response, self._close_query)
 
     def print_topic(self, text: str, settings: Settings | None = None) -> FrameStream:
         """Start a PRINT; its lines as ``{"line": text}``."""
         body = (settings or Settings()).body(text)
         response = self._request("POST", "/query", stream=True, json=body)
-        return FrameStream(response, lambda line: {"line": line} if line else None, None)
+        return LineStream(response)
 
     def close(self) -> None:
         """Drop the connections."""
@@ -167,11 +162,9 @@ class FrameStream:
     def __init__(
         self,
         response: httpx.Response,
-        parse: Callable[[str], dict[str, Any] | None],
-        close_query: Callable[[str], None] | None,
+        close_query: Callable[[str], None] | None = None,
     ) -> None:
         self._response = response
-        self._parse = parse
         self._close_query = close_query
         self._query_id: str | None = None
         self._closed = False
@@ -216,10 +209,7 @@ class FrameStream:
 
     def _read_all(self) -> None:
         try:
-            for line in self._response.iter_lines():
-                frame = self._parse(line)
-                if frame is None:
-                    continue
+            for frame in self._parsed(self._response.iter_lines()):
                 if "header" in frame:
                     self._query_id = frame["header"].get("queryId")
                 self._frames.put(frame)
@@ -229,6 +219,24 @@ class FrameStream:
                 self._frames.put({"errorMessage": {"error_code": 50000, "message": reason}})
         finally:
             self._frames.put(None)
+
+    def _parsed(self, lines: Iterator[str]) -> Iterator[dict[str, Any]]:
+        """The frames of a response's lines; raises where it ends before the array of frames does."""
+        is_whole = False
+        for line in lines:
+            is_whole = line.rstrip().endswith("]")
+            frame = _frame(line)
+            if frame is not None:
+                yield frame
+        if not is_whole:
+            raise httpx.RemoteProtocolError("it ended within the results")
+
+
+class LineStream(FrameStream):
+    """The lines of a PRINT, as ``{"line": text}``."""
+
+    def _parsed(self, lines: Iterator[str]) -> Iterator[dict[str, Any]]:
+        return ({"line": line} for line in lines if line)
 
 
 def _frame(line: str) -> dict[str, Any] | None:

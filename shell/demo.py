@@ -25,7 +25,8 @@ from shell.dashboard import Feed, Panel
 from shell.output.console import Console
 from shell.output.rows import columns_of
 from shell.output.text import value_text
-from shell.session import Failure, Session, read_script
+from shell.scripts import read_script
+from shell.session import Failure, Session
 
 SCRIPT = Path(__file__).parent.parent / "examples" / "taxi.sql"
 READY_S = 120.0
@@ -186,11 +187,8 @@ class Demo:
         quiet = Session(client, Console(io.StringIO(), tty=False))
         for part in grammar.split(text):
             first = part.text.split("\n")[0].split("(")[0].strip()
-            try:
-                with console.busy(first, after_s=0):
-                    quiet.run_each(part.text + ";")
-            except Failure as failure:
-                raise Failure(failure.error, part.line, part.column) from None
+            with console.busy(first, after_s=0):
+                quiet.run(part)
             console.line(f"{console.green('✓')} {first}")
 
     def _generate(self, schema: str, servers: str, *arguments: str) -> subprocess.Popen[str]:

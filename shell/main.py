@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -21,16 +22,20 @@ if TYPE_CHECKING:
 #: name -> module with ``main(argv) -> int``, and what it does
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "server": ("server.main", "run the server: the REST API, the engine and, if need be, a Kafka broker"),
-    "run": ("shell.run", "run files of statements; ends with an error code at the first error"),
+    "run": ("shell.run", "run files of statements"),
     "datagen": (
         "ksql_spark.datagen",
         "write made-up events to a topic: rides, zones, pageviews, users, orders",
     ),
     "demo": ("shell.demo", "the taxi story, live"),
 }
-#: as ksqlDB's command line gives (-1)
-FAILED = 255
 OLDEST_PYTHON = (3, 11)
+#: the rule of scripts, for people
+SCRIPTS = """\
+-e, -f, run, a pipe and RUN SCRIPT run statements and commands in order, each on its own. The first error
+ends them; what ran before it stays. The error goes to standard error as FILE:LINE:COLUMN: message. The exit
+code is 0 when all went well, 1 after an error, 2 for wrong options or a file that cannot be read. Where
+standard output is no terminal, nothing but results goes there."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,26 +43,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.version_info < OLDEST_PYTHON:
         needed, found = (".".join(map(str, v)) for v in (OLDEST_PYTHON, sys.version_info[:3]))
         print(f"ksql-spark needs Python {needed} or newer; this is Python {found}.", file=sys.stderr)
-        return FAILED
+        return 1
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments and arguments[0] in SUBCOMMANDS:
-        try:
+    try:
+        if arguments and arguments[0] in SUBCOMMANDS:
             module: Any = importlib.import_module(SUBCOMMANDS[arguments[0]][0])
             return int(module.main(arguments[1:]))
-        except KeyboardInterrupt:
-            return 130
-    from shell.options import OptionProblem
-
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    meant = difflib.get_close_matches(options.url or "", SUBCOMMANDS, n=1)
-    if meant:
-        parser.error(f"'{options.url}' is neither a command nor a URL. Did you mean 'ksql-spark {meant[0]}'?")
-    try:
-        return _shell(options)
-    except OptionProblem as problem:
-        print(f"ksql-spark: {problem}", file=sys.stderr)
-        return FAILED
+        return _shell(arguments)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -78,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         description="The ksql-spark shell: SQL over streams of events, on Spark and Kafka.\n\n"
         "Without a URL it uses the server at http://127.0.0.1:8088, or starts one for itself.\n\n"
         f"commands (ksql-spark COMMAND --help says more):\n{listed}",
-        epilog="Statements can also be piped in: echo 'SHOW STREAMS;' | ksql-spark",
+        epilog=f"{SCRIPTS}\nStatements can also be piped in: echo 'SHOW STREAMS;' | ksql-spark",
     )
     parser.add_argument("url", metavar="URL", nargs="?", help="the server, for example http://localhost:8088")
     parser.add_argument("--version", action="version", version=f"ksql-spark {version()}")
@@ -90,55 +82,32 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _shell(options: argparse.Namespace) -> int:
+def _shell(arguments: Sequence[str]) -> int:
     from shell.client import ClientError
-    from shell.options import OptionProblem, connect
+    from shell.options import WRONG_OPTIONS, OptionProblem, connect
     from shell.output.console import Console
-    from shell.session import read_script
+    from shell.scripts import read_script, run_file, run_script
 
-    console = Console()
-    text: str | None = options.execute
-    if options.file is not None:
-        try:
-            text = read_script(options.file)
-        except ClientError as error:
-            raise OptionProblem(str(error)) from None
-    with connect(options.url, options, console) as connection:
-        if text is not None:
-            return _run_text(text, connection, options.file is not None)
-        if not sys.stdin.isatty():
-            return _run_pipe(connection)
-        return _interactive(connection)
-
-
-def _run_text(text: str, connection: Connection, is_file: bool) -> int:
-    """-e and -f: what the server says is printed; what goes wrong here is an error code as well."""
-    from shell.client import ServerError
-    from shell.session import Failure
-
-    session = connection.session
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    meant = difflib.get_close_matches(options.url or "", SUBCOMMANDS, n=1)
+    if meant:
+        parser.error(f"'{options.url}' is neither a command nor a URL. Did you mean 'ksql-spark {meant[0]}'?")
     try:
-        session.run(text)
-    except Failure as failure:
-        # In a file, places are those of the file; -e is one line, where the statement's own are clearer.
-        message = failure.message if is_file else str(failure.error)
-        print(session.console.red(message), file=sys.stderr)
-        return 0 if isinstance(failure.error, ServerError) else FAILED
-    return 0
-
-
-def _run_pipe(connection: Connection) -> int:
-    from shell.client import ClientError
-    from shell.commands.command import Context
-    from shell.repl import read_pipe, run_lines
-
-    try:
-        connection.wait_until_ready()
-    except ClientError as error:
-        print(error, file=sys.stderr)
-        return FAILED
-    run_lines(read_pipe(sys.stdin), Context(connection.session))
-    return 0
+        text = read_script(options.file) if options.file is not None else options.execute
+        with connect(options.url, options, Console()) as connection:
+            if options.file is not None:
+                return connection.run(lambda context: run_file(options.file, text, context))
+            if text is not None:
+                return connection.run(lambda context: run_script(io.StringIO(text), "-e", context))
+            if not sys.stdin.isatty():
+                # readline, since iterating reads ahead: a statement runs as soon as it is there.
+                lines = iter(sys.stdin.readline, "")
+                return connection.run(lambda context: run_script(lines, "<stdin>", context))
+            return _interactive(connection)
+    except (OptionProblem, ClientError) as problem:
+        print(f"ksql-spark: {problem}", file=sys.stderr)
+        return WRONG_OPTIONS
 
 
 def _interactive(connection: Connection) -> int:

@@ -7,12 +7,13 @@ import contextlib
 import getpass
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from shell import embedded
 from shell.client import Client, ClientError, until_ready
+from shell.commands.command import Context, Leave
 from shell.output.console import Console, Form
 from shell.session import Session
 
@@ -20,6 +21,11 @@ from shell.session import Session
 READY_S = 120.0
 #: properties of --config-file that are for the connection and not for statements
 _CLIENT_PROPERTIES = re.compile(r"(ssl|sasl)\.|security\.protocol$")
+
+
+#: exit codes: a statement failed, or the server did not answer; nothing was run
+FAILED = 1
+WRONG_OPTIONS = 2
 
 
 class OptionProblem(Exception):
@@ -140,6 +146,18 @@ class Connection:
         self.session = session
         self.server = server
 
+    def run(self, script: Callable[[Context], None]) -> int:
+        """Run a script once the server takes statements; the exit code. An error goes to standard error."""
+        try:
+            self.wait_until_ready()
+            script(Context(self.session))
+        except Leave:
+            return 0
+        except ClientError as error:
+            self.session.console.error(str(error))
+            return FAILED
+        return 0
+
     def before_request(self) -> None:
         """Wait until the server takes statements; Ctrl-C ends only the waiting. Raises ClientError."""
         try:
@@ -211,4 +229,12 @@ def _stop(server: embedded.EmbeddedServer, console: Console) -> None:
         console.clear_status()
 
 
-__all__ = ["Connection", "OptionProblem", "add_connection_options", "add_output_options", "connect"]
+__all__ = [
+    "FAILED",
+    "WRONG_OPTIONS",
+    "Connection",
+    "OptionProblem",
+    "add_connection_options",
+    "add_output_options",
+    "connect",
+]

@@ -1,7 +1,4 @@
-"""The prompt: reading statements and commands, and handing them on.
-
-Reading line by line from a pipe is here too, since both follow the same rules of when an input is whole.
-"""
+"""The prompt: reading statements and commands, and handing them on."""
 
 from __future__ import annotations
 
@@ -10,14 +7,14 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
-from prompt_toolkit.filters import Condition, has_completions
+from prompt_toolkit.filters import Condition, has_completions, is_searching
 from prompt_toolkit.formatted_text import HTML
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input
@@ -29,10 +26,11 @@ from prompt_toolkit.styles import Style
 
 from shell import commands, statements
 from shell.client import ClientError
-from shell.commands.command import CommandProblem, Context, Leave
+from shell.commands.command import Context, Leave
 from shell.completion import SKELETONS, complete
 from shell.lexer import KsqlLexer
 from shell.metadata import MetadataCache
+from shell.scripts import is_whole, run_text
 from shell.session import Failure
 
 PROMPT = "ksql> "
@@ -64,57 +62,22 @@ def history_file() -> Path:
 
 
 def run_input(text: str, context: Context) -> None:
-    """Run one whole input: a command or statements; what goes wrong is printed.
+    """Run what was typed; what goes wrong is printed.
 
     Raises:
         Leave: the shell is to end.
     """
-    session = context.session
-    session.console.spool_input(text)
+    console = context.session.console
+    console.spool_input(text)
     try:
-        found = commands.find(text)
-        if found is not None:
-            command, arguments = found
-            command.run(context, arguments)
-        else:
-            session.run(text)
+        run_text(text, context)
     except Failure as failure:
-        session.console.error(str(failure.error))
-    except (ClientError, CommandProblem) as error:
-        session.console.error(str(error))
+        console.error(str(failure.error))
+    except ClientError as error:
+        console.error(str(error))
     except KeyboardInterrupt:
-        session.console.clear_status()
-        session.console.line("^C  The server may still carry out what was sent to it.")
-
-
-def is_whole(text: str) -> bool:
-    """Whether an input can be run: nothing, a command on one line, or statements with their ``;``."""
-    return commands.find(text) is not None or statements.is_complete(text)
-
-
-def run_lines(lines: Iterable[str], context: Context) -> None:
-    """Read inputs from a pipe, running each as soon as it is whole; the last one may lack its ``;``."""
-    typed: list[str] = []
-    context.history = lambda: typed
-    try:
-        for text in inputs(lines):
-            typed.append(text.strip())
-            run_input(text, context)
-    except Leave:
-        pass
-
-
-def inputs(lines: Iterable[str]) -> Iterator[str]:
-    """``lines`` put together to whole inputs."""
-    gathered = ""
-    for line in lines:
-        gathered += line
-        if is_whole(gathered):
-            if statements.body(gathered):
-                yield gathered
-            gathered = ""
-    if statements.body(gathered):
-        yield gathered
+        console.clear_status()
+        console.line("^C  The server may still carry out what was sent to it.")
 
 
 class Repl:
@@ -218,11 +181,11 @@ def _bindings() -> KeyBindings:
         document = get_app().current_buffer.document
         return document.is_cursor_at_the_end and document.text.lower() in SKELETONS
 
-    @bindings.add("enter", filter=~has_completions)
+    @bindings.add("enter", filter=~has_completions & ~is_searching)
     def _(event: KeyPressEvent) -> None:
         _enter(event.current_buffer)
 
-    @bindings.add("enter", filter=has_completions)
+    @bindings.add("enter", filter=has_completions & ~is_searching)
     def _(event: KeyPressEvent) -> None:
         # Enter takes the completion that is chosen; without one it ends the line as always.
         buffer = event.current_buffer
@@ -279,9 +242,4 @@ def open_history() -> History:
     return FileHistory(str(file))
 
 
-def read_pipe(stream: TextIO) -> Iterator[str]:
-    """The lines of standard input as they come."""
-    yield from iter(stream.readline, "")
-
-
-__all__ = ["Repl", "inputs", "is_whole", "open_history", "read_pipe", "run_input", "run_lines"]
+__all__ = ["Repl", "open_history", "run_input"]

@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import grammar
@@ -52,6 +51,10 @@ class Failure(Exception):
 
         return _PLACE.sub(shifted, str(self.error))
 
+    def moved(self, lines: int) -> Failure:
+        """The same failure where ``lines`` lines come before the text."""
+        return Failure(self.error, self.line + lines, self.column)
+
 
 def _absolute(line: int, column: int, first_line: int, first_column: int) -> tuple[int, int]:
     return first_line + line - 1, column + (first_column - 1 if line == 1 else 0)
@@ -91,71 +94,24 @@ class Session:
         #: do not wait on the server for commands sent before (request-pipelining ON)
         self.pipelining = False
         self.sequence_number: int | None = None
+        #: what the server said of the properties that are set here
+        self._warned: set[str] = set()
 
     @property
     def settings(self) -> Settings:
         """What goes with the next request."""
         return Settings(self.properties, self.variables, None if self.pipelining else self.sequence_number)
 
-    def run(self, text: str) -> None:
-        """Run every statement of ``text`` in order; plain ones in a row make one request.
+    def run(self, part: grammar.StatementText) -> None:
+        """Run one statement and print what it gives.
 
         Raises:
-            Failure: the first thing that went wrong; nothing after it was run.
+            Failure: it could not be done.
         """
-        parts = grammar.split(text)
-        for part in parts:
-            _precheck(part)
-        waiting: list[grammar.StatementText] = []
-        for part in parts:
-            if statements.kind_of(part.text) is Kind.PLAIN:
-                waiting.append(part)
-            else:
-                self._send(waiting)
-                waiting = []
-                self._one(part)
-        self._send(waiting)
-
-    def run_each(self, text: str) -> None:
-        """As run, but each statement is shown, and is a request of its own: a Failure's place is exact."""
-        parts = grammar.split(text)
-        for part in parts:
-            _precheck(part)
-        for part in parts:
-            if len(parts) > 1 and self.console.form is Form.TABULAR:
-                self.console.line()
-                self.console.line(self.console.cyan(entities.one_line(part.text) + ";"))
-            self._one(part)
-
-    def send(self, text: str) -> None:
-        """Run ``text`` as one /ksql request and print the answer. Raises ClientError."""
-        self._ready()
-        with self.console.busy():
-            answer = self.client.run(text, self.settings)
-        self._remember(answer)
-        entities.show(answer, self.console)
-
-    def _send(self, parts: Sequence[grammar.StatementText]) -> None:
-        if not parts:
-            return
-        first = parts[0]
-        try:
-            self.send("\n".join(_terminated(part.text) for part in parts))
-        except ServerError as error:
-            # The server knows which of them it was.
-            self._remember(error.entities)
-            entities.show(error.entities, self.console)
-            guilty = [part for part in parts if error.statement and error.statement in part.text]
-            part = guilty[0] if guilty else first
-            raise Failure(error, part.line, part.column) from None
-        except ClientError as error:
-            raise Failure(error, first.line, first.column) from None
-
-    def _one(self, part: grammar.StatementText) -> None:
         try:
             match statements.kind_of(part.text):
                 case Kind.PLAIN:
-                    self._send([part])
+                    self._send(_terminated(part.text))
                 case Kind.QUERY:
                     self.query(_terminated(part.text))
                 case Kind.PRINT:
@@ -170,12 +126,22 @@ class Session:
                     self.undefine(statements.undefine_name(part.text))
                 case Kind.SHOW_VARIABLES:
                     self.show_variables()
-                case Kind.RUN_SCRIPT:
-                    self.run_script(statements.script_path(part.text))
         except StatementProblem as problem:
             raise Failure(ClientError(str(problem)), part.line, part.column) from None
         except ClientError as error:
             raise Failure(error, part.line, part.column) from None
+
+    def _send(self, text: str) -> None:
+        """Run ``text`` as one /ksql request and print the answer. Raises ClientError."""
+        self._ready()
+        with self.console.busy():
+            answer = self.client.run(text, self.settings)
+        self._remember(answer)
+        for entity in answer:
+            # What SET has warned of would come again with every statement.
+            warnings = entity.get("warnings") or []
+            entity["warnings"] = [w for w in warnings if w.get("message") not in self._warned]
+        entities.show(answer, self.console)
 
     def query(self, text: str) -> None:
         """Run a SELECT and print its rows as they come; Ctrl-C ends it. Raises ClientError."""
@@ -217,17 +183,24 @@ class Session:
             raise view.error
         if self.console.form is Form.TABULAR:
             if view.final_message:
-                self.console.line(view.final_message)
-            self.console.line(farewell)
+                self.console.note(view.final_message)
+            self.console.note(farewell)
 
     def set(self, name: str, value: str) -> None:
         """SET: keep an override for the requests to come, if the server takes such a property."""
         name, value = (statements.substitute(part, self.variables) for part in (name, value))
         self._ready()
-        self.client.is_valid_property(name)
+        # The server knows which properties and values there are; what it answers with is a warning.
+        others = {known: given for known, given in self.properties.items() if known != name}
+        for told in self.client.run(f"SET {_quoted(name)} = {_quoted(value)};", Settings(others)):
+            self._warn(str(told.get("message", "")))
         before = f" from '{self.properties[name]}'" if name in self.properties else ""
         self.properties[name] = value
-        self.console.line(f"Successfully changed local property '{name}'{before} to '{value}'.")
+        self.console.note(f"Successfully changed local property '{name}'{before} to '{value}'.")
+
+    def _warn(self, message: str) -> None:
+        self._warned.add(message)
+        self.console.warning(message)
 
     def unset(self, name: str) -> None:
         """UNSET: forget an override."""
@@ -235,7 +208,7 @@ class Session:
             raise StatementProblem(
                 f"Cannot unset local property '{name}', which was never set in this session."
             )
-        self.console.line(
+        self.console.note(
             f"Successfully unset local property '{name}' (value was '{self.properties.pop(name)}')."
         )
 
@@ -250,7 +223,7 @@ class Session:
         if known is not None:
             del self.variables[known]
         elif not quiet:
-            self.console.line(f"Cannot undefine variable '{name}' which was never defined")
+            self.console.warning(f"Cannot undefine variable '{name}' which was never defined")
 
     def show_variables(self) -> None:
         """SHOW VARIABLES."""
@@ -260,10 +233,6 @@ class Session:
     def show_table(self, headers: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
         """Print a table that the client made itself."""
         self.console.line(draw(Table(tuple(headers), cells), self.console))
-
-    def run_script(self, path: str) -> None:
-        """Send a file's text as one request, so with no SELECT or PRINT in it. Raises ClientError."""
-        self.send(read_script(path))
 
     def _ready(self) -> None:
         if self.before_request is not None:
@@ -302,9 +271,11 @@ class _LinesView(_View):
 
     def show(self, frames: Sequence[Mapping[str, Any]]) -> None:
         """Print the lines."""
-        self.count += len(frames)
-        if frames:
-            self.console.write("".join(f"{frame.get('line', frame)}\n" for frame in frames))
+        lines = [frame["line"] for frame in frames if "line" in frame]
+        self.error = next((ServerError(f["errorMessage"]) for f in frames if "errorMessage" in f), None)
+        self.count += len(lines)
+        if lines:
+            self.console.write("".join(f"{line}\n" for line in lines))
 
 
 class _QueryView(_View):
@@ -368,16 +339,9 @@ def _limited(frames: list[dict[str, Any]], rows_left: int) -> list[dict[str, Any
     return kept
 
 
-def _precheck(part: grammar.StatementText) -> None:
-    """DEFINE and UNDEFINE are checked before anything of the input runs (reference §8.2)."""
-    try:
-        match statements.kind_of(part.text):
-            case Kind.DEFINE:
-                statements.define_parts(part.text)
-            case Kind.UNDEFINE:
-                statements.undefine_name(part.text)
-    except StatementProblem as problem:
-        raise Failure(ClientError(str(problem)), part.line, part.column) from None
+def _quoted(text: str) -> str:
+    """``text`` as a string literal."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _terminated(text: str) -> str:
@@ -387,13 +351,3 @@ def _terminated(text: str) -> str:
         return stripped
     # A comment at the end would swallow the semicolon.
     return f"{stripped}\n;" if "--" in stripped.rsplit("\n", 1)[-1] else f"{stripped};"
-
-
-def read_script(path: str) -> str:
-    """The text of a file of statements. Raises ClientError where there is none."""
-    try:
-        return Path(path).expanduser().read_text(encoding="utf-8")
-    except OSError as error:
-        raise ClientError(f"Cannot read {path}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise ClientError(f"Cannot read {path}: it is not UTF-8 text.") from None

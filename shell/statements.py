@@ -18,7 +18,6 @@ _SET = re.compile(rf"SET\s+{_QUOTED}\s*=\s*{_QUOTED}\s*;?\s*", re.I | re.S)
 _UNSET = re.compile(rf"UNSET\s+{_QUOTED}\s*;?\s*", re.I | re.S)
 _DEFINE = re.compile(rf"DEFINE\s+([A-Za-z_][A-Za-z0-9_@]*)\s*=\s*{_QUOTED}\s*;?\s*", re.I | re.S)
 _UNDEFINE = re.compile(r"UNDEFINE\s+([A-Za-z_][A-Za-z0-9_@]*)\s*;?\s*", re.I | re.S)
-_RUN_SCRIPT = re.compile(rf"RUN\s+SCRIPT\s+{_QUOTED}\s*;?\s*", re.I | re.S)
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
 
@@ -33,7 +32,6 @@ class Kind(Enum):
     DEFINE = "define"
     UNDEFINE = "undefine"
     SHOW_VARIABLES = "show variables"
-    RUN_SCRIPT = "run script"
 
 
 _KINDS = (
@@ -44,7 +42,6 @@ _KINDS = (
     (re.compile(r"UNSET\b", re.I), Kind.UNSET),
     (re.compile(r"DEFINE\b", re.I), Kind.DEFINE),
     (re.compile(r"UNDEFINE\b", re.I), Kind.UNDEFINE),
-    (re.compile(r"RUN\s+SCRIPT\b", re.I), Kind.RUN_SCRIPT),
 )
 
 
@@ -109,14 +106,6 @@ def undefine_name(text: str) -> str:
     if match is None:
         raise StatementProblem("UNDEFINE is written: UNDEFINE name;")
     return match[1]
-
-
-def script_path(text: str) -> str:
-    """File of a RUN SCRIPT; raises StatementProblem."""
-    match = _RUN_SCRIPT.fullmatch(body(text))
-    if match is None:
-        raise StatementProblem("RUN SCRIPT is written: RUN SCRIPT 'file.sql';")
-    return unquote(match[1])
 
 
 def unquote(text: str) -> str:

@@ -31,7 +31,7 @@ def test_the_command_refuses_an_older_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 10, 13, "final", 0))
-    assert main.main(["--version"]) == main.FAILED
+    assert main.main(["--version"]) == 1
     assert capsys.readouterr().err == f"ksql-spark needs Python {OLDEST} or newer; this is Python 3.10.13.\n"
 
 

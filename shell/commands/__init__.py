@@ -44,7 +44,10 @@ def find(line: str) -> tuple[Command, list[str]] | None:
     >>> command.name, arguments
     ('output', ['json'])
     """
-    words = line.strip().removesuffix(";").split()
+    text = line.strip().removesuffix(";")
+    if ";" in text:
+        return None
+    words = text.split()
     folded = [word.lower() for word in words]
     for command in COMMANDS:
         for name in (command.name, *command.aliases):

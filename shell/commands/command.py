@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from shell.client import ClientError
 from shell.session import Session
 
 
@@ -12,7 +14,7 @@ class Leave(Exception):
     """Raised by a command that ends the shell."""
 
 
-class CommandProblem(Exception):
+class CommandProblem(ClientError):
     """A command that was called wrongly; the text is for the user."""
 
 
@@ -23,6 +25,8 @@ class Context:
     session: Session
     #: what was typed so far, oldest first
     history: Callable[[], list[str]] = field(default=list)
+    #: the files that are running now, each run by the one before it
+    running_scripts: list[Path] = field(default_factory=list)
     #: called after the session has changed to another server
     on_server_change: Callable[[], None] = field(default=lambda: None)
 

@@ -17,7 +17,7 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
         console.form = Form(arguments[0].upper())
     except ValueError:
         raise CommandProblem(f"There is no output format '{arguments[0]}'; choose JSON or TABULAR.") from None
-    console.line(f"Output format set to {console.form.value}")
+    console.note(f"Output format set to {console.form.value}")
 
 
 COMMAND = Command("output", "output [JSON|TABULAR]", "show or set how results look", _run, most_arguments=1)

@@ -13,7 +13,7 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
         if arguments[0].upper() not in ("ON", "OFF"):
             raise CommandProblem("request-pipelining is ON or OFF.")
         session.pipelining = arguments[0].upper() == "ON"
-        session.console.line(f"Request pipelining is now {arguments[0].upper()}")
+        session.console.note(f"Request pipelining is now {arguments[0].upper()}")
     else:
         session.console.line(f"Current request pipelining setting: {'ON' if session.pipelining else 'OFF'}")
 

@@ -8,16 +8,20 @@ from shell.commands.command import Command, CommandProblem, Context
 
 
 def _run(context: Context, arguments: Sequence[str]) -> None:
-    path = " ".join(arguments).strip("'\"")
+    from shell.scripts import read_script, run_file
+
+    path = " ".join(arguments)
+    if len(path) > 1 and path[0] == path[-1] and path[0] in "'\"":
+        path = path[1:-1].replace(path[0] * 2, path[0])
     if not path:
         raise CommandProblem("run script takes the name of a file.")
-    context.session.run_script(path)
+    run_file(path, read_script(path), context)
 
 
 COMMAND = Command(
     "run script",
     "run script FILE",
-    "run the statements of a file (no SELECT or PRINT in it)",
+    "run a file's statements in order, up to the first error",
     _run,
     most_arguments=99,
 )

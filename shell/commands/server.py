@@ -25,7 +25,7 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
     # The command log of another cluster counts on its own.
     session.sequence_number = None
     context.on_server_change()
-    session.console.line(f"Server now: {other.url}")
+    session.console.note(f"Server now: {other.url}")
 
 
 COMMAND = Command(

@@ -15,11 +15,11 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
         raise CommandProblem("spool takes the name of a file, or OFF.")
     try:
         if path.upper() == "OFF":
-            console.line("Session is no longer spooled")
+            console.note("Session is no longer spooled")
             console.spool(None)
         else:
             console.spool(Path(path).expanduser())
-            console.line(f"Session will be spooled to {Path(path).expanduser().absolute()}")
+            console.note(f"Session will be spooled to {Path(path).expanduser().absolute()}")
     except OSError as error:
         raise CommandProblem(f"Cannot write to {path}: {error.strerror}.") from None
 

@@ -45,23 +45,33 @@ BOX = Lines("─", "│", "┌┬┐", "├┼┤", "└┴┘")
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
+def _wants_colours() -> bool:
+    return "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
 class Console:
     """Prints to ``out``.
 
     Args:
-        out: standard output unless a test says otherwise.
-        tty: whether ``out`` is a terminal: then there are colours, drawn lines and a status line.
+        out: standard output unless a test says otherwise; it gets results only where it is no terminal.
+        err: standard error unless a test says otherwise; errors and warnings go there.
+        tty: whether ``out`` is a terminal: then there are colours, drawn lines, notes and a status line.
         columns: the terminal's width; None asks the terminal each time.
     """
 
     def __init__(
-        self, out: TextIO | None = None, tty: bool | None = None, columns: int | None = None
+        self,
+        out: TextIO | None = None,
+        tty: bool | None = None,
+        columns: int | None = None,
+        err: TextIO | None = None,
     ) -> None:
         self._out = out or sys.stdout
+        self._err = err or sys.stderr
         self.tty = self._out.isatty() if tty is None else tty
         unicode = (getattr(self._out, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
         self.lines = BOX if self.tty and unicode else ASCII
-        self.colours = self.tty and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        self.colours = self.tty and _wants_colours()
         self.form = Form.TABULAR
         self.wrap = True
         #: width of every cell; 0 = by content and terminal
@@ -87,13 +97,34 @@ class Console:
         self.clear_status()
         self._out.write(text)
         self._out.flush()
+        self._copy(text)
+
+    def note(self, text: str = "") -> None:
+        """Print a line that is no result, for whoever watches: only on a terminal."""
+        if self.tty:
+            self.line(text)
+        else:
+            self._copy(text + "\n")
+
+    def error(self, message: str) -> None:
+        """Print what went wrong, to standard error."""
+        self._complain(message, "31")
+
+    def warning(self, message: str) -> None:
+        """Print what the user should know although nothing failed, to standard error."""
+        self._complain(f"WARNING: {message}", "33")
+
+    def _complain(self, message: str, colour: str) -> None:
+        self.clear_status()
+        coloured = self._err.isatty() and _wants_colours()
+        self._err.write((f"\x1b[{colour}m{message}\x1b[0m" if coloured else message) + "\n")
+        self._err.flush()
+        self._copy(message + "\n")
+
+    def _copy(self, text: str) -> None:
         if self._spool is not None:
             self._spool.write(_COLOUR.sub("", text))
             self._spool.flush()
-
-    def error(self, message: str) -> None:
-        """Print what went wrong."""
-        self.line(self.red(message))
 
     def status(self, text: str) -> None:
         """Show a passing line with a spinner below the output; only on a terminal."""

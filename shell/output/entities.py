@@ -30,7 +30,7 @@ def show(entities: Sequence[Entity], console: Console) -> None:
         for part in ENTITIES.get(str(entity.get("@type")), _unknown)(entity):
             console.line(draw(part, console) if isinstance(part, Table) else part)
         for warning in entity.get("warnings") or []:
-            console.line(f"WARNING: {warning.get('message', '')}")
+            console.warning(str(warning.get("message", "")))
 
 
 def one_line(text: str) -> str:

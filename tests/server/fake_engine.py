@@ -182,6 +182,11 @@ class FakeEngine:
                     raise KsqlError("SOURCE_UNKNOWN", statement=text, kind="Source", name=name)
                 description = {"name": name, "type": self.sources[name], "fields": FIELDS, "extended": False}
                 return [{"@type": "sourceDescription", "sourceDescription": description} | entity]
+            case ["SET", quoted]:
+                name = quoted.strip("'").lower()
+                if not self.is_valid_property(name):
+                    raise KsqlError("PROPERTY_UNKNOWN", statement=text, name=name)
+                return []
             case ["INSERT", _] if "VALUES" in text.upper():
                 return []
         match = re.match(r"CREATE\s+(STREAM|TABLE)\s+(\w+)", text, re.I)

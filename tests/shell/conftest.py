@@ -35,8 +35,13 @@ def out() -> io.StringIO:
 
 
 @pytest.fixture
-def console(out: io.StringIO) -> Console:
-    return Console(out, tty=False)
+def err() -> io.StringIO:
+    return io.StringIO()
+
+
+@pytest.fixture
+def console(out: io.StringIO, err: io.StringIO) -> Console:
+    return Console(out, tty=False, err=err)
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_the_installed_command() -> None:
     done = subprocess.run(
         [sys.executable, "-c", code, "-e", "x", "127.0.0.1:1"], capture_output=True, text=True, timeout=SOON_S
     )
-    assert (done.returncode, done.stdout) == (255, "")
+    assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.count("\n") == 1
 
 
@@ -87,32 +87,27 @@ def test_execute(server: LiveServer) -> None:
     done = ksql("-e", "SHOW TOPICS; SELECT * FROM RIDES", server.url)
     assert (done.returncode, done.stderr) == (0, "")
     assert " rides       |          2 |                  1\n" in done.stdout
-    assert done.stdout.endswith("|        2 | Jamaica Bay |\nQuery terminated\n")
-
-
-def test_error_of_the_server_does_not_change_the_exit_code(server: LiveServer) -> None:
-    done = ksql("-e", "DESCRIBE NOWHERE", server.url)
-    assert done.returncode == 0
-    assert done.stderr.startswith("Source does not exist: NOWHERE.\nline 1:10\n")
+    assert done.stdout.endswith("|        2 | Jamaica Bay |\n")
 
 
 def test_server_that_is_not_there_is_an_error() -> None:
     done = ksql("-e", "SHOW TOPICS", "127.0.0.1:1")
     assert (done.returncode, done.stderr) == (
-        255,
+        1,
         "No server answers at http://127.0.0.1:1 (connection refused). Is it running?\n",
     )
 
 
 def test_file(server: LiveServer, tmp_path: Path) -> None:
     script = tmp_path / "s.sql"
-    script.write_text("SHOW TOPICS;\n\n  DESCRIBE\n  NOWHERE;\n")
+    script.write_text("SHOW TOPICS;\noutput JSON\nSHOW TOPICS")
     done = ksql("-f", str(script), server.url)
+    assert (done.returncode, done.stderr) == (0, "")
     assert "Kafka Topic" in done.stdout
-    assert "line 4:3" in done.stderr
+    assert done.stdout.rstrip().endswith("]")
     done = ksql("-f", "/no/such.sql", server.url)
     assert (done.returncode, done.stderr) == (
-        255,
+        2,
         "ksql-spark: Cannot read /no/such.sql: No such file or directory.\n",
     )
 
@@ -139,7 +134,7 @@ def test_options_reach_the_requests(server: LiveServer, engine: FakeEngine, tmp_
 )
 def test_wrong_options(arguments: list[str], message: str) -> None:
     done = ksql(*arguments, "-e", "SHOW TOPICS", "127.0.0.1:1")
-    assert done.returncode not in (0, 1)
+    assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -147,7 +142,7 @@ def test_wrong_options(arguments: list[str], message: str) -> None:
 def test_pipe(server: LiveServer) -> None:
     done = ksql(server.url, stdin="output JSON\nSHOW\nTOPICS;\nexit\nSHOW TABLES;\n")
     assert done.returncode == 0
-    assert done.stdout.startswith("Output format set to JSON\n[\n")
+    assert done.stdout.startswith("[\n")
     assert "tables" not in done.stdout
 
 
@@ -158,21 +153,6 @@ def test_run(server: LiveServer, engine: FakeEngine, tmp_path: Path) -> None:
     done = ksql("run", str(first), str(second), "--server", server.url)
     assert (done.returncode, done.stderr) == (0, "")
     assert [request.text for request in engine.requests] == ["CREATE STREAM a;", "SHOW TOPICS;"]
-
-
-def test_run_shows_the_statements_of_a_script(server: LiveServer, tmp_path: Path) -> None:
-    script = tmp_path / "a.sql"
-    script.write_text("CREATE STREAM\n  a;\nINSERT INTO a VALUES (1);")
-    assert ksql("run", str(script), "--server", server.url).stdout.splitlines() == [
-        "",
-        "CREATE STREAM a;",
-        " Message",
-        "----------------",
-        " Stream created",
-        "----------------",
-        "",
-        "INSERT INTO a VALUES (1);",
-    ]
 
 
 def test_run_ends_at_the_first_error(server: LiveServer, engine: FakeEngine, tmp_path: Path) -> None:
@@ -198,7 +178,7 @@ def test_run_without_a_server(tmp_path: Path) -> None:
     script.write_text("SHOW TOPICS;")
     done = ksql("run", str(script), "--server", "127.0.0.1:1")
     assert done.returncode == 1
-    assert done.stderr.startswith("ksql-spark run: No server answers")
+    assert done.stderr.startswith("No server answers")
 
 
 def fake(data_dir: Path, engine: str = "FakeEngine") -> EmbeddedServer:

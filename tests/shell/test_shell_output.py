@@ -105,9 +105,11 @@ def test_several_entities_are_preceded_by_their_statements() -> None:
 
 
 def test_warnings() -> None:
-    assert shown({"@type": "warning_entity", "message": "m", "warnings": [{"message": "Careful."}]})[-1] == (
-        "WARNING: Careful."
-    )
+    out, err = io.StringIO(), io.StringIO()
+    answer = {"@type": "warning_entity", "message": "m", "warnings": [{"message": "Careful."}]}
+    entities.show([answer], Console(out, tty=False, err=err))
+    assert out.getvalue().splitlines()[-2:] == [" m", "---------"]
+    assert err.getvalue() == "WARNING: Careful.\n"
 
 
 def test_describe() -> None:

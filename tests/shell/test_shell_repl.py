@@ -14,7 +14,8 @@ from prompt_toolkit.output import DummyOutput
 from shell import commands
 from shell.commands.command import Context
 from shell.metadata import MetadataCache
-from shell.repl import Repl, inputs, is_whole, run_lines
+from shell.repl import Repl
+from shell.scripts import ScriptFailure, is_whole, run_script
 from shell.session import Session
 
 CTRL_C, CTRL_D = "\x03", "\x04"
@@ -70,10 +71,10 @@ def test_exit(session: Session, out: io.StringIO) -> None:
 
 
 def test_error_is_shown_and_the_prompt_goes_on(
-    session: Session, engine: FakeEngine, out: io.StringIO
+    session: Session, engine: FakeEngine, out: io.StringIO, err: io.StringIO
 ) -> None:
     typed(session, "DESCRIBE NOWHERE;\rSHOW TOPICS;\r")
-    assert "Source does not exist: NOWHERE." in out.getvalue()
+    assert err.getvalue().startswith("Source does not exist: NOWHERE.\n")
     assert "Kafka Topic" in out.getvalue()
 
 
@@ -87,6 +88,14 @@ def test_history(session: Session, out: io.StringIO) -> None:
     typed(session, "SHOW TOPICS;\rhistory\r", history)
     assert "   1: SHOW TOPICS;" in out.getvalue().splitlines()
     assert list(history.get_strings()) == ["SHOW TOPICS;", "history"]
+
+
+def test_enter_takes_what_a_search_found(session: Session, engine: FakeEngine) -> None:
+    history = InMemoryHistory(["SHOW TOPICS;", "SHOW TABLES;"])
+    # Ctrl-R; Enter puts the found line at the prompt, where it can still be changed.
+    typed(session, "\x12TOP\r" + "\x05 -- again\r", history)
+    assert engine.requests[0].text == "SHOW TOPICS;"
+    assert list(history.get_strings())[-1] == "SHOW TOPICS; -- again"
 
 
 @pytest.mark.parametrize(
@@ -103,20 +112,17 @@ def test_is_whole(text: str, whole: bool) -> None:
     assert is_whole(text) is whole
 
 
-def test_inputs_of_a_pipe() -> None:
-    lines = ["SHOW\n", "TOPICS; -- yes\n", "\n", "help\n", "SELECT 'a;\n", "b';SHOW x;\n", "SHOW y"]
-    assert list(inputs(lines)) == ["SHOW\nTOPICS; -- yes\n", "help\n", "SELECT 'a;\nb';SHOW x;\n", "SHOW y"]
-
-
 def run(session: Session, out: io.StringIO, *lines: str) -> list[str]:
-    run_lines([f"{line}\n" for line in lines], Context(session))
+    """What a pipe of these lines prints."""
+    run_script([f"{line}\n" for line in lines], "<stdin>", Context(session))
     return out.getvalue().splitlines()
 
 
-def test_piped_errors_do_not_end_the_script(session: Session, out: io.StringIO) -> None:
-    lines = run(session, out, "DESCRIBE NOWHERE;", "version;", "exit", "SHOW TOPICS;")
-    assert lines[0] == "Source does not exist: NOWHERE."
-    assert lines[-1].startswith("Version: ")
+def refusal(session: Session, line: str) -> str:
+    """What a line is refused with."""
+    with pytest.raises(ScriptFailure) as caught:
+        run_script([line], "<stdin>", Context(session))
+    return str(caught.value).removeprefix("<stdin>:1:1: ")
 
 
 def test_every_command_has_help(session: Session, out: io.StringIO) -> None:
@@ -127,37 +133,42 @@ def test_every_command_has_help(session: Session, out: io.StringIO) -> None:
 
 
 def test_output_command(session: Session, out: io.StringIO) -> None:
-    assert run(session, out, "output", "output JSON;", "output", "Output nonsense") == [
+    assert run(session, out, "output", "output JSON;", "output") == [
         "Current output format: TABULAR",
-        "Output format set to JSON",
         "Current output format: JSON",
-        "There is no output format 'nonsense'; choose JSON or TABULAR.",
     ]
+    assert refusal(session, "Output nonsense") == (
+        "There is no output format 'nonsense'; choose JSON or TABULAR."
+    )
 
 
 def test_set_cli(session: Session, out: io.StringIO) -> None:
-    lines = run(session, out, "SET CLI WRAP OFF", "set cli column-width 12;", "set cli nonsense")
+    assert run(session, out, "SET CLI WRAP OFF", "set cli column-width 12;") == []
     assert (session.console.wrap, session.console.column_width) == (False, 12)
-    assert lines == ["set cli takes WRAP ON|OFF, or COLUMN-WIDTH and a number (0: as the terminal has room)."]
+    assert refusal(session, "set cli nonsense") == (
+        "set cli takes WRAP ON|OFF, or COLUMN-WIDTH and a number (0: as the terminal has room)."
+    )
 
 
 def test_request_pipelining(session: Session, out: io.StringIO) -> None:
-    assert run(session, out, "request-pipelining", "request-pipelining on", "request-pipelining x") == [
+    assert run(session, out, "request-pipelining", "request-pipelining on", "request-pipelining") == [
         "Current request pipelining setting: OFF",
-        "Request pipelining is now ON",
-        "request-pipelining is ON or OFF.",
+        "Current request pipelining setting: ON",
     ]
     assert session.pipelining is True
+    assert refusal(session, "request-pipelining x") == "request-pipelining is ON or OFF."
 
 
 def test_server_command(session: Session, out: io.StringIO) -> None:
     with LiveServer(FakeEngine()) as other:
         here = session.client.url
-        lines = run(session, out, "server", "server 127.0.0.1:1", f"server {other.url}", "SHOW TOPICS;")
-        assert lines[0] == here
-        assert lines[1].startswith("No server answers at http://127.0.0.1:1")
-        assert lines[1].endswith(f"Still at {here}.")
-        assert lines[2] == f"Server now: {other.url}"
+        message = refusal(session, "server 127.0.0.1:1")
+        assert message.startswith("No server answers at http://127.0.0.1:1")
+        assert message.endswith(f"Still at {here}.")
+        assert run(session, out, "server", f"server {other.url}", "server", "SHOW TOPICS;")[:2] == [
+            here,
+            other.url,
+        ]
         assert len(other.engine.requests) == 1
 
 
@@ -170,7 +181,7 @@ def test_spool_and_run_script(session: Session, out: io.StringIO, tmp_path) -> N
     assert "ksql> run script" in text
     assert "Kafka Topic" in text
     assert "Version" not in text
-    assert run(session, out, "run script /no/such", "spool /no/such/dir/x")[-2:] == [
-        "Cannot read /no/such: No such file or directory.",
-        "Cannot write to /no/such/dir/x: No such file or directory.",
-    ]
+    assert refusal(session, "run script /no/such") == "Cannot read /no/such: No such file or directory."
+    assert refusal(session, "spool /no/such/dir/x") == (
+        "Cannot write to /no/such/dir/x: No such file or directory."
+    )

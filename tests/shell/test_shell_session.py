@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import io
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from fake_engine import FakeEngine, FakeStream
@@ -8,28 +12,37 @@ from live_server import LiveServer
 
 from ksql_spark.engine import ResultColumn, Row
 from shell.client import Client, ServerError, Unreachable, normal_url
+from shell.commands.command import Context
+from shell.output.console import Console
+from shell.scripts import run_text
 from shell.session import Failure, Session
 
 COLUMNS = [ResultColumn("K", "STRING")]
+
+
+def run(session: Session, text: str) -> None:
+    run_text(text, Context(session))
 
 
 def texts(engine: FakeEngine) -> list[str]:
     return [request.text for request in engine.requests]
 
 
-def test_plain_statements_in_a_row_make_one_request(session: Session, engine: FakeEngine) -> None:
-    session.run("SHOW STREAMS; -- the streams\nSHOW TABLES; SELECT * FROM RIDES; SHOW TOPICS")
-    assert texts(engine) == ["SHOW STREAMS;\nSHOW TABLES;", "SELECT * FROM RIDES;", "SHOW TOPICS;"]
+def test_each_statement_is_a_request_of_its_own(session: Session, engine: FakeEngine) -> None:
+    run(session, "SHOW STREAMS; -- the streams\nSHOW TABLES; SELECT * FROM RIDES; SHOW TOPICS")
+    assert texts(engine) == ["SHOW STREAMS;", "SHOW TABLES;", "SELECT * FROM RIDES;", "SHOW TOPICS;"]
 
 
 def test_settings_go_with_every_request(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
-    session.run(
-        "SET 'auto.offset.reset' = 'earliest'; DEFINE a = 'x'; DEFINE b = '${A}y'; SHOW TOPICS; SELECT 1;"
+    session.console.tty = True
+    run(
+        session,
+        "SET 'auto.offset.reset' = 'earliest'; DEFINE a = 'x'; DEFINE b = '${A}y'; SHOW TOPICS; SELECT 1;",
     )
-    for request in engine.requests:
+    for request in engine.requests[1:]:
         assert request.properties == {"auto.offset.reset": "earliest"}
         assert request.variables == {"a": "x", "b": "xy"}
-    session.run("SET 'auto.offset.reset' = 'latest'; UNSET 'auto.offset.reset'; SHOW TOPICS;")
+    run(session, "SET 'auto.offset.reset' = 'latest'; UNSET 'auto.offset.reset'; SHOW TOPICS;")
     assert engine.requests[-1].properties == {}
     assert [line for line in out.getvalue().splitlines() if "local property" in line] == [
         "Successfully changed local property 'auto.offset.reset' to 'earliest'.",
@@ -40,93 +53,82 @@ def test_settings_go_with_every_request(session: Session, engine: FakeEngine, ou
 
 def test_unknown_property_is_not_set(session: Session) -> None:
     with pytest.raises(Failure) as caught:
-        session.run("SHOW TOPICS;\n  SET 'nonsense' = '1';")
+        run(session, "SHOW TOPICS;\n  SET 'nonsense' = '1';")
     assert caught.value.place == (2, 3)
     assert session.properties == {}
 
 
 def test_unset_of_what_is_not_set(session: Session) -> None:
     with pytest.raises(Failure, match="never set"):
-        session.run("UNSET 'auto.offset.reset';")
+        run(session, "UNSET 'auto.offset.reset';")
 
 
-def test_variables_are_shown_and_forgotten(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
-    session.run("DEFINE v = 'one'; SHOW VARIABLES; UNDEFINE V; UNDEFINE v; SHOW VARIABLES;")
+def test_variables_are_shown_and_forgotten(
+    session: Session, engine: FakeEngine, out: io.StringIO, err: io.StringIO
+) -> None:
+    run(session, "DEFINE v = 'one'; SHOW VARIABLES; UNDEFINE V; UNDEFINE v; SHOW VARIABLES;")
     lines = out.getvalue().splitlines()
     assert " v             | one" in lines
-    assert "Cannot undefine variable 'v' which was never defined" in lines
+    assert err.getvalue() == "WARNING: Cannot undefine variable 'v' which was never defined\n"
     assert session.variables == {}
     assert engine.requests == []
 
 
-def test_a_wrong_define_stops_everything_before_it_runs(session: Session, engine: FakeEngine) -> None:
+def test_a_wrong_define_has_a_place(session: Session, engine: FakeEngine) -> None:
     with pytest.raises(Failure, match="DEFINE is written") as caught:
-        session.run("SHOW TOPICS;\nDEFINE v = 1;")
+        run(session, "SHOW TOPICS;\nDEFINE v = 1;")
     assert caught.value.place == (2, 1)
-    assert engine.requests == []
+    assert texts(engine) == ["SHOW TOPICS;"]
 
 
 def test_requests_carry_the_last_sequence_number(session: Session, engine: FakeEngine) -> None:
-    session.run("SHOW TOPICS;")
-    session.run("CREATE STREAM a; CREATE STREAM b;")
-    session.run("SHOW TOPICS;")
-    assert [request.command_sequence_number for request in engine.requests] == [None, None, 2]
+    run(session, "SHOW TOPICS;")
+    run(session, "CREATE STREAM a; CREATE STREAM b;")
+    run(session, "SHOW TOPICS;")
+    assert [request.command_sequence_number for request in engine.requests] == [None, None, 1, 2]
     session.pipelining = True
-    session.run("SHOW TOPICS;")
+    run(session, "SHOW TOPICS;")
     assert engine.requests[-1].command_sequence_number is None
 
 
 def test_failure_knows_the_statement_and_its_place(session: Session, out: io.StringIO) -> None:
     with pytest.raises(Failure) as caught:
-        session.run("SHOW TOPICS;\nSHOW STREAMS;\n\n   DESCRIBE NOWHERE;")
+        run(session, "SHOW TOPICS;\nSHOW STREAMS;\n\n   DESCRIBE NOWHERE;")
     assert caught.value.place == (4, 13)
     assert caught.value.message.splitlines()[1] == "line 4:13"
     assert "Stream Name" in out.getvalue(), "what ran before the failure is shown"
 
 
-def test_each_statement_is_a_request_of_its_own(session: Session, engine: FakeEngine) -> None:
-    with pytest.raises(Failure) as caught:
-        session.run_each("SHOW TOPICS;\nDESCRIBE\n  NOWHERE; SHOW TABLES;")
-    assert caught.value.place == (3, 3)
-    assert texts(engine) == ["SHOW TOPICS;", "DESCRIBE\n  NOWHERE;"]
-
-
 def test_failure_of_a_query_has_a_place(session: Session) -> None:
     with pytest.raises(Failure) as caught:
-        session.run("SHOW TOPICS; SELECT * FROM NOWHERE;")
+        run(session, "SHOW TOPICS; SELECT * FROM NOWHERE;")
     assert caught.value.place == (1, 28)
 
 
 def test_pull_query(session: Session, out: io.StringIO) -> None:
-    session.run("SELECT * FROM RIDES;")
+    run(session, "SELECT * FROM RIDES;")
     assert out.getvalue().splitlines() == [
         "+----------+-------------+",
         "| VENDORID | ZONE        |",
         "+----------+-------------+",
         "|        1 | Astoria     |",
         "|        2 | Jamaica Bay |",
-        "Query terminated",
     ]
 
 
 def test_empty_pull_query_shows_its_header(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
     engine.next_stream = FakeStream("PULL", COLUMNS)
-    session.run("SELECT * FROM RIDES;")
+    run(session, "SELECT * FROM RIDES;")
     assert out.getvalue().splitlines() == [
         "+------------------+",
         "| K                |",
         "+------------------+",
-        "Query terminated",
     ]
 
 
 def test_push_query_with_a_limit(session: Session, out: io.StringIO) -> None:
-    session.run("SELECT * FROM RIDES EMIT CHANGES LIMIT 2;")
-    assert out.getvalue().splitlines()[-3:] == [
-        "|        2 | Jamaica Bay      |",
-        "Limit Reached",
-        "Query terminated",
-    ]
+    run(session, "SELECT * FROM RIDES EMIT CHANGES LIMIT 2;")
+    assert out.getvalue().splitlines()[-1] == "|        2 | Jamaica Bay      |"
 
 
 def test_row_limit_ends_the_query_on_the_server(
@@ -134,12 +136,11 @@ def test_row_limit_ends_the_query_on_the_server(
 ) -> None:
     stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row([str(n)]) for n in range(9)], ends=False)
     session.row_limit = 3
-    session.run("SELECT * FROM RIDES EMIT CHANGES;")
+    run(session, "SELECT * FROM RIDES EMIT CHANGES;")
     assert [line.strip("| ") for line in out.getvalue().splitlines()[3:]] == [
         "0",
         "1",
         "2",
-        "Query terminated",
     ]
     assert stream.closed.wait(20)
 
@@ -147,7 +148,7 @@ def test_row_limit_ends_the_query_on_the_server(
 def test_timeout_ends_the_query_on_the_server(session: Session, engine: FakeEngine) -> None:
     stream = engine.next_stream = FakeStream("PUSH", COLUMNS, ends=False)
     session.timeout_ms = 1
-    session.run("SELECT * FROM RIDES EMIT CHANGES;")
+    run(session, "SELECT * FROM RIDES EMIT CHANGES;")
     assert stream.closed.wait(20)
 
 
@@ -163,32 +164,89 @@ def test_ctrl_c_ends_the_query_and_nothing_else(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(session.console, "write", interrupted_write)
-    session.run("SELECT * FROM RIDES EMIT CHANGES; DEFINE after = 'x';")
+    run(session, "SELECT * FROM RIDES EMIT CHANGES; DEFINE after = 'x';")
     assert stream.closed.wait(20)
-    assert out.getvalue().splitlines()[-1] == "Query terminated"
     assert session.variables == {"after": "x"}
+
+
+def test_a_terminal_is_told_how_a_query_ended(session: Session, out: io.StringIO) -> None:
+    session.console.tty = True
+    run(session, "SELECT * FROM RIDES EMIT CHANGES LIMIT 2;")
+    assert out.getvalue().splitlines()[-2:] == ["Limit Reached", "Query terminated"]
 
 
 def test_error_within_a_query(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
     engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a"])], error=RuntimeError("no"))
     with pytest.raises(Failure, match="RuntimeError: no"):
-        session.run("SELECT * FROM RIDES EMIT CHANGES;")
+        run(session, "SELECT * FROM RIDES EMIT CHANGES;")
     assert "a" in out.getvalue()
 
 
+@contextmanager
+def answering(body: bytes, length: int | None = None) -> Iterator[Client]:
+    """A client of a server that answers with ``body`` and closes; it had promised ``length`` bytes."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(200)
+            if length is not None:
+                self.send_header("Content-Length", str(length))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        client = Client(f"127.0.0.1:{server.server_port}")
+        try:
+            yield client
+        finally:
+            client.close()
+            server.shutdown()
+            thread.join()
+
+
+HEADER = b'[{"header":{"queryId":"q","schema":"`K` STRING"}}'
+ROW = b'{"row":{"columns":["a"]}}'
+
+
+@pytest.mark.parametrize(
+    "body", [b"", HEADER, HEADER + b",\n", HEADER + b",\n" + ROW + b",\n", HEADER + b",\n" + ROW]
+)
+def test_results_that_break_off_are_an_error(console: Console, body: bytes) -> None:
+    with answering(body) as client, pytest.raises(Failure, match="The connection to the server broke"):
+        run(Session(client, console), "SELECT * FROM RIDES EMIT CHANGES;")
+
+
+def test_results_that_are_whole(console: Console, out: io.StringIO) -> None:
+    with answering(HEADER + b",\n" + ROW + b"]\n") as client:
+        run(Session(client, console), "SELECT * FROM RIDES EMIT CHANGES;")
+    assert "a" in out.getvalue()
+
+
+def test_print_that_breaks_off_is_an_error(console: Console, out: io.StringIO) -> None:
+    broke = pytest.raises(Failure, match="The connection to the server broke")
+    with answering(b"one\n", length=100) as client, broke:
+        run(Session(client, console), "PRINT rides;")
+    assert out.getvalue() == "one\n"
+
+
 def test_print(session: Session, out: io.StringIO) -> None:
-    session.run("PRINT rides;")
+    run(session, "PRINT rides;")
     lines = out.getvalue().splitlines()
-    assert (lines[0], lines[-1]) == ("Key format: KAFKA_INT", "Topic printing ceased")
+    assert (lines[0], lines[-1][:7]) == ("Key format: KAFKA_INT", "rowtime")
 
 
 def test_script(session: Session, engine: FakeEngine, tmp_path) -> None:
     script = tmp_path / "it's.sql"
     script.write_text("CREATE STREAM a;\nSHOW TOPICS;\n")
-    session.run(f"RUN SCRIPT '{str(script).replace(chr(39), chr(39) * 2)}';")
-    assert texts(engine) == ["CREATE STREAM a;\nSHOW TOPICS;\n"]
+    run(session, f"RUN SCRIPT '{str(script).replace(chr(39), chr(39) * 2)}';")
+    assert texts(engine) == ["CREATE STREAM a;", "SHOW TOPICS;"]
     with pytest.raises(Failure, match="Cannot read"):
-        session.run("RUN SCRIPT '/no/such/file';")
+        run(session, "RUN SCRIPT '/no/such/file';")
 
 
 def test_server_that_is_not_there() -> None:

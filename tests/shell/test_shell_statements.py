@@ -19,7 +19,6 @@ from shell.statements import Kind, StatementProblem
         ("UNDEFINE a", Kind.UNDEFINE),
         ("SHOW  VARIABLES", Kind.SHOW_VARIABLES),
         ("list variables", Kind.SHOW_VARIABLES),
-        ("RUN SCRIPT 'x.sql'", Kind.RUN_SCRIPT),
         ("SHOW STREAMS", Kind.PLAIN),
         ("SELECTED", Kind.PLAIN),
         ("INSERT INTO s SELECT * FROM t", Kind.PLAIN),
@@ -55,7 +54,6 @@ def test_parts() -> None:
     assert statements.unset_name("-- x\nunset 'a'") == "a"
     assert statements.define_parts("DEFINE v_1 = '''quoted''';") == ("v_1", "'quoted'")
     assert statements.undefine_name("UNDEFINE v_1") == "v_1"
-    assert statements.script_path("run script 'a b.sql';") == "a b.sql"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +65,6 @@ def test_parts() -> None:
         (statements.define_parts, "DEFINE v = 1"),
         (statements.define_parts, "DEFINE 'v' = 'x'"),
         (statements.undefine_name, "UNDEFINE 'v'"),
-        (statements.script_path, "RUN SCRIPT x"),
     ],
 )
 def test_wrong_form_says_the_right_one(parts, text: str) -> None:

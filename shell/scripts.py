@@ -1,0 +1,121 @@
+"""Scripts: how the inputs of a file, of ``-e``, of a pipe and of RUN SCRIPT run.
+
+One rule for all: statements and commands run one after the other, each as a request of its own. The first one
+that fails ends the script; what ran before it stays.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import grammar
+from shell import commands, statements
+from shell.client import ClientError
+from shell.commands.command import Context
+from shell.output import entities
+from shell.output.console import Form
+from shell.session import Failure
+
+
+class ScriptFailure(ClientError):
+    """What ended a script; the text is ``file:line:column: what went wrong``."""
+
+    def __init__(self, name: str, failure: Failure) -> None:
+        line, column = failure.place
+        super().__init__(f"{name}:{line}:{column}: {failure.message}")
+
+
+def run_script(lines: Iterable[str], name: str, context: Context) -> None:
+    """Run the inputs of a script as they come; the last one may lack its ``;``.
+
+    Args:
+        lines: the script's text, line by line; the next line is asked for once the ones before it have run.
+        name: what errors call the script.
+
+    Raises:
+        ScriptFailure: the first statement or command that failed.
+        Leave: the script says ``exit``.
+    """
+    for text, line in inputs(lines):
+        context.session.console.spool_input(text.strip())
+        try:
+            run_text(text, context)
+        except Failure as failure:
+            raise ScriptFailure(name, failure.moved(line - 1)) from None
+
+
+def run_file(path: str, text: str, context: Context) -> None:
+    """Run the text of a file.
+
+    Raises:
+        ClientError: the file is running already: it runs itself.
+        ScriptFailure, Leave: as run_script.
+    """
+    file = Path(path).expanduser().resolve()
+    if file in context.running_scripts:
+        raise ClientError(f"The script {path} runs itself.")
+    context.running_scripts.append(file)
+    try:
+        run_script(io.StringIO(text), path, context)
+    finally:
+        context.running_scripts.pop()
+
+
+def run_text(text: str, context: Context) -> None:
+    """Run the commands and statements of one whole input, in order.
+
+    Raises:
+        Failure: the first one that failed; nothing after it was run.
+        ScriptFailure: it was in a script that the input runs.
+        Leave: the shell is to end.
+    """
+    console = context.session.console
+    if commands.find(text) is not None:
+        parts = [grammar.StatementText(text.strip(), 1, 1, True)]
+    else:
+        parts = grammar.split(text)
+    for part in parts:
+        if console.form is Form.TABULAR and (len(parts) > 1 or context.running_scripts):
+            console.note()
+            console.note(console.cyan(entities.one_line(part.text) + ";"))
+        found = commands.find(part.text)
+        if found is None:
+            context.session.run(part)
+            continue
+        command, arguments = found
+        try:
+            command.run(context, arguments)
+        except ScriptFailure:
+            raise
+        except ClientError as error:
+            raise Failure(error, part.line, part.column) from None
+
+
+def inputs(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """``lines`` put together to whole inputs, each with the number of its first line."""
+    gathered, first = "", 1
+    for number, line in enumerate(lines, start=1):
+        gathered += line
+        if is_whole(gathered):
+            if statements.body(gathered):
+                yield gathered, first
+            gathered, first = "", number + 1
+    if statements.body(gathered):
+        yield gathered, first
+
+
+def is_whole(text: str) -> bool:
+    """Whether an input can be run: nothing, a command on one line, or statements with their ``;``."""
+    return commands.find(text) is not None or statements.is_complete(text)
+
+
+def read_script(path: str) -> str:
+    """The text of a file of statements. Raises ClientError where there is none."""
+    try:
+        return Path(path).expanduser().read_text(encoding="utf-8")
+    except OSError as error:
+        raise ClientError(f"Cannot read {path}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise ClientError(f"Cannot read {path}: it is not UTF-8 text.") from None

@@ -1,0 +1,193 @@
+"""Scripts: one rule for a file, ``-e``, ``run``, a pipe and RUN SCRIPT."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from fake_engine import FakeEngine, FakeStream
+from live_server import LiveServer
+
+from ksql_spark.engine import ResultColumn, Row
+from shell.commands.command import Context
+from shell.main import main
+from shell.scripts import ScriptFailure, inputs, run_file, run_script
+from shell.session import Session
+
+
+class Done(NamedTuple):
+    """What one run of the command line gave."""
+
+    code: int
+    out: str
+    err: str
+
+
+def command(arguments: list[str], stdin: str = "") -> Done:
+    """Run the command line in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    before, sys.stdin = sys.stdin, io.StringIO(stdin)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main(arguments)
+    finally:
+        sys.stdin = before
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+def by_execute(text: str, url: str, folder: Path) -> tuple[Done, str]:
+    return command(["-e", text, url]), "-e"
+
+
+def by_file(text: str, url: str, folder: Path) -> tuple[Done, str]:
+    file = folder / "script.sql"
+    file.write_text(text)
+    return command(["-f", str(file), url]), str(file)
+
+
+def by_run(text: str, url: str, folder: Path) -> tuple[Done, str]:
+    file = folder / "script.sql"
+    file.write_text(text)
+    return command(["run", str(file), "--server", url]), str(file)
+
+
+def by_pipe(text: str, url: str, folder: Path) -> tuple[Done, str]:
+    return command([url], text), "<stdin>"
+
+
+def by_run_script(text: str, url: str, folder: Path) -> tuple[Done, str]:
+    file = folder / "script.sql"
+    file.write_text(text)
+    return command(["-e", f"RUN SCRIPT '{file}';", url]), str(file)
+
+
+Way = Callable[[str, str, Path], tuple[Done, str]]
+every_way = pytest.mark.parametrize("way", [by_execute, by_file, by_run, by_pipe, by_run_script])
+
+
+@every_way
+def test_the_first_error_ends_a_script_and_what_ran_before_stays(
+    way: Way, server: LiveServer, engine: FakeEngine, tmp_path: Path
+) -> None:
+    text = "CREATE STREAM a;\n-- then\nSHOW TOPICS; DESCRIBE\n    NOWHERE;\nSHOW TABLES;\nCREATE STREAM b;\n"
+    done, name = way(text, server.url, tmp_path)
+    assert done.code == 1
+    assert done.err.startswith(f"{name}:4:5: Source does not exist: NOWHERE.\nline 4:5\n")
+    assert [request.text for request in engine.requests] == [
+        "CREATE STREAM a;",
+        "SHOW TOPICS;",
+        "DESCRIBE\n    NOWHERE;",
+    ]
+    assert "A" in engine.sources and "B" not in engine.sources
+    assert "Kafka Topic" in done.out and "NOWHERE" not in done.out
+
+
+@every_way
+def test_a_script_without_errors(way: Way, server: LiveServer, tmp_path: Path) -> None:
+    text = (
+        "SET 'auto.offset.reset' = 'earliest'; DEFINE n = '2';\nSELECT * FROM RIDES EMIT CHANGES LIMIT ${n};"
+    )
+    done, _ = way(text, server.url, tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert [line[:3] for line in done.out.splitlines()] == ["+--", "| V", "+--", "|  ", "|  "]
+
+
+@every_way
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SHOW TOPICS;\nSET 'nonsense' = '1';", "2:1: Not recognizable as ksql, streams"),
+        ("SHOW TOPICS;\n  DEFINE v = 1;", "2:3: DEFINE is written: "),
+        ("SHOW TOPICS;\noutput nonsense;", "2:1: There is no output format 'nonsense'"),
+        ("SHOW TOPICS;\nRUN SCRIPT '/no/such';", "2:1: Cannot read /no/such: "),
+        ("SHOW TOPICS;\nPRINT NOWHERE;", "2:7: Source does not exist: NOWHERE."),
+    ],
+)
+def test_whatever_fails_has_a_place(
+    way: Way, text: str, message: str, server: LiveServer, engine: FakeEngine, tmp_path: Path
+) -> None:
+    done, name = way(text, server.url, tmp_path)
+    assert done.code == 1
+    assert done.err.startswith(f"{name}:{message}")
+    assert engine.requests[0].text == "SHOW TOPICS;"
+
+
+@every_way
+def test_json_output_is_json_alone(way: Way, server: LiveServer, tmp_path: Path) -> None:
+    done, _ = way("output JSON;\nSET 'auto.offset.reset' = 'earliest';\nSHOW TOPICS;", server.url, tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("[\n  {\n") and done.out.endswith("\n]\n")
+
+
+@every_way
+def test_a_query_that_fails_on_its_way_is_an_error(
+    way: Way, server: LiveServer, engine: FakeEngine, tmp_path: Path
+) -> None:
+    column = ResultColumn("K", "STRING")
+    engine.next_stream = FakeStream("PUSH", [column], [Row(["a"])], error=RuntimeError("no"))
+    done, name = way("SELECT * FROM RIDES EMIT CHANGES;\nSHOW TOPICS;", server.url, tmp_path)
+    assert done.code == 1
+    assert done.err.startswith(f"{name}:1:1: ")
+    assert "RuntimeError: no" in done.err
+    assert len(engine.requests) == 1
+
+
+def test_a_script_within_a_script_says_its_own_place(session: Session, tmp_path: Path) -> None:
+    outer, inner = tmp_path / "outer.sql", tmp_path / "inner.sql"
+    outer.write_text(f"SHOW TOPICS;\nRUN SCRIPT '{inner}';\nSHOW TABLES;")
+    inner.write_text("\n\n   DESCRIBE NOWHERE;")
+    with pytest.raises(ScriptFailure) as caught:
+        run_file(str(outer), outer.read_text(), Context(session))
+    assert str(caught.value).startswith(f"{inner}:3:13: Source does not exist: NOWHERE.")
+
+
+def test_a_script_that_runs_itself(session: Session, engine: FakeEngine, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.sql", tmp_path / "second.sql"
+    first.write_text(f"SHOW TOPICS; RUN SCRIPT '{second}';")
+    second.write_text(f"RUN SCRIPT '{first}';")
+    with pytest.raises(ScriptFailure) as caught:
+        run_file(str(first), first.read_text(), Context(session))
+    assert str(caught.value) == f"{second}:1:1: The script {first} runs itself."
+    assert len(engine.requests) == 1
+
+
+def test_the_statements_of_a_file_are_shown_on_a_terminal(
+    session: Session, out: io.StringIO, tmp_path: Path
+) -> None:
+    session.console.tty = True
+    run_file("s.sql", "CREATE STREAM\n  a;\nINSERT INTO a VALUES (1);", Context(session))
+    assert out.getvalue().splitlines() == [
+        "",
+        "CREATE STREAM a;",
+        " Message",
+        "----------------",
+        " Stream created",
+        "----------------",
+        "",
+        "INSERT INTO a VALUES (1);",
+    ]
+
+
+def test_a_piped_statement_runs_before_the_next_line_is_read(session: Session, engine: FakeEngine) -> None:
+    def lines():
+        yield "SHOW TOPICS;\n"
+        assert len(engine.requests) == 1
+        yield "SHOW STREAMS;\n"
+
+    run_script(lines(), "<stdin>", Context(session))
+    assert len(engine.requests) == 2
+
+
+def test_inputs() -> None:
+    lines = ["SHOW\n", "TOPICS; -- yes\n", "\n", "help\n", "SELECT 'a;\n", "b';SHOW x;\n", "SHOW y"]
+    assert list(inputs(lines)) == [
+        ("SHOW\nTOPICS; -- yes\n", 1),
+        ("help\n", 4),
+        ("SELECT 'a;\nb';SHOW x;\n", 5),
+        ("SHOW y", 7),
+    ]
