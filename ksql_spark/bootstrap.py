@@ -23,8 +23,8 @@ from ksql_spark.metastore.store import MetaStore
 from ksql_spark.query_service import QueryService, transient_topic_prefix
 from ksql_spark.request import Request
 from ksql_spark.runtime.command_log import CommandLog
+from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries import QueryManager
-from ksql_spark.runtime.ticker import Ticker
 from ksql_spark.runtime.views import Views
 from ksql_spark.runtime.warm_up import WarmUp
 from ksql_spark.schema_registry import SchemaRegistry
@@ -178,19 +178,19 @@ class Bootstrap:
         self._stack.callback(views.close)
         processing_log = self._processing_log(spark, admin)
         self._stack.callback(processing_log.close)
-        ticker = Ticker(admin, str(self._config["ksql.service.id"]))
-        self._stack.callback(ticker.close)
+        heartbeat = IdleHeartbeat(admin, str(self._config["ksql.service.id"]))
+        self._stack.callback(heartbeat.close)
         queries = QueryManager(
             session,
             admin,
             self._data_dir / "checkpoints",
-            ticker,
+            heartbeat,
             lambda name: services.config[name],
             lambda client, overrides: services.client_settings(client, overrides),
             functions=lambda: services.user_functions(),
             processing_log=processing_log,
         )
-        self._stack.callback(queries.close)
+        self._stack.callback(queries.shut_down)
         services = Services(
             metastore=MetaStore(),
             admin=admin,

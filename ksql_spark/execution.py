@@ -14,10 +14,10 @@ from grammar.statements.queries import Query
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.physical import codec
-from ksql_spark.request import Request, located, parsed, scope_of
+from ksql_spark.request import Request, context_of, located, parsed
 from ksql_spark.runtime.command_log import Command
 from ksql_spark.runtime.pending import PendingStatement
-from ksql_spark.statements import Action, Immediate, Logged, Scope, Services, StoredQuery, handle
+from ksql_spark.statements import Action, Immediate, Logged, Services, StatementContext, StoredQuery, handle
 from ksql_spark.statements.entities import command_status
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class StatementExecutor:
             if services.is_stopping():
                 raise KsqlError("STOPPED")
             try:
-                scope = Scope(
+                context = StatementContext(
                     services,
                     services.metastore.copy(),
                     dict(command.properties),
@@ -64,7 +64,7 @@ class StatementExecutor:
                     stored=_stored(command),
                 )
                 statement = grammar.parse_one(command.statement + ";")
-                action = handle(statement, scope)
+                action = handle(statement, context)
                 if isinstance(action, Logged):
                     outcome = action.apply(sequence, command.starts)
                     self._note(command.id, outcome.message, outcome.query_id)
@@ -78,7 +78,7 @@ class StatementExecutor:
     def finish_pending(self) -> None:
         """Clean up after a statement during which the server was killed."""
         services = self._services
-        left = self._pending.left(services.log.end())
+        left = self._pending.orphans(services.log.end())
         services.queries.remove_checkpoints(*left.queries)
         services.admin.delete_topics(name for name in left.topics if services.admin.topic(name) is not None)
         self._pending.done()
@@ -99,8 +99,8 @@ class StatementExecutor:
         services = self._services
         entities: list[dict[str, Any]] = []
         with services.lock:
-            scope = scope_of(request, services)
-            rest = self._checked(parsed(request, scope), scope, entities)
+            context = context_of(request, services)
+            rest = self._checked(parsed(request, context), context, entities)
             rest = self._run_until_waiting(rest, services, entities)
         while rest:
             waiting, *rest = rest
@@ -112,24 +112,24 @@ class StatementExecutor:
                 entities.append(entity)
             with services.lock:
                 # what was true of the statements after it may be so no longer
-                scope = Scope(
+                context = StatementContext(
                     services, services.metastore.copy(), dict(waiting.properties), dict(waiting.variables)
                 )
-                rest = self._checked((checked.statement for checked in rest), scope, entities)
+                rest = self._checked((checked.statement for checked in rest), context, entities)
                 rest = self._run_until_waiting(rest, services, entities)
         return entities
 
     def _checked(
-        self, statements: Iterable[Statement], scope: Scope, entities: list[dict[str, Any]]
+        self, statements: Iterable[Statement], context: StatementContext, entities: list[dict[str, Any]]
     ) -> list[_Checked]:
-        """The actions of statements, checked one after the other in the sandbox of ``scope``."""
+        """The actions of statements, checked one after the other in the sandbox of ``context``."""
         checked = []
         for statement in statements:
             if isinstance(statement, (Query, PrintTopic)):
                 raise KsqlError("QUERY_IN_KSQL", statement=statement.source_text)
-            with located(statement, entities), registry.scope(scope.metastore.functions):
-                action = handle(statement, scope)
-            checked.append(_Checked(statement, action, dict(scope.properties), dict(scope.variables)))
+            with located(statement, entities), registry.scope(context.metastore.functions):
+                action = handle(statement, context)
+            checked.append(_Checked(statement, action, dict(context.properties), dict(context.variables)))
         return checked
 
     def _run_until_waiting(
@@ -156,7 +156,7 @@ class StatementExecutor:
         before = services.metastore.copy()
         try:
             sequence = services.log.end()
-            self._pending.begin(sequence, action.traces(sequence))
+            self._pending.begin(sequence, action.cleanup(sequence))
             starts = action.prepare()
             outcome = action.apply(sequence, starts)
             text = action.statement or statement.source_text

@@ -14,13 +14,13 @@ from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
 from ksql_spark.logical.nodes import BatchQuery, Filter, Project, Source, leaves
 from ksql_spark.physical.planner import check_runnable, lower_transient
-from ksql_spark.request import Request, located, parsed, scope_of
+from ksql_spark.request import Request, context_of, located, parsed
 from ksql_spark.runtime import batch, pull
 from ksql_spark.runtime.print_topic import PrintResult
 from ksql_spark.runtime.push import PushResult
-from ksql_spark.runtime.queries import RunningQuery
+from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.runtime.results import QueryStream
-from ksql_spark.statements import Scope, Services
+from ksql_spark.statements import Services, StatementContext
 from ksql_spark.statements.sources import start_offsets
 
 #: how long a pull query waits for its view to catch up, seconds
@@ -54,8 +54,8 @@ class QueryService:
         services = self._services
         self.started += 1
         with services.lock:
-            scope = scope_of(request, services)
-            statements = list(parsed(request, scope))
+            context = context_of(request, services)
+            statements = list(parsed(request, context))
             if len(statements) != 1:
                 reason = f"Expected exactly one KSQL statement; found {len(statements)}"
                 raise KsqlError("BAD_REQUEST", reason=reason)
@@ -69,9 +69,9 @@ class QueryService:
                     reason="Only SELECT and PRINT can be run here: send other statements to /ksql.",
                 )
             elif statement.query.emit is not None:
-                stream = self._push(statement, scope)
+                stream = self._push(statement, context)
             else:
-                stream = self._pull(statement, scope)
+                stream = self._pull(statement, context)
         if stream.kind == "PUSH":
             self._streams[stream.query_id] = stream
         return stream
@@ -90,17 +90,17 @@ class QueryService:
             limit=statement.limit,
         )
 
-    def _push(self, statement: Query, scope: Scope) -> QueryStream:
-        services = scope.services
+    def _push(self, statement: Query, context: StatementContext) -> QueryStream:
+        services = context.services
         running = [q for q in services.queries.all() if q.is_transient]
-        most = int(scope.config["ksql.max.push.queries"])
+        most = int(context.config["ksql.max.push.queries"])
         if len(running) >= most:
             raise KsqlError("PUSH_LIMIT", limit=most)
-        bound = analyzer.bind_push(statement.query, scope.metastore, scope.config)
+        bound = analyzer.bind_push(statement.query, context.metastore, context.config)
         name = leaves(bound.root)[0].source.name
         query_id = f"transient_{name}_{random.getrandbits(62)}"
         topic = transient_topic_prefix(services.config) + query_id.removeprefix("transient_")
-        plan = lower_transient(bound.root, bound.output, topic, scope.config, query_id)
+        plan = lower_transient(bound.root, bound.output, topic, context.config, query_id)
         check_runnable(plan)
         for source in plan.sources:
             services.admin.require_topic(source.topic)
@@ -110,12 +110,12 @@ class QueryService:
             self._streams.pop(query_id, None)
             services.admin.delete_topics([topic])
 
-        query = RunningQuery(
+        query = ManagedQuery(
             id=query_id,
             statement=statement.source_text + ";",
             plan=plan,
-            starts=start_offsets(plan, scope),
-            properties=dict(scope.properties),
+            starts=start_offsets(plan, context),
+            properties=dict(context.properties),
             sink_partitions=1,
             is_transient=True,
             logical=bound,
@@ -124,18 +124,18 @@ class QueryService:
             services.queries.start_new(query)
             return PushResult(query, services.queries, bound.output, services.admin, bound.limit, clean_up)
         except BaseException:
-            services.queries.stop(query_id, drop_state=True)
+            services.queries.drop(query)
             clean_up()
             raise
 
-    def _pull(self, statement: Query, scope: Scope) -> QueryStream:
-        services = scope.services
-        bound = analyzer.bind_pull(statement.query, scope.metastore, scope.config)
+    def _pull(self, statement: Query, context: StatementContext) -> QueryStream:
+        services = context.services
+        bound = analyzer.bind_pull(statement.query, context.metastore, context.config)
         session = services.spark.running_session
-        consumer = services.client_settings("consumer", scope.properties)
+        consumer = services.client_settings("consumer", context.properties)
         if isinstance(bound, BatchQuery):
             return batch.run(
-                bound, services.views, session, consumer, PULL_TIMEOUT_S, scope.config.__getitem__
+                bound, services.views, session, consumer, PULL_TIMEOUT_S, context.config.__getitem__
             )
         if bound.source.is_table:
             return pull.run(bound, services.views, session, PULL_TIMEOUT_S)
@@ -143,7 +143,7 @@ class QueryService:
         if bound.predicate is not None:
             root = Filter(root, bound.predicate)
         root = Project(root, (), bound.items)
-        plan = lower_transient(root, root.schema.columns, "pull", scope.config)
+        plan = lower_transient(root, root.schema.columns, "pull", context.config)
         check_runnable(plan)
         return pull.run_on_stream(
             plan, root.schema.columns, session, consumer, bound.limit, bound.offset or 0

@@ -11,7 +11,7 @@ import grammar
 from grammar.nodes import Statement
 from ksql_spark import config
 from ksql_spark.errors import KsqlError
-from ksql_spark.statements import Scope, Services
+from ksql_spark.statements import Services, StatementContext
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Request:
     command_sequence_number: int | None = None
 
 
-def scope_of(request: Request, services: Services) -> Scope:
+def context_of(request: Request, services: Services) -> StatementContext:
     """A sandbox with the properties and variables of ``request``.
 
     Raises:
@@ -33,16 +33,16 @@ def scope_of(request: Request, services: Services) -> Scope:
     properties = {config.canonical(k) or k: v for k, v in request.properties.items()}
     services.config.with_overrides(properties)  # raises for what may not be overridden
     variables = {name.upper(): value for name, value in request.variables.items()}
-    return Scope(services, services.metastore.copy(), properties, variables)
+    return StatementContext(services, services.metastore.copy(), properties, variables)
 
 
-def parsed(request: Request, scope: Scope) -> list[Statement]:
+def parsed(request: Request, context: StatementContext) -> list[Statement]:
     """The statements of ``request``.
 
     Raises:
         KsqlError: SYNTAX.
     """
-    is_substituting = bool(scope.config["ksql.variable.substitution.enable"])
+    is_substituting = bool(context.config["ksql.variable.substitution.enable"])
     try:
         return grammar.parse(request.text, request.variables, substitution=is_substituting)
     except grammar.ParseFailed as failed:

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Remains:
+class Orphans:
     """Things that belong to nobody: names of topics, ids of queries with state."""
 
     topics: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class Remains:
 
 
 @dataclass(frozen=True)
-class Traces:
+class CleanupRecord:
     """What to clean up after a statement that was cut short.
 
     Args:
@@ -35,8 +35,8 @@ class Traces:
         logged: where it had: what it may not have removed yet.
     """
 
-    unlogged: Remains = Remains()
-    logged: Remains = Remains()
+    unlogged: Orphans = Orphans()
+    logged: Orphans = Orphans()
 
 
 class PendingStatement:
@@ -49,11 +49,11 @@ class PendingStatement:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def begin(self, sequence: int, traces: Traces) -> None:
+    def begin(self, sequence: int, cleanup: CleanupRecord) -> None:
         """Write down what the command with this number in the log may leave."""
-        if traces == Traces():
+        if cleanup == CleanupRecord():
             return
-        body = {"sequence": sequence, **asdict(traces)}
+        body = {"sequence": sequence, **asdict(cleanup)}
         self._path.parent.mkdir(parents=True, exist_ok=True)
         written = self._path.with_suffix(".tmp")
         with written.open("w", encoding="utf-8") as file:
@@ -66,12 +66,12 @@ class PendingStatement:
         """The statement was carried out, or taken back."""
         self._path.unlink(missing_ok=True)
 
-    def left(self, log_end: int) -> Remains:
+    def orphans(self, log_end: int) -> Orphans:
         """What a statement that was cut short has left; the end of the log tells how far it came."""
         try:
             body: Mapping[str, Any] = json.loads(self._path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            return Remains()
+            return Orphans()
         found = body["logged" if log_end > body["sequence"] else "unlogged"]
         log.warning("the server was killed during command %d; it leaves %s", body["sequence"], found)
-        return Remains(tuple(found["topics"]), tuple(found["queries"]))
+        return Orphans(tuple(found["topics"]), tuple(found["queries"]))

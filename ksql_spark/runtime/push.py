@@ -11,7 +11,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.metastore.serdes import value_serde
-from ksql_spark.runtime.queries import QueryManager, RunningQuery
+from ksql_spark.runtime.queries import ManagedQuery, QueryManager
 from ksql_spark.runtime.results import Row, api_value, result_columns
 from ksql_spark.schema import Column
 
@@ -32,7 +32,7 @@ class PushResult:
 
     def __init__(
         self,
-        query: RunningQuery,
+        query: ManagedQuery,
         queries: QueryManager,
         columns: Sequence[Column],
         admin: KafkaAdmin,
@@ -96,6 +96,6 @@ class PushResult:
                 return
             self._closed = True
             stack.callback(self._on_close)
-            self._queries.stop(self.query_id, drop_state=True)
+            self._queries.drop(self._query)
             with self._lock:
                 self._reader.close()

@@ -31,12 +31,12 @@ from ksql_spark.physical.steps import (
     walk,
 )
 from ksql_spark.runtime.checkpoints import Checkpoint
-from ksql_spark.runtime.ticker import Ticker
-from ksql_spark.spark import runs, sinks
+from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
+from ksql_spark.spark import sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, task_numbers
 from ksql_spark.spark.processing_log import Counts, ProcessingLog
-from ksql_spark.spark.runs import Run
+from ksql_spark.spark.query import SparkQuery, new_run_id
 from ksql_spark.spark.sources import STOPS_ON_NO_TIME
 
 log = logging.getLogger(__name__)
@@ -56,8 +56,8 @@ class QueryError:
 
 
 @dataclass
-class RunningQuery:
-    """A query that this server runs.
+class ManagedQuery:
+    """A query of KSQL, which the query manager starts, watches and stops.
 
     Args:
         id: KSQL's query id.
@@ -84,7 +84,7 @@ class RunningQuery:
     logical: PersistentQuery | PushQuery | None = None
     state: str = RUNNING
     errors: deque[QueryError] = field(default_factory=deque)
-    spark: list[Run] = field(default_factory=list)
+    spark: list[SparkQuery] = field(default_factory=list)
     loading: set[object] = field(default_factory=set)
     failures: int = 0
     retry_at: float = 0.0
@@ -102,7 +102,7 @@ class QueryManager:
         session: the Spark session.
         admin: of the cluster that everything is read from and written to.
         checkpoints: folder with one folder for each query's checkpoints.
-        ticker: for queries that must notice that nothing comes.
+        heartbeat: for queries that must notice that nothing comes.
         setting: effective value of a property by name, of the server's configuration.
         client: settings of a Kafka client on the JVM ("consumer", "producer"), with a query's overrides.
         processing_log: where what goes wrong with single records is reported; None: nowhere.
@@ -114,7 +114,7 @@ class QueryManager:
         session: SparkSession,
         admin: KafkaAdmin,
         checkpoints: Path,
-        ticker: Ticker,
+        heartbeat: IdleHeartbeat,
         setting: Callable[[str], Any],
         client: Callable[[Client, Mapping[str, Any]], Mapping[str, str]],
         *,
@@ -128,23 +128,23 @@ class QueryManager:
         self._setting = setting
         self._client = client
         self._log = processing_log
-        self._queries: dict[str, RunningQuery] = {}
+        self._queries: dict[str, ManagedQuery] = {}
         self._lock = threading.RLock()
         #: number of tasks -> their numbers
         self._tasks: dict[int, tuple[int, ...]] = {}
-        self._ticker = ticker
+        self._heartbeat = heartbeat
         #: while the command log is replayed nothing is started
         self._replaying = True
         self._closing = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="query-watcher", daemon=True)
         self._watcher.start()
 
-    def start_new(self, query: RunningQuery) -> None:
+    def start_new(self, query: ManagedQuery) -> None:
         """Start a query that never ran: as start(), but what an unlogged one of its id left is removed."""
-        self.forget(query)
+        self._remove_state(query)
         self.start(query)
 
-    def start(self, query: RunningQuery) -> None:
+    def start(self, query: ManagedQuery) -> None:
         """Start ``query`` (from its checkpoint where there is one) and keep it running.
 
         The tables of a join are loaded to their present end before its stream is read.
@@ -159,22 +159,22 @@ class QueryManager:
         query.loading = {mark for mark in marks if mark is not None}
         query.spark = []
         try:
-            is_replaying = self._has_history(query)
-            for i, _ in enumerate(query.plan.stages[:1] if is_replaying else query.plan.stages):
+            is_backfilling = self._has_history(query)
+            for i, _ in enumerate(query.plan.stages[:1] if is_backfilling else query.plan.stages):
                 query.spark.append(self._launch(query, i, tables))
         except KsqlError:
-            self._kill(query)
+            self._end(query)
             if self._queries.get(query.id) is not query:
-                self.forget(query)
+                self._remove_state(query)
             raise
         query.state = RUNNING
         with self._lock:
             self._queries[query.id] = query
-        if is_replaying:
-            replay = object()
-            query.loading.add(replay)
+        if is_backfilling:
+            mark = object()
+            query.loading.add(mark)
             threading.Thread(
-                target=self._replay, args=(query, replay), name=f"replay-{query.id}", daemon=True
+                target=self._backfill, args=(query, mark), name=f"backfill-{query.id}", daemon=True
             ).start()
             return
         for i, stage in enumerate(query.plan.stages):
@@ -188,7 +188,7 @@ class QueryManager:
                 )
                 loader.start()
 
-    def _create_internal_topics(self, query: RunningQuery) -> None:
+    def _create_internal_topics(self, query: ManagedQuery) -> None:
         partitions = _partitions(query)
         for stage in query.plan.inner:
             if self._admin.topic(stage.sink.topic) is None:
@@ -197,8 +197,8 @@ class QueryManager:
                 config |= {"retention.ms": "-1"}
                 self._admin.create_topic(stage.sink.topic, partitions, replicas, config)
 
-    def forget(self, query: RunningQuery) -> None:
-        """Remove what a query keeps that does not run: checkpoints with its state, internal topics."""
+    def _remove_state(self, query: ManagedQuery) -> None:
+        """Remove checkpoints and internal topics of a query that does not run."""
         self.remove_checkpoints(query.id)
         self._admin.delete_topics(internal_topics(query.plan))
 
@@ -207,19 +207,19 @@ class QueryManager:
         for query_id in query_ids:
             shutil.rmtree(self._checkpoints / query_id, ignore_errors=True)
 
-    def _checkpoint(self, query: RunningQuery, stage: int) -> Checkpoint:
+    def _checkpoint(self, query: ManagedQuery, stage: int) -> Checkpoint:
         return Checkpoint(self._checkpoints / query.id, stage)
 
-    def _loaded_mark(self, query: RunningQuery, stage: int) -> Path:
+    def _loaded_mark(self, query: ManagedQuery, stage: int) -> Path:
         """A file that is there once the stage's tables have been loaded."""
         return self._checkpoints / query.id / f"{stage}.loaded"
 
-    def _mark_loaded(self, query: RunningQuery, stage: int) -> None:
+    def _mark_loaded(self, query: ManagedQuery, stage: int) -> None:
         mark = self._loaded_mark(query, stage)
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
 
-    def _to_load(self, query: RunningQuery) -> dict[str, dict[int, int]]:
+    def _to_load(self, query: ManagedQuery) -> dict[str, dict[int, int]]:
         """Topics of tables joined with streams and their present ends, where the query is new."""
         if query.plan.by_event_time:
             return {}  # their rows come in their turn
@@ -240,17 +240,17 @@ class QueryManager:
 
     def _load(
         self,
-        query: RunningQuery,
+        query: ManagedQuery,
         stage: int,
         tables: Mapping[str, Mapping[int, int]],
-        loading: Run,
+        loading: SparkQuery,
         mark: object,
     ) -> None:
         """Wait until the tables are loaded, then start the stage as it is to run."""
         try:
             while loading.is_active and mark in query.loading:
                 if _has_reached(loading.progress, tables):
-                    loading.end()
+                    loading.drain()
                     loading.stop(self._patience_s())
                     self._mark_loaded(query, stage)
                     with self._lock:
@@ -266,21 +266,21 @@ class QueryManager:
             with self._lock:
                 query.loading.discard(mark)
 
-    def _goes_on(self, query: RunningQuery, mark: object) -> bool:
+    def _goes_on(self, query: ManagedQuery, mark: object) -> bool:
         """Whether a query was neither stopped nor started anew since its ``loading`` got ``mark``."""
         return mark in query.loading and bool(query.spark) and self._queries.get(query.id) is query
 
-    def _has_history(self, query: RunningQuery) -> bool:
+    def _has_history(self, query: ManagedQuery) -> bool:
         """Whether sub-topologies must begin one after another: each with all that the history gives it."""
         plan = query.plan
         is_done = self._loaded_mark(query, len(plan.inner)).exists()
         return plan.by_event_time and bool(plan.inner) and not is_done
 
-    def _replay(self, query: RunningQuery, mark: object) -> None:
+    def _backfill(self, query: ManagedQuery, mark: object) -> None:
         """Start each further stage when the one before it has done what was there at the start."""
         try:
             for i in range(1, len(query.plan.stages)):
-                while not self._is_replayed(query, i - 1):
+                while not self._is_backfilled(query, i - 1):
                     with self._lock:
                         if not self._goes_on(query, mark) or not query.spark[-1].is_active:
                             return
@@ -298,7 +298,7 @@ class QueryManager:
             with self._lock:
                 query.loading.discard(mark)
 
-    def _is_replayed(self, query: RunningQuery, number: int) -> bool:
+    def _is_backfilled(self, query: ManagedQuery, number: int) -> bool:
         """Whether a stage has committed its first batch, or has nothing to read."""
         if self._checkpoint(query, number).committed() is not None:
             return True
@@ -306,7 +306,7 @@ class QueryManager:
         starts = {(topic, int(p)): offset for topic, of in query.starts.items() for p, offset in of.items()}
         return all(end <= starts.get(place, 0) for place, end in ends.items())
 
-    def register(self, query: RunningQuery) -> None:
+    def register(self, query: ManagedQuery) -> None:
         """Take note of a query that start_registered will start (replay of the command log)."""
         query.state = REGISTERED
         with self._lock:
@@ -317,7 +317,7 @@ class QueryManager:
         self._replaying = False
         waiting = [q for q in self.all() if q.state == REGISTERED]
 
-        def start(numbered: tuple[int, RunningQuery]) -> None:
+        def start(numbered: tuple[int, ManagedQuery]) -> None:
             i, query = numbered
             if self._closing.is_set():
                 return
@@ -332,10 +332,10 @@ class QueryManager:
 
     def _launch(
         self,
-        query: RunningQuery,
+        query: ManagedQuery,
         number: int,
         loading: Mapping[str, Mapping[int, int]] | None = None,
-    ) -> Run:
+    ) -> SparkQuery:
         """Start the Spark query of a stage; of those that join tables in ``loading`` only these are read."""
         stage = query.plan.stages[number]
         is_loading = any(topic in stage.topics for topic in loading or ())
@@ -357,7 +357,7 @@ class QueryManager:
         starts = {topic: json.dumps(dict(offsets)) for topic, offsets in begins.items() if offsets}
         topics = [source.topic for source in query.plan.sources]
         report = self._log.attach(session, query.id, topics) if self._log is not None else None
-        run = runs.new_name()
+        run = new_run_id()
         context = Context(
             session,
             self._client("consumer", query.properties),
@@ -365,7 +365,7 @@ class QueryManager:
             held=held,
             tasks=self._tasks[tasks],
             setting=lambda name: self._property(query, name),
-            ticks=self._ticker.topic() if stage.has_idle_timeout else None,
+            heartbeats=self._heartbeat.topic() if stage.has_idle_timeout else None,
             log=report,
             run=run,
             is_single=_is_single(query, stage),
@@ -398,15 +398,15 @@ class QueryManager:
                 log.exception("query %s did not start", query.id)
             raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from None
 
-    def _property(self, query: RunningQuery, name: str) -> Any:
+    def _property(self, query: ManagedQuery, name: str) -> Any:
         return query.properties.get(name, self._setting(name))
 
-    def find(self, query_id: str) -> RunningQuery | None:
+    def find(self, query_id: str) -> ManagedQuery | None:
         """The query with this id, or None."""
         with self._lock:
             return self._queries.get(query_id)
 
-    def all(self) -> list[RunningQuery]:
+    def all(self) -> list[ManagedQuery]:
         """All queries by id."""
         with self._lock:
             return [self._queries[i] for i in sorted(self._queries)]
@@ -415,16 +415,16 @@ class QueryManager:
         """What went wrong with records of a query since the server started."""
         return self._log.counts(query_id) if self._log is not None else Counts(0, 0, 0, None)
 
-    def take(self, query_id: str) -> RunningQuery | None:
-        """Stop a query at once and let go of it; what it keeps stays until forget(), or put_back()."""
+    def kill(self, query_id: str) -> ManagedQuery | None:
+        """End a query at once, in the middle of a batch; its state stays for drop() or restore()."""
         with self._lock:
             query = self._queries.pop(query_id, None)
         if query is not None:
-            self._kill(query)
+            self._end(query)
         return query
 
-    def put_back(self, query: RunningQuery) -> None:
-        """Let a query that was taken go on."""
+    def restore(self, query: ManagedQuery) -> None:
+        """Let a query that was killed go on."""
         with self._lock:
             self._queries[query.id] = query
         if query.state != PAUSED:
@@ -433,24 +433,25 @@ class QueryManager:
             except KsqlError as error:
                 self._failed(query, error.message)
 
-    def stop(self, query_id: str, *, drop_state: bool) -> None:
-        """Stop a query for good; with ``drop_state`` its checkpoints and state go too."""
-        if drop_state:
-            query = self.take(query_id)  # at once: nothing goes on from where it was
-            if query is not None:
-                self.forget(query)
-            return
+    def drop(self, query: ManagedQuery) -> None:
+        """Kill a query where it still runs, and remove its checkpoints with their state and its topics."""
+        if self.find(query.id) is query:
+            self.kill(query.id)
+        self._remove_state(query)
+
+    def stop(self, query_id: str) -> None:
+        """Drain a query, then end it; its state stays."""
         with self._lock:
             query = self._queries.pop(query_id, None)
         if query is not None:
-            self._halt(query)
+            self._drain_and_end(query)
 
     def pause(self, *query_ids: str) -> None:
         """Stop processing, keep everything."""
         queries = [q for q in map(self.find, query_ids) if q is not None and q.state != PAUSED]
         for query in queries:
             query.state = PAUSED
-        self._halt(*queries)
+        self._drain_and_end(*queries)
 
     def resume(self, *query_ids: str) -> None:
         """Go on after pause."""
@@ -466,43 +467,40 @@ class QueryManager:
         query = self.find(query_id)
         if query is None or query.state == PAUSED:
             return
-        self._halt(query)
+        self._drain_and_end(query)
         try:
             self.start(query)
         except KsqlError as error:
             self._failed(query, error.message)
 
-    def close(self) -> None:
+    def shut_down(self) -> None:
         """Stop all queries, several at a time; their state stays."""
         self._closing.set()
         with self._lock:
             queries = list(self._queries.values())
             self._queries.clear()
-        self._halt(*queries)
+        self._drain_and_end(*queries)
         self._watcher.join(5)
 
-    def _end(self, query: RunningQuery) -> None:
-        """Let a query read nothing more from now on."""
-        for run in query.spark:
-            with contextlib.suppress(Exception):  # as in _stop
-                run.end()
-
-    def _halt(self, *queries: RunningQuery) -> None:
-        """Stop queries where nothing is done twice when they go on: once what they have read is committed."""
+    def _drain_and_end(self, *queries: ManagedQuery) -> None:
+        """End queries once what they have read is committed: nothing is done twice when they go on."""
         for query in queries:
-            self._end(query)
+            self._drain(query)
 
-        def stop(query: RunningQuery) -> None:
-            self._stop(query, 0.0 if query.is_transient else self._patience_s())
+        def end(query: ManagedQuery) -> None:
+            self._end(query, 0.0 if query.is_transient else self._patience_s())
 
         with ThreadPoolExecutor(max_workers=8, thread_name_prefix="query-stop") as pool:
-            list(pool.map(stop, queries))
+            list(pool.map(end, queries))
 
-    def _kill(self, query: RunningQuery) -> None:
-        """Stop a query at once."""
-        self._stop(query, 0.0)
+    def _drain(self, query: ManagedQuery) -> None:
+        """Let a query read nothing more from now on."""
+        for run in query.spark:
+            with contextlib.suppress(Exception):  # as in _end
+                run.drain()
 
-    def _stop(self, query: RunningQuery, patience_s: float) -> None:
+    def _end(self, query: ManagedQuery, patience_s: float = 0.0) -> None:
+        """End a query that drains when it is done, or after ``patience_s`` at the latest."""
         with self._lock:
             running, query.spark = query.spark, []
         deadline = time.monotonic() + patience_s
@@ -522,14 +520,14 @@ class QueryManager:
                 with contextlib.suppress(Exception):
                     self._check(query)
 
-    def _check(self, query: RunningQuery) -> None:
+    def _check(self, query: ManagedQuery) -> None:
         if query.loading:
             return
         ended = [run for run in query.spark if not run.is_active]
         if query.state == RUNNING and ended:
             cause = next((c for c in (run.exception() for run in ended) if c is not None), None)
             log.error("query %s failed: %s", query.id, cause)
-            self._halt(query)
+            self._drain_and_end(query)
             self._failed(query, reason(cause) if cause else "the query ended by itself")
         elif query.state == ERROR and time.monotonic() >= query.retry_at and self.find(query.id) is query:
             try:
@@ -537,7 +535,7 @@ class QueryManager:
             except KsqlError as error:
                 self._failed(query, error.message)
 
-    def _failed(self, query: RunningQuery, message: str) -> None:
+    def _failed(self, query: ManagedQuery, message: str) -> None:
         """Note a failure and when to try again: the first pause, then twice as long each time."""
         query.errors.append(QueryError(int(time.time() * 1000), message))
         while len(query.errors) > int(self._property(query, "ksql.query.error.max.queue.size")):
@@ -551,12 +549,12 @@ class QueryManager:
         query.state = ERROR
 
 
-def _partitions(query: RunningQuery) -> int:
+def _partitions(query: ManagedQuery) -> int:
     """The greatest number of partitions among the topics that the query reads: its number of tasks."""
     return max([1, *(len(offsets) for offsets in query.starts.values())])
 
 
-def _is_single(query: RunningQuery, stage: PhysicalPlan) -> bool:
+def _is_single(query: ManagedQuery, stage: PhysicalPlan) -> bool:
     """Whether one partition is all that the stage reads."""
     read = sum(len(query.starts.get(topic, ())) or _partitions(query) for topic in stage.topics)
     return read == 1 and not stage.has_idle_timeout

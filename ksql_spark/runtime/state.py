@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import Any
 
-from ksql_spark.runtime.queries import RunningQuery
+from ksql_spark.runtime.queries import ManagedQuery
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class StateSize:
         return f"{self.entries} entries, {self.bytes} bytes at {self.at}"
 
 
-def state_sizes(query: RunningQuery) -> tuple[StateSize | None, ...]:
+def state_sizes(query: ManagedQuery) -> tuple[StateSize | None, ...]:
     """The state of each sub-topology, upstream first; None: it keeps none, or has not told yet.
 
     In real time Spark tells it at checkpoints (``ksql.checkpoint.interval.ms``).

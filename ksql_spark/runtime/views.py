@@ -248,7 +248,7 @@ class Views:
         view.wait_for(ends, timeout_s)
         return view
 
-    def forget(self, name: str) -> None:
+    def drop(self, name: str) -> None:
         """Drop the view of a source that is gone or changed."""
         with self._lock:
             view = self._views.pop(name, None)
@@ -258,4 +258,4 @@ class Views:
     def close(self) -> None:
         """Drop all views."""
         for name in list(self._views):
-            self.forget(name)
+            self.drop(name)

@@ -27,8 +27,8 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import lower_transient
-from ksql_spark.runtime.queries import QueryManager, RunningQuery
-from ksql_spark.runtime.ticker import Ticker
+from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
+from ksql_spark.runtime.queries import ManagedQuery, QueryManager
 from ksql_spark.schema import Column, Role, Schema
 from ksql_spark.types import BIGINT, STRING
 
@@ -94,7 +94,7 @@ class WarmUp:
         """End it: nothing of it is left in Kafka. What it does in Spark at this moment ends with Spark."""
         self._stopping.set()
         if self._queries is not None:
-            self._queries.close()
+            self._queries.shut_down()
         with self._lock:
             topics, self._topics = self._topics, []
             self._admin.delete_topics(topics)
@@ -107,7 +107,7 @@ class WarmUp:
             self._session,
             self._admin,
             self._checkpoints,
-            Ticker(self._admin, str(self._config["ksql.service.id"])),
+            IdleHeartbeat(self._admin, str(self._config["ksql.service.id"])),
             self._config.__getitem__,
             lambda client, overrides: self._config.client_settings(client),
         )
@@ -122,7 +122,7 @@ class WarmUp:
                 self._create_topic(query.plan.sink.topic)
                 queries.start_new(query)
                 self._wait_for_row(query.plan.sink.topic, began + PATIENCE_S)
-                queries.stop(query.id, drop_state=True)
+                queries.drop(query)
             log.info("warmed up in %.1f s", time.monotonic() - began)
         except Exception as error:  # nobody waits for it
             log.log(logging.DEBUG if self._stopping.is_set() else logging.WARNING, "no warm-up: %s", error)
@@ -149,14 +149,14 @@ class WarmUp:
             partitions=1,
         )
 
-    def _query(self, text: str, sources: Sequence[DataSource], sink: str) -> RunningQuery:
+    def _query(self, text: str, sources: Sequence[DataSource], sink: str) -> ManagedQuery:
         metastore = MetaStore()
         for source in sources:
             metastore.add(source)
         (statement,) = parse(text)
         assert isinstance(statement, Query)
         bound = analyzer.bind_push(statement.query, metastore, self._config)
-        return RunningQuery(
+        return ManagedQuery(
             id=sink.rpartition("-")[-1],
             statement=text,
             plan=lower_transient(bound.root, bound.output, sink, self._config),

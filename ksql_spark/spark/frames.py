@@ -25,9 +25,9 @@ class Context:
         held: topics to read nothing of for now (while the tables of a join are loaded).
         tasks: a number for each task, which Spark's hash partitioner puts into a partition of its own.
         setting: effective value of a property, by name.
-        ticks: topic with a record every now and then, for operators with an idle timeout.
+        heartbeats: topic of the idle heartbeats, for operators with an idle timeout.
         log: where failures of single records are reported; None: nowhere.
-        run: name of the run, by which its sources can be told to end (spark/runs.py).
+        run: id of the run, by which its sources can be drained (spark/query.py).
         is_single: all that is read comes from one partition, so records need no exchange between tasks.
         is_resumed: the sink has rows that the query's state knows nothing of (runtime/checkpoints.py).
     """
@@ -39,7 +39,7 @@ class Context:
     held: frozenset[str] = frozenset()
     tasks: tuple[int, ...] = (0,)
     setting: Callable[[str], Any] = lambda name: None
-    ticks: str | None = None
+    heartbeats: str | None = None
     log: QueryLog | None = None
     run: str | None = None
     is_single: bool = False

@@ -94,12 +94,12 @@ def _operator(context: Context, name: str, inputs: Sequence[DataFrame], *argumen
     return done.selectExpr("k", "l", "r", "ws", "we", named("ts", ROWTIME), named(headers, FORWARDED_HEADERS))
 
 
-def _ticks(idle_ms: int, context: Context) -> list[DataFrame]:
+def _heartbeats(idle_ms: int, context: Context) -> list[DataFrame]:
     """Rows for every task that say that time passes, where an operator with this idle timeout needs them."""
-    if not idle_ms or context.ticks is None:
+    if not idle_ms or context.heartbeats is None:
         return []
-    latest = {context.ticks: '{"0": -1}'}
-    raw = sources.read(context.session, context.consumer, context.ticks, latest, run=context.run)
+    latest = {context.heartbeats: '{"0": -1}'}
+    raw = sources.read(context.session, context.consumer, context.heartbeats, latest, run=context.run)
     task = named(f"explode(array({', '.join(map(str, context.tasks))}))", "task")
     nothing = ("cast(NULL AS binary) AS v", "cast(NULL AS binary) AS h")
     return [raw.selectExpr(task, "X'' AS k", "2 AS side", "0L AS ts", *nothing)]
@@ -219,7 +219,7 @@ def stream_stream_join(
         before, after = after, before
     grace = -1 if step.within.grace_ms is None else step.within.grace_ms
     # a NULL value joins with nothing, but its time counts
-    inputs = [*records, *_ticks(step.idle_ms, context)]
+    inputs = [*records, *_heartbeats(step.idle_ms, context)]
     arguments = (*outer, before, after, grace, step.idle_ms)
     return join.result(_operator(context, "streamStreamJoin", inputs, *arguments))
 
@@ -285,7 +285,7 @@ def aggregate(
     done = _operator(
         context,
         "aggregate",
-        [side.records(0, keys, context), *_ticks(idle_ms, context)],
+        [side.records(0, keys, context), *_heartbeats(idle_ms, context)],
         _empty(context, side.ddl).selectExpr(*output)._jdf,
         step.having is not None,
         window.kind if window else "NONE",

@@ -15,7 +15,7 @@ from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE, REALTIME
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark.frames import quoted
 from ksql_spark.spark.processing_log import QueryLog
-from ksql_spark.spark.runs import Run
+from ksql_spark.spark.query import SparkQuery
 from ksql_spark.spark.sources import NO_TIME, NOT_A_TIME, client_options, event_time, stopped_for_time
 
 #: the header that EventTimeInterceptor.java turns into the record's timestamp
@@ -135,7 +135,7 @@ def start(
     checkpoint: Path,
     interval_ms: int,
     linger_ms: int,
-) -> Run:
+) -> SparkQuery:
     """Start the query that writes ``records`` (see encode) to ``topic``.
 
     Args:
@@ -164,4 +164,4 @@ def start(
         writer = writer.trigger(realTime=f"{max(interval_ms, 5000)} milliseconds")  # type: ignore[call-overload]
     else:
         writer = writer.trigger(processingTime="0 seconds")
-    return Run(records.sparkSession, writer.start(), run, mode, checkpoint)
+    return SparkQuery(records.sparkSession, writer.start(), run, mode, checkpoint)

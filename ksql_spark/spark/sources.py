@@ -45,7 +45,7 @@ def read(
         is_batch: read what is there now instead of a stream.
         ends: partition -> offset at which a batch ends; None: where the topic does.
         is_held: read nothing for now, in micro-batches.
-        run: name of the run, for a stream that is to be told when to end (spark/runs.py).
+        run: id of the run, for a stream that can be drained (spark/query.py).
     """
     start = starts.get(topic, "earliest")
     if start != "earliest":

@@ -1,6 +1,6 @@
 """Statements: one handler per statement class, in one table.
 
-A handler checks the statement in a sandbox and returns an action; see statements.scope.
+A handler checks the statement in a sandbox and returns an action; see statements.context.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ from ksql_spark.statements import (
     sources,
     types,
 )
-from ksql_spark.statements.scope import (
+from ksql_spark.statements.context import (
     Action,
     Immediate,
     Logged,
     Outcome,
-    Scope,
     Services,
     Starts,
+    StatementContext,
     StoredQuery,
 )
 
 #: statement class -> handler; SELECT and PRINT are engine.query's
-HANDLERS: Mapping[type[Statement], Callable[[Any, Scope], Action]] = {
+HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = {
     AlterSource: sources.alter_source,
     AlterSystem: session.alter_system,
     AssertSchema: asserts.assert_schema,
@@ -87,13 +87,13 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, Scope], Action]] = {
 }
 
 
-def handle(statement: Statement, scope: Scope) -> Action:
+def handle(statement: Statement, context: StatementContext) -> Action:
     """The action of ``statement``; the sandbox is changed as the action will change the engine.
 
     Raises:
         KsqlError: the statement cannot be carried out.
     """
-    return HANDLERS[type(statement)](statement, scope)
+    return HANDLERS[type(statement)](statement, context)
 
 
 __all__ = [
@@ -102,9 +102,9 @@ __all__ = [
     "Immediate",
     "Logged",
     "Outcome",
-    "Scope",
     "Services",
     "Starts",
+    "StatementContext",
     "StoredQuery",
     "functions",
     "handle",

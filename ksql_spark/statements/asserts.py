@@ -9,8 +9,8 @@ from grammar.nodes import TimeSpan, property_values
 from grammar.statements.asserts import AssertSchema, AssertTopic
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import Topic
+from ksql_spark.statements.context import Action, Entity, Immediate, StatementContext
 from ksql_spark.statements.entities import entity
-from ksql_spark.statements.scope import Action, Entity, Immediate, Scope
 
 #: how often it is asked, seconds
 INTERVAL_S = 0.1
@@ -22,9 +22,9 @@ _DEFAULT_TIMEOUTS = {
 _TOPIC_PROPERTIES = ("PARTITIONS", "REPLICAS")
 
 
-def assert_topic(statement: AssertTopic, scope: Scope) -> Action:
+def assert_topic(statement: AssertTopic, context: StatementContext) -> Action:
     """ASSERT [NOT EXISTS] TOPIC name [WITH (PARTITIONS = n, REPLICAS = m)] [TIMEOUT n u]."""
-    name, admin = statement.topic, scope.services.admin
+    name, admin = statement.topic, context.services.admin
     wanted = {} if statement.absent else property_values(statement.properties)
     for key, value in wanted.items():
         if key not in _TOPIC_PROPERTIES:
@@ -51,10 +51,10 @@ def assert_topic(statement: AssertTopic, scope: Scope) -> Action:
                 )
         return None
 
-    timeout_s = _timeout_s(statement.timeout, scope, "topic")
+    timeout_s = _timeout_s(statement.timeout, context, "topic")
 
     def run() -> Entity:
-        _until(problem, timeout_s, scope)
+        _until(problem, timeout_s, context)
         return entity("assert_topic", statement.source_text, topicName=name, exists=not statement.absent)
 
     return Immediate(run, waits=True)
@@ -64,7 +64,7 @@ def _facts(topic: Topic) -> dict[str, int]:
     return {"PARTITIONS": topic.partitions, "REPLICAS": max(topic.replicas, default=0)}
 
 
-def assert_schema(statement: AssertSchema, scope: Scope) -> Action:
+def assert_schema(statement: AssertSchema, context: StatementContext) -> Action:
     """ASSERT [NOT EXISTS] SCHEMA [SUBJECT s] [ID n] [TIMEOUT n u]; needs a schema registry."""
     subject, schema_id = statement.subject, statement.schema_id
     if subject is None and schema_id is None:
@@ -73,7 +73,7 @@ def assert_schema(statement: AssertSchema, scope: Scope) -> Action:
             reason="ASSERT SCHEMA statements must include a subject name or an id.",
             hint="Write for instance: ASSERT SCHEMA SUBJECT 'orders-value';",
         )
-    registry = scope.services.registry
+    registry = context.services.registry
     if registry is None:
         raise KsqlError("SCHEMA_REGISTRY_MISSING", what="ASSERT SCHEMA")
     parts = [
@@ -94,10 +94,10 @@ def assert_schema(statement: AssertSchema, scope: Scope) -> Action:
             return None
         return f"{shown} exists" if statement.absent else f"{shown} does not exist"
 
-    timeout_s = _timeout_s(statement.timeout, scope, "schema")
+    timeout_s = _timeout_s(statement.timeout, context, "schema")
 
     def run() -> Entity:
-        _until(problem, timeout_s, scope)
+        _until(problem, timeout_s, context)
         return entity(
             "assert_schema", statement.source_text, subject=subject, id=schema_id, exists=not statement.absent
         )
@@ -105,12 +105,12 @@ def assert_schema(statement: AssertSchema, scope: Scope) -> Action:
     return Immediate(run, waits=True)
 
 
-def _timeout_s(given: TimeSpan | None, scope: Scope, what: str) -> float:
-    ms = given.milliseconds if given is not None else scope.config[_DEFAULT_TIMEOUTS[what]]
+def _timeout_s(given: TimeSpan | None, context: StatementContext, what: str) -> float:
+    ms = given.milliseconds if given is not None else context.config[_DEFAULT_TIMEOUTS[what]]
     return float(ms) / 1000
 
 
-def _until(problem: Callable[[], str | None], timeout_s: float, scope: Scope) -> None:
+def _until(problem: Callable[[], str | None], timeout_s: float, context: StatementContext) -> None:
     """Return when there is no problem any more.
 
     Raises:
@@ -118,7 +118,7 @@ def _until(problem: Callable[[], str | None], timeout_s: float, scope: Scope) ->
     """
     deadline = time.monotonic() + timeout_s
     while (reason := problem()) is not None:
-        if scope.services.is_stopping():
+        if context.services.is_stopping():
             raise KsqlError("STOPPED")
         left = deadline - time.monotonic()
         if left <= 0:

@@ -8,19 +8,19 @@ from grammar.statements.connectors import CreateConnector, DropConnector
 from grammar.statements.describe import DescribeConnector
 from grammar.statements.show import Show
 from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.statements.context import Action, Entity, Immediate, StatementContext
 from ksql_spark.statements.describe import source_description
 from ksql_spark.statements.entities import entity
 from ksql_spark.statements.remote import Remote, quoted
-from ksql_spark.statements.scope import Action, Entity, Immediate, Scope
 
 
-def _connect(scope: Scope) -> Remote:
-    return Remote("Kafka Connect", str(scope.config["ksql.connect.url"]), "ksql.connect.url")
+def _connect(context: StatementContext) -> Remote:
+    return Remote("Kafka Connect", str(context.config["ksql.connect.url"]), "ksql.connect.url")
 
 
-def create_connector(statement: CreateConnector, scope: Scope) -> Action:
+def create_connector(statement: CreateConnector, context: StatementContext) -> Action:
     """CREATE SOURCE|SINK CONNECTOR [IF NOT EXISTS]: Connect checks it and runs it."""
-    connect, name = _connect(scope), statement.name
+    connect, name = _connect(context), statement.name
     given = {p.name: p.value for p in statement.properties}
     if not any(key.lower() == "connector.class" for key in given):
         raise KsqlError(
@@ -65,9 +65,9 @@ def _require(connect: Remote, name: str) -> str:
     return found
 
 
-def drop_connector(statement: DropConnector, scope: Scope) -> Action:
+def drop_connector(statement: DropConnector, context: StatementContext) -> Action:
     """DROP CONNECTOR [IF EXISTS]."""
-    connect, name = _connect(scope), statement.name
+    connect, name = _connect(context), statement.name
 
     def run() -> Entity:
         if statement.if_exists and _find(connect, name) is None:
@@ -80,9 +80,9 @@ def drop_connector(statement: DropConnector, scope: Scope) -> Action:
     return Immediate(run, waits=True)
 
 
-def describe_connector(statement: DescribeConnector, scope: Scope) -> Action:
+def describe_connector(statement: DescribeConnector, context: StatementContext) -> Action:
     """DESCRIBE CONNECTOR name: its state, its topics, and the sources over these."""
-    connect, services = _connect(scope), scope.services
+    connect, services = _connect(context), context.services
 
     def run() -> Entity:
         name = _require(connect, statement.name)
@@ -108,9 +108,9 @@ def describe_connector(statement: DescribeConnector, scope: Scope) -> Action:
     return Immediate(run, waits=True)
 
 
-def show_connectors(statement: Show, scope: Scope) -> Entity:
+def show_connectors(statement: Show, context: StatementContext) -> Entity:
     """SHOW [SOURCE|SINK] CONNECTORS."""
-    found = _connect(scope).ask("GET", "connectors", query={"expand": ["info", "status"]})
+    found = _connect(context).ask("GET", "connectors", query={"expand": ["info", "status"]})
     rows = []
     for name, facts in sorted(found.items()):
         info, status = facts.get("info") or {}, facts.get("status") or {}
@@ -131,8 +131,8 @@ def _state(status: dict[str, Any]) -> str:
     return f"{own} ({running}/{len(tasks)} tasks RUNNING)"
 
 
-def show_plugins(statement: Show, scope: Scope) -> Entity:
+def show_plugins(statement: Show, context: StatementContext) -> Entity:
     """SHOW CONNECTOR PLUGINS."""
-    found = _connect(scope).ask("GET", "connector-plugins")
+    found = _connect(context).ask("GET", "connector-plugins")
     rows = [{"className": p["class"], "type": p.get("type"), "version": p.get("version")} for p in found]
     return entity("connector_plugins_list", statement.source_text, connectorsPlugins=rows)

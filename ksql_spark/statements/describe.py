@@ -19,30 +19,30 @@ from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical import explain as plan_text
 from ksql_spark.physical.planner import lower, lower_transient
 from ksql_spark.physical.steps import PhysicalPlan
-from ksql_spark.runtime.queries import RunningQuery
+from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.runtime.state import state_sizes
+from ksql_spark.statements.context import Action, Entity, Immediate, Services, StatementContext
 from ksql_spark.statements.entities import entity, field_json, query_row, type_json
-from ksql_spark.statements.scope import Action, Entity, Immediate, Scope, Services
 
 
-def describe_source(statement: DescribeSource, scope: Scope) -> Action:
+def describe_source(statement: DescribeSource, context: StatementContext) -> Action:
     """DESCRIBE name [EXTENDED]."""
-    source = scope.metastore.require(statement.name)
+    source = context.metastore.require(statement.name)
 
     def run() -> Entity:
-        described = source_description(source, scope.services, extended=statement.extended)
+        described = source_description(source, context.services, extended=statement.extended)
         return entity("sourceDescription", statement.source_text, sourceDescription=described)
 
     return Immediate(run)
 
 
-def describe_sources(statement: DescribeSources, scope: Scope) -> Action:
+def describe_sources(statement: DescribeSources, context: StatementContext) -> Action:
     """DESCRIBE STREAMS|TABLES [EXTENDED]."""
     kind = STREAM if statement.what == "STREAMS" else TABLE
 
     def run() -> Entity:
-        sources = [s for s in scope.services.metastore.sources() if s.kind == kind]
-        described = [source_description(s, scope.services, extended=statement.extended) for s in sources]
+        sources = [s for s in context.services.metastore.sources() if s.kind == kind]
+        described = [source_description(s, context.services, extended=statement.extended) for s in sources]
         return entity("source_descriptions", statement.source_text, sourceDescriptions=described)
 
     return Immediate(run)
@@ -88,7 +88,7 @@ def source_description(source: DataSource, services: Services, *, extended: bool
     }
 
 
-def _statistics(writers: Sequence[RunningQuery]) -> str:
+def _statistics(writers: Sequence[ManagedQuery]) -> str:
     """How much state the queries that write a source keep."""
     lines = []
     for query in writers:
@@ -100,7 +100,7 @@ def _statistics(writers: Sequence[RunningQuery]) -> str:
 
 
 def _error_statistics(
-    readers: Sequence[RunningQuery], writers: Sequence[RunningQuery], services: Services
+    readers: Sequence[ManagedQuery], writers: Sequence[ManagedQuery], services: Services
 ) -> str:
     """What the processing log counted since the server started: records of this topic, rows made for it."""
     read = [services.queries.counts(q.id) for q in readers]
@@ -118,7 +118,7 @@ def _error_statistics(
     return "  ".join(shown)
 
 
-def describe_function(statement: DescribeFunction, scope: Scope) -> Action:
+def describe_function(statement: DescribeFunction, context: StatementContext) -> Action:
     """DESCRIBE FUNCTION name: every overload."""
     spec = registry.require(statement.name)
 
@@ -157,11 +157,11 @@ def describe_function(statement: DescribeFunction, scope: Scope) -> Action:
     return Immediate(run)
 
 
-def explain(statement: Explain, scope: Scope) -> Action:
+def explain(statement: Explain, context: StatementContext) -> Action:
     """EXPLAIN of a running query, or of a statement that is only planned."""
     if statement.query_id is not None:
         wanted = statement.query_id.upper()
-        queries = scope.services.queries.all()
+        queries = context.services.queries.all()
         query = next((q for q in queries if q.id.upper() == wanted), None)
         if query is None:
             near = nearest(wanted, [q.id for q in queries])
@@ -172,32 +172,32 @@ def explain(statement: Explain, scope: Scope) -> Action:
             lambda: entity(
                 "queryDescription",
                 statement.source_text,
-                queryDescription=query_description(found, scope.services),
+                queryDescription=query_description(found, context.services),
             )
         )
     planned = statement.statement
     assert planned is not None  # the grammar has one or the other
     text = planned.source_text or statement.source_text
     if isinstance(planned, Query) and planned.query.emit is None:
-        pull = analyzer.bind_pull(planned.query, scope.metastore, scope.config)
+        pull = analyzer.bind_pull(planned.query, context.metastore, context.config)
         described = _pull_description(pull, text)
     else:
-        root, plan = _plan(planned, scope)
-        described = _description(root, plan, "", text, scope.services)
+        root, plan = _plan(planned, context)
+        described = _description(root, plan, "", text, context.services)
     return Immediate(lambda: entity("queryDescription", statement.source_text, queryDescription=described))
 
 
-def _plan(statement: Statement, scope: Scope) -> tuple[Node, PhysicalPlan]:
+def _plan(statement: Statement, context: StatementContext) -> tuple[Node, PhysicalPlan]:
     match statement:
         case CreateAsSelect() | InsertSelect():
             bound = analyzer.bind_persistent(
-                statement, scope.metastore, scope.config, scope.services.registry
+                statement, context.metastore, context.config, context.services.registry
             )
             ordered = bound.by_event_time
-            return bound.root, lower(bound.root, bound.sink, scope.config, by_event_time=ordered)
+            return bound.root, lower(bound.root, bound.sink, context.config, by_event_time=ordered)
         case Query():
-            push = analyzer.bind_push(statement.query, scope.metastore, scope.config)
-            return push.root, lower_transient(push.root, push.output, "transient", scope.config)
+            push = analyzer.bind_push(statement.query, context.metastore, context.config)
+            return push.root, lower_transient(push.root, push.output, "transient", context.config)
     raise KsqlError(
         "INVALID_STATEMENT", reason="The provided statement does not run a ksql query.", hint="EXPLAIN takes "
         "SELECT, CREATE … AS SELECT, INSERT INTO … SELECT or a query id.",
@@ -222,7 +222,7 @@ def _pull_description(pull: PullQuery | BatchQuery, text: str) -> dict[str, Any]
     }
 
 
-def query_description(query: RunningQuery, services: Services) -> dict[str, Any]:
+def query_description(query: ManagedQuery, services: Services) -> dict[str, Any]:
     """A running query as EXPLAIN shows it."""
     root = query.logical.root if query.logical is not None else None
     described = _description(root, query.plan, query.id, query.statement, services)

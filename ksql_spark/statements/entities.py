@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.runtime.queries import RunningQuery
+from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.schema import Column, Role
 from ksql_spark.types import Array, Decimal, Map, SqlType, Struct
 
@@ -55,7 +55,7 @@ def source_row(source: DataSource) -> dict[str, Any]:
     }
 
 
-def query_row(query: RunningQuery) -> dict[str, Any]:
+def query_row(query: ManagedQuery) -> dict[str, Any]:
     """A line of SHOW QUERIES."""
     is_push = query.is_transient
     return {

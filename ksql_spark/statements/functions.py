@@ -21,8 +21,8 @@ from ksql_spark.functions.user import CodeSource, spec_of
 from ksql_spark.logical.nodes import AggregateCall
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.services.python_functions import PythonFunctions, Source
+from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
 from ksql_spark.statements.entities import entity
-from ksql_spark.statements.scope import Action, Immediate, Logged, Outcome, Scope, Starts
 
 log = logging.getLogger(__name__)
 
@@ -76,22 +76,22 @@ def _check_free(name: str, metastore: MetaStore) -> None:
 # ---- statements ---------------------------------------------------------------------------------------
 
 
-def create_function(statement: CreateFunction, scope: Scope) -> Action:
+def create_function(statement: CreateFunction, context: StatementContext) -> Action:
     """CREATE [OR REPLACE] FUNCTION [IF NOT EXISTS] name [(parameters) RETURNS type] LANGUAGE PYTHON AS …"""
-    if not scope.is_replay:
-        _check_allowed(scope)
+    if not context.is_replay:
+        _check_allowed(context)
     name = statement.name.upper()
-    known = scope.metastore.functions().get(name)
+    known = context.metastore.functions().get(name)
     if known is not None and statement.if_not_exists:
         message = f"Cannot add function {name}: A function with the same name already exists."
         return Immediate(lambda: entity("warning_entity", statement.source_text, message=message))
     if known is not None and statement.or_replace:
-        _check_own(known, scope)
-        _check_unused(name, "replaced", scope)
+        _check_own(known, context)
+        _check_unused(name, "replaced", context)
     else:
-        _check_free(name, scope.metastore)
-    code = _wrapped(statement, scope) if statement.returns is not None else statement.code
-    places = scope.services.functions
+        _check_free(name, context.metastore)
+    code = _wrapped(statement, context) if statement.returns is not None else statement.code
+    places = context.services.functions
     source = places.write(name, code)
     (found,) = places.describe([source])
     if "error" in found:
@@ -105,8 +105,8 @@ def create_function(statement: CreateFunction, scope: Scope) -> Action:
             " write (parameters) RETURNS type before LANGUAGE for code that is only a function's body.",
         )  # fmt: skip
     spec = specs[name]
-    scope.metastore.add_function(spec)
-    services = scope.services
+    context.metastore.add_function(spec)
+    services = context.services
 
     def apply(_: int, __: Starts) -> Outcome:
         services.metastore.add_function(spec)
@@ -115,25 +115,25 @@ def create_function(statement: CreateFunction, scope: Scope) -> Action:
     return Logged(f"function/{name}/create", apply)
 
 
-def drop_function(statement: DropFunction, scope: Scope) -> Action:
+def drop_function(statement: DropFunction, context: StatementContext) -> Action:
     """DROP FUNCTION [IF EXISTS] name."""
-    if not scope.is_replay:
-        _check_allowed(scope)
+    if not context.is_replay:
+        _check_allowed(context)
     name = statement.name.upper()
-    known = scope.metastore.functions().get(name)
+    known = context.metastore.functions().get(name)
     if known is None:
         if registry.is_built_in(name):
             raise KsqlError("FUNCTION_FIXED", name=name, reason="it comes with the server")
         if statement.if_exists:
             message = f"Function {name} does not exist."
             return Immediate(lambda: entity("warning_entity", statement.source_text, message=message))
-        near = nearest(name, scope.metastore.functions())
+        near = nearest(name, context.metastore.functions())
         hint = f"Did you mean {near}?" if near else "SHOW FUNCTIONS lists what there is."
         raise KsqlError("FUNCTION_UNKNOWN", name=name, hint=hint)
-    _check_own(known, scope)
-    _check_unused(name, "dropped", scope)
-    scope.metastore.drop_function(name)
-    services = scope.services
+    _check_own(known, context)
+    _check_unused(name, "dropped", context)
+    context.metastore.drop_function(name)
+    services = context.services
 
     def apply(_: int, __: Starts) -> Outcome:
         services.metastore.drop_function(name)
@@ -142,27 +142,27 @@ def drop_function(statement: DropFunction, scope: Scope) -> Action:
     return Logged(f"function/{name}/drop", apply)
 
 
-def _check_allowed(scope: Scope) -> None:
-    if not scope.services.config[ALLOWED]:
+def _check_allowed(context: StatementContext) -> None:
+    if not context.services.config[ALLOWED]:
         raise KsqlError(
             "FUNCTION_STATEMENTS_OFF",
             hint=f"Its operator may set {ALLOWED}=true, or put a file into the folder of ksql.extension.dir.",
         )
 
 
-def _check_own(known: Spec, scope: Scope) -> None:
+def _check_own(known: Spec, context: StatementContext) -> None:
     """Only what CREATE FUNCTION made may be replaced or dropped."""
     path = known.origin.path if known.origin is not None else ""
-    if not path.startswith(str(scope.services.functions.created)):
+    if not path.startswith(str(context.services.functions.created)):
         raise KsqlError(
             "FUNCTION_FIXED", name=known.name, reason=f"it is defined in {path}",
             hint="Change it there and start the server again.",
         )  # fmt: skip
 
 
-def _check_unused(name: str, what: str, scope: Scope) -> None:
-    queries = [q.id or q.sink for q in scope.queries if name in _called(q.logical)]
-    running = (q for q in scope.services.queries.all() if q.is_transient)
+def _check_unused(name: str, what: str, context: StatementContext) -> None:
+    queries = [q.id or q.sink for q in context.queries if name in _called(q.logical)]
+    running = (q for q in context.services.queries.all() if q.is_transient)
     queries += [q.id for q in running if name in _called(q.logical)]
     if queries:
         raise KsqlError("FUNCTION_IN_USE", name=name, what=what, queries=", ".join(sorted(queries)))
@@ -183,7 +183,7 @@ def _called(value: Any) -> Iterator[str]:
 # ---- a body as a module -------------------------------------------------------------------------------
 
 
-def _wrapped(statement: CreateFunction, scope: Scope) -> str:
+def _wrapped(statement: CreateFunction, context: StatementContext) -> str:
     """The module of a function whose body is given: its parameters by name in lower case, any may be None."""
     parameters = []
     for parameter in statement.parameters:
@@ -193,9 +193,9 @@ def _wrapped(statement: CreateFunction, scope: Scope) -> str:
                 "FUNCTION_CODE", where=f"the code of {statement.name}",
                 reason=f"{name} is a word of Python and cannot be a parameter",
             )  # fmt: skip
-        parameters.append(f"{name}: {_hint(bind_type(parameter.type, scope.metastore))} | None")
+        parameters.append(f"{name}: {_hint(bind_type(parameter.type, context.metastore))} | None")
     assert statement.returns is not None  # the caller asked
-    result = bind_type(statement.returns, scope.metastore)
+    result = bind_type(statement.returns, context.metastore)
     return "\n".join(
         [
             "from typing import Annotated, Any",

@@ -11,25 +11,25 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Cast, Expression, Literal
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.schema import ROWTIME
-from ksql_spark.statements.scope import Action, Immediate, Scope
+from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING
 
 
-def insert_values(statement: InsertValues, scope: Scope) -> Action:
+def insert_values(statement: InsertValues, context: StatementContext) -> Action:
     """Write one record; literals need no Spark."""
-    if not scope.config["ksql.insert.into.values.enabled"]:
+    if not context.config["ksql.insert.into.values.enabled"]:
         raise KsqlError(
             "INVALID_STATEMENT",
             reason="The server has disabled INSERT INTO ... VALUES functionality "
             "(ksql.insert.into.values.enabled=false).",
         )
-    row = analyzer.bind_insert_values(statement, scope.metastore, scope.config)
-    services = scope.services
+    row = analyzer.bind_insert_values(statement, context.metastore, context.config)
+    services = context.services
 
     def run() -> None:
         names = [name for name, _ in row.values]
         expressions = [e for _, e in row.values]
-        values = dict(zip(names, _values(expressions, scope), strict=True))
+        values = dict(zip(names, _values(expressions, context), strict=True))
         source = row.source
         rowtime = values.get(ROWTIME)
         try:
@@ -50,11 +50,11 @@ def insert_values(statement: InsertValues, scope: Scope) -> Action:
     return Immediate(run)
 
 
-def _values(expressions: list[Expression], scope: Scope) -> list[Any]:
+def _values(expressions: list[Expression], context: StatementContext) -> list[Any]:
     plain = [_plain(e) for e in expressions]
     if all(found for found, _ in plain):
         return [value for _, value in plain]
-    return scope.services.evaluate(expressions)
+    return context.services.evaluate(expressions)
 
 
 def _plain(expression: Expression) -> tuple[bool, Any]:

@@ -7,17 +7,17 @@ from dataclasses import replace
 
 from grammar.statements.lifecycle import Pause, QueryControl, Resume, Terminate
 from ksql_spark.errors import KsqlError, nearest
-from ksql_spark.runtime.pending import Traces
-from ksql_spark.runtime.queries import RunningQuery
-from ksql_spark.statements.ending import Ending
+from ksql_spark.runtime.pending import CleanupRecord
+from ksql_spark.runtime.queries import ManagedQuery
+from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
 from ksql_spark.statements.entities import entity
-from ksql_spark.statements.scope import Action, Immediate, Logged, Outcome, Scope, Starts
+from ksql_spark.statements.termination import Termination
 
 
-def _targets(statement: QueryControl, scope: Scope) -> list[RunningQuery]:
+def _targets(statement: QueryControl, context: StatementContext) -> list[ManagedQuery]:
     """The persistent queries that are meant; the id is not case-sensitive."""
-    known = {q.id for q in scope.queries}
-    there = [q for q in scope.services.queries.all() if q.is_transient or q.id in known]
+    known = {q.id for q in context.queries}
+    there = [q for q in context.services.queries.all() if q.is_transient or q.id in known]
     if statement.query_id is None:
         return [q for q in there if not q.is_transient]
     wanted = statement.query_id.upper()
@@ -29,67 +29,74 @@ def _targets(statement: QueryControl, scope: Scope) -> list[RunningQuery]:
     return found
 
 
-def _meant(targets: list[RunningQuery], statement: QueryControl, scope: Scope) -> list[RunningQuery]:
+def _meant(
+    targets: list[ManagedQuery], statement: QueryControl, context: StatementContext
+) -> list[ManagedQuery]:
     """The targets, when they are acted on: ALL are those that statements before this one have started too."""
     if statement.query_id is not None:
         return targets
-    return [query for query in scope.services.queries.all() if not query.is_transient]
+    return [query for query in context.services.queries.all() if not query.is_transient]
 
 
 def _logged(
-    targets: list[RunningQuery],
+    targets: list[ManagedQuery],
     statement: QueryControl,
-    scope: Scope,
+    context: StatementContext,
     verb: str,
     done: str,
     act: Callable[..., None],
 ) -> Logged:
     def apply(_: int, __: Starts) -> Outcome:
-        act(*(query.id for query in _meant(targets, statement, scope)))
+        act(*(query.id for query in _meant(targets, statement, context)))
         return Outcome(done)
 
     entity_name = targets[0].id if statement.query_id is not None else "ALL"
     return Logged(f"{verb}/{entity_name}/execute", apply)
 
 
-def terminate(statement: Terminate, scope: Scope) -> Action:
+def terminate(statement: Terminate, context: StatementContext) -> Action:
     """Stop queries for good, their state with them; sinks stay."""
-    queries = scope.services.queries
-    targets = _targets(statement, scope)
+    queries = context.services.queries
+    targets = _targets(statement, context)
     if targets and targets[0].is_transient:
         (query,) = targets
 
         def run() -> dict[str, object]:
-            queries.stop(query.id, drop_state=True)
+            queries.drop(query)
             return entity("terminate_query", statement.source_text, queryId=query.id, wasTerminated=True)
 
         return Immediate(run)
     stopped = {q.id for q in targets}
     is_all = statement.query_id is None
-    scope.queries = [] if is_all else [q for q in scope.queries if q.id not in stopped]
+    context.queries = [] if is_all else [q for q in context.queries if q.id not in stopped]
 
-    ending = Ending(queries, lambda: _meant(targets, statement, scope))
-    action = _logged(targets, statement, scope, "terminate", "Query terminated.", lambda *_: ending.apply())
+    termination = Termination(queries, lambda: _meant(targets, statement, context))
+    action = _logged(
+        targets, statement, context, "terminate", "Query terminated.", lambda *_: termination.apply()
+    )
     return replace(
-        action, after=ending.after, undo=ending.undo, traces=lambda _: Traces(logged=ending.remains())
+        action,
+        after=termination.after,
+        undo=termination.undo,
+        cleanup=lambda _: CleanupRecord(logged=termination.orphans()),
     )
 
 
-def pause(statement: Pause, scope: Scope) -> Action:
+def pause(statement: Pause, context: StatementContext) -> Action:
     """Stop processing until RESUME; survives a restart."""
-    targets = _targets(statement, scope)
+    targets = _targets(statement, context)
     _refuse_transient(targets, "paused")
-    return _logged(targets, statement, scope, "pause", "Query paused.", scope.services.queries.pause)
+    return _logged(targets, statement, context, "pause", "Query paused.", context.services.queries.pause)
 
 
-def resume(statement: Resume, scope: Scope) -> Action:
+def resume(statement: Resume, context: StatementContext) -> Action:
     """Go on where PAUSE left off."""
-    targets = _targets(statement, scope)
+    targets = _targets(statement, context)
     _refuse_transient(targets, "resumed")
-    return _logged(targets, statement, scope, "resume", "Query resumed.", scope.services.queries.resume)
+    return _logged(targets, statement, context, "resume", "Query resumed.", context.services.queries.resume)
 
 
-def _refuse_transient(targets: list[RunningQuery], done: str) -> None:
+def _refuse_transient(targets: list[ManagedQuery], done: str) -> None:
     """A push query lives as long as its client; it has nothing to go on from."""
     for query in targets:
         if query.is_transient:

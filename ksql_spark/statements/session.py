@@ -11,49 +11,49 @@ from grammar.statements.session import (
 )
 from ksql_spark.config import canonical, find
 from ksql_spark.errors import KsqlError
+from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
 from ksql_spark.statements.entities import entity
-from ksql_spark.statements.scope import Action, Immediate, Logged, Outcome, Scope, Starts
 
 
 def _nothing() -> None:
     return None
 
 
-def set_property(statement: SetProperty, scope: Scope) -> Action:
+def set_property(statement: SetProperty, context: StatementContext) -> Action:
     """SET 'name' = 'value'."""
     name = statement.property_name
-    scope.services.config.validate_override(name, statement.value)
-    scope.properties[canonical(name) or name] = statement.value
+    context.services.config.validate_override(name, statement.value)
+    context.properties[canonical(name) or name] = statement.value
     return Immediate(_nothing)
 
 
-def unset_property(statement: UnsetProperty, scope: Scope) -> Action:
+def unset_property(statement: UnsetProperty, context: StatementContext) -> Action:
     """UNSET 'name'."""
     name = find(statement.property_name).name
-    scope.properties.pop(name, None)
+    context.properties.pop(name, None)
     return Immediate(_nothing)
 
 
-def define(statement: DefineVariable, scope: Scope) -> Action:
+def define(statement: DefineVariable, context: StatementContext) -> Action:
     """DEFINE name = 'value'."""
-    scope.variables[statement.name] = statement.value
+    context.variables[statement.name] = statement.value
     return Immediate(_nothing)
 
 
-def undefine(statement: UndefineVariable, scope: Scope) -> Action:
+def undefine(statement: UndefineVariable, context: StatementContext) -> Action:
     """UNDEFINE name: a warning where it is not defined."""
-    if scope.variables.pop(statement.name, None) is not None:
+    if context.variables.pop(statement.name, None) is not None:
         return Immediate(_nothing)
     message = f"Cannot undefine variable '{statement.name}' which was never defined"
     return Immediate(lambda: entity("warning_entity", statement.source_text, message=message))
 
 
-def alter_system(statement: AlterSystem, scope: Scope) -> Action:
+def alter_system(statement: AlterSystem, context: StatementContext) -> Action:
     """ALTER SYSTEM 'name' = 'value': for the whole server, from now on; running queries start again.
 
     Only with ksql.runtime.feature.shared.enabled, and for what SET may say too (reference §2.13).
     """
-    services = scope.services
+    services = context.services
     feature = "ksql.runtime.feature.shared.enabled"
     if not services.config[feature]:
         raise KsqlError(
@@ -66,7 +66,7 @@ def alter_system(statement: AlterSystem, scope: Scope) -> Action:
 
     def apply(_: int, __: Starts) -> Outcome:
         services.config = services.config.with_values({name: value})
-        if not scope.is_replay:
+        if not context.is_replay:
             for query in services.queries.all():
                 if not query.is_transient:
                     services.queries.restart(query.id)

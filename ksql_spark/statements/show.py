@@ -11,39 +11,39 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.statements.connectors import show_connectors, show_plugins
+from ksql_spark.statements.context import Action, Entity, Immediate, StatementContext
 from ksql_spark.statements.describe import query_description, source_description
 from ksql_spark.statements.entities import entity, query_row, source_row, type_json
-from ksql_spark.statements.scope import Action, Entity, Immediate, Scope
 
 
-def _sources(statement: Show, scope: Scope, kind: str) -> Entity:
-    sources = [s for s in scope.services.metastore.sources() if s.kind == kind]
+def _sources(statement: Show, context: StatementContext, kind: str) -> Entity:
+    sources = [s for s in context.services.metastore.sources() if s.kind == kind]
     if statement.extended:
-        described = [source_description(s, scope.services, extended=True) for s in sources]
+        described = [source_description(s, context.services, extended=True) for s in sources]
         return entity("source_descriptions", statement.source_text, sourceDescriptions=described)
     plural = "streams" if kind == STREAM else "tables"
     return entity(plural, statement.source_text, **{plural: [source_row(s) for s in sources]})
 
 
-def _streams(statement: Show, scope: Scope) -> Entity:
-    return _sources(statement, scope, STREAM)
+def _streams(statement: Show, context: StatementContext) -> Entity:
+    return _sources(statement, context, STREAM)
 
 
-def _tables(statement: Show, scope: Scope) -> Entity:
-    return _sources(statement, scope, TABLE)
+def _tables(statement: Show, context: StatementContext) -> Entity:
+    return _sources(statement, context, TABLE)
 
 
-def _topics(statement: Show, scope: Scope) -> Entity:
-    hidden = list(scope.config["ksql.hidden.topics"])
+def _topics(statement: Show, context: StatementContext) -> Entity:
+    hidden = list(context.config["ksql.hidden.topics"])
     topics = [
         t
-        for t in scope.services.admin.topics().values()
+        for t in context.services.admin.topics().values()
         if statement.all or not any(re.fullmatch(p, t.name) for p in hidden)
     ]
     rows: list[Entity] = [{"name": t.name, "replicaInfo": list(t.replicas)} for t in topics]
     if not statement.extended:
         return entity("kafka_topics", statement.source_text, topics=rows)
-    consumers = scope.services.admin.consumers()
+    consumers = context.services.admin.consumers()
     for row in rows:
         found = consumers.get(row["name"])
         row["consumerCount"] = found.consumers if found else 0
@@ -51,16 +51,16 @@ def _topics(statement: Show, scope: Scope) -> Entity:
     return entity("kafka_topics_extended", statement.source_text, topics=rows)
 
 
-def _queries(statement: Show, scope: Scope) -> Entity:
-    queries = scope.services.queries.all()
+def _queries(statement: Show, context: StatementContext) -> Entity:
+    queries = context.services.queries.all()
     if statement.extended:
-        described = [query_description(q, scope.services) for q in queries]
+        described = [query_description(q, context.services) for q in queries]
         return entity("query_descriptions", statement.source_text, queryDescriptions=described)
     return entity("queries", statement.source_text, queries=[query_row(q) for q in queries])
 
 
-def _properties(statement: Show, scope: Scope) -> Entity:
-    config = scope.config
+def _properties(statement: Show, context: StatementContext) -> Entity:
+    config = context.config
     rows = []
     for name in config:
         entry = find(name)
@@ -77,29 +77,29 @@ def _properties(statement: Show, scope: Scope) -> Entity:
         "properties",
         statement.source_text,
         properties=rows,
-        overwrittenProperties=sorted(scope.properties),
+        overwrittenProperties=sorted(context.properties),
         defaultProperties=[name for name in config if not config.is_set(name)],
     )
 
 
-def _functions(statement: Show, scope: Scope) -> Entity:
+def _functions(statement: Show, context: StatementContext) -> Entity:
     specs = [s for s in registry.all_specs() if s.kind is not Kind.OPERATOR]
     rows = [{"name": s.name, "type": s.kind.value, "category": s.category} for s in specs]
     return entity("function_names", statement.source_text, functions=rows)
 
 
-def _types(statement: Show, scope: Scope) -> Entity:
-    types = {name: type_json(t) for name, t in sorted(scope.services.metastore.types().items())}
+def _types(statement: Show, context: StatementContext) -> Entity:
+    types = {name: type_json(t) for name, t in sorted(context.services.metastore.types().items())}
     return entity("type_list", statement.source_text, types=types)
 
 
-def _variables(statement: Show, scope: Scope) -> Entity:
-    rows = [{"name": name, "value": value} for name, value in sorted(scope.variables.items())]
+def _variables(statement: Show, context: StatementContext) -> Entity:
+    rows = [{"name": name, "value": value} for name, value in sorted(context.variables.items())]
     return entity("variables", statement.source_text, variables=rows)
 
 
 #: what is shown -> how
-SHOWN: Mapping[str, Callable[[Show, Scope], Entity]] = {
+SHOWN: Mapping[str, Callable[[Show, StatementContext], Entity]] = {
     "CONNECTORS": show_connectors,
     "CONNECTOR PLUGINS": show_plugins,
     "FUNCTIONS": _functions,
@@ -113,8 +113,8 @@ SHOWN: Mapping[str, Callable[[Show, Scope], Entity]] = {
 }
 
 
-def show(statement: Show, scope: Scope) -> Action:
+def show(statement: Show, context: StatementContext) -> Action:
     """Any SHOW; what is listed is read when it is carried out, properties and variables are those of here."""
     shown = SHOWN[statement.what]
-    here = scope.snapshot()
+    here = context.snapshot()
     return Immediate(lambda: shown(statement, here), waits=statement.what.startswith("CONNECTOR"))

@@ -5,22 +5,22 @@ from __future__ import annotations
 from grammar.statements.types import CreateType, DropType
 from ksql_spark import analyzer
 from ksql_spark.errors import KsqlError
+from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
 from ksql_spark.statements.entities import entity
-from ksql_spark.statements.scope import Action, Immediate, Logged, Outcome, Scope, Starts
 
 
-def create_type(statement: CreateType, scope: Scope) -> Action:
+def create_type(statement: CreateType, context: StatementContext) -> Action:
     """CREATE TYPE [IF NOT EXISTS] name AS type."""
     name = statement.name
-    if name in scope.metastore.types():
+    if name in context.metastore.types():
         message = f"Cannot register custom type '{name}' since it is already registered with type: "
-        message += str(scope.metastore.types()[name])
+        message += str(context.metastore.types()[name])
         if not statement.if_not_exists:
             raise KsqlError("INVALID_STATEMENT", reason=message)
         return Immediate(lambda: entity("warning_entity", statement.source_text, message=message))
-    type_ = analyzer.bind_type(statement.data_type, scope.metastore)
-    scope.metastore.add_type(name, type_)
-    services = scope.services
+    type_ = analyzer.bind_type(statement.data_type, context.metastore)
+    context.metastore.add_type(name, type_)
+    services = context.services
 
     def apply(_: int, __: Starts) -> Outcome:
         services.metastore.add_type(name, type_)
@@ -29,16 +29,16 @@ def create_type(statement: CreateType, scope: Scope) -> Action:
     return Logged(f"type/{name}/create", apply)
 
 
-def drop_type(statement: DropType, scope: Scope) -> Action:
+def drop_type(statement: DropType, context: StatementContext) -> Action:
     """DROP TYPE [IF EXISTS] name."""
     name = statement.name
-    if name not in scope.metastore.types():
+    if name not in context.metastore.types():
         message = f"Type {name} does not exist."
         if not statement.if_exists:
             raise KsqlError("INVALID_STATEMENT", reason=message)
         return Immediate(lambda: entity("warning_entity", statement.source_text, message=message))
-    scope.metastore.drop_type(name)
-    services = scope.services
+    context.metastore.drop_type(name)
+    services = context.services
 
     def apply(_: int, __: Starts) -> Outcome:
         services.metastore.drop_type(name)

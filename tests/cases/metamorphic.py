@@ -137,7 +137,7 @@ class MetamorphicRun(Run):
 def crash(queries: QueryManager) -> None:
     """Lose what the queries have read since their last checkpoint."""
     for query in queries.all():
-        queries._kill(query)
+        queries.kill(query.id)
 
 
 def _last(sink: Sink, header: Sequence[str], rows: Sequence[Cells]) -> dict[tuple[str, ...], Cells]:

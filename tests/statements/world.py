@@ -17,7 +17,7 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.request import Request
 from ksql_spark.runtime.command_log import Command, CommandLog
-from ksql_spark.runtime.queries import QueryManager, RunningQuery
+from ksql_spark.runtime.queries import ManagedQuery, QueryManager
 from ksql_spark.runtime.views import Views
 from ksql_spark.statements import Services
 
@@ -92,7 +92,7 @@ class FakeSparkQuery:
     def __init__(self) -> None:
         self.is_active = True
 
-    def end(self) -> None:
+    def drain(self) -> None:
         pass
 
     def stop(self, patience_s: float = 0.0) -> bool:
@@ -108,7 +108,7 @@ class FakeQueries(QueryManager):
 
     refused: str | None = None
 
-    def _launch(self, query: RunningQuery, *args: Any, **more: Any) -> Any:
+    def _launch(self, query: ManagedQuery, *args: Any, **more: Any) -> Any:
         if self.refused is not None and self.refused in query.statement:
             raise KsqlError("QUERY_FAILED", id=query.id, reason="Spark says no")
         (number,) = args[:1]
@@ -188,7 +188,7 @@ class World:
         self._start()
 
     def close(self) -> None:
-        self.queries.close()
+        self.queries.shut_down()
 
     def send(self, topic: str, key: bytes | None, value: bytes | None, time_ms: int) -> None:
         """As RecordProducer.send: what INSERT VALUES writes."""

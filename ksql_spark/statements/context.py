@@ -21,8 +21,8 @@ from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.command_log import CommandLog
-from ksql_spark.runtime.pending import Traces
-from ksql_spark.runtime.queries import QueryManager, RunningQuery
+from ksql_spark.runtime.pending import CleanupRecord
+from ksql_spark.runtime.queries import ManagedQuery, QueryManager
 from ksql_spark.runtime.views import Views
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.services.python_functions import PythonFunctions
@@ -82,7 +82,7 @@ class KnownQuery:
     logical: PersistentQuery | None
 
     @classmethod
-    def of(cls, query: RunningQuery) -> KnownQuery:
+    def of(cls, query: ManagedQuery) -> KnownQuery:
         """What the sandbox knows of a running query."""
         logical = query.logical if isinstance(query.logical, PersistentQuery) else None
         sources = frozenset(s.name for s in query.plan.sources)
@@ -99,7 +99,7 @@ class StoredQuery:
 
 
 @dataclass
-class Scope:
+class StatementContext:
     """One statement's surroundings while it is validated.
 
     Args:
@@ -125,8 +125,8 @@ class Scope:
     def __post_init__(self) -> None:
         self.queries = [KnownQuery.of(q) for q in self.services.queries.all() if not q.is_transient]
 
-    def snapshot(self) -> Scope:
-        """This scope with the properties and variables of now, for actions: later statements change them."""
+    def snapshot(self) -> StatementContext:
+        """A copy for actions: later statements change properties and variables."""
         return replace(self, properties=dict(self.properties), variables=dict(self.variables))
 
     @property
@@ -170,7 +170,7 @@ class Logged:
         after: clean-up once the command is in the log (topics to delete); not on replay.
         undo: takes back what ``prepare`` and ``apply`` did where one of them, or writing the log, failed; the
             metastore is put back by the caller.
-        traces: what it leaves where the server is killed meanwhile, by its sequence number; asked first.
+        cleanup: what it leaves where the server is killed meanwhile, by its sequence number; asked first.
     """
 
     command_id: str
@@ -178,7 +178,7 @@ class Logged:
     prepare: Callable[[], Starts] = dict
     after: Callable[[], None] = lambda: None
     undo: Callable[[], None] = lambda: None
-    traces: Callable[[int], Traces] = lambda _: Traces()
+    cleanup: Callable[[int], CleanupRecord] = lambda _: CleanupRecord()
     statement: str | None = None
 
 

@@ -1,6 +1,6 @@
-"""Runs of Spark queries that can be stopped where nothing is done twice: at the end of a batch.
+"""A Spark query that can be stopped where nothing is done twice: at the end of a batch.
 
-How a running batch is ended is told in EndableKafka.java.
+How a running batch is drained is explained in EndableKafka.java.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from ksql_spark.physical.steps import REALTIME
 LOOK_AGAIN_S = 0.005
 
 
-def new_name() -> str:
-    """A name for a run, which its sources must be told."""
+def new_run_id() -> str:
+    """An id for a query from its start to its end, which its sources must be given."""
     return uuid.uuid4().hex
 
 
-class Run:
+class SparkQuery:
     """A Spark query from its start to its end.
 
     Args:
         session: any session of the JVM.
         query: what runs.
-        name: of the run, as its sources know it.
+        run_id: new_run_id(), as its sources know it.
         mode: REALTIME or MICROBATCH.
         checkpoint: its folder of checkpoints.
     """
 
     def __init__(
-        self, session: SparkSession, query: StreamingQuery, name: str, mode: str, checkpoint: Path
+        self, session: SparkSession, query: StreamingQuery, run_id: str, mode: str, checkpoint: Path
     ) -> None:
         self._kafka: Any = session._jvm.org.ksqlspark.EndableKafka  # type: ignore[union-attr]
         self._query = query
-        self._name = name
+        self._run_id = run_id
         self._is_realtime = mode == REALTIME
         self._commits = checkpoint / "commits"
-        #: the batch to wait for; None while nobody asked for an end
+        #: the batch to wait for; None while nobody asked to drain it
         self._last: int | None = None
         self._stopping = threading.Lock()
         self._was_done: bool | None = None
@@ -63,13 +63,13 @@ class Run:
         """Why it ended by itself, or None."""
         return self._query.exception()
 
-    def end(self) -> None:
+    def drain(self) -> None:
         """Let it read nothing more from now on; stop() waits until what it has read is done."""
         if self._last is None:
-            self._last = int(self._kafka.end(self._name))
+            self._last = int(self._kafka.end(self._run_id))
 
     def stop(self, patience_s: float = 0.0) -> bool:
-        """Stop it, after end() as soon as what it has read is committed; from any thread, more than once.
+        """Stop it, after drain() as soon as what it has read is committed; from any thread, more than once.
 
         Args:
             patience_s: how long to wait for that, seconds; then it is stopped all the same, and what came
@@ -85,7 +85,7 @@ class Run:
                     self._was_done = self._wait(patience_s)
                 finally:
                     self._query.stop()
-                    self._kafka.forget(self._name)
+                    self._kafka.forget(self._run_id)
             return self._was_done
 
     def _wait(self, patience_s: float) -> bool:
@@ -101,7 +101,7 @@ class Run:
 
     def _is_done(self, last: int) -> bool:
         if not self._is_realtime:
-            return bool(self._kafka.isDone(self._name))
+            return bool(self._kafka.isDone(self._run_id))
         # those of stateless queries are written by a thread of their own, after the next batch has begun
         names = (path.name for path in self._commits.glob("*"))
         return max((int(name) for name in names if name.isdecimal()), default=-1) >= last

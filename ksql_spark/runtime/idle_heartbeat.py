@@ -1,4 +1,4 @@
-"""A topic whose records say that time passes, for queries that must notice that nothing else comes."""
+"""Heartbeats: a topic whose records say that time passes, for queries that must notice an idle input."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ log = logging.getLogger(__name__)
 PERIOD_S = 0.25
 
 
-class Ticker:
-    """Writes the records, once somebody asks for the topic.
+class IdleHeartbeat:
+    """Writes the heartbeats, once somebody asks for the topic.
 
     Args:
         admin: of the cluster that queries read.
@@ -26,7 +26,7 @@ class Ticker:
 
     def __init__(self, admin: KafkaAdmin, service_id: str) -> None:
         self._admin = admin
-        self._topic = f"_confluent-ksql-{service_id}_ticks"
+        self._topic = f"_confluent-ksql-{service_id}_heartbeats"
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
@@ -39,7 +39,7 @@ class Ticker:
                     with contextlib.suppress(KsqlError):  # another server was faster
                         config = {"retention.ms": "600000", "segment.ms": "600000"}
                         self._admin.create_topic(self._topic, 1, config=config)
-                self._thread = threading.Thread(target=self._tick, name="ticker", daemon=True)
+                self._thread = threading.Thread(target=self._write, name="idle-heartbeat", daemon=True)
                 self._thread.start()
         return self._topic
 
@@ -49,13 +49,13 @@ class Ticker:
         if self._thread is not None:
             self._thread.join(5)
 
-    def _tick(self) -> None:
+    def _write(self) -> None:
         producer = RecordProducer(self._admin.servers, self._admin.settings)
         try:
             while not self._closing.wait(PERIOD_S):
                 try:
                     producer.send(self._topic, None, b"", partition=0)
                 except KsqlError as error:
-                    log.warning("time does not pass for idle timeouts: %s", error.message)
+                    log.warning("no heartbeat was written, so idle timeouts wait: %s", error.message)
         finally:
             producer.close()
