@@ -1,6 +1,6 @@
 """Functions on dates, times and timestamps (reference §4.6).
 
-Patterns are those of Java's DateTimeFormatter; functions of ours (TemporalText.java) read and write by them,
+Patterns are those of Java's DateTimeFormatter; functions of ours (TemporalFunctions.java) read and write by them,
 since Spark's own know fewer letters and stop the query for a bad pattern or zone.
 """
 
@@ -63,7 +63,7 @@ _GMT = "'GMT'"
 
 
 def _format(function: str, value: str, *constants: str) -> str:
-    """One of our functions that write a value (TemporalText.java), which must not be NULL."""
+    """One of our functions that write a value (TemporalFunctions.java), which must not be NULL."""
     return let(value, lambda v: f"if({v} is null, NULL, ksql.{function}({', '.join((v, *constants))}))")
 
 

@@ -41,7 +41,7 @@ def _array_contains(args: Sequence[str], types: Types) -> str:
 
 
 def _ours(function: str) -> Lowering:
-    """A function of our own (JsonText.java)."""
+    """A function of our own (JsonFunctions.java)."""
     return lambda args, _: f"ksql.{function}({', '.join(args)})"
 
 

@@ -1,7 +1,7 @@
 """Functions on strings and byte strings (reference §4.2).
 
 Positions count UTF-16 units, as in ksqlDB, and regular expressions are Java's: where Spark's own functions
-count or match in another way, functions of ours do it (UnitText.java, PatternText.java).
+count or match in another way, functions of ours do it (Utf16Functions.java, PatternFunctions.java).
 """
 
 from __future__ import annotations

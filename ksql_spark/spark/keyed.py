@@ -88,7 +88,7 @@ def _operator(context: Context, name: str, inputs: Sequence[DataFrame], *argumen
         both = both.unionAll(other)
     if context.is_single:
         both = both.coalesce(1)  # Spark then knows that there is nothing to exchange
-    operators = context.session._jvm.org.ksqlspark.KeyedOperators  # type: ignore[union-attr]
+    operators = context.session._jvm.org.ksqlspark.state.KeyedOperators  # type: ignore[union-attr]
     done = DataFrame(getattr(operators, name)(both._jdf, *arguments), context.session)
     headers = f"{_unpacked('h', _HEADERS_DDL)}.h"
     return done.selectExpr("k", "l", "r", "ws", "we", named("ts", ROWTIME), named(headers, FORWARDED_HEADERS))
@@ -119,7 +119,7 @@ def table_filter(step: steps.TableFilter, inputs: Sequence[DataFrame], context: 
     side = _Side.of(deleting(step, inputs[0], context), step.schema)
     bounds = [] if step.window is None else [WINDOWSTART, WINDOWEND]
     keys = [*(quoted(c.name) for c in step.schema.key), *bounds]
-    done = _operator(context, "passPresent", [side.records(0, keys, context)], context.is_resumed)
+    done = _operator(context, "tombstoneFilter", [side.records(0, keys, context)], context.is_resumed)
     done = done.selectExpr(
         named(
             _unpacked("k", _key_ddl([*(c.type for c in step.schema.key), *(BIGINT for _ in bounds)])), "__k"

@@ -142,7 +142,7 @@ class ProcessingLog:
 
     @property
     def _log(self) -> Any:
-        return self._jvm.org.ksqlspark.ProcessingLog
+        return self._jvm.org.ksqlspark.log.ProcessingLog
 
     def attach(self, session: SparkSession, query: str, topics: Sequence[str]) -> QueryLog:
         """What a query reports with; ``session`` is its own, ``topics`` are those it reads."""

@@ -66,7 +66,7 @@ def compute(step: Step, inputs: Sequence[DataFrame], log: QueryLog | None = None
 def end_workers(session: SparkSession, folder: str) -> None:
     """End the processes of a server's functions that wait for work; ``folder`` is that of its functions."""
     with contextlib.suppress(Exception):  # the JVM may be gone, and they with it
-        session._jvm.org.ksqlspark.PythonWorker.end(folder)  # type: ignore[union-attr]
+        session._jvm.org.ksqlspark.python.PythonWorker.end(folder)  # type: ignore[union-attr]
 
 
 def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
@@ -81,7 +81,7 @@ def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
         functions.append(user.code_of(call.function))
         arguments.append(", ".join(f"c{n} {spark_type(a.type)}" for n, a in enumerate(call.arguments)))
     session = frame.sparkSession
-    batches = session._jvm.org.ksqlspark.PythonBatches  # type: ignore[union-attr]
+    batches = session._jvm.org.ksqlspark.python.PythonBatches  # type: ignore[union-attr]
     made = DataFrame(batches.apply(frame.selectExpr(*packed)._jdf, functions, arguments), session)
     parts = [named(f"ksql.{quoted(f'unpack:{ddl}')}(v)", "__v")]
     columns = [named(f"__v.{quoted(c)}", c) for c in frame.columns]

@@ -1,6 +1,6 @@
 """A Spark query that can be stopped where nothing is done twice: at the end of a batch.
 
-How a running batch is drained is explained in EndableKafka.java.
+How a running batch is drained is explained in DrainableSource.java.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SparkQuery:
     def __init__(
         self, session: SparkSession, query: StreamingQuery, run_id: str, mode: str, checkpoint: Path
     ) -> None:
-        self._kafka: Any = session._jvm.org.ksqlspark.EndableKafka  # type: ignore[union-attr]
+        self._source: Any = session._jvm.org.ksqlspark.kafka.DrainableSource  # type: ignore[union-attr]
         self._query = query
         self._run_id = run_id
         self._is_realtime = mode == REALTIME
@@ -66,7 +66,7 @@ class SparkQuery:
     def drain(self) -> None:
         """Let it read nothing more from now on; stop() waits until what it has read is done."""
         if self._last is None:
-            self._last = int(self._kafka.end(self._run_id))
+            self._last = int(self._source.drain(self._run_id))
 
     def stop(self, patience_s: float = 0.0) -> bool:
         """Stop it, after drain() as soon as what it has read is committed; from any thread, more than once.
@@ -85,7 +85,7 @@ class SparkQuery:
                     self._was_done = self._wait(patience_s)
                 finally:
                     self._query.stop()
-                    self._kafka.forget(self._run_id)
+                    self._source.release(self._run_id)
             return self._was_done
 
     def _wait(self, patience_s: float) -> bool:
@@ -101,7 +101,7 @@ class SparkQuery:
 
     def _is_done(self, last: int) -> bool:
         if not self._is_realtime:
-            return bool(self._kafka.isDone(self._run_id))
+            return bool(self._source.isDrained(self._run_id))
         # those of stateless queries are written by a thread of their own, after the next batch has begun
         names = (path.name for path in self._commits.glob("*"))
         return max((int(name) for name in names if name.isdecimal()), default=-1) >= last

@@ -26,7 +26,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spark_text import SESSION_SETTINGS
 from ksql_spark.services import artifacts, java
 
-JVM_SOURCES = Path(__file__).parent / "jvm"
+JVM_SOURCES = Path(__file__).parents[1] / "jvm"
 
 #: a log that has grown beyond this is put aside at the next start
 LOG_KEPT_BYTES = 20 * 1024 * 1024
@@ -42,7 +42,7 @@ _OPENED = (
 SETTINGS: Mapping[str, str] = {
     **SESSION_SETTINGS,
     "spark.sql.caseSensitive": "true",
-    "spark.sql.catalog.ksql": "org.ksqlspark.KsqlCatalog",
+    "spark.sql.catalog.ksql": "org.ksqlspark.catalog.KsqlCatalog",
     "spark.sql.shuffle.partitions": "1",
     # it knows no coalesce, which runs in real time like a projection
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
@@ -61,7 +61,7 @@ SETTINGS: Mapping[str, str] = {
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # checkpoints by plain files: the default runs readlink and chmod for each of them
-    "spark.hadoop.fs.file.impl": "org.ksqlspark.LocalFiles",
+    "spark.hadoop.fs.file.impl": "org.ksqlspark.state.LocalFiles",
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),

@@ -20,7 +20,7 @@ from ksql_spark.spark.sources import NO_TIME, NOT_A_TIME, client_options, event_
 
 #: the header that EventTimeInterceptor.java turns into the record's timestamp
 EVENT_TIME_HEADER = "__ksql_event_time"
-INTERCEPTOR = "org.ksqlspark.EventTimeInterceptor"
+INTERCEPTOR = "org.ksqlspark.kafka.EventTimeInterceptor"
 
 
 def encode(

@@ -34,7 +34,7 @@ _NO_LIMIT = str(2**31 - 1)
 
 
 def kept(function: str, row: str, *constants: str, sign: str | None = None) -> str:
-    """Spark SQL text: one of our aggregates that keep values (KeptValues.java).
+    """Spark SQL text: one of our aggregates that keep values (CollectingAggregates.java).
 
     Args:
         function: its name in the catalog.

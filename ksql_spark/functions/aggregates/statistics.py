@@ -11,12 +11,12 @@ from ksql_spark.types import DOUBLE, Map, SqlType
 Types = Sequence[SqlType]
 
 
-def _moments(columns: int) -> Lowering:
+def _retractable(columns: int) -> Lowering:
     """The variance of one column or the correlation of two, by a function of ours that can take rows back."""
 
     def lower(args: Sequence[str], _: Types) -> str:
         numbers = "".join(f"cast({text} as double), " for text in args[:columns])
-        return f"ksql.moments({numbers}{args[-1]})"
+        return f"ksql.{'variance' if columns == 1 else 'correlation'}({numbers}{args[-1]})"
 
     return lower
 
@@ -38,7 +38,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"coalesce(stddev_samp({args[0]}), 0D)",
         Example(([1, 3, None],), 1.4142135623730951),
         Example(([1],), 0.0),
-        spark_table=lambda args, types: f"sqrt({_moments(1)(args, types)})",
+        spark_table=lambda args, types: f"sqrt({_retractable(1)(args, types)})",
         merge=True,
     ),
     aggregate(
@@ -47,7 +47,7 @@ SPECS: tuple[Spec, ...] = (
         _NUMBERS,
         lambda args, _: f"coalesce(var_samp({args[0]}), 0D)",
         Example(([1, 3],), 2.0),
-        spark_table=_moments(1),
+        spark_table=_retractable(1),
         merge=True,
     ),
     aggregate(
@@ -57,7 +57,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"coalesce(corr({args[0]}, {args[1]}), double('NaN'))",
         Example(([1, 2, 3], [2, 4, 6]), 1.0),
         Example(([1], [2]), float("nan")),
-        spark_table=_moments(2),
+        spark_table=_retractable(2),
         merge=True,
     ),
     aggregate(

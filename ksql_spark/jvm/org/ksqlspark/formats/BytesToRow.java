@@ -1,0 +1,47 @@
+package org.ksqlspark.formats;
+
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+
+/** A function that makes a STRUCT out of BINARY; NULL of NULL. */
+public abstract class BytesToRow implements ScalarFunction<InternalRow> {
+    protected final StructType schema;
+    private final String name;
+
+    protected BytesToRow(String name, StructType schema) {
+        this.name = name;
+        this.schema = schema;
+    }
+
+    /** Spark calls this one from generated code. */
+    public abstract InternalRow invoke(byte[] bytes);
+
+    @Override
+    public final DataType[] inputTypes() {
+        return new DataType[] {DataTypes.BinaryType};
+    }
+
+    @Override
+    public final DataType resultType() {
+        return schema;
+    }
+
+    @Override
+    public final String name() {
+        return name;
+    }
+
+    /** So that a row is made once and its fields are taken out of it, and no filter on it repeats the call. */
+    @Override
+    public final boolean isDeterministic() {
+        return false;
+    }
+
+    @Override
+    public final InternalRow produceResult(InternalRow input) {
+        return input.isNullAt(0) ? null : invoke(input.getBinary(0));
+    }
+}

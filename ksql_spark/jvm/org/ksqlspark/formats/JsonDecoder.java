@@ -1,0 +1,301 @@
+package org.ksqlspark.formats;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.math.BigDecimal;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * JSON bytes to a row, by ksqlDB's rules (field names match exactly or by upper case, numbers in strings are
+ * numbers, anything can be a string), which Spark's from_json does not have. A record that breaks a rule is
+ * NULL as a whole. A schema that starts with "=" has one field, which is a bare (unwrapped) value.
+ */
+public final class JsonDecoder extends BytesToRow {
+    private static final JsonFactory JSON = new JsonFactory();
+    private static final int NAMES_KEPT = 1024;
+
+    private final Reader reader;
+    private final boolean wrapped;
+
+    public JsonDecoder(String ddl) {
+        super("decode_json", StructType.fromDDL(ddl.startsWith("=") ? ddl.substring(1) : ddl));
+        this.wrapped = !ddl.startsWith("=");
+        this.reader = wrapped ? new StructReader(schema) : reader(schema.fields()[0].dataType());
+    }
+
+    @Override
+    public InternalRow invoke(byte[] data) {
+        if (data == null) {
+            return null;
+        }
+        try (JsonParser parser = JSON.createParser(data)) {
+            return decode(parser);
+        } catch (IOException | RuntimeException bad) {
+            return null;
+        }
+    }
+
+    private InternalRow decode(JsonParser parser) throws IOException {
+        JsonToken token = parser.nextToken();
+        if (token == null) {
+            return null;
+        }
+        Object value = reader.read(parser, token);
+        if (parser.nextToken() != null) {
+            return null;
+        }
+        return wrapped ? (InternalRow) value : new GenericInternalRow(new Object[] {value});
+    }
+
+    /** Why a record is NULL, for the processing log: by reading it once more. */
+    public static final class Explain implements ScalarFunction<UTF8String> {
+        private final JsonDecoder decoder;
+
+        public Explain(String ddl) {
+            this.decoder = new JsonDecoder(ddl);
+        }
+
+        @Override
+        public DataType[] inputTypes() {
+            return decoder.inputTypes();
+        }
+
+        @Override
+        public DataType resultType() {
+            return DataTypes.StringType;
+        }
+
+        @Override
+        public String name() {
+            return "explain_json";
+        }
+
+        public UTF8String invoke(byte[] data) {
+            return data == null ? null : UTF8String.fromString(decoder.reason(data));
+        }
+    }
+
+    private String reason(byte[] data) {
+        try (JsonParser parser = JSON.createParser(data)) {
+            try {
+                return decode(parser) == null ? "It is not one JSON object." : "Nothing is wrong with it.";
+            } catch (JsonProcessingException bad) {
+                return bad.getOriginalMessage().replaceFirst(" \\(start marker at .*", "");
+            } catch (IOException | RuntimeException bad) {
+                String path = parser.getParsingContext().pathAsPointer().toString();
+                return (path.isEmpty() ? "" : path + ": ") + bad.getMessage();
+            }
+        } catch (IOException bad) {
+            return bad.getMessage();
+        }
+    }
+
+    /** Reads the value that starts at the current token and leaves the parser at its last token. */
+    private interface Reader extends java.io.Serializable {
+        Object value(JsonParser parser, JsonToken token) throws IOException;
+
+        default Object read(JsonParser parser, JsonToken token) throws IOException {
+            return token == JsonToken.VALUE_NULL ? null : value(parser, token);
+        }
+    }
+
+    private static Reader reader(DataType type) {
+        if (type instanceof StructType struct) {
+            return new StructReader(struct);
+        }
+        if (type instanceof ArrayType array) {
+            Reader element = reader(array.elementType());
+            return (parser, token) -> {
+                expect(token, JsonToken.START_ARRAY);
+                List<Object> values = new ArrayList<>();
+                while ((token = parser.nextToken()) != JsonToken.END_ARRAY) {
+                    values.add(element.read(parser, token));
+                }
+                return new GenericArrayData(values.toArray());
+            };
+        }
+        if (type instanceof MapType map) {
+            Reader value = reader(map.valueType());
+            return (parser, token) -> {
+                expect(token, JsonToken.START_OBJECT);
+                Map<UTF8String, Object> entries = new java.util.LinkedHashMap<>();
+                while (parser.nextToken() != JsonToken.END_OBJECT) {
+                    UTF8String key = UTF8String.fromString(parser.currentName());
+                    entries.put(key, value.read(parser, parser.nextToken()));
+                }
+                return new ArrayBasedMapData(new GenericArrayData(entries.keySet().toArray()),
+                        new GenericArrayData(entries.values().toArray()));
+            };
+        }
+        if (type instanceof DecimalType decimal) {
+            return (parser, token) -> {
+                BigDecimal number = token == JsonToken.VALUE_STRING ? new BigDecimal(parser.getText().trim())
+                        : numeric(token) ? parser.getDecimalValue() : null;
+                if (number == null) {
+                    throw bad(token);
+                }
+                BigDecimal scaled = number.setScale(decimal.scale()); // throws where it would round
+                if (scaled.precision() > decimal.precision()) {
+                    throw bad(token);
+                }
+                return Decimal.apply(scaled, decimal.precision(), decimal.scale());
+            };
+        }
+        switch (type.typeName()) {
+            case "integer":
+                return (parser, token) -> Integer.valueOf(Math.toIntExact(integral(parser, token)));
+            case "long":
+                return (parser, token) -> Long.valueOf(integral(parser, token));
+            case "double":
+                return (parser, token) -> {
+                    if (token == JsonToken.VALUE_STRING) {
+                        return Double.valueOf(parser.getText().trim());
+                    }
+                    if (!numeric(token)) {
+                        throw bad(token);
+                    }
+                    return Double.valueOf(parser.getDoubleValue());
+                };
+            case "boolean":
+                return (parser, token) -> {
+                    if (token != JsonToken.VALUE_TRUE && token != JsonToken.VALUE_FALSE) {
+                        throw bad(token);
+                    }
+                    return Boolean.valueOf(token == JsonToken.VALUE_TRUE);
+                };
+            case "date":
+                return (parser, token) -> Integer.valueOf(Math.toIntExact(number(parser, token)));
+            case "timestamp":
+                return (parser, token) -> Long.valueOf(Math.multiplyExact(number(parser, token), 1000L));
+            case "binary":
+                return (parser, token) -> {
+                    expect(token, JsonToken.VALUE_STRING);
+                    return Base64.getDecoder().decode(parser.getText());
+                };
+            case "string":
+                return (parser, token) -> UTF8String.fromString(text(parser, token));
+            default:
+                throw new IllegalArgumentException("JSON cannot carry " + type.catalogString());
+        }
+    }
+
+    private static boolean numeric(JsonToken token) {
+        return token == JsonToken.VALUE_NUMBER_INT || token == JsonToken.VALUE_NUMBER_FLOAT;
+    }
+
+    private static long number(JsonParser parser, JsonToken token) throws IOException {
+        if (token == JsonToken.VALUE_NUMBER_INT) {
+            return parser.getLongValue();
+        }
+        if (token == JsonToken.VALUE_NUMBER_FLOAT) {
+            return parser.getDecimalValue().longValue();
+        }
+        throw bad(token);
+    }
+
+    private static long integral(JsonParser parser, JsonToken token) throws IOException {
+        return token == JsonToken.VALUE_STRING ? Long.parseLong(parser.getText().trim()) : number(parser, token);
+    }
+
+    /** Any value as ksqlDB shows it in a STRING column: objects as JSON, arrays as {@code [a, b]}. */
+    private static String text(JsonParser parser, JsonToken token) throws IOException {
+        if (token == JsonToken.START_ARRAY) {
+            List<String> parts = new ArrayList<>();
+            while ((token = parser.nextToken()) != JsonToken.END_ARRAY) {
+                parts.add(token == JsonToken.VALUE_NULL ? "null" : text(parser, token));
+            }
+            return parts.toString();
+        }
+        if (token == JsonToken.START_OBJECT) {
+            StringWriter out = new StringWriter();
+            try (JsonGenerator generator = JSON.createGenerator(out)) {
+                generator.copyCurrentStructure(parser);
+            }
+            return out.toString();
+        }
+        return parser.getText();
+    }
+
+    private static void expect(JsonToken token, JsonToken wanted) {
+        if (token != wanted) {
+            throw bad(token);
+        }
+    }
+
+    private static IllegalArgumentException bad(JsonToken token) {
+        return new IllegalArgumentException("There is " + token + ", which does not fit the column.");
+    }
+
+    private static final class StructReader implements Reader {
+        private final String[] names;
+        private final Reader[] readers;
+        private transient HashMap<String, Integer> ordinals;
+
+        StructReader(StructType struct) {
+            StructField[] fields = struct.fields();
+            names = new String[fields.length];
+            readers = new Reader[fields.length];
+            for (int i = 0; i < fields.length; i++) {
+                names[i] = fields[i].name();
+                readers[i] = reader(fields[i].dataType());
+            }
+        }
+
+        private int ordinal(String field) {
+            if (ordinals == null) {
+                ordinals = new HashMap<>();
+                for (int i = 0; i < names.length; i++) {
+                    ordinals.put(names[i], i);
+                }
+            }
+            Integer known = ordinals.get(field);
+            if (known == null) {
+                known = ordinals.getOrDefault(field.toUpperCase(Locale.ROOT), -1);
+                if (ordinals.size() < NAMES_KEPT) {
+                    ordinals.put(field, known);
+                }
+            }
+            return known;
+        }
+
+        @Override
+        public Object value(JsonParser parser, JsonToken token) throws IOException {
+            expect(token, JsonToken.START_OBJECT);
+            Object[] values = new Object[names.length];
+            while (parser.nextToken() != JsonToken.END_OBJECT) {
+                int ordinal = ordinal(parser.currentName());
+                JsonToken start = parser.nextToken();
+                if (ordinal < 0) {
+                    parser.skipChildren();
+                } else {
+                    values[ordinal] = readers[ordinal].read(parser, start);
+                }
+            }
+            return new GenericInternalRow(values);
+        }
+    }
+}

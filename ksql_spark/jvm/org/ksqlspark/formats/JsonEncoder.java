@@ -1,0 +1,231 @@
+package org.ksqlspark.formats;
+
+import org.ksqlspark.functions.TextOrder;
+import org.ksqlspark.functions.TemporalFunctions;
+import org.ksqlspark.functions.InvokeFunction;
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.StreamWriteFeature;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.Serializable;
+import java.io.UncheckedIOException;
+import java.time.LocalDate;
+import java.util.Arrays;
+import java.util.Comparator;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.MapData;
+import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * A row as JSON bytes by ksqlDB's rules: every field, NULL as null, DATE as days, TIMESTAMP as milliseconds,
+ * DECIMAL in plain notation, BYTES in base64. Bare: the row's single value alone, NULL as a null record.
+ */
+public final class JsonEncoder implements ScalarFunction<byte[]> {
+    private static final JsonFactory JSON =
+            JsonFactory.builder().enable(StreamWriteFeature.WRITE_BIGDECIMAL_AS_PLAIN).build();
+
+    private final StructType schema;
+    private final boolean bare;
+    private final Writer writer;
+
+    public JsonEncoder(StructType schema, boolean bare) {
+        this.schema = schema;
+        this.bare = bare;
+        this.writer = bare ? writer(schema.fields()[0].dataType(), false) : new StructWriter(schema, false);
+    }
+
+    @Override
+    public DataType[] inputTypes() {
+        return new DataType[] {schema};
+    }
+
+    @Override
+    public DataType resultType() {
+        return DataTypes.BinaryType;
+    }
+
+    @Override
+    public String name() {
+        return "encode_json";
+    }
+
+    @Override
+    public byte[] produceResult(InternalRow input) {
+        return input.isNullAt(0) ? null : invoke(input.getStruct(0, schema.size()));
+    }
+
+    /** Spark calls this one from generated code. */
+    public byte[] invoke(InternalRow row) {
+        if (row == null || bare && row.isNullAt(0)) {
+            return null;
+        }
+        ByteArrayOutputStream out = new ByteArrayOutputStream(256);
+        try (JsonGenerator json = JSON.createGenerator(out)) {
+            if (bare) {
+                writer.write(json, row, 0);
+            } else {
+                ((StructWriter) writer).write(json, row);
+            }
+        } catch (IOException impossible) { // nothing is written but memory
+            throw new UncheckedIOException(impossible);
+        }
+        return out.toByteArray();
+    }
+
+    /** TO_JSON_STRING: any value as JSON text, NULL as null; names in order, DATE and TIMESTAMP as text. */
+    public static final class Text extends InvokeFunction<UTF8String> {
+        private final Writer writer;
+
+        /** @param row has the value as its only field */
+        public Text(StructType row) {
+            super(DataTypes.StringType, row);
+            this.writer = writer(row.fields()[0].dataType(), true);
+        }
+
+        public UTF8String invoke(InternalRow row) {
+            ByteArrayOutputStream out = new ByteArrayOutputStream();
+            try (JsonGenerator json = JSON.createGenerator(out)) {
+                value(json, writer, row, 0);
+            } catch (IOException impossible) { // nothing is written but memory
+                throw new UncheckedIOException(impossible);
+            }
+            return UTF8String.fromBytes(out.toByteArray());
+        }
+    }
+
+    /** Writes one value that is not NULL. */
+    private interface Writer extends Serializable {
+        void write(JsonGenerator json, SpecializedGetters from, int at) throws IOException;
+    }
+
+    private static final class StructWriter implements Writer {
+        private final String[] names;
+        private final Writer[] writers;
+        /** The fields in the order in which they are written. */
+        private final Integer[] order;
+
+        StructWriter(StructType type, boolean isText) {
+            names = type.fieldNames();
+            writers = new Writer[names.length];
+            order = new Integer[names.length];
+            for (int i = 0; i < names.length; i++) {
+                writers[i] = writer(type.fields()[i].dataType(), isText);
+                order[i] = i;
+            }
+            if (isText) {
+                Arrays.sort(order, Comparator.comparing(i -> names[i]));
+            }
+        }
+
+        @Override
+        public void write(JsonGenerator json, SpecializedGetters from, int at) throws IOException {
+            write(json, from.getStruct(at, writers.length));
+        }
+
+        void write(JsonGenerator json, InternalRow row) throws IOException {
+            json.writeStartObject();
+            for (int i : order) {
+                json.writeFieldName(names[i]);
+                value(json, writers[i], row, i);
+            }
+            json.writeEndObject();
+        }
+    }
+
+    private static void value(JsonGenerator json, Writer writer, SpecializedGetters from, int at)
+            throws IOException {
+        if (from.isNullAt(at)) {
+            json.writeNull();
+        } else {
+            writer.write(json, from, at);
+        }
+    }
+
+    /** @param isText whether DATE and TIMESTAMP are text, not numbers, and names are in order */
+    private static Writer writer(DataType type, boolean isText) {
+        if (type instanceof StructType) {
+            return new StructWriter((StructType) type, isText);
+        }
+        if (type instanceof ArrayType) {
+            Writer element = writer(((ArrayType) type).elementType(), isText);
+            return (json, from, at) -> {
+                ArrayData values = from.getArray(at);
+                json.writeStartArray();
+                for (int i = 0; i < values.numElements(); i++) {
+                    value(json, element, values, i);
+                }
+                json.writeEndArray();
+            };
+        }
+        if (type instanceof MapType) {
+            Writer item = writer(((MapType) type).valueType(), isText);
+            return (json, from, at) -> {
+                MapData map = from.getMap(at);
+                ArrayData keys = map.keyArray();
+                ArrayData values = map.valueArray();
+                Integer[] order = isText ? inOrder(keys) : null;
+                json.writeStartObject();
+                for (int n = 0; n < map.numElements(); n++) {
+                    int i = isText ? order[n] : n;
+                    json.writeFieldName(keys.getUTF8String(i).toString());
+                    value(json, item, values, i);
+                }
+                json.writeEndObject();
+            };
+        }
+        if (type instanceof DecimalType) {
+            int precision = ((DecimalType) type).precision();
+            int scale = ((DecimalType) type).scale();
+            return (json, from, at) ->
+                    json.writeNumber(from.getDecimal(at, precision, scale).toJavaBigDecimal());
+        }
+        if (isText && type.typeName().equals("date")) {
+            return (json, from, at) -> json.writeString(LocalDate.ofEpochDay(from.getInt(at)).toString());
+        }
+        if (isText && type.typeName().equals("timestamp")) {
+            return (json, from, at) -> json.writeString(TemporalFunctions.text(from.getLong(at)));
+        }
+        switch (type.typeName()) {
+            case "integer":
+            case "date":
+                return (json, from, at) -> json.writeNumber(from.getInt(at));
+            case "long":
+                return (json, from, at) -> json.writeNumber(from.getLong(at));
+            case "double":
+                return (json, from, at) -> json.writeNumber(from.getDouble(at));
+            case "boolean":
+                return (json, from, at) -> json.writeBoolean(from.getBoolean(at));
+            case "timestamp":
+                return (json, from, at) -> json.writeNumber(Math.floorDiv(from.getLong(at), 1000L));
+            case "binary":
+                return (json, from, at) -> json.writeBinary(from.getBinary(at));
+            case "string":
+                return (json, from, at) -> {
+                    UTF8String text = from.getUTF8String(at);
+                    byte[] bytes = text.getBytes();
+                    json.writeUTF8String(bytes, 0, bytes.length);
+                };
+            case "void":
+                return (json, from, at) -> json.writeNull();
+            default:
+                throw new IllegalArgumentException("JSON cannot carry " + type.catalogString());
+        }
+    }
+
+    private static Integer[] inOrder(ArrayData keys) {
+        Integer[] order = new Integer[keys.numElements()];
+        Arrays.setAll(order, i -> i);
+        Arrays.sort(order, (a, b) -> TextOrder.compare(keys.getUTF8String(a), keys.getUTF8String(b)));
+        return order;
+    }
+}

@@ -1,0 +1,77 @@
+package org.ksqlspark.functions;
+
+import java.time.DateTimeException;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * A scalar function that Spark's generated code calls: a subclass has one public method {@code invoke} of the input
+ * types' Java classes. A NULL of a type that Java has a primitive for arrives as 0, so callers must keep it away.
+ */
+public abstract class InvokeFunction<R> implements ScalarFunction<R> {
+    /** How many patterns, zones or paths are remembered of each sort; they may come from columns. */
+    private static final int REMEMBERED = 1000;
+
+    private final DataType resultType;
+    private final DataType[] inputTypes;
+
+    protected InvokeFunction(DataType resultType, DataType... inputTypes) {
+        this.resultType = resultType;
+        this.inputTypes = inputTypes;
+    }
+
+    @Override
+    public DataType[] inputTypes() {
+        return inputTypes;
+    }
+
+    @Override
+    public DataType resultType() {
+        return resultType;
+    }
+
+    @Override
+    public String name() {
+        return getClass().getSimpleName();
+    }
+
+    @Override
+    public String canonicalName() {
+        return getClass().getName();
+    }
+
+    /** So that Spark computes equal calls once. */
+    @Override
+    public boolean equals(Object other) {
+        return other != null && getClass() == other.getClass();
+    }
+
+    @Override
+    public int hashCode() {
+        return getClass().hashCode();
+    }
+
+    /** What {@code make} makes of a text, made once; null where it cannot. */
+    static <T> T remembered(Map<UTF8String, Optional<T>> made, UTF8String text, Function<String, T> make) {
+        if (text == null) {
+            return null;
+        }
+        Optional<T> found = made.get(text);
+        if (found == null) {
+            try {
+                found = Optional.of(make.apply(text.toString()));
+            } catch (IllegalArgumentException | DateTimeException bad) {
+                found = Optional.empty();
+            }
+            if (made.size() >= REMEMBERED) {
+                made.clear();
+            }
+            made.put(text.copy(), found);
+        }
+        return found.orElse(null);
+    }
+}

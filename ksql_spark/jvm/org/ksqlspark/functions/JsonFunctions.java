@@ -1,0 +1,318 @@
+package org.ksqlspark.functions;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.catalyst.util.MapData;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * Functions on JSON in text (reference §4.3), read and written as ksqlDB does: all digits of numbers are kept,
+ * what follows the value is not looked at. Text that is not JSON gives NULL.
+ */
+public final class JsonFunctions {
+    private static final ObjectMapper MAPPER = new ObjectMapper()
+            .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+            .enable(JsonGenerator.Feature.WRITE_BIGDECIMAL_AS_PLAIN)
+            .setNodeFactory(JsonNodeFactory.withExactBigDecimals(true));
+    private static final ArrayType STRINGS = DataTypes.createArrayType(DataTypes.StringType);
+    private static final Map<UTF8String, Optional<String[]>> PATHS = new ConcurrentHashMap<>();
+    /** A step of a path: .name, [0], ['name'] or ["name"]. */
+    private static final Pattern STEP = Pattern.compile("\\.([^.\\[\\]]+)|\\[(?:(\\d+)|'([^']*)'|\"([^\"]*)\")\\]");
+
+    private JsonFunctions() {}
+
+    /** The tree of a text; null where it is none. */
+    private static JsonNode tree(UTF8String text) {
+        if (text == null) {
+            return null;
+        }
+        try {
+            JsonNode node = MAPPER.readTree(text.getBytes());
+            return node.isMissingNode() ? null : node;
+        } catch (IOException bad) {
+            return null;
+        }
+    }
+
+    private static UTF8String written(JsonNode node) throws IOException {
+        return UTF8String.fromBytes(MAPPER.writeValueAsBytes(node));
+    }
+
+    /** Text as it is, anything else as JSON. */
+    private static UTF8String shown(JsonNode node) throws IOException {
+        return node.isTextual() ? UTF8String.fromString(node.textValue()) : written(node);
+    }
+
+    private static String[] steps(String path) {
+        List<String> steps = new ArrayList<>();
+        Matcher step = STEP.matcher(path);
+        int at = 1;
+        while (at < path.length() && step.find(at) && step.start() == at) {
+            for (int group = 1; group <= step.groupCount(); group++) {
+                if (step.group(group) != null) {
+                    steps.add(step.group(group));
+                }
+            }
+            at = step.end();
+        }
+        if (!path.startsWith("$") || at < path.length()) {
+            throw new IllegalArgumentException(path);
+        }
+        return steps.toArray(new String[0]);
+    }
+
+    /** (JSON, path) to the STRING there. Reads the whole value, so that all of it is known to be JSON. */
+    public static final class Extract extends InvokeFunction<UTF8String> {
+        public Extract() {
+            super(DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
+        }
+
+        public UTF8String invoke(UTF8String json, UTF8String path) {
+            String[] steps = remembered(PATHS, path, JsonFunctions::steps);
+            if (json == null || steps == null) {
+                return null;
+            }
+            try (JsonParser parser = MAPPER.createParser(json.getBytes())) {
+                return parser.nextToken() == null ? null : find(parser, steps, 0);
+            } catch (IOException bad) {
+                return null;
+            }
+        }
+
+        /** Whether the value at hand is a number that would be written just as it stands. */
+        private static boolean isPlainNumber(JsonParser parser) throws IOException {
+            return parser.currentToken() == JsonToken.VALUE_NUMBER_INT && parser.getText().charAt(0) != '-';
+        }
+
+        /** Goes to the end of the value at hand; null where the path does not lead on. */
+        private static UTF8String find(JsonParser parser, String[] steps, int depth) throws IOException {
+            if (depth == steps.length) {
+                if (parser.currentToken() == JsonToken.VALUE_STRING || isPlainNumber(parser)) {
+                    return UTF8String.fromString(parser.getText());
+                }
+                return written(MAPPER.readTree(parser));
+            }
+            UTF8String found = null;
+            if (parser.currentToken() == JsonToken.START_OBJECT) {
+                while (parser.nextToken() != JsonToken.END_OBJECT) {
+                    boolean isNext = parser.currentName().equals(steps[depth]);
+                    parser.nextToken();
+                    if (isNext) {
+                        found = find(parser, steps, depth + 1);
+                    } else {
+                        parser.skipChildren();
+                    }
+                }
+            } else if (parser.currentToken() == JsonToken.START_ARRAY) {
+                for (int i = 0; parser.nextToken() != JsonToken.END_ARRAY; i++) {
+                    if (Integer.toString(i).equals(steps[depth])) {
+                        found = find(parser, steps, depth + 1);
+                    } else {
+                        parser.skipChildren();
+                    }
+                }
+            }
+            return found;
+        }
+    }
+
+    /** Whether a text is JSON; NULL is not. */
+    public static final class IsJson extends InvokeFunction<Boolean> {
+        public IsJson() {
+            super(DataTypes.BooleanType, DataTypes.StringType);
+        }
+
+        public boolean invoke(UTF8String json) {
+            return tree(json) != null;
+        }
+    }
+
+    /** (JSON, value): whether an array has an element of the value's kind that equals it. */
+    public static final class ArrayContains extends InvokeFunction<Boolean> {
+        /** @param kind BIGINT, DOUBLE, STRING or BOOLEAN; a NULL to look for is a STRING */
+        public ArrayContains(DataType kind) {
+            super(DataTypes.BooleanType, DataTypes.StringType, kind);
+        }
+
+        public boolean invoke(UTF8String json, long value) {
+            return any(json, node -> node.isIntegralNumber() && node.canConvertToLong() && node.longValue() == value);
+        }
+
+        public boolean invoke(UTF8String json, double value) {
+            return any(json, node -> node.isFloatingPointNumber() && node.doubleValue() == value);
+        }
+
+        public boolean invoke(UTF8String json, boolean value) {
+            return any(json, node -> node.isBoolean() && node.booleanValue() == value);
+        }
+
+        public boolean invoke(UTF8String json, UTF8String value) {
+            String text = value == null ? null : value.toString();
+            return any(json, node -> text == null ? node.isNull() : text.equals(node.textValue()));
+        }
+
+        private static boolean any(UTF8String json, java.util.function.Predicate<JsonNode> test) {
+            JsonNode node = tree(json);
+            if (node != null && node.isArray()) {
+                for (JsonNode element : node) {
+                    if (test.test(element)) {
+                        return true;
+                    }
+                }
+            }
+            return false;
+        }
+    }
+
+    /** How many elements an array has; NULL for what is none. */
+    public static final class ArrayLength extends InvokeFunction<Integer> {
+        public ArrayLength() {
+            super(DataTypes.IntegerType, DataTypes.StringType);
+        }
+
+        public Integer invoke(UTF8String json) {
+            JsonNode node = tree(json);
+            return node == null || !node.isArray() ? null : Integer.valueOf(node.size());
+        }
+    }
+
+    /** Objects as one, later members winning; with other values among them all as one array. */
+    public static final class Concat extends InvokeFunction<UTF8String> {
+        public Concat() {
+            super(DataTypes.StringType, STRINGS);
+        }
+
+        public UTF8String invoke(ArrayData texts) {
+            List<JsonNode> nodes = new ArrayList<>();
+            boolean areObjects = true;
+            for (int i = 0; i < texts.numElements(); i++) {
+                JsonNode node = texts.isNullAt(i) ? null : tree(texts.getUTF8String(i));
+                if (node == null) {
+                    return null;
+                }
+                areObjects &= node.isObject();
+                nodes.add(node);
+            }
+            try {
+                if (nodes.size() == 1) {
+                    return written(nodes.get(0));
+                }
+                if (areObjects) {
+                    ObjectNode all = MAPPER.createObjectNode();
+                    nodes.forEach(node -> all.setAll((ObjectNode) node));
+                    return written(all);
+                }
+                ArrayNode all = MAPPER.createArrayNode();
+                for (JsonNode node : nodes) {
+                    if (node.isArray()) {
+                        all.addAll((ArrayNode) node);
+                    } else {
+                        all.add(node);
+                    }
+                }
+                return written(all);
+            } catch (IOException impossible) { // nothing is written but memory
+                return null;
+            }
+        }
+    }
+
+    /** The names of an object's members; NULL for what is none. */
+    public static final class Keys extends InvokeFunction<ArrayData> {
+        public Keys() {
+            super(STRINGS, DataTypes.StringType);
+        }
+
+        public ArrayData invoke(UTF8String json) {
+            if (json == null) {
+                return null;
+            }
+            Set<UTF8String> names = new LinkedHashSet<>();
+            try (JsonParser parser = MAPPER.createParser(json.getBytes())) {
+                if (parser.nextToken() != JsonToken.START_OBJECT) {
+                    return null;
+                }
+                while (parser.nextToken() != JsonToken.END_OBJECT) {
+                    names.add(UTF8String.fromString(parser.currentName()));
+                    parser.nextToken();
+                    parser.skipChildren();
+                }
+            } catch (IOException bad) {
+                return null;
+            }
+            return new GenericArrayData(names.toArray());
+        }
+    }
+
+    /** The elements of an array, each as JSON; NULL for what is none. */
+    public static final class Items extends InvokeFunction<ArrayData> {
+        public Items() {
+            super(STRINGS, DataTypes.StringType);
+        }
+
+        public ArrayData invoke(UTF8String json) {
+            JsonNode node = tree(json);
+            if (node == null || !node.isArray()) {
+                return null;
+            }
+            Object[] items = new Object[node.size()];
+            try {
+                for (int i = 0; i < items.length; i++) {
+                    items[i] = written(node.get(i));
+                }
+            } catch (IOException impossible) { // nothing is written but memory
+                return null;
+            }
+            return new GenericArrayData(items);
+        }
+    }
+
+    /** The members of an object as a MAP: text as it is, anything else as JSON; NULL for what is none. */
+    public static final class Records extends InvokeFunction<MapData> {
+        public Records() {
+            super(DataTypes.createMapType(DataTypes.StringType, DataTypes.StringType), DataTypes.StringType);
+        }
+
+        public MapData invoke(UTF8String json) {
+            JsonNode node = tree(json);
+            if (node == null || !node.isObject()) {
+                return null;
+            }
+            List<Object> names = new ArrayList<>();
+            List<Object> values = new ArrayList<>();
+            try {
+                for (Map.Entry<String, JsonNode> member : node.properties()) {
+                    names.add(UTF8String.fromString(member.getKey()));
+                    values.add(shown(member.getValue()));
+                }
+            } catch (IOException impossible) { // nothing is written but memory
+                return null;
+            }
+            return new ArrayBasedMapData(
+                    new GenericArrayData(names.toArray()), new GenericArrayData(values.toArray()));
+        }
+    }
+}

@@ -1,0 +1,323 @@
+package org.ksqlspark.functions;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * LIKE, and functions on text that take a regular expression of Java's (reference §4.2). What cannot be done, be it
+ * for the pattern or the group, gives NULL.
+ */
+public final class PatternFunctions {
+    private static final Map<UTF8String, Optional<Pattern>> PATTERNS = new ConcurrentHashMap<>();
+
+    private PatternFunctions() {}
+
+    private static Pattern pattern(UTF8String text) {
+        return InvokeFunction.remembered(PATTERNS, text, Pattern::compile);
+    }
+
+    private static UTF8String utf8(String text) {
+        return text == null ? null : UTF8String.fromString(text);
+    }
+
+    /** (pattern, text, group): what the first match, or a group of it, is. */
+    public static final class Extract extends InvokeFunction<UTF8String> {
+        public Extract() {
+            super(DataTypes.StringType, DataTypes.StringType, DataTypes.StringType, DataTypes.IntegerType);
+        }
+
+        public UTF8String invoke(UTF8String pattern, UTF8String text, int group) {
+            Pattern known = pattern(pattern);
+            if (known == null || text == null) {
+                return null;
+            }
+            Matcher matcher = known.matcher(text.toString());
+            boolean isThere = group >= 0 && group <= matcher.groupCount() && matcher.find();
+            return isThere ? utf8(matcher.group(group)) : null;
+        }
+    }
+
+    /** (pattern, text, group): the same of all matches. */
+    public static final class ExtractAll extends InvokeFunction<ArrayData> {
+        public ExtractAll() {
+            super(DataTypes.createArrayType(DataTypes.StringType), DataTypes.StringType, DataTypes.StringType,
+                    DataTypes.IntegerType);
+        }
+
+        public ArrayData invoke(UTF8String pattern, UTF8String text, int group) {
+            Pattern known = pattern(pattern);
+            if (known == null || text == null) {
+                return null;
+            }
+            Matcher matcher = known.matcher(text.toString());
+            if (group > matcher.groupCount()) {
+                return null;
+            }
+            List<UTF8String> found = new ArrayList<>();
+            while (matcher.find()) {
+                if (group < 0) { // an error only where there is a match to ask for it
+                    return null;
+                }
+                found.add(utf8(matcher.group(group)));
+            }
+            return Utf16Functions.array(found);
+        }
+    }
+
+    /** (text, pattern, replacement). */
+    public static final class Replace extends InvokeFunction<UTF8String> {
+        public Replace() {
+            super(DataTypes.StringType, DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
+        }
+
+        public UTF8String invoke(UTF8String text, UTF8String pattern, UTF8String replacement) {
+            Pattern known = pattern(pattern);
+            if (known == null || text == null || replacement == null) {
+                return null;
+            }
+            try {
+                return utf8(known.matcher(text.toString()).replaceAll(replacement.toString()));
+            } catch (IllegalArgumentException | IndexOutOfBoundsException noSuchGroup) {
+                return null;
+            }
+        }
+    }
+
+    /** (text, pattern): the pieces between matches. */
+    public static final class Split extends InvokeFunction<ArrayData> {
+        public Split() {
+            super(DataTypes.createArrayType(DataTypes.StringType), DataTypes.StringType, DataTypes.StringType);
+        }
+
+        public ArrayData invoke(UTF8String text, UTF8String pattern) {
+            Pattern known = pattern(pattern);
+            if (known == null || text == null) {
+                return null;
+            }
+            String string = text.toString();
+            List<UTF8String> pieces = new ArrayList<>();
+            if (known.matcher("").matches()) { // such a pattern matches everywhere: Java's own way to split
+                for (String piece : known.split(string)) {
+                    pieces.add(utf8(piece));
+                }
+                return Utf16Functions.array(pieces);
+            }
+            Matcher matcher = known.matcher(string);
+            int from = 0;
+            while (matcher.find()) {
+                // an empty match splits nothing off the start
+                if (matcher.end() > from) {
+                    pieces.add(utf8(string.substring(from, matcher.start())));
+                    from = matcher.end();
+                }
+            }
+            pieces.add(utf8(string.substring(from)));
+            return Utf16Functions.array(pieces);
+        }
+    }
+
+    /** LIKE with a constant pattern, which travels in the function's name: how long the escape is, escape, pattern. */
+    public static final class LikeConstant extends InvokeFunction<Boolean> {
+        private static final long LOW_BITS = 0x0101010101010101L;
+        private static final long HIGH_BITS = 0x8080808080808080L;
+
+        private final String argument;
+        private final int[] steps;
+        /** What is constant, without the runs at both ends; null where there are wildcards in it. */
+        private final transient UTF8String constant;
+        private final boolean fromStart;
+        private final boolean toEnd;
+
+        public LikeConstant(String argument) {
+            super(DataTypes.BooleanType, DataTypes.StringType);
+            this.argument = argument;
+            int from = 1 + argument.charAt(0) - '0';
+            this.steps = Like.steps(UTF8String.fromString(argument.substring(from)),
+                    UTF8String.fromString(argument.substring(1, from)));
+            int size = steps == null ? 0 : steps.length;
+            this.fromStart = size == 0 || steps[0] != Like.ANY_RUN;
+            this.toEnd = size == 0 || steps[size - 1] != Like.ANY_RUN;
+            this.constant = steps == null ? null
+                    : constant(fromStart ? 0 : 1, toEnd || size == 1 && !fromStart ? size : size - 1);
+        }
+
+        private UTF8String constant(int from, int to) {
+            byte[] bytes = new byte[to - from];
+            for (int i = from; i < to; i++) {
+                if (steps[i] < 0) {
+                    return null;
+                }
+                bytes[i - from] = (byte) steps[i];
+            }
+            return UTF8String.fromBytes(bytes);
+        }
+
+        /** Spark hands functions on by Java's serialization. */
+        private Object readResolve() {
+            return new LikeConstant(argument);
+        }
+
+        public Boolean invoke(UTF8String text) {
+            if (text == null || steps == null) {
+                return null;
+            }
+            if (constant == null || !isOneLine(text)) {
+                return Like.matches(text, steps);
+            }
+            return fromStart ? toEnd ? text.equals(constant) : text.startsWith(constant)
+                    : toEnd ? text.endsWith(constant) : text.contains(constant);
+        }
+
+        /** Whether a text surely has no end of a line in it: it is ASCII without line feed and carriage return. */
+        private static boolean isOneLine(UTF8String text) {
+            Object base = text.getBaseObject();
+            long at = text.getBaseOffset();
+            long end = at + text.numBytes();
+            for (; at + 8 <= end; at += 8) {
+                long bytes = Platform.getLong(base, at);
+                long feed = bytes ^ LOW_BITS * '\n';
+                long carriage = bytes ^ LOW_BITS * '\r';
+                // a byte that is 0 borrows from its highest bit
+                if (((feed - LOW_BITS & ~feed | carriage - LOW_BITS & ~carriage | bytes) & HIGH_BITS) != 0) {
+                    return false;
+                }
+            }
+            for (; at < end; at++) {
+                byte b = Platform.getByte(base, at);
+                if (b < 0 || b == '\n' || b == '\r') {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return super.equals(other) && ((LikeConstant) other).argument.equals(argument);
+        }
+
+        @Override
+        public int hashCode() {
+            return argument.hashCode();
+        }
+    }
+
+    /**
+     * (text, pattern, escape): LIKE. As in ksqlDB % and _ do not match the end of a line, and what follows an escape
+     * stands for itself.
+     */
+    public static final class Like extends InvokeFunction<Boolean> {
+        private static final int ANY_RUN = -1;
+        private static final int ANY_ONE = -2;
+
+        /** The last pattern that was seen, which nearly always is the only one. */
+        private transient Known last;
+
+        public Like() {
+            super(DataTypes.BooleanType, DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
+        }
+
+        /** A pattern, and what it means: bytes and wildcards; null where it ends in an escape. */
+        private record Known(UTF8String pattern, UTF8String escape, int[] steps) {}
+
+        public Boolean invoke(UTF8String text, UTF8String pattern, UTF8String escape) {
+            if (text == null || pattern == null || escape == null) {
+                return null;
+            }
+            Known known = last;
+            if (known == null || !known.pattern.equals(pattern) || !known.escape.equals(escape)) {
+                known = new Known(pattern.copy(), escape.copy(), steps(pattern, escape));
+                last = known;
+            }
+            return known.steps == null ? null : Boolean.valueOf(matches(text, known.steps));
+        }
+
+        private static int[] steps(UTF8String pattern, UTF8String escape) {
+            byte[] bytes = pattern.getBytes();
+            byte[] sign = escape.getBytes();
+            int[] steps = new int[bytes.length];
+            int size = 0;
+            for (int i = 0; i < bytes.length; i++) {
+                boolean isEscape = sign.length > 0 && i + sign.length <= bytes.length
+                        && java.util.Arrays.equals(bytes, i, i + sign.length, sign, 0, sign.length);
+                if (isEscape) {
+                    i += sign.length;
+                    if (i == bytes.length) {
+                        return null;
+                    }
+                    steps[size++] = bytes[i] & 0xFF;
+                } else if (bytes[i] == '%') {
+                    if (size == 0 || steps[size - 1] != ANY_RUN) {
+                        steps[size++] = ANY_RUN;
+                    }
+                } else {
+                    steps[size++] = bytes[i] == '_' ? ANY_ONE : bytes[i] & 0xFF;
+                }
+            }
+            return java.util.Arrays.copyOf(steps, size);
+        }
+
+        /** Goes on from the last % again, one character later, where the rest does not fit. */
+        private static boolean matches(UTF8String text, int[] steps) {
+            int size = text.numBytes();
+            int at = 0;
+            int step = 0;
+            int run = -1;
+            int runAt = 0;
+            while (true) {
+                if (step < steps.length && steps[step] == ANY_RUN) {
+                    run = ++step;
+                    runAt = at;
+                    if (step == steps.length) { // all the rest, unless a line ends there
+                        while (at < size && character(text, at, size) > 0) {
+                            at += character(text, at, size);
+                        }
+                        return at == size;
+                    }
+                } else if (step == steps.length ? at == size : at < size && fits(text, at, size, steps[step])) {
+                    if (step == steps.length) {
+                        return true;
+                    }
+                    at += steps[step] == ANY_ONE ? character(text, at, size) : 1;
+                    step++;
+                } else {
+                    int length = run < 0 || runAt >= size ? 0 : character(text, runAt, size);
+                    if (length == 0) {
+                        return false;
+                    }
+                    runAt += length;
+                    at = runAt;
+                    step = run;
+                }
+            }
+        }
+
+        private static boolean fits(UTF8String text, int at, int size, int step) {
+            return step == ANY_ONE ? character(text, at, size) > 0 : (text.getByte(at) & 0xFF) == step;
+        }
+
+        /** How many bytes the character takes; 0 for one that ends a line. */
+        private static int character(UTF8String text, int at, int size) {
+            byte b = text.getByte(at);
+            if (b >= 0) {
+                return b == '\n' || b == '\r' ? 0 : 1;
+            }
+            int length = Math.min(UTF8String.numBytesForFirstByte(b), size - at);
+            if (b == (byte) 0xC2 && length == 2 && text.getByte(at + 1) == (byte) 0x85) {
+                return 0;
+            }
+            boolean isSeparator = b == (byte) 0xE2 && length == 3 && text.getByte(at + 1) == (byte) 0x80
+                    && (text.getByte(at + 2) & 0xFE) == 0xA8;
+            return isSeparator ? 0 : length;
+        }
+    }
+}

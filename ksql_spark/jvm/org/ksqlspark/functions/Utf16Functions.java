@@ -1,0 +1,463 @@
+package org.ksqlspark.functions;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.catalyst.util.MapData;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * Functions on text that count UTF-16 units, as Java's strings do (reference §4.2). Text in ASCII is worked on as it
+ * is, other text as a Java string; half of a character beyond U+FFFF becomes a question mark at the end, since
+ * UTF-8 cannot say it.
+ */
+public final class Utf16Functions {
+    private static final long HIGH_BITS = 0x8080808080808080L;
+    private static final Pattern WORD = Pattern.compile("[^\\s]+\\s*");
+    private static final Pattern EMPTY = Pattern.compile("");
+
+    private Utf16Functions() {}
+
+    public static boolean isAscii(UTF8String text) {
+        Object base = text.getBaseObject();
+        long at = text.getBaseOffset();
+        long end = at + text.numBytes();
+        for (; at + 8 <= end; at += 8) {
+            if ((Platform.getLong(base, at) & HIGH_BITS) != 0) {
+                return false;
+            }
+        }
+        for (; at < end; at++) {
+            if (Platform.getByte(base, at) < 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** How many units a text has. */
+    static int length(UTF8String text) {
+        Object base = text.getBaseObject();
+        long at = text.getBaseOffset();
+        long end = at + text.numBytes();
+        int units = text.numBytes();
+        for (; at + 8 <= end; at += 8) {
+            long bytes = Platform.getLong(base, at);
+            if ((bytes & HIGH_BITS) != 0) {
+                // 10xxxxxx goes on with a character; 1111xxxx begins one that takes two units
+                units -= Long.bitCount(bytes & ~(bytes << 1) & HIGH_BITS);
+                units += Long.bitCount(bytes & bytes << 1 & bytes << 2 & bytes << 3 & HIGH_BITS);
+            }
+        }
+        for (; at < end; at++) {
+            int b = Platform.getByte(base, at) & 0xFF;
+            units += b >= 0xF0 ? 1 : b >= 0x80 && b < 0xC0 ? -1 : 0;
+        }
+        return units;
+    }
+
+    /** A part of ASCII text. */
+    private static UTF8String part(UTF8String text, int start, int end) {
+        return UTF8String.fromAddress(text.getBaseObject(), text.getBaseOffset() + start, end - start);
+    }
+
+    private static UTF8String utf8(String text) {
+        return UTF8String.fromString(text);
+    }
+
+    /** LEN. */
+    public static final class Length extends InvokeFunction<Integer> {
+        public Length() {
+            super(DataTypes.IntegerType, DataTypes.StringType);
+        }
+
+        public Integer invoke(UTF8String text) {
+            return text == null ? null : Integer.valueOf(length(text));
+        }
+    }
+
+    /** (text, position, length): SUBSTRING. */
+    public static final class Substring extends InvokeFunction<UTF8String> {
+        public Substring() {
+            super(DataTypes.StringType, DataTypes.StringType, DataTypes.IntegerType, DataTypes.IntegerType);
+        }
+
+        public UTF8String invoke(UTF8String text, int position, int length) {
+            if (text == null) {
+                return null;
+            }
+            if (isAscii(text)) {
+                int start = start(text.numBytes(), position);
+                return part(text, start, end(text.numBytes(), start, length));
+            }
+            String string = text.toString();
+            int start = start(string.length(), position);
+            return utf8(string.substring(start, end(string.length(), start, length)));
+        }
+
+        private static int start(int size, int position) {
+            return position < 0 ? Math.max(size + position, 0) : Math.max(Math.min(position - 1, size), 0);
+        }
+
+        private static int end(int size, int start, int length) {
+            return (int) Math.max(Math.min((long) start + length, size), start);
+        }
+    }
+
+    /** (text, length, padding): LPAD and RPAD. */
+    public static final class Pad extends InvokeFunction<UTF8String> {
+        private final boolean left;
+
+        public Pad(boolean left) {
+            super(DataTypes.StringType, DataTypes.StringType, DataTypes.IntegerType, DataTypes.StringType);
+            this.left = left;
+        }
+
+        public UTF8String invoke(UTF8String text, int length, UTF8String padding) {
+            if (text == null || padding == null || padding.numBytes() == 0 || length < 0) {
+                return null;
+            }
+            if (isAscii(text) && isAscii(padding)) {
+                int size = text.numBytes();
+                if (size >= length) {
+                    return part(text, 0, length);
+                }
+                byte[] padded = new byte[length];
+                int missing = length - size;
+                int from = left ? 0 : size;
+                for (int i = 0; i < missing; ) {
+                    int more = Math.min(padding.numBytes(), missing - i);
+                    Platform.copyMemory(padding.getBaseObject(), padding.getBaseOffset(), padded,
+                            Platform.BYTE_ARRAY_OFFSET + from + i, more);
+                    i += more;
+                }
+                Platform.copyMemory(text.getBaseObject(), text.getBaseOffset(), padded,
+                        Platform.BYTE_ARRAY_OFFSET + (left ? missing : 0), size);
+                return UTF8String.fromBytes(padded);
+            }
+            String string = text.toString();
+            int missing = Math.max(length - string.length(), 0);
+            String unit = padding.toString();
+            String filling = unit.repeat(missing / unit.length() + 1).substring(0, missing);
+            return utf8((left ? filling + string : string + filling).substring(0, length));
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return super.equals(other) && ((Pad) other).left == left;
+        }
+
+        @Override
+        public int hashCode() {
+            return super.hashCode() + (left ? 1 : 0);
+        }
+    }
+
+    /** (text, part, position, occurrence): INSTR; 0 where it is not there. */
+    public static final class Position extends InvokeFunction<Integer> {
+        public Position() {
+            super(DataTypes.IntegerType, DataTypes.StringType, DataTypes.StringType, DataTypes.IntegerType,
+                    DataTypes.IntegerType);
+        }
+
+        public int invoke(UTF8String text, UTF8String part, int position, int occurrence) {
+            if (text == null || part == null || position == 0 || occurrence < 1) {
+                return 0;
+            }
+            if (position == 1 && occurrence == 1 && isAscii(text)) {
+                return text.numBytes() == 0 ? 0 : text.indexOf(part, 0) + 1;
+            }
+            String string = text.toString();
+            String wanted = part.toString();
+            if (Math.abs((long) position) > string.length()) {
+                return 0;
+            }
+            // backwards, a match has to end at the position or before it
+            int at = position > 0 ? position - 2 : string.length() + position - wanted.length() + 2;
+            for (int i = 0; i < occurrence; i++) {
+                at = position > 0 ? string.indexOf(wanted, at + 1) : string.lastIndexOf(wanted, at - 1);
+                if (at < 0) {
+                    return 0;
+                }
+            }
+            return at + 1;
+        }
+    }
+
+    /** INITCAP. */
+    public static final class InitialCapitals extends InvokeFunction<UTF8String> {
+        public InitialCapitals() {
+            super(DataTypes.StringType, DataTypes.StringType);
+        }
+
+        public UTF8String invoke(UTF8String text) {
+            if (text == null) {
+                return null;
+            }
+            if (!isAscii(text)) {
+                StringBuilder capitals = new StringBuilder();
+                Matcher word = WORD.matcher(text.toString().toLowerCase(java.util.Locale.ROOT));
+                while (word.find()) {
+                    String found = word.group();
+                    capitals.append(found.substring(0, 1).toUpperCase(java.util.Locale.ROOT));
+                    capitals.append(found, 1, found.length());
+                }
+                return utf8(capitals.toString());
+            }
+            byte[] bytes = text.getBytes();
+            byte[] capitals = new byte[bytes.length];
+            int size = 0;
+            boolean begins = true;
+            for (byte b : bytes) {
+                boolean isBlank = b == ' ' || b >= '\t' && b <= '\r';
+                if (size > 0 || !isBlank) { // blanks in front belong to no word
+                    capitals[size++] = isBlank ? b : (byte) (begins ? upper(b) : lower(b));
+                }
+                begins = isBlank;
+            }
+            return UTF8String.fromBytes(capitals, 0, size);
+        }
+
+        private static int upper(byte b) {
+            return b >= 'a' && b <= 'z' ? b - 32 : b;
+        }
+
+        private static int lower(byte b) {
+            return b >= 'A' && b <= 'Z' ? b + 32 : b;
+        }
+    }
+
+    /** TRIM: without what is not above a blank, at both ends. */
+    public static final class Trim extends InvokeFunction<UTF8String> {
+        public Trim() {
+            super(DataTypes.StringType, DataTypes.StringType);
+        }
+
+        public UTF8String invoke(UTF8String text) {
+            if (text == null) {
+                return null;
+            }
+            int start = 0;
+            int end = text.numBytes();
+            while (start < end && isBlank(text.getByte(start))) {
+                start++;
+            }
+            while (start < end && isBlank(text.getByte(end - 1))) {
+                end--;
+            }
+            return end - start == text.numBytes() ? text : part(text, start, end);
+        }
+
+        private static boolean isBlank(byte b) {
+            return b >= 0 && b <= ' ';
+        }
+    }
+
+    /** (text, delimiter): SPLIT; units for an empty delimiter. */
+    public static final class Split extends InvokeFunction<ArrayData> {
+        public Split() {
+            super(DataTypes.createArrayType(DataTypes.StringType), DataTypes.StringType, DataTypes.StringType);
+        }
+
+        public ArrayData invoke(UTF8String text, UTF8String delimiter) {
+            if (text == null || delimiter == null) {
+                return null;
+            }
+            return array(delimiter.numBytes() == 0 ? units(text) : pieces(text, delimiter));
+        }
+
+        private static List<UTF8String> units(UTF8String text) {
+            List<UTF8String> units = new ArrayList<>();
+            for (String unit : EMPTY.split(text.toString())) {
+                units.add(utf8(unit));
+            }
+            return units;
+        }
+    }
+
+    /** The pieces of a text between delimiters, which are not empty. */
+    static List<UTF8String> pieces(UTF8String text, UTF8String delimiter) {
+        List<UTF8String> pieces = new ArrayList<>();
+        int from = 0;
+        for (int at; (at = find(text, delimiter, from)) >= 0; from = at + delimiter.numBytes()) {
+            pieces.add(part(text, from, at));
+        }
+        pieces.add(part(text, from, text.numBytes()));
+        return pieces;
+    }
+
+    /** The byte at which {@code wanted} begins at or behind {@code from}; -1 where it does not. */
+    private static int find(UTF8String text, UTF8String wanted, int from) {
+        int last = text.numBytes() - wanted.numBytes();
+        byte first = wanted.getByte(0);
+        for (int i = from; i <= last; i++) {
+            if (text.getByte(i) == first && (wanted.numBytes() == 1 || text.matchAt(wanted, i))) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    static ArrayData array(List<UTF8String> texts) {
+        return new GenericArrayData(texts.toArray());
+    }
+
+    /** (text, between entries, between key and value): SPLIT_TO_MAP. */
+    public static final class SplitToMap extends InvokeFunction<MapData> {
+        public SplitToMap() {
+            super(DataTypes.createMapType(DataTypes.StringType, DataTypes.StringType), DataTypes.StringType,
+                    DataTypes.StringType, DataTypes.StringType);
+        }
+
+        public MapData invoke(UTF8String text, UTF8String entry, UTF8String assign) {
+            boolean isPossible = text != null && entry != null && assign != null && entry.numBytes() > 0
+                    && assign.numBytes() > 0 && !entry.equals(assign);
+            if (!isPossible) {
+                return null;
+            }
+            Map<UTF8String, UTF8String> entries = new LinkedHashMap<>();
+            for (UTF8String piece : pieces(text, entry)) {
+                int at = find(piece, assign, 0);
+                if (at >= 0) {
+                    int end = find(piece, assign, at + assign.numBytes());
+                    end = end < 0 ? piece.numBytes() : end;
+                    entries.put(part(piece, 0, at), part(piece, at + assign.numBytes(), end));
+                }
+            }
+            return new ArrayBasedMapData(new GenericArrayData(entries.keySet().toArray()),
+                    new GenericArrayData(entries.values().toArray()));
+        }
+    }
+
+    /**
+     * (text, count, upper, lower, digit, other): the text with some of its units replaced by a mark of their kind. A
+     * NULL mark replaces nothing, one of more than a unit is wrong.
+     */
+    public static final class Mask extends InvokeFunction<UTF8String> {
+        private static final int NONE = Integer.MAX_VALUE;
+        private static final int WRONG = -1;
+        /** The kind of each ASCII character. */
+        private static final byte[] KINDS = new byte[0x80];
+
+        static {
+            for (int c = 0; c < KINDS.length; c++) {
+                KINDS[c] = (byte) kind(c);
+            }
+        }
+
+        private final String kind;
+
+        /** @param kind ALL, LEFT, RIGHT, KEEP_LEFT or KEEP_RIGHT */
+        public Mask(String kind) {
+            super(DataTypes.StringType, DataTypes.StringType, DataTypes.IntegerType, DataTypes.StringType,
+                    DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
+            this.kind = kind;
+        }
+
+        public UTF8String invoke(UTF8String text, int count, UTF8String upper, UTF8String lower, UTF8String digit,
+                UTF8String other) {
+            int[] marks = {mark(upper), mark(lower), mark(digit), mark(other)};
+            boolean isPlain = true;
+            for (int mark : marks) {
+                if (mark == WRONG) {
+                    return null;
+                }
+                isPlain &= mark < 0x80 || mark == NONE;
+            }
+            if (text == null || count < 0) {
+                return null;
+            }
+            return isPlain && isAscii(text) ? masked(text, count, marks) : masked(text.toString(), count, marks);
+        }
+
+        private int first(int size, int count) {
+            return kind.equals("KEEP_LEFT") ? Math.min(count, size)
+                    : kind.equals("RIGHT") ? Math.max(size - count, 0) : 0;
+        }
+
+        private int last(int size, int count) {
+            return kind.equals("LEFT") ? Math.min(count, size)
+                    : kind.equals("KEEP_RIGHT") ? Math.max(size - count, 0) : size;
+        }
+
+        private UTF8String masked(UTF8String text, int count, int[] marks) {
+            byte[] bytes = new byte[text.numBytes()];
+            text.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET);
+            int last = last(bytes.length, count);
+            for (int i = first(bytes.length, count); i < last; i++) {
+                int mark = marks[KINDS[bytes[i]]];
+                if (mark != NONE) {
+                    bytes[i] = (byte) mark;
+                }
+            }
+            return UTF8String.fromBytes(bytes);
+        }
+
+        private UTF8String masked(String text, int count, int[] marks) {
+            int first = first(text.length(), count);
+            int last = last(text.length(), count);
+            String within = text.substring(first, last);
+            StringBuilder masked = new StringBuilder(text.length()).append(text, 0, first);
+            for (int i = 0; i < within.length(); i++) {
+                // at the first half of a character this is all of it, at the second one that half
+                int c = within.codePointAt(i);
+                int mark = marks[kind(c)];
+                masked.appendCodePoint(mark == NONE ? c : mark);
+            }
+            return utf8(masked.append(text, last, text.length()).toString());
+        }
+
+        private static int kind(int c) {
+            switch (Character.getType(c)) {
+                case Character.UPPERCASE_LETTER:
+                    return 0;
+                case Character.LOWERCASE_LETTER:
+                    return 1;
+                case Character.DECIMAL_DIGIT_NUMBER:
+                    return 2;
+                default:
+                    return 3;
+            }
+        }
+
+        private static int mark(UTF8String text) {
+            if (text == null) {
+                return NONE;
+            }
+            if (text.numBytes() == 1) {
+                return text.getByte(0);
+            }
+            String string = text.toString();
+            return string.length() == 1 ? string.charAt(0) : WRONG;
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return super.equals(other) && ((Mask) other).kind.equals(kind);
+        }
+
+        @Override
+        public int hashCode() {
+            return kind.hashCode();
+        }
+    }
+
+    /** The character of a code point; NULL where there is none. */
+    public static final class CodePoint extends InvokeFunction<UTF8String> {
+        public CodePoint() {
+            super(DataTypes.StringType, DataTypes.IntegerType);
+        }
+
+        public UTF8String invoke(int code) {
+            return Character.isValidCodePoint(code) ? utf8(Character.toString(code)) : null;
+        }
+    }
+}

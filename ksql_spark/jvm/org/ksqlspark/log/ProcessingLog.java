@@ -1,0 +1,395 @@
+package org.ksqlspark.log;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The processing log of one server (reference §5.8): what went wrong with single records, counted by query and
+ * written to a topic as JSON.
+ *
+ * Queries only ever put an entry into a bounded queue, a thread of the log's own writes it: whatever becomes of
+ * the log, no query waits for it or fails. Where the queue is full, or a logger writes more than
+ * {@link #MOST_A_SECOND}, entries are left out; one entry of level WARN then says how many. Counts are of all.
+ */
+public final class ProcessingLog {
+    /** Of one logger. */
+    static final int MOST_A_SECOND = 1000;
+    private static final int QUEUED = 10_000;
+    private static final JsonFactory JSON = new JsonFactory();
+    private static final Logger LOG = LoggerFactory.getLogger(ProcessingLog.class);
+    /** The member of "message" that belongs to each type of entry. */
+    private static final String[] MEMBERS = {"deserializationError", "recordProcessingError", "productionError",
+        "serializationError", "kafkaStreamsThreadError"};
+
+    private static final Map<String, ProcessingLog> LOGS = new ConcurrentHashMap<>();
+
+    private final Map<String, Counts> counts = new ConcurrentHashMap<>();
+    private final Map<String, Allowance> allowances = new ConcurrentHashMap<>();
+    private final Set<String> muted = ConcurrentHashMap.newKeySet();
+    private final ArrayBlockingQueue<String> queue = new ArrayBlockingQueue<>(QUEUED);
+    private volatile Thread writer;
+    private volatile boolean isClosing;
+
+    private ProcessingLog() {}
+
+    /** What happened to a query's records since the server started. */
+    private static final class Counts {
+        final LongAdder unreadable = new LongAdder();
+        final LongAdder failed = new LongAdder();
+        final LongAdder late = new LongAdder();
+        volatile long lastMs;
+    }
+
+    /** How much a logger may still write in this second. */
+    private static final class Allowance {
+        long second;
+        int left;
+        long leftOut;
+    }
+
+    // ---- for Python ----------------------------------------------------------------------------------------
+
+    /**
+     * Write entries of the log {@code name} to a topic from now on.
+     *
+     * @param producer settings of the Kafka client
+     */
+    public static void open(String name, String topic, Map<String, String> producer) {
+        ProcessingLog log = of(name);
+        Thread thread = new Thread(() -> log.write(topic, new HashMap<>(producer)), "processing-log");
+        thread.setDaemon(true);
+        thread.setContextClassLoader(ProcessingLog.class.getClassLoader());
+        log.writer = thread;
+        thread.start();
+    }
+
+    /** Write what is left, for a few seconds at most, and forget the log. */
+    public static void close(String name) throws InterruptedException {
+        ProcessingLog log = LOGS.remove(name);
+        Thread writer = log == null ? null : log.writer;
+        if (writer != null) {
+            log.isClosing = true;
+            writer.join(5000);
+            writer.interrupt();
+        }
+    }
+
+    /** Only count what happens in a query: one that reads the log would feed itself. */
+    public static void mute(String name, String query) {
+        of(name).muted.add(query);
+    }
+
+    /**
+     * Of a query since the server started: records that could not be read, records with another failure, records
+     * that came too late, time of the last of the first two in ms (0: none).
+     */
+    public static long[] counts(String name, String query) {
+        Counts found = of(name).counts.get(query);
+        return found == null ? new long[4] : new long[] {
+            found.unreadable.sum(), found.failed.sum(), found.late.sum(), found.lastMs};
+    }
+
+    /** A query stopped with an error. */
+    public static void queryFailed(String name, String query, String reason) {
+        of(name).add(query, "processing." + query, 4, json -> {
+            json.writeStringField("errorMessage", reason);
+            json.writeStringField("threadName", query);
+            causes(json, null);
+        });
+    }
+
+    // ---- for operators and functions -----------------------------------------------------------------------
+
+    public static ProcessingLog of(String name) {
+        return LOGS.computeIfAbsent(name, n -> new ProcessingLog());
+    }
+
+    /** A record came too late to be used. */
+    public void late(String query) {
+        counts(query).late.increment();
+    }
+
+    private Counts counts(String query) {
+        return counts.computeIfAbsent(query, q -> new Counts());
+    }
+
+    private void unreadable(String query, String step, String target, String topic, String reason,
+            byte[] record) {
+        Counts mine = counts(query);
+        mine.unreadable.increment();
+        mine.lastMs = System.currentTimeMillis();
+        add(query, "processing." + query + "." + step, 0, json -> {
+            json.writeStringField("target", target);
+            json.writeStringField("errorMessage", "The " + target + " of a record cannot be read.");
+            json.writeStringField("recordB64", record == null ? null : Base64.getEncoder().encodeToString(record));
+            causes(json, reason);
+            json.writeStringField("topic", topic);
+        });
+    }
+
+    /** A row could not be computed; {@code record}: the row as JSON, or null. */
+    public void failed(String query, String step, String message, String cause, String record) {
+        Counts mine = counts(query);
+        mine.failed.increment();
+        mine.lastMs = System.currentTimeMillis();
+        add(query, "processing." + query + "." + step, 1, json -> {
+            json.writeStringField("errorMessage", message);
+            json.writeStringField("record", record);
+            causes(json, cause);
+        });
+    }
+
+    // ---- entries -------------------------------------------------------------------------------------------
+
+    private interface Body {
+        void write(JsonGenerator json) throws IOException;
+    }
+
+    private static void causes(JsonGenerator json, String cause) throws IOException {
+        json.writeArrayFieldStart("cause");
+        if (cause != null) {
+            json.writeString(cause);
+        }
+        json.writeEndArray();
+    }
+
+    private void add(String query, String logger, int type, Body body) {
+        if (writer == null || muted.contains(query) || !isAllowed(logger)) {
+            return;
+        }
+        if (!queue.offer(entry(logger, "ERROR", type, body))) {
+            Allowance allowance = allowances.get(logger);
+            synchronized (allowance) {
+                allowance.leftOut++;
+            }
+        }
+    }
+
+    private boolean isAllowed(String logger) {
+        long second = System.currentTimeMillis() / 1000;
+        Allowance allowance = allowances.computeIfAbsent(logger, l -> new Allowance());
+        synchronized (allowance) {
+            if (allowance.second != second) {
+                allowance.second = second;
+                allowance.left = MOST_A_SECOND;
+            }
+            if (allowance.left == 0) {
+                allowance.leftOut++;
+                return false;
+            }
+            allowance.left--;
+            return true;
+        }
+    }
+
+    private static String entry(String logger, String level, int type, Body body) {
+        StringWriter out = new StringWriter();
+        try (JsonGenerator json = JSON.createGenerator(out)) {
+            json.writeStartObject();
+            json.writeStringField("level", level);
+            json.writeStringField("logger", logger);
+            json.writeNumberField("time", System.currentTimeMillis());
+            json.writeObjectFieldStart("message");
+            json.writeNumberField("type", type);
+            for (int i = 0; i < MEMBERS.length; i++) {
+                if (i == type) {
+                    json.writeObjectFieldStart(MEMBERS[i]);
+                    body.write(json);
+                    json.writeEndObject();
+                } else {
+                    json.writeNullField(MEMBERS[i]);
+                }
+            }
+            json.writeEndObject();
+            json.writeEndObject();
+        } catch (IOException impossible) {
+            throw new IllegalStateException(impossible);
+        }
+        return out.toString();
+    }
+
+    // ---- the thread that writes ----------------------------------------------------------------------------
+
+    private void write(String topic, Map<String, Object> settings) {
+        ByteArraySerializer bytes = new ByteArraySerializer();
+        try (KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(settings, bytes, bytes)) {
+            while (!isClosing || !queue.isEmpty()) {
+                String entry = queue.poll(200, TimeUnit.MILLISECONDS);
+                if (entry != null) {
+                    send(producer, topic, entry);
+                }
+                for (Map.Entry<String, Allowance> logger : allowances.entrySet()) {
+                    long leftOut = leftOut(logger.getValue());
+                    if (leftOut > 0) {
+                        send(producer, topic, leftOut(logger.getKey(), leftOut));
+                    }
+                }
+            }
+            producer.close(Duration.ofSeconds(3));
+        } catch (InterruptedException | RuntimeException error) {
+            LOG.error("the processing log is not written any more", error);
+        } finally {
+            if (writer == Thread.currentThread()) {
+                writer = null;
+            }
+        }
+    }
+
+    private static void send(KafkaProducer<byte[], byte[]> producer, String topic, String entry) {
+        byte[] value = entry.getBytes(StandardCharsets.UTF_8);
+        producer.send(new ProducerRecord<>(topic, value), (where, error) -> {
+            if (error != null) {
+                LOG.warn("an entry of the processing log was not written: {}", error.toString());
+            }
+        });
+    }
+
+    /** How many entries were left out in a second that is over; they are told only once. */
+    private long leftOut(Allowance allowance) {
+        synchronized (allowance) {
+            if (allowance.leftOut == 0 || allowance.second == System.currentTimeMillis() / 1000 && !isClosing) {
+                return 0;
+            }
+            long count = allowance.leftOut;
+            allowance.leftOut = 0;
+            return count;
+        }
+    }
+
+    private static String leftOut(String logger, long count) {
+        return entry(logger, "WARN", 1, json -> {
+            json.writeStringField("errorMessage", count + " more entries of this logger were left out.");
+            json.writeNullField("record");
+            causes(json, null);
+        });
+    }
+
+    // ---- functions -----------------------------------------------------------------------------------------
+
+    /**
+     * A condition that is always false, and writes down why it was asked; never evaluated ahead or twice.
+     *
+     * What an entry always says comes with the function's name, as a JSON array, so that a call is small: code
+     * that is hardly ever run must not make the code around it too long to be compiled.
+     */
+    public abstract static class Report implements ScalarFunction<Boolean> {
+        private final DataType[] inputTypes;
+        final String[] said;
+
+        Report(String said, DataType... inputTypes) {
+            this.said = strings(said);
+            this.inputTypes = inputTypes;
+        }
+
+        @Override
+        public DataType[] inputTypes() {
+            return inputTypes;
+        }
+
+        @Override
+        public DataType resultType() {
+            return DataTypes.BooleanType;
+        }
+
+        @Override
+        public boolean isResultNullable() {
+            return false;
+        }
+
+        @Override
+        public boolean isDeterministic() {
+            return false;
+        }
+
+        @Override
+        public String name() {
+            return getClass().getSimpleName();
+        }
+
+        private static String[] strings(String json) {
+            List<String> found = new ArrayList<>();
+            try (JsonParser parser = JSON.createParser(json)) {
+                parser.nextToken();
+                String text;
+                while ((text = parser.nextTextValue()) != null) {
+                    found.add(text);
+                }
+            } catch (IOException bad) {
+                throw new IllegalArgumentException(json, bad);
+            }
+            return found.toArray(new String[0]);
+        }
+    }
+
+    /** Named with [log, query, step, "key" or "value", topic]; called with (cause, the record's bytes or NULL). */
+    public static final class Unreadable extends Report {
+        public Unreadable(String said) {
+            super(said, DataTypes.StringType, DataTypes.BinaryType);
+        }
+
+        public boolean invoke(UTF8String cause, byte[] record) {
+            of(said[0]).unreadable(said[1], said[2], said[3], said[4], String.valueOf(cause), record);
+            return false;
+        }
+    }
+
+    /** Named with [log, query, step, message, cause]. */
+    public static final class Failed extends Report {
+        public Failed(String said) {
+            super(said);
+        }
+
+        public boolean invoke() {
+            of(said[0]).failed(said[1], said[2], said[3], said[4], null);
+            return false;
+        }
+    }
+
+    /** Named with [log, query, step, message]; called with the cause. */
+    public static final class Caused extends Report {
+        public Caused(String said) {
+            super(said, DataTypes.StringType);
+        }
+
+        public boolean invoke(UTF8String cause) {
+            of(said[0]).failed(said[1], said[2], said[3], String.valueOf(cause), null);
+            return false;
+        }
+    }
+
+    /** Named as Failed; called with the row as JSON. */
+    public static final class FailedRow extends Report {
+        public FailedRow(String said) {
+            super(said, DataTypes.StringType);
+        }
+
+        public boolean invoke(UTF8String record) {
+            of(said[0]).failed(said[1], said[2], said[3], said[4], String.valueOf(record));
+            return false;
+        }
+    }
+}

@@ -1,0 +1,276 @@
+package org.ksqlspark.python;
+
+import org.ksqlspark.log.ProcessingLog;
+import org.ksqlspark.state.KeyedOperator;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.Serializable;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
+import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
+import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * User functions in Python as functions of Spark: {@code ksql.`python:{…}`(…)}, where the JSON text says where the
+ * function is, its kind and the type of its result (ksql_spark/functions/user.py makes it).
+ *
+ * Called so, a function gets one row at a time, when and where Catalyst evaluates the expression; PythonBatches gives
+ * it many at once. A row that a function fails for is NULL, an entry of the processing log (PythonBatches leaves that
+ * to its caller) and a line in Spark's log.
+ */
+public final class PythonFunctions {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Logger LOG = LoggerFactory.getLogger(PythonFunctions.class);
+    /** Failures that are logged in a second at most, of all functions. */
+    private static final int LOGGED_A_SECOND = 20;
+
+    private static long second;
+    private static int logged;
+
+    private PythonFunctions() {}
+
+    /** A function and the types it is called with: all that a worker has to know. */
+    static final class Signature implements Serializable {
+        final String source;
+        final String folder;
+        final String python;
+        final String path;
+        final String name;
+        final boolean isAggregate;
+        final boolean isDeterministic;
+        final DataType returned;
+        final StructType arguments;
+        final StructType results;
+        /** The processing log and the query of the session that the function was bound in; empty: none. */
+        final String log;
+        final String query;
+
+        /** @param given types of the arguments as they are written, an aggregate's sign among them */
+        Signature(String json, StructType given) {
+            JsonNode node;
+            try {
+                node = JSON.readTree(json);
+            } catch (IOException bad) {
+                throw new IllegalArgumentException("no user function: " + json, bad);
+            }
+            source = json;
+            folder = node.get("folder").asText();
+            python = node.get("python").asText();
+            path = node.get("path").asText();
+            name = node.get("name").asText();
+            isAggregate = node.get("kind").asText().equals("AGGREGATE");
+            isDeterministic = node.get("deterministic").asBoolean();
+            returned = DataType.fromDDL(node.get("returns").asText());
+            StructType types = new StructType();
+            StructType made = new StructType();
+            int count = given.size();
+            if (isAggregate) {
+                types = types.add("op", DataTypes.IntegerType).add("state", DataTypes.BinaryType)
+                        .add("other", DataTypes.BinaryType);
+                made = made.add("state", DataTypes.BinaryType);
+                count = node.get("parameters").asInt();
+            }
+            for (int i = 0; i < count; i++) {
+                types = types.add("c" + i, given.fields()[i].dataType());
+            }
+            arguments = types;
+            results = made.add("value", returned).add("error", DataTypes.StringType);
+            log = SQLConf.get().getConfString(KeyedOperator.LOG, "");
+            query = SQLConf.get().getConfString(KeyedOperator.QUERY, "");
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Signature that && source.equals(that.source) && arguments.equals(that.arguments);
+        }
+
+        @Override
+        public int hashCode() {
+            return Objects.hash(source, arguments);
+        }
+
+        /** Write a row's failure into Spark's log, if it has one; its text, or null. */
+        String note(UnsafeRow result) {
+            int last = results.size() - 1;
+            if (result.isNullAt(last)) {
+                return null;
+            }
+            String error = result.getUTF8String(last).toString();
+            failed(name, error);
+            return error;
+        }
+
+        /** Write it into the processing log too. */
+        void report(UnsafeRow result) {
+            String error = note(result);
+            if (error != null && !log.isEmpty()) {
+                ProcessingLog.of(log).failed(query, "Function", name + " failed.", error, null);
+            }
+        }
+    }
+
+    public static BoundFunction bind(String json, StructType given) {
+        Signature signature = new Signature(json, given);
+        return signature.isAggregate ? new Aggregate(signature, given) : new Scalar(signature, given);
+    }
+
+    private static synchronized void failed(String name, String error) {
+        long now = System.currentTimeMillis() / 1000;
+        if (now != second) {
+            second = now;
+            logged = 0;
+        }
+        if (logged++ < LOGGED_A_SECOND) {
+            LOG.warn("the function {} failed for a row: {}", name, error);
+        }
+    }
+
+    /** A function with the types it is called with. */
+    private abstract static class Call implements BoundFunction {
+        protected final Signature signature;
+        protected final StructType given;
+
+        Call(Signature signature, StructType given) {
+            this.signature = signature;
+            this.given = given;
+        }
+
+        @Override
+        public DataType[] inputTypes() {
+            return Arrays.stream(given.fields()).map(field -> field.dataType()).toArray(DataType[]::new);
+        }
+
+        @Override
+        public DataType resultType() {
+            return signature.returned;
+        }
+
+        @Override
+        public String name() {
+            return signature.name;
+        }
+
+        @Override
+        public int hashCode() {
+            return signature.hashCode();
+        }
+    }
+
+    /** A scalar function, or a table function, whose value is an array of rows. */
+    private static final class Scalar extends Call implements ScalarFunction<Object> {
+        Scalar(Signature signature, StructType given) {
+            super(signature, given);
+        }
+
+        @Override
+        public boolean isDeterministic() {
+            return signature.isDeterministic;
+        }
+
+        @Override
+        public String canonicalName() {
+            return "ksql.python:" + signature.source;
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Scalar that && signature.equals(that.signature);
+        }
+
+        @Override
+        public Object produceResult(InternalRow input) {
+            UnsafeRow result = PythonWorker.call(signature, List.of(input)).get(0);
+            signature.report(result);
+            return result.isNullAt(0) ? null : result.get(0, signature.returned);
+        }
+    }
+
+    /** A group: what Python keeps of it, and its value while it is known. */
+    static final class State implements Serializable {
+        byte[] kept;
+        transient boolean isKnown;
+        transient Object value;
+    }
+
+    /** An aggregate of (arguments…) or, over tables, (arguments…, sign). */
+    private static final class Aggregate extends Call implements AggregateFunction<State, Object> {
+        private static final int AGGREGATE = 0;
+        private static final int UNDO = 1;
+        private static final int MERGE = 2;
+        private static final int RESULT = 3;
+        /** Columns before the arguments: op, state, other. */
+        private static final int BEFORE = 3;
+
+        Aggregate(Signature signature, StructType given) {
+            super(signature, given);
+        }
+
+        @Override
+        public String canonicalName() {
+            return "ksql.python:" + signature.source + given.size();
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Aggregate that && signature.equals(that.signature) && given.equals(that.given);
+        }
+
+        @Override
+        public State newAggregationState() {
+            return new State();
+        }
+
+        @Override
+        public State update(State state, InternalRow input) {
+            int count = signature.arguments.size() - BEFORE;
+            boolean isUndo = given.size() > count && input.getInt(count) < 0;
+            return ask(isUndo ? UNDO : AGGREGATE, state, null, input);
+        }
+
+        @Override
+        public State merge(State state, State other) {
+            if (state.kept == null && !state.isKnown) {
+                return other; // a batch merges every group into an empty one; that needs no Python
+            }
+            return ask(MERGE, state, other.kept, null);
+        }
+
+        @Override
+        public Object produceResult(State state) {
+            if (!state.isKnown) {
+                ask(RESULT, state, null, null);
+            }
+            return state.value;
+        }
+
+        private State ask(int op, State state, byte[] other, InternalRow input) {
+            Object[] values = new Object[signature.arguments.size()];
+            values[0] = op;
+            values[1] = state.kept;
+            values[2] = other;
+            for (int i = BEFORE; input != null && i < values.length; i++) {
+                DataType type = signature.arguments.fields()[i].dataType();
+                values[i] = input.isNullAt(i - BEFORE) ? null : input.get(i - BEFORE, type);
+            }
+            UnsafeRow result = PythonWorker.call(signature, List.of(new GenericInternalRow(values))).get(0);
+            signature.report(result);
+            state.kept = result.isNullAt(0) ? null : result.getBinary(0);
+            state.value = result.isNullAt(1) ? null : result.get(1, signature.returned);
+            state.isKnown = true;
+            return state;
+        }
+    }
+}

@@ -1,0 +1,2 @@
+/** User functions: rows to Python worker processes and back, as Arrow batches. */
+package org.ksqlspark.python;

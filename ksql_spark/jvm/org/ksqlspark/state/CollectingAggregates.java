@@ -1,0 +1,384 @@
+package org.ksqlspark.state;
+
+import org.ksqlspark.functions.TextOrder;
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.catalyst.util.TypeUtils;
+import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Aggregates that keep values of their group, as few as they need (reference §4.8).
+ *
+ * The first argument is a STRUCT whose first field is the value; it is kept as the bytes of its row, which are equal
+ * for equal values. The second one, where there is one, is a sign: -1 takes back what was added. Constants travel in
+ * the function's name. States are plain collections, since Spark keeps them by Java's serialization.
+ */
+public abstract class CollectingAggregates<S extends Serializable> implements AggregateFunction<S, Object> {
+    private final StructType arguments;
+    private final String fullName;
+    private final DataType resultType;
+    final DataType valueType;
+    private final int width;
+
+    /** @param resultType makes the type of the result out of that of the value */
+    CollectingAggregates(String fullName, StructType arguments, Function<DataType, DataType> resultType) {
+        this.fullName = fullName;
+        this.arguments = arguments;
+        StructType row = (StructType) arguments.fields()[0].dataType();
+        this.width = row.size();
+        this.valueType = row.fields()[0].dataType();
+        this.resultType = resultType.apply(width == 1 ? valueType : row);
+    }
+
+    @Override
+    public DataType[] inputTypes() {
+        DataType[] types = new DataType[arguments.size()];
+        for (int i = 0; i < types.length; i++) {
+            types[i] = arguments.fields()[i].dataType();
+        }
+        return types;
+    }
+
+    @Override
+    public DataType resultType() {
+        return resultType;
+    }
+
+    @Override
+    public String name() {
+        return fullName;
+    }
+
+    /** So that Spark knows equal calls to be equal. */
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof CollectingAggregates<?> function && fullName.equals(function.fullName)
+                && arguments.equals(function.arguments);
+    }
+
+    @Override
+    public int hashCode() {
+        return fullName.hashCode();
+    }
+
+    @Override
+    public String canonicalName() {
+        return "ksql." + fullName + arguments.catalogString();
+    }
+
+    @Override
+    public S update(S state, InternalRow input) {
+        UnsafeRow row = (UnsafeRow) input.getStruct(0, width);
+        if (arguments.size() > 1 && input.getInt(1) < 0) {
+            undo(state, row);
+        } else {
+            add(state, row);
+        }
+        return state;
+    }
+
+    /** Takes one row in; {@code row} is only lent. */
+    abstract void add(S state, UnsafeRow row);
+
+    /** Takes a row out that was taken in. */
+    void undo(S state, UnsafeRow row) {
+        throw new UnsupportedOperationException(fullName + " cannot undo");
+    }
+
+    /** The rows of the state as an ARRAY. */
+    final Object array(Collection<UnsafeRow> rows) {
+        Object[] values = new Object[rows.size()];
+        int i = 0;
+        for (UnsafeRow row : rows) {
+            values[i++] = width == 1 ? value(row) : row;
+        }
+        return new GenericArrayData(values);
+    }
+
+    final Object value(UnsafeRow row) {
+        return row.isNullAt(0) ? null : row.get(0, valueType);
+    }
+
+    /** The first {@code limit} values in the order of arrival. */
+    public static final class CollectList extends CollectingAggregates<ArrayList<UnsafeRow>> {
+        private final int limit;
+
+        public CollectList(String name, StructType arguments, int limit) {
+            super(name, arguments, DataTypes::createArrayType);
+            this.limit = limit;
+        }
+
+        @Override
+        public ArrayList<UnsafeRow> newAggregationState() {
+            return new ArrayList<>();
+        }
+
+        @Override
+        void add(ArrayList<UnsafeRow> state, UnsafeRow row) {
+            if (state.size() < limit) {
+                state.add(row.copy());
+            }
+        }
+
+        @Override
+        void undo(ArrayList<UnsafeRow> state, UnsafeRow row) {
+            int last = state.lastIndexOf(row);
+            if (last >= 0) {
+                state.remove(last);
+            }
+        }
+
+        @Override
+        public ArrayList<UnsafeRow> merge(ArrayList<UnsafeRow> state, ArrayList<UnsafeRow> other) {
+            state.addAll(other.subList(0, Math.min(limit - state.size(), other.size())));
+            return state;
+        }
+
+        @Override
+        public Object produceResult(ArrayList<UnsafeRow> state) {
+            return array(state);
+        }
+    }
+
+    /** The first {@code limit} different values in the order of their first arrival. */
+    public static final class CollectSet extends CollectingAggregates<LinkedHashSet<UnsafeRow>> {
+        private final int limit;
+
+        public CollectSet(String name, StructType arguments, int limit) {
+            super(name, arguments, DataTypes::createArrayType);
+            this.limit = limit;
+        }
+
+        @Override
+        public LinkedHashSet<UnsafeRow> newAggregationState() {
+            return new LinkedHashSet<>();
+        }
+
+        @Override
+        void add(LinkedHashSet<UnsafeRow> state, UnsafeRow row) {
+            if (state.size() < limit && !state.contains(row)) {
+                state.add(row.copy());
+            }
+        }
+
+        @Override
+        public LinkedHashSet<UnsafeRow> merge(LinkedHashSet<UnsafeRow> state, LinkedHashSet<UnsafeRow> other) {
+            for (UnsafeRow row : other) {
+                add(state, row);
+            }
+            return state;
+        }
+
+        @Override
+        public Object produceResult(LinkedHashSet<UnsafeRow> state) {
+            return array(state);
+        }
+    }
+
+    /** How often each value came. */
+    abstract static class Counted extends CollectingAggregates<LinkedHashMap<UnsafeRow, Long>> {
+        private final int limit;
+
+        Counted(String name, StructType arguments, int limit, Function<DataType, DataType> resultType) {
+            super(name, arguments, resultType);
+            this.limit = limit;
+        }
+
+        @Override
+        public LinkedHashMap<UnsafeRow, Long> newAggregationState() {
+            return new LinkedHashMap<>();
+        }
+
+        @Override
+        void add(LinkedHashMap<UnsafeRow, Long> state, UnsafeRow row) {
+            count(state, row, 1);
+        }
+
+        final void count(Map<UnsafeRow, Long> state, UnsafeRow row, long times) {
+            Long before = state.get(row);
+            if (before != null) {
+                state.put(row, before + times);
+            } else if (state.size() < limit) {
+                state.put(row.copy(), times);
+            }
+        }
+
+        @Override
+        void undo(LinkedHashMap<UnsafeRow, Long> state, UnsafeRow row) {
+            state.computeIfPresent(row, (value, times) -> times > 1 ? times - 1 : null);
+        }
+
+        @Override
+        public LinkedHashMap<UnsafeRow, Long> merge(
+                LinkedHashMap<UnsafeRow, Long> state, LinkedHashMap<UnsafeRow, Long> other) {
+            other.forEach((row, times) -> count(state, row, times));
+            return state;
+        }
+    }
+
+    /** The counts of the first {@code limit} values, as a MAP; NULLs do not count. */
+    public static final class Histogram extends Counted {
+        public Histogram(String name, StructType arguments, int limit) {
+            super(name, arguments, limit, type -> DataTypes.createMapType(type, DataTypes.LongType));
+        }
+
+        @Override
+        void add(LinkedHashMap<UnsafeRow, Long> state, UnsafeRow row) {
+            if (!row.isNullAt(0)) {
+                super.add(state, row);
+            }
+        }
+
+        @Override
+        public Object produceResult(LinkedHashMap<UnsafeRow, Long> state) {
+            return new ArrayBasedMapData(
+                    (GenericArrayData) array(state.keySet()), new GenericArrayData(state.values().toArray()));
+        }
+    }
+
+    /** The value, NULL among them, that all rows have; NULL where they differ. */
+    public static final class Attr extends Counted {
+        public Attr(String name, StructType arguments) {
+            // two are as good as many where no row is taken back
+            super(name, arguments, arguments.size() > 1 ? Integer.MAX_VALUE : 2, type -> type);
+        }
+
+        @Override
+        public Object produceResult(LinkedHashMap<UnsafeRow, Long> state) {
+            return state.size() == 1 ? value(state.keySet().iterator().next()) : null;
+        }
+    }
+
+    /** The rows with the {@code k} greatest values, greatest first, of equal ones those that came first. */
+    public static final class Top extends CollectingAggregates<ArrayList<UnsafeRow>> {
+        private final int k;
+        private final boolean isDistinct;
+        private transient Comparator<Object> order;
+
+        public Top(String name, StructType arguments, int k, boolean isDistinct) {
+            super(name, arguments, DataTypes::createArrayType);
+            this.k = k;
+            this.isDistinct = isDistinct;
+        }
+
+        @Override
+        public ArrayList<UnsafeRow> newAggregationState() {
+            return new ArrayList<>();
+        }
+
+        @Override
+        void add(ArrayList<UnsafeRow> state, UnsafeRow row) {
+            if (row.isNullAt(0)) {
+                return;
+            }
+            if (order == null) {
+                Comparator<Object> ours = TextOrder.of(valueType);
+                order = ours != null ? ours : TypeUtils.getInterpretedOrdering(valueType);
+            }
+            Object value = value(row);
+            int at = 0; // behind all that are not less
+            for (int end = state.size(); at < end; ) {
+                int middle = (at + end) >>> 1;
+                if (order.compare(value(state.get(middle)), value) >= 0) {
+                    at = middle + 1;
+                } else {
+                    end = middle;
+                }
+            }
+            boolean isKnown = isDistinct && at > 0 && order.compare(value(state.get(at - 1)), value) == 0;
+            if (at < k && !isKnown) {
+                if (state.size() == k) {
+                    state.remove(k - 1);
+                }
+                state.add(at, row.copy());
+            }
+        }
+
+        @Override
+        public ArrayList<UnsafeRow> merge(ArrayList<UnsafeRow> state, ArrayList<UnsafeRow> other) {
+            for (UnsafeRow row : other) {
+                add(state, row);
+            }
+            return state;
+        }
+
+        @Override
+        public Object produceResult(ArrayList<UnsafeRow> state) {
+            return array(state);
+        }
+    }
+
+    /**
+     * The first or last {@code count} values in the order of arrival, oldest first. Each has a number that tells
+     * when it came, so that groups whose values came by turns can be merged. ksqlDB has its own way to merge the last
+     * N: the oldest of both groups stay.
+     */
+    public static final class ByOffset extends CollectingAggregates<TreeMap<Long, UnsafeRow>> {
+        /** Goes on growing after a restart, as long as there are fewer than 2^20 rows in a millisecond. */
+        private static final AtomicLong NEXT = new AtomicLong(System.currentTimeMillis() << 20);
+
+        private final int count;
+        private final boolean isLatest;
+        private final boolean ignoresNulls;
+        private final boolean mergesOldest;
+
+        /** @param constants how many, whether to ignore NULLs, whether the oldest stay of two groups */
+        public ByOffset(String name, StructType arguments, boolean isLatest, List<String> constants) {
+            super(name, arguments, DataTypes::createArrayType);
+            this.isLatest = isLatest;
+            this.count = Integer.parseInt(constants.get(0));
+            this.ignoresNulls = Boolean.parseBoolean(constants.get(1));
+            this.mergesOldest = Boolean.parseBoolean(constants.get(2));
+        }
+
+        @Override
+        public TreeMap<Long, UnsafeRow> newAggregationState() {
+            return new TreeMap<>();
+        }
+
+        @Override
+        void add(TreeMap<Long, UnsafeRow> state, UnsafeRow row) {
+            if (ignoresNulls && row.isNullAt(0) || !isLatest && state.size() == count) {
+                return;
+            }
+            state.put(NEXT.getAndIncrement(), row.copy());
+            if (state.size() > count) {
+                state.pollFirstEntry();
+            }
+        }
+
+        @Override
+        public TreeMap<Long, UnsafeRow> merge(TreeMap<Long, UnsafeRow> state, TreeMap<Long, UnsafeRow> other) {
+            state.putAll(other);
+            while (state.size() > count) {
+                if (mergesOldest) {
+                    state.pollLastEntry();
+                } else {
+                    state.pollFirstEntry();
+                }
+            }
+            return state;
+        }
+
+        @Override
+        public Object produceResult(TreeMap<Long, UnsafeRow> state) {
+            return array(state.values());
+        }
+    }
+}

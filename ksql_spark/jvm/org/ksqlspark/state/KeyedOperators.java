@@ -1,0 +1,81 @@
+package org.ksqlspark.state;
+
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+
+/** Where Python gets the keyed operators; see KeyedOperator for what goes in and out. */
+public final class KeyedOperators {
+    private KeyedOperators() {}
+
+    /**
+     * A table whose deletions pass only for keys that were passed on before.
+     *
+     * @param isResumed keys that the state does not know may have been passed on too
+     */
+    public static Dataset<Row> tombstoneFilter(Dataset<Row> input, boolean isResumed) {
+        return KeyedOperator.apply(input, new TombstoneFilter(isResumed));
+    }
+
+    /** Stream record (side 0) with the table's row (side 1) as it is then. */
+    public static Dataset<Row> streamTableJoin(Dataset<Row> input, boolean isOuter) {
+        return KeyedOperator.apply(input, new TableJoins.StreamTable(isOuter));
+    }
+
+    /** The rows of two tables with equal keys; a side that is outer keeps rows that meet none. */
+    public static Dataset<Row> tableTableJoin(Dataset<Row> input, boolean leftOuter, boolean rightOuter) {
+        return KeyedOperator.apply(input, new TableJoins.TableTable(leftOuter, rightOuter));
+    }
+
+    /** A table's changes: old rows with the sign -1 and new ones with 1 in {@code ws}. */
+    public static Dataset<Row> tableChanges(Dataset<Row> input) {
+        return KeyedOperator.apply(input, new TableChanges());
+    }
+
+    /** A foreign-key join's first part: the left table's rows to their foreign keys. */
+    public static Dataset<Row> foreignKeySubscribe(Dataset<Row> input, boolean isOuter) {
+        return KeyedOperator.apply(input, new ForeignKeyJoin.Subscribe(isOuter));
+    }
+
+    /** Its second part: these (side 0) with the right table (side 1), back to the left keys. */
+    public static Dataset<Row> foreignKeyAnswer(Dataset<Row> input, boolean isOuter) {
+        return KeyedOperator.apply(input, new ForeignKeyJoin.Answer(isOuter));
+    }
+
+    /** Its third part: the answers that are about the left row as it is. */
+    public static Dataset<Row> foreignKeyLatest(Dataset<Row> input) {
+        return KeyedOperator.apply(input, new ForeignKeyJoin.Latest());
+    }
+
+    /**
+     * Pairs of records of two streams with right time in [left - before, left + after]; all times in ms.
+     *
+     * @param grace how late a record may be; negative: not given, so unmatched rows of an outer side leave at
+     *     once and late ones are taken for 24 hours
+     * @param idle see KeyedOperator.apply
+     */
+    public static Dataset<Row> streamStreamJoin(Dataset<Row> input, boolean leftOuter, boolean rightOuter,
+            long before, long after, long grace, long idle) {
+        return KeyedOperator.apply(input, new StreamStreamJoin(leftOuter, rightOuter, before, after, grace), idle);
+    }
+
+    /**
+     * Aggregates per key, or per key and window.
+     *
+     * @param template the aggregates as a global aggregation over a frame of the packed rows' columns; with
+     *     {@code hasFilter} its last column is HAVING's predicate
+     * @param kind NONE, TUMBLING, HOPPING or SESSION
+     * @param size window size or inactivity gap, ms
+     * @param advance of hopping windows, ms
+     * @param grace how late a record may be, ms
+     * @param isFinal emit once, when the window closes
+     * @param idle see KeyedOperator.apply
+     */
+    public static Dataset<Row> aggregate(Dataset<Row> input, Dataset<Row> template, boolean hasFilter,
+            String kind, long size, long advance, long grace, boolean isFinal, long idle) {
+        Aggregator aggregator = Aggregator.of(template);
+        return KeyedOperator.apply(input, kind.equals("SESSION")
+                ? new SessionAggregate(aggregator, hasFilter, size, grace, isFinal)
+                : new WindowAggregate(aggregator, hasFilter, kind.equals("NONE"), size, advance, grace, isFinal),
+                idle);
+    }
+}

@@ -1,0 +1,194 @@
+package org.ksqlspark.state;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.TreeMap;
+import org.apache.spark.sql.streaming.MapState;
+
+/**
+ * Aggregates per key and session (reference §6.9): a record merges all sessions within the gap, which are deleted
+ * under their old bounds, and leaves with the merged one.
+ *
+ * State per key: its sessions, each as (start, end, was passed on?, length, buffer), in order of time. A key is
+ * listed under the end of its sessions, so that closed ones are found.
+ */
+final class SessionAggregate extends KeyedOperator {
+    private final Aggregator aggregator;
+    private final boolean hasFilter;
+    private final long gap;
+    private final long grace;
+    private final boolean isFinal;
+
+    private transient MapState<byte[], byte[]> sessions;
+    private transient MapState<byte[], byte[]> ends;
+    /** Keys by the end of a session of theirs; what state has, in order. Entries may be out of date. */
+    private transient TreeMap<Long, List<byte[]>> listed;
+
+    SessionAggregate(Aggregator aggregator, boolean hasFilter, long gap, long grace, boolean isFinal) {
+        this.aggregator = aggregator;
+        this.hasFilter = hasFilter;
+        this.gap = gap;
+        this.grace = grace;
+        this.isFinal = isFinal;
+    }
+
+    private static final class Session {
+        long start;
+        long end;
+        boolean wasPassed;
+        byte[] buffer;
+    }
+
+    @Override
+    protected void open() {
+        aggregator.open();
+        sessions = bytes("sessions");
+        ends = bytes("ends");
+    }
+
+    @Override
+    protected void taskChanged() {
+        listed = new TreeMap<>();
+        scala.collection.Iterator<byte[]> there = ends.keys();
+        while (there.hasNext()) {
+            byte[] entry = there.next();
+            listed.computeIfAbsent(ByteBuffer.wrap(entry).getLong(), end -> new ArrayList<>()).add(entry);
+        }
+    }
+
+    @Override
+    protected void process(byte[] key, int side, long ts, byte[] value) {
+        List<Session> all = load(key);
+        List<Session> merged = new ArrayList<>();
+        long start = ts;
+        long end = ts;
+        for (Session session : all) {
+            if (session.end >= ts - gap && session.start <= ts + gap) {
+                merged.add(session);
+                start = Math.min(start, session.start);
+                end = Math.max(end, session.end);
+            }
+        }
+        if (end + gap + grace < streamTime) {
+            late();
+            closeExpired();
+            return;
+        }
+        aggregator.reset();
+        for (Session session : merged) {
+            aggregator.merge(session.buffer);
+        }
+        aggregator.add(value);
+        for (Session session : merged) {
+            boolean isSame = session.start == start && session.end == end;
+            if (session.wasPassed && !isSame) {
+                emit(key, session.end, null, session.start, session.end);
+            }
+            if (!isSame) {
+                ends.removeKey(entry(session.end, key));
+            }
+        }
+        boolean wasSame = merged.size() == 1 && merged.get(0).start == start && merged.get(0).end == end;
+        boolean passes = !isFinal && (!hasFilter || aggregator.passes());
+        if (passes) {
+            emit(key, end, aggregator.result(), start, end);
+        } else if (wasSame && merged.get(0).wasPassed) {
+            emit(key, end, null, start, end);
+        }
+        Session session = new Session();
+        session.start = start;
+        session.end = end;
+        session.wasPassed = passes;
+        session.buffer = aggregator.save();
+        all.removeAll(merged);
+        int at = 0;
+        while (at < all.size() && all.get(at).start < start) {
+            at++;
+        }
+        all.add(at, session);
+        save(key, all);
+        if (!wasSame) {
+            byte[] entry = entry(end, key);
+            ends.updateValue(entry, new byte[0]);
+            listed.computeIfAbsent(end, e -> new ArrayList<>()).add(entry);
+        }
+        closeExpired();
+    }
+
+    @Override
+    protected long end() {
+        return listed.isEmpty() ? Long.MIN_VALUE : listed.lastKey() + gap + grace + 1;
+    }
+
+    @Override
+    protected void timePassed() {
+        closeExpired();
+    }
+
+    /** Sessions that stream time has closed: emitted where that is what is wanted, and forgotten. */
+    private void closeExpired() {
+        while (!listed.isEmpty() && listed.firstKey() + gap + grace < streamTime) {
+            long end = listed.firstKey();
+            for (byte[] entry : listed.pollFirstEntry().getValue()) {
+                if (!ends.containsKey(entry)) {
+                    continue; // the session has grown since
+                }
+                ends.removeKey(entry);
+                byte[] key = Arrays.copyOfRange(entry, 8, entry.length);
+                List<Session> left = new ArrayList<>();
+                for (Session session : load(key)) {
+                    if (session.end != end) {
+                        left.add(session);
+                    } else if (isFinal) {
+                        aggregator.load(session.buffer);
+                        if (!hasFilter || aggregator.passes()) {
+                            emitWaiting(key, end, aggregator.result(), session.start, end);
+                        }
+                    }
+                }
+                save(key, left);
+            }
+        }
+    }
+
+    private List<Session> load(byte[] key) {
+        List<Session> all = new ArrayList<>();
+        byte[] saved = sessions.getValue(key);
+        if (saved != null) {
+            ByteBuffer data = ByteBuffer.wrap(saved);
+            while (data.hasRemaining()) {
+                Session session = new Session();
+                session.start = data.getLong();
+                session.end = data.getLong();
+                session.wasPassed = data.get() == 1;
+                session.buffer = new byte[data.getInt()];
+                data.get(session.buffer);
+                all.add(session);
+            }
+        }
+        return all;
+    }
+
+    private void save(byte[] key, List<Session> all) {
+        if (all.isEmpty()) {
+            sessions.removeKey(key);
+            return;
+        }
+        int length = 0;
+        for (Session session : all) {
+            length += 21 + session.buffer.length;
+        }
+        ByteBuffer data = ByteBuffer.allocate(length);
+        for (Session session : all) {
+            data.putLong(session.start).putLong(session.end).put((byte) (session.wasPassed ? 1 : 0));
+            data.putInt(session.buffer.length).put(session.buffer);
+        }
+        sessions.updateValue(key, data.array());
+    }
+
+    private static byte[] entry(long end, byte[] key) {
+        return ByteBuffer.allocate(8 + key.length).putLong(end).put(key).array();
+    }
+}

@@ -1,0 +1,274 @@
+package org.ksqlspark.state;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.spark.sql.streaming.MapState;
+
+/**
+ * Stream with stream (reference §6.5), by the clocks that Kafka Streams has for it.
+ *
+ * The task's stream time, of both sides, says when a row of an outer side that met nothing leaves alone: at once
+ * where its window is over already, else when stream time passes window and grace. Each side's own time, the
+ * greatest of the rows that were kept, says how long its rows are there to be met: window and grace. So a side
+ * that is behind still meets rows of the other one that the task's time has left behind.
+ *
+ * Rows lie in buckets of time as long as the window: per side, key and bucket a count, and per number in it
+ * (timestamp, waits?, row). So a record looks at two or three buckets, however many rows the key has. A list
+ * of what each bucket of a side holds lets whole buckets go when no record can meet them any more.
+ */
+final class StreamStreamJoin extends KeyedOperator {
+    private static final long DAY = 24 * 3600 * 1000L;
+
+    private final boolean[] outer;
+    /** How far the other side's time may be before and after this side's. */
+    private final long[] before;
+    private final long[] after;
+    private final long grace;
+    /** Unmatched rows leave as soon as they come, not when their window closes. */
+    private final boolean isEager;
+    private final long width;
+
+    private transient MapState<byte[], byte[]> rows;
+    private transient MapState<byte[], Long> counts;
+    private transient MapState<byte[], byte[]> contents;
+    private transient MapState<byte[], Long> buckets;
+    private transient MapState<byte[], byte[]> waiting;
+    private transient MapState<byte[], Long> clocks;
+    /** Each side's own time, its buckets, and all waiting rows by the time they must leave: what state has. */
+    private transient long[] times;
+    private transient List<TreeMap<Long, Long>> known;
+    private transient TreeMap<Long, List<byte[]>> deadlines;
+
+    StreamStreamJoin(boolean leftOuter, boolean rightOuter, long before, long after, long grace) {
+        this.outer = new boolean[] {leftOuter, rightOuter};
+        this.before = new long[] {before, after};
+        this.after = new long[] {after, before};
+        this.isEager = grace < 0;
+        this.grace = grace < 0 ? DAY : grace;
+        this.width = Math.max(1, before + after + 1);
+    }
+
+    @Override
+    protected void open() {
+        rows = bytes("rows");
+        counts = longs("counts");
+        contents = bytes("contents");
+        buckets = longs("buckets");
+        waiting = bytes("waiting");
+        clocks = longs("clocks");
+    }
+
+    @Override
+    protected void taskChanged() {
+        known = List.of(new TreeMap<>(), new TreeMap<>());
+        deadlines = new TreeMap<>();
+        times = new long[2];
+        for (int side = 0; side < 2; side++) {
+            Long kept = clocks.getValue(new byte[] {(byte) side});
+            times[side] = kept == null ? Long.MIN_VALUE : kept;
+        }
+        scala.collection.Iterator<scala.Tuple2<byte[], Long>> there = buckets.iterator();
+        while (there.hasNext()) {
+            scala.Tuple2<byte[], Long> bucket = there.next();
+            known.get(bucket._1()[0]).put(ByteBuffer.wrap(bucket._1()).getLong(1), bucket._2());
+        }
+        scala.collection.Iterator<byte[]> unmatched = waiting.keys();
+        while (unmatched.hasNext()) {
+            byte[] entry = unmatched.next();
+            deadlines.computeIfAbsent(ByteBuffer.wrap(entry).getLong(), d -> new ArrayList<>()).add(entry);
+        }
+    }
+
+    @Override
+    protected void process(byte[] key, int side, long ts, byte[] value) {
+        if (value == null) {
+            return;
+        }
+        if (key.length == 0) {
+            if (outer[side]) {
+                alone(key, side, ts, value);
+            }
+            return;
+        }
+        if (ts == streamTime) {
+            release();
+        }
+        List<byte[][]> matches = matches(key, side, ts);
+        for (byte[][] match : matches) {
+            ByteBuffer found = ByteBuffer.wrap(match[1]);
+            long other = found.getLong();
+            boolean waits = found.get() == 1;
+            byte[] row = Arrays.copyOfRange(match[1], 9, match[1].length);
+            emit(key, Math.max(ts, other), side == 0 ? value : row, side == 0 ? row : value);
+            if (waits) {
+                match[1][8] = 0;
+                rows.updateValue(match[0], match[1]);
+                settle(other + after[1 - side] + grace, match[0]);
+            }
+        }
+        boolean isAlone = outer[side] && matches.isEmpty();
+        boolean waits = isAlone && !isEager && ts + after[side] >= streamTime;
+        if (isAlone && !waits) {
+            alone(key, side, ts, value);
+        }
+        byte[] place = store(key, side, ts, value, waits);
+        if (waits) {
+            await(ts + after[side] + grace, place);
+        }
+        expire(side);
+    }
+
+    @Override
+    protected long end() {
+        return deadlines.isEmpty() ? Long.MIN_VALUE : deadlines.lastKey() + 1;
+    }
+
+    @Override
+    protected void timePassed() {
+        release();
+    }
+
+    private void alone(byte[] key, int side, long ts, byte[] row) {
+        emit(key, ts, side == 0 ? row : null, side == 0 ? null : row);
+    }
+
+    /** The time up to which rows of this side are gone. */
+    private long gone(int side) {
+        return times[side] == Long.MIN_VALUE ? Long.MIN_VALUE : times[side] - before[0] - after[0] - grace;
+    }
+
+    /** Rows of the other side within the window that are still there, as (place, stored bytes), by their time. */
+    private List<byte[][]> matches(byte[] key, int side, long ts) {
+        List<byte[][]> found = new ArrayList<>();
+        long gone = gone(1 - side);
+        long first = ts - before[side];
+        long last = ts + after[side];
+        for (long bucket = Math.floorDiv(first, width); bucket <= Math.floorDiv(last, width); bucket++) {
+            if (!known.get(1 - side).containsKey(bucket)) {
+                continue;
+            }
+            byte[] group = group(1 - side, bucket, key);
+            Long count = counts.getValue(group);
+            for (long n = 0; count != null && n < count; n++) {
+                byte[] place = numbered(group, n);
+                byte[] stored = rows.getValue(place);
+                long other = ByteBuffer.wrap(stored).getLong();
+                if (other >= first && other <= last && other > gone) {
+                    found.add(new byte[][] {place, stored});
+                }
+            }
+        }
+        found.sort(Comparator.comparingLong(match -> ByteBuffer.wrap(match[1]).getLong()));
+        return found;
+    }
+
+    /** Keep a row to be met; one that no record can meet any more is not kept, unless it waits to leave alone. */
+    private byte[] store(byte[] key, int side, long ts, byte[] value, boolean waits) {
+        if (ts > times[side]) {
+            times[side] = ts;
+            clocks.updateValue(new byte[] {(byte) side}, ts);
+        }
+        if (ts <= gone(side) && !waits) {
+            late();
+            return null;
+        }
+        long bucket = Math.floorDiv(ts, width);
+        byte[] group = group(side, bucket, key);
+        Long count = counts.getValue(group);
+        if (count == null) {
+            count = 0L;
+            long listed = known.get(side).getOrDefault(bucket, 0L);
+            byte[] name = name(side, bucket);
+            contents.updateValue(numbered(name, listed), group);
+            known.get(side).put(bucket, listed + 1);
+            buckets.updateValue(name, listed + 1);
+        }
+        byte[] place = numbered(group, count);
+        ByteBuffer stored = ByteBuffer.allocate(9 + value.length).putLong(ts).put((byte) (waits ? 1 : 0));
+        rows.updateValue(place, stored.put(value).array());
+        counts.updateValue(group, count + 1);
+        return place;
+    }
+
+    /** Drop a side's buckets in which all rows are gone; not while one of them may still wait. */
+    private void expire(int side) {
+        TreeMap<Long, Long> mine = known.get(side);
+        long gone = gone(side);
+        while (!mine.isEmpty()) {
+            long newest = (mine.firstKey() + 1) * width - 1;
+            boolean mayWait = !deadlines.isEmpty() && deadlines.firstKey() <= newest + after[side] + grace;
+            if (newest > gone || mayWait) {
+                return;
+            }
+            Map.Entry<Long, Long> oldest = mine.pollFirstEntry();
+            byte[] bucket = name(side, oldest.getKey());
+            for (long i = 0; i < oldest.getValue(); i++) {
+                byte[] listed = numbered(bucket, i);
+                byte[] group = contents.getValue(listed);
+                Long count = counts.getValue(group);
+                for (long n = 0; count != null && n < count; n++) {
+                    rows.removeKey(numbered(group, n));
+                }
+                counts.removeKey(group);
+                contents.removeKey(listed);
+            }
+            buckets.removeKey(bucket);
+        }
+    }
+
+    /** Rows that wait leave once no more can come that they meet: by their time, the right side's first. */
+    private void release() {
+        List<byte[]> due = new ArrayList<>();
+        while (!deadlines.isEmpty() && deadlines.firstKey() < streamTime) {
+            due.addAll(deadlines.pollFirstEntry().getValue());
+        }
+        due.sort(Comparator.<byte[]>comparingLong(entry -> ByteBuffer.wrap(entry).getLong() - after[entry[8]])
+                .thenComparing(entry -> -entry[8])
+                .thenComparing((one, two) -> Arrays.compareUnsigned(one, 9, one.length, two, 9, two.length)));
+        for (byte[] entry : due) {
+            waiting.removeKey(entry);
+            byte[] place = Arrays.copyOfRange(entry, 8, entry.length);
+            byte[] stored = rows.getValue(place);
+            stored[8] = 0;
+            rows.updateValue(place, stored);
+            byte[] key = Arrays.copyOfRange(place, 9, place.length - 8);
+            byte[] row = Arrays.copyOfRange(stored, 9, stored.length);
+            emitWaiting(key, ByteBuffer.wrap(stored).getLong(), place[0] == 0 ? row : null, place[0] == 0 ? null : row);
+        }
+    }
+
+    private void await(long deadline, byte[] place) {
+        byte[] entry = ByteBuffer.allocate(8 + place.length).putLong(deadline).put(place).array();
+        waiting.updateValue(entry, new byte[0]);
+        deadlines.computeIfAbsent(deadline, d -> new ArrayList<>()).add(entry);
+    }
+
+    private void settle(long deadline, byte[] place) {
+        byte[] entry = ByteBuffer.allocate(8 + place.length).putLong(deadline).put(place).array();
+        waiting.removeKey(entry);
+        List<byte[]> there = deadlines.get(deadline);
+        if (there != null) {
+            there.removeIf(other -> Arrays.equals(other, entry));
+            if (there.isEmpty()) {
+                deadlines.remove(deadline);
+            }
+        }
+    }
+
+    private static byte[] name(int side, long bucket) {
+        return ByteBuffer.allocate(9).put((byte) side).putLong(bucket).array();
+    }
+
+    private static byte[] group(int side, long bucket, byte[] key) {
+        return ByteBuffer.allocate(9 + key.length).put((byte) side).putLong(bucket).put(key).array();
+    }
+
+    private static byte[] numbered(byte[] group, long n) {
+        return ByteBuffer.allocate(group.length + 8).put(group).putLong(n).array();
+    }
+}

@@ -1,0 +1,30 @@
+package org.ksqlspark.state;
+
+import org.apache.spark.sql.streaming.MapState;
+
+/**
+ * A table's changes as a stream of rows to take back and rows to apply, for aggregates that can undo: the sign
+ * comes out in place of a window's start (reference §6.8, "table input").
+ */
+final class TableChanges extends KeyedOperator {
+    private transient MapState<byte[], byte[]> table;
+
+    @Override
+    protected void open() {
+        table = bytes("table");
+    }
+
+    @Override
+    protected void process(byte[] key, int side, long ts, byte[] value) {
+        byte[] old = table.getValue(key);
+        if (old != null) {
+            emit(key, ts, old, -1, 0);
+        }
+        if (value == null) {
+            table.removeKey(key);
+        } else {
+            table.updateValue(key, value);
+            emit(key, ts, value, 1, 0);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+package org.ksqlspark.state;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import org.apache.spark.sql.streaming.MapState;
+
+/** Joins that look up the latest row of a key. */
+final class TableJoins {
+    private TableJoins() {}
+
+    /** Stream with table: the stream's records leave, the table's change state (reference §6.6). */
+    static final class StreamTable extends KeyedOperator {
+        private final boolean isOuter;
+        private transient MapState<byte[], byte[]> table;
+
+        StreamTable(boolean isOuter) {
+            this.isOuter = isOuter;
+        }
+
+        @Override
+        protected void open() {
+            table = bytes("table");
+        }
+
+        @Override
+        protected void process(byte[] key, int side, long ts, byte[] value) {
+            if (side == 1) {
+                if (value == null) {
+                    table.removeKey(key);
+                } else {
+                    table.updateValue(key, value);
+                }
+                return;
+            }
+            byte[] row = table.getValue(key);
+            if (row != null || isOuter) {
+                emit(key, ts, value, row);
+            }
+        }
+    }
+
+    /** Table with table (reference §6.7); a result with two NULL sides is a deletion. */
+    static final class TableTable extends KeyedOperator {
+        private final boolean[] outer;
+        private transient MapState<byte[], byte[]> left;
+        private transient MapState<byte[], byte[]> right;
+
+        TableTable(boolean leftOuter, boolean rightOuter) {
+            this.outer = new boolean[] {leftOuter, rightOuter};
+        }
+
+        @Override
+        protected void open() {
+            left = bytes("left");
+            right = bytes("right");
+        }
+
+        @Override
+        protected void process(byte[] key, int side, long ts, byte[] value) {
+            MapState<byte[], byte[]> own = side == 0 ? left : right;
+            byte[] before = own.getValue(key);
+            byte[] other = (side == 0 ? right : left).getValue(key);
+            if (value == null) {
+                own.removeKey(key);
+            } else {
+                own.updateValue(key, stamped(ts, value));
+            }
+            boolean was = exists(before != null, other != null, side);
+            boolean is = exists(value != null, other != null, side);
+            long time = Math.max(ts, other == null ? ts : ByteBuffer.wrap(other).getLong());
+            byte[] opposite = other == null ? null : Arrays.copyOfRange(other, 8, other.length);
+            if (is) {
+                emit(key, time, side == 0 ? value : opposite, side == 0 ? opposite : value);
+            } else if (was) {
+                emit(key, time, null, null);
+            }
+        }
+
+        private boolean exists(boolean own, boolean other, int side) {
+            return own && other || own && outer[side] || other && outer[1 - side];
+        }
+
+        private static byte[] stamped(long ts, byte[] value) {
+            return ByteBuffer.allocate(8 + value.length).putLong(ts).put(value).array();
+        }
+    }
+}

@@ -1,0 +1,162 @@
+package org.ksqlspark.state;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.spark.sql.streaming.MapState;
+
+/**
+ * Aggregates per key, or per key and TUMBLING or HOPPING window (reference §6.8, §6.9).
+ *
+ * State per window and key: (greatest timestamp, was passed on?, the aggregates' buffer). A numbered list of the
+ * keys of each window lets it go, or leave with EMIT FINAL, when stream time closes it.
+ */
+final class WindowAggregate extends KeyedOperator {
+    private final Aggregator aggregator;
+    private final boolean hasFilter;
+    private final boolean isUnwindowed;
+    private final long size;
+    private final long advance;
+    private final long grace;
+    private final boolean isFinal;
+
+    private transient MapState<byte[], byte[]> groups;
+    private transient MapState<byte[], byte[]> members;
+    private transient MapState<byte[], Long> windows;
+    /** Open windows by their start, with the number of their keys; what state has, in order. */
+    private transient TreeMap<Long, Long> open;
+
+    WindowAggregate(Aggregator aggregator, boolean hasFilter, boolean isUnwindowed, long size, long advance,
+            long grace, boolean isFinal) {
+        this.aggregator = aggregator;
+        this.hasFilter = hasFilter;
+        this.isUnwindowed = isUnwindowed;
+        this.size = size;
+        this.advance = advance;
+        this.grace = grace;
+        this.isFinal = isFinal;
+    }
+
+    @Override
+    protected void open() {
+        aggregator.open();
+        groups = bytes("groups");
+        if (!isUnwindowed) {
+            members = bytes("members");
+            windows = longs("windows");
+        }
+    }
+
+    @Override
+    protected void taskChanged() {
+        if (isUnwindowed) {
+            return;
+        }
+        open = new TreeMap<>();
+        scala.collection.Iterator<scala.Tuple2<byte[], Long>> there = windows.iterator();
+        while (there.hasNext()) {
+            scala.Tuple2<byte[], Long> window = there.next();
+            open.put(ByteBuffer.wrap(window._1()).getLong(), window._2());
+        }
+    }
+
+    @Override
+    protected void process(byte[] key, int side, long ts, byte[] value) {
+        if (isUnwindowed) {
+            update(key, key, ts, value, 0);
+            return;
+        }
+        long first = Math.max(0, ts - size + advance) / advance * advance;
+        boolean isLate = true;
+        for (long start = first; start <= ts; start += advance) {
+            if (start + size + grace > streamTime) {
+                isLate = false;
+                byte[] place = ByteBuffer.allocate(8 + key.length).putLong(start).put(key).array();
+                if (update(place, key, ts, value, start)) {
+                    list(start, place);
+                }
+            }
+        }
+        if (isLate) {
+            late();
+        }
+        closeExpired();
+    }
+
+    /** Take a record in and pass the result on; true where the group is new. */
+    private boolean update(byte[] place, byte[] key, long ts, byte[] value, long start) {
+        byte[] saved = groups.getValue(place);
+        long time = ts;
+        boolean wasPassed = false;
+        if (saved == null) {
+            aggregator.reset();
+        } else {
+            ByteBuffer head = ByteBuffer.wrap(saved);
+            time = Math.max(ts, head.getLong());
+            wasPassed = head.get() == 1;
+            aggregator.load(Arrays.copyOfRange(saved, 9, saved.length));
+        }
+        aggregator.add(value);
+        boolean passes = !hasFilter || aggregator.passes();
+        boolean isPassed = passes && !isFinal;
+        byte[] buffer = aggregator.save();
+        ByteBuffer head = ByteBuffer.allocate(9 + buffer.length).putLong(time).put((byte) (isPassed ? 1 : 0));
+        groups.updateValue(place, head.put(buffer).array());
+        if (isPassed) {
+            send(key, time, aggregator.result(), start);
+        } else if (wasPassed) {
+            send(key, ts, null, start);
+        }
+        return saved == null;
+    }
+
+    private void send(byte[] key, long time, byte[] row, long start) {
+        if (isUnwindowed) {
+            emit(key, time, row, null);
+        } else {
+            emit(key, time, row, start, start + size);
+        }
+    }
+
+    private void list(long start, byte[] place) {
+        long n = open.getOrDefault(start, 0L);
+        byte[] window = ByteBuffer.allocate(8).putLong(start).array();
+        members.updateValue(ByteBuffer.allocate(16).putLong(start).putLong(n).array(), place);
+        open.put(start, n + 1);
+        windows.updateValue(window, n + 1);
+    }
+
+    @Override
+    protected long end() {
+        return isUnwindowed || open.isEmpty() ? Long.MIN_VALUE : open.lastKey() + size + grace;
+    }
+
+    @Override
+    protected void timePassed() {
+        closeExpired();
+    }
+
+    /** Windows that stream time has closed: emitted where that is what is wanted, and forgotten. */
+    private void closeExpired() {
+        while (!open.isEmpty() && open.firstKey() + size + grace <= streamTime) {
+            Map.Entry<Long, Long> window = open.pollFirstEntry();
+            long start = window.getKey();
+            for (long n = 0; n < window.getValue(); n++) {
+                byte[] member = ByteBuffer.allocate(16).putLong(start).putLong(n).array();
+                byte[] place = members.getValue(member);
+                members.removeKey(member);
+                if (isFinal) {
+                    byte[] saved = groups.getValue(place);
+                    aggregator.load(Arrays.copyOfRange(saved, 9, saved.length));
+                    if (!hasFilter || aggregator.passes()) {
+                        byte[] key = Arrays.copyOfRange(place, 8, place.length);
+                        emitWaiting(key, ByteBuffer.wrap(saved).getLong(), aggregator.result(), start, start + size);
+                    }
+                }
+                groups.removeKey(place);
+            }
+            windows.removeKey(ByteBuffer.allocate(8).putLong(start).array());
+        }
+    }
+}
