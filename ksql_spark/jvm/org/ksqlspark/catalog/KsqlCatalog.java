@@ -1,5 +1,14 @@
 package org.ksqlspark.catalog;
 
+import org.apache.spark.sql.connector.catalog.FunctionCatalog;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.ksqlspark.formats.DelimitedDecoder;
 import org.ksqlspark.formats.JsonDecoder;
 import org.ksqlspark.formats.JsonEncoder;
@@ -22,62 +31,54 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import org.apache.spark.sql.connector.catalog.FunctionCatalog;
-import org.apache.spark.sql.connector.catalog.Identifier;
-import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
-import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
-import org.apache.spark.sql.types.ArrayType;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.MapType;
-import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
  * The few functions that Catalyst lacks, reachable from Spark SQL text as {@code ksql.`name`(...)}.
  *
- * A function that needs a schema carries it in its name after a colon, as Spark DDL:
- * {@code ksql.`decode_json:A INT, B STRING`(value)}.
+ * <p>A function that needs a schema carries it in its name after a colon, as Spark DDL: {@code
+ * ksql.`decode_json:A INT, B STRING`(value)}.
  */
 public final class KsqlCatalog implements FunctionCatalog {
     /** Functions that know their types themselves. */
-    private static final Map<String, Supplier<BoundFunction>> SCALARS = Map.ofEntries(
-            Map.entry("code_point", Utf16Functions.CodePoint::new),
-            Map.entry("convert_zone", TemporalFunctions.ConvertZone::new),
-            Map.entry("format_date", TemporalFunctions.FormatDate::new),
-            Map.entry("format_time", TemporalFunctions.FormatTime::new),
-            Map.entry("format_timestamp", TemporalFunctions.FormatTimestamp::new),
-            Map.entry("full_timestamp", TemporalFunctions.FullTimestamp::new),
-            Map.entry("initial_capitals", Utf16Functions.InitialCapitals::new),
-            Map.entry("is_json", JsonFunctions.IsJson::new),
-            Map.entry("json_array_length", JsonFunctions.ArrayLength::new),
-            Map.entry("json_concat", JsonFunctions.Concat::new),
-            Map.entry("json_extract", JsonFunctions.Extract::new),
-            Map.entry("json_items", JsonFunctions.Items::new),
-            Map.entry("json_keys", JsonFunctions.Keys::new),
-            Map.entry("json_records", JsonFunctions.Records::new),
-            Map.entry("length", Utf16Functions.Length::new),
-            Map.entry("like", PatternFunctions.Like::new),
-            Map.entry("lpad", () -> new Utf16Functions.Pad(true)),
-            Map.entry("mask", () -> new Utf16Functions.Mask("ALL")),
-            Map.entry("mask_keep_left", () -> new Utf16Functions.Mask("KEEP_LEFT")),
-            Map.entry("mask_keep_right", () -> new Utf16Functions.Mask("KEEP_RIGHT")),
-            Map.entry("mask_left", () -> new Utf16Functions.Mask("LEFT")),
-            Map.entry("mask_right", () -> new Utf16Functions.Mask("RIGHT")),
-            Map.entry("parse_date", TemporalFunctions.ParseDate::new),
-            Map.entry("parse_days", TemporalFunctions.ParseDays::new),
-            Map.entry("parse_time", TemporalFunctions.ParseTime::new),
-            Map.entry("parse_timestamp", TemporalFunctions.ParseTimestamp::new),
-            Map.entry("ranked_text", TextOrder.RankedText::new),
-            Map.entry("position", Utf16Functions.Position::new),
-            Map.entry("regexp_extract", PatternFunctions.Extract::new),
-            Map.entry("regexp_extract_all", PatternFunctions.ExtractAll::new),
-            Map.entry("regexp_replace", PatternFunctions.Replace::new),
-            Map.entry("regexp_split", PatternFunctions.Split::new),
-            Map.entry("rpad", () -> new Utf16Functions.Pad(false)),
-            Map.entry("split", Utf16Functions.Split::new),
-            Map.entry("split_to_map", Utf16Functions.SplitToMap::new),
-            Map.entry("substring", Utf16Functions.Substring::new),
-            Map.entry("trim", Utf16Functions.Trim::new));
+    private static final Map<String, Supplier<BoundFunction>> SCALARS =
+            Map.ofEntries(
+                    Map.entry("code_point", Utf16Functions.CodePoint::new),
+                    Map.entry("convert_zone", TemporalFunctions.ConvertZone::new),
+                    Map.entry("format_date", TemporalFunctions.FormatDate::new),
+                    Map.entry("format_time", TemporalFunctions.FormatTime::new),
+                    Map.entry("format_timestamp", TemporalFunctions.FormatTimestamp::new),
+                    Map.entry("full_timestamp", TemporalFunctions.FullTimestamp::new),
+                    Map.entry("initial_capitals", Utf16Functions.InitialCapitals::new),
+                    Map.entry("is_json", JsonFunctions.IsJson::new),
+                    Map.entry("json_array_length", JsonFunctions.ArrayLength::new),
+                    Map.entry("json_concat", JsonFunctions.Concat::new),
+                    Map.entry("json_extract", JsonFunctions.Extract::new),
+                    Map.entry("json_items", JsonFunctions.Items::new),
+                    Map.entry("json_keys", JsonFunctions.Keys::new),
+                    Map.entry("json_records", JsonFunctions.Records::new),
+                    Map.entry("length", Utf16Functions.Length::new),
+                    Map.entry("like", PatternFunctions.Like::new),
+                    Map.entry("lpad", () -> new Utf16Functions.Pad(true)),
+                    Map.entry("mask", () -> new Utf16Functions.Mask("ALL")),
+                    Map.entry("mask_keep_left", () -> new Utf16Functions.Mask("KEEP_LEFT")),
+                    Map.entry("mask_keep_right", () -> new Utf16Functions.Mask("KEEP_RIGHT")),
+                    Map.entry("mask_left", () -> new Utf16Functions.Mask("LEFT")),
+                    Map.entry("mask_right", () -> new Utf16Functions.Mask("RIGHT")),
+                    Map.entry("parse_date", TemporalFunctions.ParseDate::new),
+                    Map.entry("parse_days", TemporalFunctions.ParseDays::new),
+                    Map.entry("parse_time", TemporalFunctions.ParseTime::new),
+                    Map.entry("parse_timestamp", TemporalFunctions.ParseTimestamp::new),
+                    Map.entry("ranked_text", TextOrder.RankedText::new),
+                    Map.entry("position", Utf16Functions.Position::new),
+                    Map.entry("regexp_extract", PatternFunctions.Extract::new),
+                    Map.entry("regexp_extract_all", PatternFunctions.ExtractAll::new),
+                    Map.entry("regexp_replace", PatternFunctions.Replace::new),
+                    Map.entry("regexp_split", PatternFunctions.Split::new),
+                    Map.entry("rpad", () -> new Utf16Functions.Pad(false)),
+                    Map.entry("split", Utf16Functions.Split::new),
+                    Map.entry("split_to_map", Utf16Functions.SplitToMap::new),
+                    Map.entry("substring", Utf16Functions.Substring::new),
+                    Map.entry("trim", Utf16Functions.Trim::new));
 
     private String name;
 
@@ -114,14 +115,21 @@ public final class KsqlCatalog implements FunctionCatalog {
             case "log_caused":
                 return new Unbound(full, types -> new ProcessingLog.Caused(argument));
             case "log_failed":
-                return new Unbound(full, types -> types.isEmpty() ? new ProcessingLog.Failed(argument)
-                        : new ProcessingLog.FailedRow(argument));
+                return new Unbound(
+                        full,
+                        types ->
+                                types.isEmpty()
+                                        ? new ProcessingLog.Failed(argument)
+                                        : new ProcessingLog.FailedRow(argument));
             case "log_unreadable":
                 return new Unbound(full, types -> new ProcessingLog.Unreadable(argument));
             case "quote_delimited":
             case "quote_delimited_first":
-                return new Unbound(full, types ->
-                        new DelimitedDecoder.Quote(argument, function.equals("quote_delimited_first")));
+                return new Unbound(
+                        full,
+                        types ->
+                                new DelimitedDecoder.Quote(
+                                        argument, function.equals("quote_delimited_first")));
             case "encode_json":
                 return new Unbound(full, types -> new JsonEncoder(row(types), false));
             case "encode_json_bare":
@@ -141,52 +149,92 @@ public final class KsqlCatalog implements FunctionCatalog {
             case "unpack":
                 return new Unbound(full, types -> new PackedRow.Unpack(argument));
             case "collect_list":
-                return new Unbound(full, types ->
-                        new CollectingAggregates.CollectList(full, types, Integer.parseInt(argument)));
+                return new Unbound(
+                        full,
+                        types ->
+                                new CollectingAggregates.CollectList(
+                                        full, types, Integer.parseInt(argument)));
             case "collect_set":
-                return new Unbound(full, types ->
-                        new CollectingAggregates.CollectSet(full, types, Integer.parseInt(argument)));
+                return new Unbound(
+                        full,
+                        types ->
+                                new CollectingAggregates.CollectSet(
+                                        full, types, Integer.parseInt(argument)));
             case "histogram":
-                return new Unbound(full, types ->
-                        new CollectingAggregates.Histogram(full, types, Integer.parseInt(argument)));
+                return new Unbound(
+                        full,
+                        types ->
+                                new CollectingAggregates.Histogram(
+                                        full, types, Integer.parseInt(argument)));
             case "attr":
                 return new Unbound(full, types -> new CollectingAggregates.Attr(full, types));
             case "topk":
             case "topk_distinct":
-                return new Unbound(full, types -> new CollectingAggregates.Top(
-                        full, types, Integer.parseInt(argument), function.equals("topk_distinct")));
+                return new Unbound(
+                        full,
+                        types ->
+                                new CollectingAggregates.Top(
+                                        full,
+                                        types,
+                                        Integer.parseInt(argument),
+                                        function.equals("topk_distinct")));
             case "earliest":
             case "latest":
-                return new Unbound(full, types -> new CollectingAggregates.ByOffset(
-                        full, types, function.equals("latest"), List.of(argument.split(","))));
+                return new Unbound(
+                        full,
+                        types ->
+                                new CollectingAggregates.ByOffset(
+                                        full,
+                                        types,
+                                        function.equals("latest"),
+                                        List.of(argument.split(","))));
             case "json_array_contains":
-                return new Unbound(full, types -> new JsonFunctions.ArrayContains(types.fields()[1].dataType()));
+                return new Unbound(
+                        full,
+                        types -> new JsonFunctions.ArrayContains(types.fields()[1].dataType()));
             case "json_text":
                 return new Unbound(full, types -> new JsonEncoder.Text(row(types)));
             case "like_constant":
                 return new Unbound(full, types -> new PatternFunctions.LikeConstant(argument));
             case "map_by_key":
-                return new Unbound(full, types -> new MapOrder.ByKey((MapType) types.fields()[0].dataType()));
+                return new Unbound(
+                        full, types -> new MapOrder.ByKey((MapType) types.fields()[0].dataType()));
             case "map_in_order":
-                return new Unbound(full, types -> new MapOrder((MapType) types.fields()[0].dataType()));
+                return new Unbound(
+                        full, types -> new MapOrder((MapType) types.fields()[0].dataType()));
             case "compare":
-                return new Unbound(full, types -> new TextOrder.Compare(types.fields()[0].dataType()));
+                return new Unbound(
+                        full, types -> new TextOrder.Compare(types.fields()[0].dataType()));
             case "greater":
             case "lesser":
-                return new Unbound(full, types ->
-                        new TextOrder.OfTwo(types.fields()[0].dataType(), function.equals("greater")));
+                return new Unbound(
+                        full,
+                        types ->
+                                new TextOrder.OfTwo(
+                                        types.fields()[0].dataType(), function.equals("greater")));
             case "array_extreme":
-                return new Unbound(full, types -> array(types).elementType().equals(DataTypes.StringType)
-                        ? new TextOrder.ExtremeText() : new TextOrder.ExtremeBytes());
+                return new Unbound(
+                        full,
+                        types ->
+                                array(types).elementType().equals(DataTypes.StringType)
+                                        ? new TextOrder.ExtremeText()
+                                        : new TextOrder.ExtremeBytes());
             case "complete":
                 return new Unbound(full, types -> NullPropagation.of(types.fields()[0].dataType()));
             case "map_of":
-                return new Unbound(full, types -> new NullPropagation.MapOf(
-                        (ArrayType) types.fields()[0].dataType(), (ArrayType) types.fields()[1].dataType()));
+                return new Unbound(
+                        full,
+                        types ->
+                                new NullPropagation.MapOf(
+                                        (ArrayType) types.fields()[0].dataType(),
+                                        (ArrayType) types.fields()[1].dataType()));
             case "round":
             case "truncate":
-                return new Unbound(full, types ->
-                        new Rounding(types.fields()[0].dataType(), function.equals("truncate")));
+                return new Unbound(
+                        full,
+                        types ->
+                                new Rounding(
+                                        types.fields()[0].dataType(), function.equals("truncate")));
             case "rank":
                 return new Unbound(full, types -> new TextOrder.Rank(types.fields()[0].dataType()));
             case "sort":
@@ -212,7 +260,10 @@ public final class KsqlCatalog implements FunctionCatalog {
         return (StructType) types.fields()[0].dataType();
     }
 
-    /** A function with one signature: binding takes the types as they are, since the plan is typed already. */
+    /**
+     * A function with one signature: binding takes the types as they are, since the plan is typed
+     * already.
+     */
     private static final class Unbound implements UnboundFunction {
         private final String name;
         private final Function<StructType, BoundFunction> binder;

@@ -34,7 +34,10 @@ public abstract class BytesToRow implements ScalarFunction<InternalRow> {
         return name;
     }
 
-    /** So that a row is made once and its fields are taken out of it, and no filter on it repeats the call. */
+    /**
+     * So that a row is made once and its fields are taken out of it, and no filter on it repeats
+     * the call.
+     */
     @Override
     public final boolean isDeterministic() {
         return false;

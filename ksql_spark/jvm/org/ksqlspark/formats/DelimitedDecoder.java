@@ -1,12 +1,5 @@
 package org.ksqlspark.formats;
 
-import org.ksqlspark.functions.Utf16Functions;
-import org.ksqlspark.functions.InvokeFunction;
-
-import java.math.BigDecimal;
-import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
-import java.util.Base64;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.DataType;
@@ -15,20 +8,34 @@ import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
+import org.ksqlspark.functions.InvokeFunction;
+import org.ksqlspark.functions.Utf16Functions;
+
+import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Base64;
 
 /**
- * A line of delimited fields to a row, quoted as in CSV (reference §5.2): an empty field is NULL, and a record whose
- * fields are not those of the schema is NULL as a whole. Only the first line that is not empty counts.
+ * A line of delimited fields to a row, quoted as in CSV (reference §5.2): an empty field is NULL,
+ * and a record whose fields are not those of the schema is NULL as a whole. Only the first line
+ * that is not empty counts.
  */
 public final class DelimitedDecoder extends BytesToRow {
     private final byte[] delimiter;
     private final DataType[] types;
 
-    /** @param argument the delimiter, one character, and behind it the columns as Spark DDL */
+    /**
+     * @param argument the delimiter, one character, and behind it the columns as Spark DDL
+     */
     public DelimitedDecoder(String argument) {
         super("decode_delimited", StructType.fromDDL(argument.substring(delimiterSize(argument))));
-        this.delimiter = argument.substring(0, delimiterSize(argument)).getBytes(StandardCharsets.UTF_8);
-        this.types = Arrays.stream(schema.fields()).map(field -> field.dataType()).toArray(DataType[]::new);
+        this.delimiter =
+                argument.substring(0, delimiterSize(argument)).getBytes(StandardCharsets.UTF_8);
+        this.types =
+                Arrays.stream(schema.fields())
+                        .map(field -> field.dataType())
+                        .toArray(DataType[]::new);
     }
 
     private static int delimiterSize(String argument) {
@@ -79,12 +86,16 @@ public final class DelimitedDecoder extends BytesToRow {
         }
     }
 
-    /** A field's text as it is written: quoted where it has to be, by Commons CSV's minimal rules. */
+    /**
+     * A field's text as it is written: quoted where it has to be, by Commons CSV's minimal rules.
+     */
     public static final class Quote extends InvokeFunction<UTF8String> {
         private final byte[] delimiter;
         private final boolean isFirst;
 
-        /** @param argument the delimiter; isFirst: the field that begins the line */
+        /**
+         * @param argument the delimiter; isFirst: the field that begins the line
+         */
         public Quote(String argument, boolean isFirst) {
             super(DataTypes.StringType, DataTypes.StringType);
             this.delimiter = argument.getBytes(StandardCharsets.UTF_8);
@@ -141,7 +152,8 @@ public final class DelimitedDecoder extends BytesToRow {
 
         @Override
         public boolean equals(Object other) {
-            return super.equals(other) && Arrays.equals(((Quote) other).delimiter, delimiter)
+            return super.equals(other)
+                    && Arrays.equals(((Quote) other).delimiter, delimiter)
                     && ((Quote) other).isFirst == isFirst;
         }
 
@@ -196,12 +208,19 @@ public final class DelimitedDecoder extends BytesToRow {
         }
         if (fields != types.length) {
             throw new IllegalArgumentException(
-                    "Unexpected field count: there are " + fields + ", the schema has " + types.length + ".");
+                    "Unexpected field count: there are "
+                            + fields
+                            + ", the schema has "
+                            + types.length
+                            + ".");
         }
         return new GenericInternalRow(values);
     }
 
-    /** Where the quote is that closes a field; its negative where there are doubled quotes before it. */
+    /**
+     * Where the quote is that closes a field; its negative where there are doubled quotes before
+     * it.
+     */
     private static int close(byte[] data, int from) {
         boolean hasQuotes = false;
         for (int i = from; i < data.length; i++) {
@@ -234,7 +253,8 @@ public final class DelimitedDecoder extends BytesToRow {
         }
         int end = at + delimiter.length;
         return delimiter.length == 1
-                || end <= data.length && Arrays.equals(data, at, end, delimiter, 0, delimiter.length);
+                || end <= data.length
+                        && Arrays.equals(data, at, end, delimiter, 0, delimiter.length);
     }
 
     private static boolean endsLine(byte b) {
@@ -251,14 +271,17 @@ public final class DelimitedDecoder extends BytesToRow {
         } catch (IllegalArgumentException | ArithmeticException bad) {
             String text = new String(data, from, to - from, StandardCharsets.UTF_8);
             String name = schema.fieldNames()[column];
-            throw new IllegalArgumentException("Column " + name + ": '" + text + "' does not fit the column's type.");
+            throw new IllegalArgumentException(
+                    "Column " + name + ": '" + text + "' does not fit the column's type.");
         }
     }
 
     private static Object value(byte[] data, int from, int to, DataType type) {
         if (type.equals(DataTypes.StringType)) {
             UTF8String text = UTF8String.fromBytes(data, from, to - from);
-            return Utf16Functions.isAscii(text) ? text : UTF8String.fromString(text(data, from, to));
+            return Utf16Functions.isAscii(text)
+                    ? text
+                    : UTF8String.fromString(text(data, from, to));
         }
         if (type.equals(DataTypes.IntegerType) || type.equals(DataTypes.DateType)) {
             return Math.toIntExact(whole(data, from, to));

@@ -5,6 +5,22 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
+
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
 import java.io.IOException;
 import java.io.StringWriter;
 import java.math.BigDecimal;
@@ -14,25 +30,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
-import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
-import org.apache.spark.sql.catalyst.util.GenericArrayData;
-import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
-import org.apache.spark.sql.types.ArrayType;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.DecimalType;
-import org.apache.spark.sql.types.Decimal;
-import org.apache.spark.sql.types.MapType;
-import org.apache.spark.sql.types.StructField;
-import org.apache.spark.sql.types.StructType;
-import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * JSON bytes to a row, by ksqlDB's rules (field names match exactly or by upper case, numbers in strings are
- * numbers, anything can be a string), which Spark's from_json does not have. A record that breaks a rule is
- * NULL as a whole. A schema that starts with "=" has one field, which is a bare (unwrapped) value.
+ * JSON bytes to a row, by ksqlDB's rules (field names match exactly or by upper case, numbers in
+ * strings are numbers, anything can be a string), which Spark's from_json does not have. A record
+ * that breaks a rule is NULL as a whole. A schema that starts with "=" has one field, which is a
+ * bare (unwrapped) value.
  */
 public final class JsonDecoder extends BytesToRow {
     private static final JsonFactory JSON = new JsonFactory();
@@ -102,7 +105,9 @@ public final class JsonDecoder extends BytesToRow {
     private String reason(byte[] data) {
         try (JsonParser parser = JSON.createParser(data)) {
             try {
-                return decode(parser) == null ? "It is not one JSON object." : "Nothing is wrong with it.";
+                return decode(parser) == null
+                        ? "It is not one JSON object."
+                        : "Nothing is wrong with it.";
             } catch (JsonProcessingException bad) {
                 return bad.getOriginalMessage().replaceFirst(" \\(start marker at .*", "");
             } catch (IOException | RuntimeException bad) {
@@ -147,14 +152,17 @@ public final class JsonDecoder extends BytesToRow {
                     UTF8String key = UTF8String.fromString(parser.currentName());
                     entries.put(key, value.read(parser, parser.nextToken()));
                 }
-                return new ArrayBasedMapData(new GenericArrayData(entries.keySet().toArray()),
+                return new ArrayBasedMapData(
+                        new GenericArrayData(entries.keySet().toArray()),
                         new GenericArrayData(entries.values().toArray()));
             };
         }
         if (type instanceof DecimalType decimal) {
             return (parser, token) -> {
-                BigDecimal number = token == JsonToken.VALUE_STRING ? new BigDecimal(parser.getText().trim())
-                        : numeric(token) ? parser.getDecimalValue() : null;
+                BigDecimal number =
+                        token == JsonToken.VALUE_STRING
+                                ? new BigDecimal(parser.getText().trim())
+                                : numeric(token) ? parser.getDecimalValue() : null;
                 if (number == null) {
                     throw bad(token);
                 }
@@ -190,7 +198,8 @@ public final class JsonDecoder extends BytesToRow {
             case "date":
                 return (parser, token) -> Integer.valueOf(Math.toIntExact(number(parser, token)));
             case "timestamp":
-                return (parser, token) -> Long.valueOf(Math.multiplyExact(number(parser, token), 1000L));
+                return (parser, token) ->
+                        Long.valueOf(Math.multiplyExact(number(parser, token), 1000L));
             case "binary":
                 return (parser, token) -> {
                     expect(token, JsonToken.VALUE_STRING);
@@ -218,10 +227,14 @@ public final class JsonDecoder extends BytesToRow {
     }
 
     private static long integral(JsonParser parser, JsonToken token) throws IOException {
-        return token == JsonToken.VALUE_STRING ? Long.parseLong(parser.getText().trim()) : number(parser, token);
+        return token == JsonToken.VALUE_STRING
+                ? Long.parseLong(parser.getText().trim())
+                : number(parser, token);
     }
 
-    /** Any value as ksqlDB shows it in a STRING column: objects as JSON, arrays as {@code [a, b]}. */
+    /**
+     * Any value as ksqlDB shows it in a STRING column: objects as JSON, arrays as {@code [a, b]}.
+     */
     private static String text(JsonParser parser, JsonToken token) throws IOException {
         if (token == JsonToken.START_ARRAY) {
             List<String> parts = new ArrayList<>();
@@ -247,7 +260,8 @@ public final class JsonDecoder extends BytesToRow {
     }
 
     private static IllegalArgumentException bad(JsonToken token) {
-        return new IllegalArgumentException("There is " + token + ", which does not fit the column.");
+        return new IllegalArgumentException(
+                "There is " + token + ", which does not fit the column.");
     }
 
     private static final class StructReader implements Reader {

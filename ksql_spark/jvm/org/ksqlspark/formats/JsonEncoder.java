@@ -1,18 +1,9 @@
 package org.ksqlspark.formats;
 
-import org.ksqlspark.functions.TextOrder;
-import org.ksqlspark.functions.TemporalFunctions;
-import org.ksqlspark.functions.InvokeFunction;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.StreamWriteFeature;
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
-import java.io.Serializable;
-import java.io.UncheckedIOException;
-import java.time.LocalDate;
-import java.util.Arrays;
-import java.util.Comparator;
+
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -25,10 +16,22 @@ import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
+import org.ksqlspark.functions.InvokeFunction;
+import org.ksqlspark.functions.TemporalFunctions;
+import org.ksqlspark.functions.TextOrder;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.Serializable;
+import java.io.UncheckedIOException;
+import java.time.LocalDate;
+import java.util.Arrays;
+import java.util.Comparator;
 
 /**
- * A row as JSON bytes by ksqlDB's rules: every field, NULL as null, DATE as days, TIMESTAMP as milliseconds,
- * DECIMAL in plain notation, BYTES in base64. Bare: the row's single value alone, NULL as a null record.
+ * A row as JSON bytes by ksqlDB's rules: every field, NULL as null, DATE as days, TIMESTAMP as
+ * milliseconds, DECIMAL in plain notation, BYTES in base64. Bare: the row's single value alone,
+ * NULL as a null record.
  */
 public final class JsonEncoder implements ScalarFunction<byte[]> {
     private static final JsonFactory JSON =
@@ -41,7 +44,10 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
     public JsonEncoder(StructType schema, boolean bare) {
         this.schema = schema;
         this.bare = bare;
-        this.writer = bare ? writer(schema.fields()[0].dataType(), false) : new StructWriter(schema, false);
+        this.writer =
+                bare
+                        ? writer(schema.fields()[0].dataType(), false)
+                        : new StructWriter(schema, false);
     }
 
     @Override
@@ -82,11 +88,16 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
         return out.toByteArray();
     }
 
-    /** TO_JSON_STRING: any value as JSON text, NULL as null; names in order, DATE and TIMESTAMP as text. */
+    /**
+     * TO_JSON_STRING: any value as JSON text, NULL as null; names in order, DATE and TIMESTAMP as
+     * text.
+     */
     public static final class Text extends InvokeFunction<UTF8String> {
         private final Writer writer;
 
-        /** @param row has the value as its only field */
+        /**
+         * @param row has the value as its only field
+         */
         public Text(StructType row) {
             super(DataTypes.StringType, row);
             this.writer = writer(row.fields()[0].dataType(), true);
@@ -111,6 +122,7 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
     private static final class StructWriter implements Writer {
         private final String[] names;
         private final Writer[] writers;
+
         /** The fields in the order in which they are written. */
         private final Integer[] order;
 
@@ -151,7 +163,9 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
         }
     }
 
-    /** @param isText whether DATE and TIMESTAMP are text, not numbers, and names are in order */
+    /**
+     * @param isText whether DATE and TIMESTAMP are text, not numbers, and names are in order
+     */
     private static Writer writer(DataType type, boolean isText) {
         if (type instanceof StructType) {
             return new StructWriter((StructType) type, isText);
@@ -190,7 +204,8 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
                     json.writeNumber(from.getDecimal(at, precision, scale).toJavaBigDecimal());
         }
         if (isText && type.typeName().equals("date")) {
-            return (json, from, at) -> json.writeString(LocalDate.ofEpochDay(from.getInt(at)).toString());
+            return (json, from, at) ->
+                    json.writeString(LocalDate.ofEpochDay(from.getInt(at)).toString());
         }
         if (isText && type.typeName().equals("timestamp")) {
             return (json, from, at) -> json.writeString(TemporalFunctions.text(from.getLong(at)));
@@ -225,7 +240,8 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
     private static Integer[] inOrder(ArrayData keys) {
         Integer[] order = new Integer[keys.numElements()];
         Arrays.setAll(order, i -> i);
-        Arrays.sort(order, (a, b) -> TextOrder.compare(keys.getUTF8String(a), keys.getUTF8String(b)));
+        Arrays.sort(
+                order, (a, b) -> TextOrder.compare(keys.getUTF8String(a), keys.getUTF8String(b)));
         return order;
     }
 }

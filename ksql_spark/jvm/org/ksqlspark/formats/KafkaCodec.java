@@ -1,15 +1,16 @@
 package org.ksqlspark.formats;
 
-import java.nio.ByteBuffer;
 import org.apache.kafka.common.utils.Utils;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
+import java.nio.ByteBuffer;
+
 /**
- * Kafka's own serialisers of numbers (format KAFKA): big-endian, NULL where the length does not fit.
- * Public throughout, since Spark's generated code calls {@code invoke}.
+ * Kafka's own serialisers of numbers (format KAFKA): big-endian, NULL where the length does not
+ * fit. Public throughout, since Spark's generated code calls {@code invoke}.
  */
 public final class KafkaCodec {
     private KafkaCodec() {}
@@ -49,7 +50,9 @@ public final class KafkaCodec {
         @Override
         public Integer produceResult(InternalRow input) {
             byte[] data = input.isNullAt(0) ? null : input.getBinary(0);
-            return data == null || data.length != 4 ? null : Integer.valueOf(ByteBuffer.wrap(data).getInt());
+            return data == null || data.length != 4
+                    ? null
+                    : Integer.valueOf(ByteBuffer.wrap(data).getInt());
         }
     }
 
@@ -62,7 +65,9 @@ public final class KafkaCodec {
         @Override
         public Long produceResult(InternalRow input) {
             byte[] data = input.isNullAt(0) ? null : input.getBinary(0);
-            return data == null || data.length != 8 ? null : Long.valueOf(ByteBuffer.wrap(data).getLong());
+            return data == null || data.length != 8
+                    ? null
+                    : Long.valueOf(ByteBuffer.wrap(data).getLong());
         }
     }
 
@@ -75,7 +80,9 @@ public final class KafkaCodec {
         @Override
         public Double produceResult(InternalRow input) {
             byte[] data = input.isNullAt(0) ? null : input.getBinary(0);
-            return data == null || data.length != 8 ? null : Double.valueOf(ByteBuffer.wrap(data).getDouble());
+            return data == null || data.length != 8
+                    ? null
+                    : Double.valueOf(ByteBuffer.wrap(data).getDouble());
         }
     }
 
@@ -87,11 +94,16 @@ public final class KafkaCodec {
 
         @Override
         public byte[] produceResult(InternalRow input) {
-            return input.isNullAt(0) ? null : ByteBuffer.allocate(8).putDouble(input.getDouble(0)).array();
+            return input.isNullAt(0)
+                    ? null
+                    : ByteBuffer.allocate(8).putDouble(input.getDouble(0)).array();
         }
     }
 
-    /** The partition that Kafka's default partitioner gives to a key: (key, number of partitions) to INT. */
+    /**
+     * The partition that Kafka's default partitioner gives to a key: (key, number of partitions) to
+     * INT.
+     */
     public static final class Partition implements ScalarFunction<Integer> {
         @Override
         public DataType[] inputTypes() {

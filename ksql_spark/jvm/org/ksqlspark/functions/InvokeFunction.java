@@ -1,19 +1,23 @@
 package org.ksqlspark.functions;
 
-import java.time.DateTimeException;
-import java.util.Map;
-import java.util.Optional;
-import java.util.function.Function;
 import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.unsafe.types.UTF8String;
 
+import java.time.DateTimeException;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+
 /**
- * A scalar function that Spark's generated code calls: a subclass has one public method {@code invoke} of the input
- * types' Java classes. A NULL of a type that Java has a primitive for arrives as 0, so callers must keep it away.
+ * A scalar function that Spark's generated code calls: a subclass has one public method {@code
+ * invoke} of the input types' Java classes. A NULL of a type that Java has a primitive for arrives
+ * as 0, so callers must keep it away.
  */
 public abstract class InvokeFunction<R> implements ScalarFunction<R> {
-    /** How many patterns, zones or paths are remembered of each sort; they may come from columns. */
+    /**
+     * How many patterns, zones or paths are remembered of each sort; they may come from columns.
+     */
     private static final int REMEMBERED = 1000;
 
     private final DataType resultType;
@@ -56,7 +60,8 @@ public abstract class InvokeFunction<R> implements ScalarFunction<R> {
     }
 
     /** What {@code make} makes of a text, made once; null where it cannot. */
-    static <T> T remembered(Map<UTF8String, Optional<T>> made, UTF8String text, Function<String, T> make) {
+    static <T> T remembered(
+            Map<UTF8String, Optional<T>> made, UTF8String text, Function<String, T> make) {
         if (text == null) {
             return null;
         }

@@ -9,6 +9,16 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.catalyst.util.MapData;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
+
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -19,28 +29,23 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
-import org.apache.spark.sql.catalyst.util.ArrayData;
-import org.apache.spark.sql.catalyst.util.GenericArrayData;
-import org.apache.spark.sql.catalyst.util.MapData;
-import org.apache.spark.sql.types.ArrayType;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Functions on JSON in text (reference §4.3), read and written as ksqlDB does: all digits of numbers are kept,
- * what follows the value is not looked at. Text that is not JSON gives NULL.
+ * Functions on JSON in text (reference §4.3), read and written as ksqlDB does: all digits of
+ * numbers are kept, what follows the value is not looked at. Text that is not JSON gives NULL.
  */
 public final class JsonFunctions {
-    private static final ObjectMapper MAPPER = new ObjectMapper()
-            .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
-            .enable(JsonGenerator.Feature.WRITE_BIGDECIMAL_AS_PLAIN)
-            .setNodeFactory(JsonNodeFactory.withExactBigDecimals(true));
+    private static final ObjectMapper MAPPER =
+            new ObjectMapper()
+                    .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+                    .enable(JsonGenerator.Feature.WRITE_BIGDECIMAL_AS_PLAIN)
+                    .setNodeFactory(JsonNodeFactory.withExactBigDecimals(true));
     private static final ArrayType STRINGS = DataTypes.createArrayType(DataTypes.StringType);
     private static final Map<UTF8String, Optional<String[]>> PATHS = new ConcurrentHashMap<>();
+
     /** A step of a path: .name, [0], ['name'] or ["name"]. */
-    private static final Pattern STEP = Pattern.compile("\\.([^.\\[\\]]+)|\\[(?:(\\d+)|'([^']*)'|\"([^\"]*)\")\\]");
+    private static final Pattern STEP =
+            Pattern.compile("\\.([^.\\[\\]]+)|\\[(?:(\\d+)|'([^']*)'|\"([^\"]*)\")\\]");
 
     private JsonFunctions() {}
 
@@ -84,7 +89,10 @@ public final class JsonFunctions {
         return steps.toArray(new String[0]);
     }
 
-    /** (JSON, path) to the STRING there. Reads the whole value, so that all of it is known to be JSON. */
+    /**
+     * (JSON, path) to the STRING there. Reads the whole value, so that all of it is known to be
+     * JSON.
+     */
     public static final class Extract extends InvokeFunction<UTF8String> {
         public Extract() {
             super(DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
@@ -104,11 +112,13 @@ public final class JsonFunctions {
 
         /** Whether the value at hand is a number that would be written just as it stands. */
         private static boolean isPlainNumber(JsonParser parser) throws IOException {
-            return parser.currentToken() == JsonToken.VALUE_NUMBER_INT && parser.getText().charAt(0) != '-';
+            return parser.currentToken() == JsonToken.VALUE_NUMBER_INT
+                    && parser.getText().charAt(0) != '-';
         }
 
         /** Goes to the end of the value at hand; null where the path does not lead on. */
-        private static UTF8String find(JsonParser parser, String[] steps, int depth) throws IOException {
+        private static UTF8String find(JsonParser parser, String[] steps, int depth)
+                throws IOException {
             if (depth == steps.length) {
                 if (parser.currentToken() == JsonToken.VALUE_STRING || isPlainNumber(parser)) {
                     return UTF8String.fromString(parser.getText());
@@ -152,13 +162,20 @@ public final class JsonFunctions {
 
     /** (JSON, value): whether an array has an element of the value's kind that equals it. */
     public static final class ArrayContains extends InvokeFunction<Boolean> {
-        /** @param kind BIGINT, DOUBLE, STRING or BOOLEAN; a NULL to look for is a STRING */
+        /**
+         * @param kind BIGINT, DOUBLE, STRING or BOOLEAN; a NULL to look for is a STRING
+         */
         public ArrayContains(DataType kind) {
             super(DataTypes.BooleanType, DataTypes.StringType, kind);
         }
 
         public boolean invoke(UTF8String json, long value) {
-            return any(json, node -> node.isIntegralNumber() && node.canConvertToLong() && node.longValue() == value);
+            return any(
+                    json,
+                    node ->
+                            node.isIntegralNumber()
+                                    && node.canConvertToLong()
+                                    && node.longValue() == value);
         }
 
         public boolean invoke(UTF8String json, double value) {
@@ -290,10 +307,15 @@ public final class JsonFunctions {
         }
     }
 
-    /** The members of an object as a MAP: text as it is, anything else as JSON; NULL for what is none. */
+    /**
+     * The members of an object as a MAP: text as it is, anything else as JSON; NULL for what is
+     * none.
+     */
     public static final class Records extends InvokeFunction<MapData> {
         public Records() {
-            super(DataTypes.createMapType(DataTypes.StringType, DataTypes.StringType), DataTypes.StringType);
+            super(
+                    DataTypes.createMapType(DataTypes.StringType, DataTypes.StringType),
+                    DataTypes.StringType);
         }
 
         public MapData invoke(UTF8String json) {

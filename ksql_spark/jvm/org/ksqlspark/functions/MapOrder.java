@@ -1,9 +1,5 @@
 package org.ksqlspark.functions;
 
-import java.nio.ByteBuffer;
-import java.util.Arrays;
-import java.util.HashMap;
-import java.util.Map;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
@@ -12,9 +8,14 @@ import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.unsafe.types.UTF8String;
 
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+
 /**
- * The entries of a map in the order of Java's HashMap, in which ksqlDB holds maps: what goes through them one by one
- * gives another result in another order.
+ * The entries of a map in the order of Java's HashMap, in which ksqlDB holds maps: what goes
+ * through them one by one gives another result in another order.
  */
 public final class MapOrder extends InvokeFunction<MapData> {
     private final MapType type;
@@ -52,7 +53,9 @@ public final class MapOrder extends InvokeFunction<MapData> {
             ArrayData keys = map.keyArray();
             Integer[] order = new Integer[map.numElements()];
             Arrays.setAll(order, i -> i);
-            Arrays.sort(order, (a, b) -> TextOrder.compare(keys.getUTF8String(a), keys.getUTF8String(b)));
+            Arrays.sort(
+                    order,
+                    (a, b) -> TextOrder.compare(keys.getUTF8String(a), keys.getUTF8String(b)));
             return picked(map, type, order);
         }
     }
@@ -67,7 +70,8 @@ public final class MapOrder extends InvokeFunction<MapData> {
             pickedKeys[i] = keys.get(place, type.keyType());
             pickedValues[i] = values.isNullAt(place) ? null : values.get(place, type.valueType());
         }
-        return new ArrayBasedMapData(new GenericArrayData(pickedKeys), new GenericArrayData(pickedValues));
+        return new ArrayBasedMapData(
+                new GenericArrayData(pickedKeys), new GenericArrayData(pickedValues));
     }
 
     /** What ksqlDB has for a key, as far as its hash goes. */

@@ -1,7 +1,5 @@
 package org.ksqlspark.functions;
 
-import java.util.HashSet;
-import java.util.Set;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.MapData;
@@ -10,7 +8,13 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.MapType;
 
-/** Collections that a lambda made, which are NULL as a whole where it failed for an element (reference §4.5). */
+import java.util.HashSet;
+import java.util.Set;
+
+/**
+ * Collections that a lambda made, which are NULL as a whole where it failed for an element
+ * (reference §4.5).
+ */
 public final class NullPropagation {
     private NullPropagation() {}
 

@@ -1,5 +1,10 @@
 package org.ksqlspark.functions;
 
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.types.UTF8String;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -7,14 +12,10 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.apache.spark.sql.catalyst.util.ArrayData;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.unsafe.Platform;
-import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * LIKE, and functions on text that take a regular expression of Java's (reference §4.2). What cannot be done, be it
- * for the pattern or the group, gives NULL.
+ * LIKE, and functions on text that take a regular expression of Java's (reference §4.2). What
+ * cannot be done, be it for the pattern or the group, gives NULL.
  */
 public final class PatternFunctions {
     private static final Map<UTF8String, Optional<Pattern>> PATTERNS = new ConcurrentHashMap<>();
@@ -32,7 +33,11 @@ public final class PatternFunctions {
     /** (pattern, text, group): what the first match, or a group of it, is. */
     public static final class Extract extends InvokeFunction<UTF8String> {
         public Extract() {
-            super(DataTypes.StringType, DataTypes.StringType, DataTypes.StringType, DataTypes.IntegerType);
+            super(
+                    DataTypes.StringType,
+                    DataTypes.StringType,
+                    DataTypes.StringType,
+                    DataTypes.IntegerType);
         }
 
         public UTF8String invoke(UTF8String pattern, UTF8String text, int group) {
@@ -49,7 +54,10 @@ public final class PatternFunctions {
     /** (pattern, text, group): the same of all matches. */
     public static final class ExtractAll extends InvokeFunction<ArrayData> {
         public ExtractAll() {
-            super(DataTypes.createArrayType(DataTypes.StringType), DataTypes.StringType, DataTypes.StringType,
+            super(
+                    DataTypes.createArrayType(DataTypes.StringType),
+                    DataTypes.StringType,
+                    DataTypes.StringType,
                     DataTypes.IntegerType);
         }
 
@@ -76,7 +84,11 @@ public final class PatternFunctions {
     /** (text, pattern, replacement). */
     public static final class Replace extends InvokeFunction<UTF8String> {
         public Replace() {
-            super(DataTypes.StringType, DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
+            super(
+                    DataTypes.StringType,
+                    DataTypes.StringType,
+                    DataTypes.StringType,
+                    DataTypes.StringType);
         }
 
         public UTF8String invoke(UTF8String text, UTF8String pattern, UTF8String replacement) {
@@ -95,7 +107,10 @@ public final class PatternFunctions {
     /** (text, pattern): the pieces between matches. */
     public static final class Split extends InvokeFunction<ArrayData> {
         public Split() {
-            super(DataTypes.createArrayType(DataTypes.StringType), DataTypes.StringType, DataTypes.StringType);
+            super(
+                    DataTypes.createArrayType(DataTypes.StringType),
+                    DataTypes.StringType,
+                    DataTypes.StringType);
         }
 
         public ArrayData invoke(UTF8String text, UTF8String pattern) {
@@ -105,7 +120,8 @@ public final class PatternFunctions {
             }
             String string = text.toString();
             List<UTF8String> pieces = new ArrayList<>();
-            if (known.matcher("").matches()) { // such a pattern matches everywhere: Java's own way to split
+            if (known.matcher("")
+                    .matches()) { // such a pattern matches everywhere: Java's own way to split
                 for (String piece : known.split(string)) {
                     pieces.add(utf8(piece));
                 }
@@ -125,15 +141,22 @@ public final class PatternFunctions {
         }
     }
 
-    /** LIKE with a constant pattern, which travels in the function's name: how long the escape is, escape, pattern. */
+    /**
+     * LIKE with a constant pattern, which travels in the function's name: how long the escape is,
+     * escape, pattern.
+     */
     public static final class LikeConstant extends InvokeFunction<Boolean> {
         private static final long LOW_BITS = 0x0101010101010101L;
         private static final long HIGH_BITS = 0x8080808080808080L;
 
         private final String argument;
         private final int[] steps;
-        /** What is constant, without the runs at both ends; null where there are wildcards in it. */
+
+        /**
+         * What is constant, without the runs at both ends; null where there are wildcards in it.
+         */
         private final transient UTF8String constant;
+
         private final boolean fromStart;
         private final boolean toEnd;
 
@@ -141,13 +164,19 @@ public final class PatternFunctions {
             super(DataTypes.BooleanType, DataTypes.StringType);
             this.argument = argument;
             int from = 1 + argument.charAt(0) - '0';
-            this.steps = Like.steps(UTF8String.fromString(argument.substring(from)),
-                    UTF8String.fromString(argument.substring(1, from)));
+            this.steps =
+                    Like.steps(
+                            UTF8String.fromString(argument.substring(from)),
+                            UTF8String.fromString(argument.substring(1, from)));
             int size = steps == null ? 0 : steps.length;
             this.fromStart = size == 0 || steps[0] != Like.ANY_RUN;
             this.toEnd = size == 0 || steps[size - 1] != Like.ANY_RUN;
-            this.constant = steps == null ? null
-                    : constant(fromStart ? 0 : 1, toEnd || size == 1 && !fromStart ? size : size - 1);
+            this.constant =
+                    steps == null
+                            ? null
+                            : constant(
+                                    fromStart ? 0 : 1,
+                                    toEnd || size == 1 && !fromStart ? size : size - 1);
         }
 
         private UTF8String constant(int from, int to) {
@@ -173,11 +202,15 @@ public final class PatternFunctions {
             if (constant == null || !isOneLine(text)) {
                 return Like.matches(text, steps);
             }
-            return fromStart ? toEnd ? text.equals(constant) : text.startsWith(constant)
+            return fromStart
+                    ? toEnd ? text.equals(constant) : text.startsWith(constant)
                     : toEnd ? text.endsWith(constant) : text.contains(constant);
         }
 
-        /** Whether a text surely has no end of a line in it: it is ASCII without line feed and carriage return. */
+        /**
+         * Whether a text surely has no end of a line in it: it is ASCII without line feed and
+         * carriage return.
+         */
         private static boolean isOneLine(UTF8String text) {
             Object base = text.getBaseObject();
             long at = text.getBaseOffset();
@@ -187,7 +220,9 @@ public final class PatternFunctions {
                 long feed = bytes ^ LOW_BITS * '\n';
                 long carriage = bytes ^ LOW_BITS * '\r';
                 // a byte that is 0 borrows from its highest bit
-                if (((feed - LOW_BITS & ~feed | carriage - LOW_BITS & ~carriage | bytes) & HIGH_BITS) != 0) {
+                if (((feed - LOW_BITS & ~feed | carriage - LOW_BITS & ~carriage | bytes)
+                                & HIGH_BITS)
+                        != 0) {
                     return false;
                 }
             }
@@ -212,8 +247,8 @@ public final class PatternFunctions {
     }
 
     /**
-     * (text, pattern, escape): LIKE. As in ksqlDB % and _ do not match the end of a line, and what follows an escape
-     * stands for itself.
+     * (text, pattern, escape): LIKE. As in ksqlDB % and _ do not match the end of a line, and what
+     * follows an escape stands for itself.
      */
     public static final class Like extends InvokeFunction<Boolean> {
         private static final int ANY_RUN = -1;
@@ -223,7 +258,11 @@ public final class PatternFunctions {
         private transient Known last;
 
         public Like() {
-            super(DataTypes.BooleanType, DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
+            super(
+                    DataTypes.BooleanType,
+                    DataTypes.StringType,
+                    DataTypes.StringType,
+                    DataTypes.StringType);
         }
 
         /** A pattern, and what it means: bytes and wildcards; null where it ends in an escape. */
@@ -247,8 +286,11 @@ public final class PatternFunctions {
             int[] steps = new int[bytes.length];
             int size = 0;
             for (int i = 0; i < bytes.length; i++) {
-                boolean isEscape = sign.length > 0 && i + sign.length <= bytes.length
-                        && java.util.Arrays.equals(bytes, i, i + sign.length, sign, 0, sign.length);
+                boolean isEscape =
+                        sign.length > 0
+                                && i + sign.length <= bytes.length
+                                && java.util.Arrays.equals(
+                                        bytes, i, i + sign.length, sign, 0, sign.length);
                 if (isEscape) {
                     i += sign.length;
                     if (i == bytes.length) {
@@ -283,7 +325,9 @@ public final class PatternFunctions {
                         }
                         return at == size;
                     }
-                } else if (step == steps.length ? at == size : at < size && fits(text, at, size, steps[step])) {
+                } else if (step == steps.length
+                        ? at == size
+                        : at < size && fits(text, at, size, steps[step])) {
                     if (step == steps.length) {
                         return true;
                     }
@@ -302,7 +346,9 @@ public final class PatternFunctions {
         }
 
         private static boolean fits(UTF8String text, int at, int size, int step) {
-            return step == ANY_ONE ? character(text, at, size) > 0 : (text.getByte(at) & 0xFF) == step;
+            return step == ANY_ONE
+                    ? character(text, at, size) > 0
+                    : (text.getByte(at) & 0xFF) == step;
         }
 
         /** How many bytes the character takes; 0 for one that ends a line. */
@@ -315,8 +361,11 @@ public final class PatternFunctions {
             if (b == (byte) 0xC2 && length == 2 && text.getByte(at + 1) == (byte) 0x85) {
                 return 0;
             }
-            boolean isSeparator = b == (byte) 0xE2 && length == 3 && text.getByte(at + 1) == (byte) 0x80
-                    && (text.getByte(at + 2) & 0xFE) == 0xA8;
+            boolean isSeparator =
+                    b == (byte) 0xE2
+                            && length == 3
+                            && text.getByte(at + 1) == (byte) 0x80
+                            && (text.getByte(at + 2) & 0xFE) == 0xA8;
             return isSeparator ? 0 : length;
         }
     }

@@ -1,15 +1,17 @@
 package org.ksqlspark.functions;
 
-import java.math.BigDecimal;
-import java.math.RoundingMode;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 
+import java.math.BigDecimal;
+import java.math.RoundingMode;
+
 /**
- * (number, decimals): ROUND, with ties towards positive infinity, and TRUNC of a DOUBLE or a DECIMAL (reference
- * §4.1), by the digits that the number shows. What is no finite number, and a result with too many digits, is NULL.
+ * (number, decimals): ROUND, with ties towards positive infinity, and TRUNC of a DOUBLE or a
+ * DECIMAL (reference §4.1), by the digits that the number shows. What is no finite number, and a
+ * result with too many digits, is NULL.
  */
 public final class Rounding extends InvokeFunction<Object> {
     /** More digits than this on either side no number has. */
@@ -37,21 +39,26 @@ public final class Rounding extends InvokeFunction<Object> {
         }
         DecimalType shape = (DecimalType) type;
         BigDecimal rounded = rounded(value.toJavaBigDecimal(), decimals).setScale(shape.scale());
-        return rounded.precision() > shape.precision() ? null : Decimal.apply(rounded, shape.precision(), shape.scale());
+        return rounded.precision() > shape.precision()
+                ? null
+                : Decimal.apply(rounded, shape.precision(), shape.scale());
     }
 
     private BigDecimal rounded(BigDecimal value, int decimals) {
         if (decimals >= value.scale()) {
             return value;
         }
-        RoundingMode mode = truncates ? RoundingMode.DOWN
-                : value.signum() > 0 ? RoundingMode.HALF_UP : RoundingMode.HALF_DOWN;
+        RoundingMode mode =
+                truncates
+                        ? RoundingMode.DOWN
+                        : value.signum() > 0 ? RoundingMode.HALF_UP : RoundingMode.HALF_DOWN;
         return decimals < -MOST_DIGITS ? BigDecimal.ZERO : value.setScale(decimals, mode);
     }
 
     @Override
     public boolean equals(Object other) {
-        return super.equals(other) && ((Rounding) other).type.equals(type)
+        return super.equals(other)
+                && ((Rounding) other).type.equals(type)
                 && ((Rounding) other).truncates == truncates;
     }
 

@@ -1,5 +1,8 @@
 package org.ksqlspark.functions;
 
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
+
 import java.text.ParseException;
 import java.text.SimpleDateFormat;
 import java.time.DateTimeException;
@@ -23,44 +26,70 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TimeZone;
 import java.util.concurrent.ConcurrentHashMap;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Dates, times and timestamps to text and back, with Java's own patterns (reference §4.6). What cannot be done, be
- * it for the value, the pattern or the zone, gives NULL.
+ * Dates, times and timestamps to text and back, with Java's own patterns (reference §4.6). What
+ * cannot be done, be it for the value, the pattern or the zone, gives NULL.
  */
 public final class TemporalFunctions {
     private static final Locale LOCALE = Locale.US;
-    private static final DateTimeFormatter TEXT = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSS", LOCALE);
+    private static final DateTimeFormatter TEXT =
+            DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSS", LOCALE);
     private static final long DAY_MS = 86_400_000L;
-    private static final Map<UTF8String, Optional<DateTimeFormatter>> FORMATS = new ConcurrentHashMap<>();
-    private static final Map<UTF8String, Optional<DateTimeFormatter>> PARSERS = new ConcurrentHashMap<>();
-    private static final Map<UTF8String, Optional<SimpleDateFormat>> DATES = new ConcurrentHashMap<>();
+    private static final Map<UTF8String, Optional<DateTimeFormatter>> FORMATS =
+            new ConcurrentHashMap<>();
+    private static final Map<UTF8String, Optional<DateTimeFormatter>> PARSERS =
+            new ConcurrentHashMap<>();
+    private static final Map<UTF8String, Optional<SimpleDateFormat>> DATES =
+            new ConcurrentHashMap<>();
     private static final Map<UTF8String, Optional<ZoneId>> ZONES = new ConcurrentHashMap<>();
 
-    /** Fields of a date or a time that a text may give without giving the whole, those first that others rest on. */
-    private static final List<ChronoField> DATE_FIELDS = List.of(ChronoField.YEAR, ChronoField.YEAR_OF_ERA,
-            ChronoField.MONTH_OF_YEAR, ChronoField.DAY_OF_YEAR, ChronoField.DAY_OF_MONTH);
-    private static final List<ChronoField> TIME_FIELDS = List.of(ChronoField.HOUR_OF_DAY, ChronoField.AMPM_OF_DAY,
-            ChronoField.HOUR_OF_AMPM, ChronoField.MINUTE_OF_HOUR, ChronoField.SECOND_OF_MINUTE,
-            ChronoField.NANO_OF_SECOND);
+    /**
+     * Fields of a date or a time that a text may give without giving the whole, those first that
+     * others rest on.
+     */
+    private static final List<ChronoField> DATE_FIELDS =
+            List.of(
+                    ChronoField.YEAR,
+                    ChronoField.YEAR_OF_ERA,
+                    ChronoField.MONTH_OF_YEAR,
+                    ChronoField.DAY_OF_YEAR,
+                    ChronoField.DAY_OF_MONTH);
+
+    private static final List<ChronoField> TIME_FIELDS =
+            List.of(
+                    ChronoField.HOUR_OF_DAY,
+                    ChronoField.AMPM_OF_DAY,
+                    ChronoField.HOUR_OF_AMPM,
+                    ChronoField.MINUTE_OF_HOUR,
+                    ChronoField.SECOND_OF_MINUTE,
+                    ChronoField.NANO_OF_SECOND);
 
     private TemporalFunctions() {}
 
     private static UTF8String format(TemporalAccessor value, UTF8String pattern) {
         DateTimeFormatter formatter =
-                InvokeFunction.remembered(FORMATS, pattern, text -> DateTimeFormatter.ofPattern(text, LOCALE));
+                InvokeFunction.remembered(
+                        FORMATS, pattern, text -> DateTimeFormatter.ofPattern(text, LOCALE));
         try {
             return formatter == null ? null : UTF8String.fromString(formatter.format(value));
-        } catch (DateTimeException notThere) { // the pattern wants what a date or a time does not have
+        } catch (
+                DateTimeException
+                        notThere) { // the pattern wants what a date or a time does not have
             return null;
         }
     }
 
     private static TemporalAccessor parse(UTF8String text, UTF8String pattern) {
-        DateTimeFormatter formatter = InvokeFunction.remembered(PARSERS, pattern, letters ->
-                new DateTimeFormatterBuilder().parseCaseInsensitive().appendPattern(letters).toFormatter(LOCALE));
+        DateTimeFormatter formatter =
+                InvokeFunction.remembered(
+                        PARSERS,
+                        pattern,
+                        letters ->
+                                new DateTimeFormatterBuilder()
+                                        .parseCaseInsensitive()
+                                        .appendPattern(letters)
+                                        .toFormatter(LOCALE));
         try {
             return text == null || formatter == null ? null : formatter.parse(text.toString());
         } catch (DateTimeException bad) {
@@ -73,7 +102,8 @@ public final class TemporalFunctions {
     }
 
     @SuppressWarnings("unchecked")
-    private static <T extends Temporal> T with(T start, List<ChronoField> fields, TemporalAccessor parsed) {
+    private static <T extends Temporal> T with(
+            T start, List<ChronoField> fields, TemporalAccessor parsed) {
         Temporal value = start;
         for (ChronoField field : fields) {
             if (parsed.isSupported(field)) {
@@ -84,7 +114,8 @@ public final class TemporalFunctions {
     }
 
     private static Instant instant(long micros) {
-        return Instant.ofEpochSecond(Math.floorDiv(micros, 1_000_000L), Math.floorMod(micros, 1_000_000L) * 1000);
+        return Instant.ofEpochSecond(
+                Math.floorDiv(micros, 1_000_000L), Math.floorMod(micros, 1_000_000L) * 1000);
     }
 
     /** The text form of a TIMESTAMP (reference §3.1). */
@@ -117,7 +148,11 @@ public final class TemporalFunctions {
     /** (TIMESTAMP, pattern, zone) to STRING. */
     public static final class FormatTimestamp extends InvokeFunction<UTF8String> {
         public FormatTimestamp() {
-            super(DataTypes.StringType, DataTypes.TimestampType, DataTypes.StringType, DataTypes.StringType);
+            super(
+                    DataTypes.StringType,
+                    DataTypes.TimestampType,
+                    DataTypes.StringType,
+                    DataTypes.StringType);
         }
 
         public UTF8String invoke(long micros, UTF8String pattern, UTF8String zoneName) {
@@ -127,8 +162,8 @@ public final class TemporalFunctions {
     }
 
     /**
-     * A TIMESTAMP written in full, as yyyy-MM-ddTHH:mm:ss with milliseconds and a Z if need be; NULL for any other
-     * text, which need not be wrong.
+     * A TIMESTAMP written in full, as yyyy-MM-ddTHH:mm:ss with milliseconds and a Z if need be;
+     * NULL for any other text, which need not be wrong.
      */
     public static final class FullTimestamp extends InvokeFunction<Long> {
         public FullTimestamp() {
@@ -140,9 +175,13 @@ public final class TemporalFunctions {
             if (size > 0 && text.getByte(size - 1) == 'Z') {
                 size--;
             }
-            boolean hasShape = (size == 19 || size > 20 && size <= 23 && text.getByte(19) == '.')
-                    && text.getByte(4) == '-' && text.getByte(7) == '-' && text.getByte(10) == 'T'
-                    && text.getByte(13) == ':' && text.getByte(16) == ':';
+            boolean hasShape =
+                    (size == 19 || size > 20 && size <= 23 && text.getByte(19) == '.')
+                            && text.getByte(4) == '-'
+                            && text.getByte(7) == '-'
+                            && text.getByte(10) == 'T'
+                            && text.getByte(13) == ':'
+                            && text.getByte(16) == ':';
             if (!hasShape) {
                 return null;
             }
@@ -153,16 +192,30 @@ public final class TemporalFunctions {
             int minute = digits(text, 14, 16);
             int second = digits(text, 17, 19);
             int fraction = size == 19 ? 0 : digits(text, 20, size);
-            boolean isThere = year > 0 && month >= 1 && month <= 12 && day >= 1 && hour >= 0 && hour < 24
-                    && minute >= 0 && minute < 60 && second >= 0 && second < 60 && fraction >= 0
-                    && day <= YearMonth.of(year, month).lengthOfMonth();
+            boolean isThere =
+                    year > 0
+                            && month >= 1
+                            && month <= 12
+                            && day >= 1
+                            && hour >= 0
+                            && hour < 24
+                            && minute >= 0
+                            && minute < 60
+                            && second >= 0
+                            && second < 60
+                            && fraction >= 0
+                            && day <= YearMonth.of(year, month).lengthOfMonth();
             if (!isThere) {
                 return null;
             }
             for (int i = size; i < 23 && size > 19; i++) {
                 fraction *= 10;
             }
-            long seconds = LocalDate.of(year, month, day).toEpochDay() * 86_400L + hour * 3600 + minute * 60 + second;
+            long seconds =
+                    LocalDate.of(year, month, day).toEpochDay() * 86_400L
+                            + hour * 3600
+                            + minute * 60
+                            + second;
             return seconds * 1_000_000L + fraction * 1000L;
         }
 
@@ -180,23 +233,32 @@ public final class TemporalFunctions {
         }
     }
 
-    /** (text, pattern) to DATE, by the older SimpleDateFormat as ksqlDB does; NULL where there is a time of day. */
+    /**
+     * (text, pattern) to DATE, by the older SimpleDateFormat as ksqlDB does; NULL where there is a
+     * time of day.
+     */
     public static final class ParseDate extends InvokeFunction<Integer> {
         public ParseDate() {
             super(DataTypes.DateType, DataTypes.StringType, DataTypes.StringType);
         }
 
         public Integer invoke(UTF8String text, UTF8String pattern) {
-            SimpleDateFormat known = InvokeFunction.remembered(DATES, pattern, letters -> {
-                SimpleDateFormat made = new SimpleDateFormat(letters, LOCALE);
-                made.setTimeZone(TimeZone.getTimeZone("GMT"));
-                return made;
-            });
+            SimpleDateFormat known =
+                    InvokeFunction.remembered(
+                            DATES,
+                            pattern,
+                            letters -> {
+                                SimpleDateFormat made = new SimpleDateFormat(letters, LOCALE);
+                                made.setTimeZone(TimeZone.getTimeZone("GMT"));
+                                return made;
+                            });
             if (text == null || known == null) {
                 return null;
             }
             try {
-                Date date = ((SimpleDateFormat) known.clone()).parse(text.toString()); // it is not thread-safe
+                Date date =
+                        ((SimpleDateFormat) known.clone())
+                                .parse(text.toString()); // it is not thread-safe
                 return date.getTime() % DAY_MS == 0 ? (int) (date.getTime() / DAY_MS) : null;
             } catch (ParseException bad) {
                 return null;
@@ -217,7 +279,9 @@ public final class TemporalFunctions {
         }
     }
 
-    /** (text, pattern) to the milliseconds of the day; NULL where the pattern has fields of a date. */
+    /**
+     * (text, pattern) to the milliseconds of the day; NULL where the pattern has fields of a date.
+     */
     public static final class ParseTime extends InvokeFunction<Integer> {
         public ParseTime() {
             super(DataTypes.IntegerType, DataTypes.StringType, DataTypes.StringType);
@@ -238,10 +302,17 @@ public final class TemporalFunctions {
         }
     }
 
-    /** (text, pattern, zone unless the text has one) to TIMESTAMP; what is missing is of 1970-01-01T00:00. */
+    /**
+     * (text, pattern, zone unless the text has one) to TIMESTAMP; what is missing is of
+     * 1970-01-01T00:00.
+     */
     public static final class ParseTimestamp extends InvokeFunction<Long> {
         public ParseTimestamp() {
-            super(DataTypes.TimestampType, DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
+            super(
+                    DataTypes.TimestampType,
+                    DataTypes.StringType,
+                    DataTypes.StringType,
+                    DataTypes.StringType);
         }
 
         public Long invoke(UTF8String text, UTF8String pattern, UTF8String zoneName) {
@@ -254,26 +325,42 @@ public final class TemporalFunctions {
             LocalDate date = parsed.query(TemporalQueries.localDate());
             LocalTime time = parsed.query(TemporalQueries.localTime());
             try {
-                return 1000 * ZonedDateTime.of(
-                        date != null ? date : with(LocalDate.EPOCH, DATE_FIELDS, parsed),
-                        time != null ? time : with(LocalTime.MIDNIGHT, TIME_FIELDS, parsed),
-                        zone != null ? zone : given).toInstant().toEpochMilli();
+                return 1000
+                        * ZonedDateTime.of(
+                                        date != null
+                                                ? date
+                                                : with(LocalDate.EPOCH, DATE_FIELDS, parsed),
+                                        time != null
+                                                ? time
+                                                : with(LocalTime.MIDNIGHT, TIME_FIELDS, parsed),
+                                        zone != null ? zone : given)
+                                .toInstant()
+                                .toEpochMilli();
             } catch (DateTimeException | ArithmeticException bad) {
                 return null;
             }
         }
     }
 
-    /** (TIMESTAMP, zone it is in, zone it is wanted in) to TIMESTAMP, by the offsets of that instant. */
+    /**
+     * (TIMESTAMP, zone it is in, zone it is wanted in) to TIMESTAMP, by the offsets of that
+     * instant.
+     */
     public static final class ConvertZone extends InvokeFunction<Long> {
         public ConvertZone() {
-            super(DataTypes.TimestampType, DataTypes.TimestampType, DataTypes.StringType, DataTypes.StringType);
+            super(
+                    DataTypes.TimestampType,
+                    DataTypes.TimestampType,
+                    DataTypes.StringType,
+                    DataTypes.StringType);
         }
 
         public Long invoke(long micros, UTF8String source, UTF8String target) {
             ZoneId from = zone(source);
             ZoneId to = zone(target);
-            return from == null || to == null ? null : micros + 1_000_000L * (seconds(to, micros) - seconds(from, micros));
+            return from == null || to == null
+                    ? null
+                    : micros + 1_000_000L * (seconds(to, micros) - seconds(from, micros));
         }
 
         private static long seconds(ZoneId zone, long micros) {

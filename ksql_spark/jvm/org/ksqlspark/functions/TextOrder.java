@@ -1,7 +1,5 @@
 package org.ksqlspark.functions;
 
-import java.util.Arrays;
-import java.util.Comparator;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.DataType;
@@ -9,13 +7,20 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
+import java.util.Arrays;
+import java.util.Comparator;
+
 /**
- * The order of STRING and BYTES in ksqlDB (reference §3.3): text by UTF-16 units, where a character beyond U+FFFF
- * comes before U+E000, and bytes with their sign. Spark's is that of unsigned UTF-8 bytes.
+ * The order of STRING and BYTES in ksqlDB (reference §3.3): text by UTF-16 units, where a character
+ * beyond U+FFFF comes before U+E000, and bytes with their sign. Spark's is that of unsigned UTF-8
+ * bytes.
  */
 public final class TextOrder {
-    /** The first UTF-8 byte of U+E000; and of the first character that UTF-16 writes in two units. */
+    /**
+     * The first UTF-8 byte of U+E000; and of the first character that UTF-16 writes in two units.
+     */
     private static final int LAST_BLOCK = 0xEE;
+
     private static final int BEYOND = 0xF0;
 
     private TextOrder() {}
@@ -37,10 +42,12 @@ public final class TextOrder {
         long leftAt = a.getBaseOffset();
         long rightAt = b.getBaseOffset();
         int i = 0;
-        while (i + 8 <= common && Platform.getLong(left, leftAt + i) == Platform.getLong(right, rightAt + i)) {
+        while (i + 8 <= common
+                && Platform.getLong(left, leftAt + i) == Platform.getLong(right, rightAt + i)) {
             i += 8;
         }
-        while (i < common && Platform.getByte(left, leftAt + i) == Platform.getByte(right, rightAt + i)) {
+        while (i < common
+                && Platform.getByte(left, leftAt + i) == Platform.getByte(right, rightAt + i)) {
             i++;
         }
         return i;
@@ -50,7 +57,9 @@ public final class TextOrder {
         return Arrays.compare(a, b);
     }
 
-    /** The order of a type's values as they are in arrays; null for a type whose order is Spark's. */
+    /**
+     * The order of a type's values as they are in arrays; null for a type whose order is Spark's.
+     */
     public static Comparator<Object> of(DataType type) {
         if (type.equals(DataTypes.StringType)) {
             return (a, b) -> compare((UTF8String) a, (UTF8String) b);
@@ -136,9 +145,13 @@ public final class TextOrder {
         private final Comparator<Object> order;
 
         public Sort(DataType element) {
-            super(DataTypes.createArrayType(element), DataTypes.createArrayType(element), DataTypes.BooleanType);
+            super(
+                    DataTypes.createArrayType(element),
+                    DataTypes.createArrayType(element),
+                    DataTypes.BooleanType);
             this.element = element;
-            this.order = (Comparator<Object> & java.io.Serializable) (a, b) -> of(element).compare(a, b);
+            this.order =
+                    (Comparator<Object> & java.io.Serializable) (a, b) -> of(element).compare(a, b);
         }
 
         public ArrayData invoke(ArrayData array, boolean descending) {
@@ -182,7 +195,10 @@ public final class TextOrder {
     /** (array of STRING, greatest): its greatest or smallest element; NULLs do not count. */
     public static final class ExtremeText extends InvokeFunction<UTF8String> {
         public ExtremeText() {
-            super(DataTypes.StringType, DataTypes.createArrayType(DataTypes.StringType), DataTypes.BooleanType);
+            super(
+                    DataTypes.StringType,
+                    DataTypes.createArrayType(DataTypes.StringType),
+                    DataTypes.BooleanType);
         }
 
         public UTF8String invoke(ArrayData array, boolean greatest) {
@@ -200,7 +216,10 @@ public final class TextOrder {
     /** (array of BYTES, greatest). */
     public static final class ExtremeBytes extends InvokeFunction<byte[]> {
         public ExtremeBytes() {
-            super(DataTypes.BinaryType, DataTypes.createArrayType(DataTypes.BinaryType), DataTypes.BooleanType);
+            super(
+                    DataTypes.BinaryType,
+                    DataTypes.createArrayType(DataTypes.BinaryType),
+                    DataTypes.BooleanType);
         }
 
         public byte[] invoke(ArrayData array, boolean greatest) {

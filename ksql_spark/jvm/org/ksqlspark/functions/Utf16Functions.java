@@ -1,11 +1,5 @@
 package org.ksqlspark.functions;
 
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
@@ -14,10 +8,17 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
 /**
- * Functions on text that count UTF-16 units, as Java's strings do (reference §4.2). Text in ASCII is worked on as it
- * is, other text as a Java string; half of a character beyond U+FFFF becomes a question mark at the end, since
- * UTF-8 cannot say it.
+ * Functions on text that count UTF-16 units, as Java's strings do (reference §4.2). Text in ASCII
+ * is worked on as it is, other text as a Java string; half of a character beyond U+FFFF becomes a
+ * question mark at the end, since UTF-8 cannot say it.
  */
 public final class Utf16Functions {
     private static final long HIGH_BITS = 0x8080808080808080L;
@@ -66,7 +67,8 @@ public final class Utf16Functions {
 
     /** A part of ASCII text. */
     private static UTF8String part(UTF8String text, int start, int end) {
-        return UTF8String.fromAddress(text.getBaseObject(), text.getBaseOffset() + start, end - start);
+        return UTF8String.fromAddress(
+                text.getBaseObject(), text.getBaseOffset() + start, end - start);
     }
 
     private static UTF8String utf8(String text) {
@@ -87,7 +89,11 @@ public final class Utf16Functions {
     /** (text, position, length): SUBSTRING. */
     public static final class Substring extends InvokeFunction<UTF8String> {
         public Substring() {
-            super(DataTypes.StringType, DataTypes.StringType, DataTypes.IntegerType, DataTypes.IntegerType);
+            super(
+                    DataTypes.StringType,
+                    DataTypes.StringType,
+                    DataTypes.IntegerType,
+                    DataTypes.IntegerType);
         }
 
         public UTF8String invoke(UTF8String text, int position, int length) {
@@ -104,7 +110,9 @@ public final class Utf16Functions {
         }
 
         private static int start(int size, int position) {
-            return position < 0 ? Math.max(size + position, 0) : Math.max(Math.min(position - 1, size), 0);
+            return position < 0
+                    ? Math.max(size + position, 0)
+                    : Math.max(Math.min(position - 1, size), 0);
         }
 
         private static int end(int size, int start, int length) {
@@ -117,7 +125,11 @@ public final class Utf16Functions {
         private final boolean left;
 
         public Pad(boolean left) {
-            super(DataTypes.StringType, DataTypes.StringType, DataTypes.IntegerType, DataTypes.StringType);
+            super(
+                    DataTypes.StringType,
+                    DataTypes.StringType,
+                    DataTypes.IntegerType,
+                    DataTypes.StringType);
             this.left = left;
         }
 
@@ -135,12 +147,20 @@ public final class Utf16Functions {
                 int from = left ? 0 : size;
                 for (int i = 0; i < missing; ) {
                     int more = Math.min(padding.numBytes(), missing - i);
-                    Platform.copyMemory(padding.getBaseObject(), padding.getBaseOffset(), padded,
-                            Platform.BYTE_ARRAY_OFFSET + from + i, more);
+                    Platform.copyMemory(
+                            padding.getBaseObject(),
+                            padding.getBaseOffset(),
+                            padded,
+                            Platform.BYTE_ARRAY_OFFSET + from + i,
+                            more);
                     i += more;
                 }
-                Platform.copyMemory(text.getBaseObject(), text.getBaseOffset(), padded,
-                        Platform.BYTE_ARRAY_OFFSET + (left ? missing : 0), size);
+                Platform.copyMemory(
+                        text.getBaseObject(),
+                        text.getBaseOffset(),
+                        padded,
+                        Platform.BYTE_ARRAY_OFFSET + (left ? missing : 0),
+                        size);
                 return UTF8String.fromBytes(padded);
             }
             String string = text.toString();
@@ -164,7 +184,11 @@ public final class Utf16Functions {
     /** (text, part, position, occurrence): INSTR; 0 where it is not there. */
     public static final class Position extends InvokeFunction<Integer> {
         public Position() {
-            super(DataTypes.IntegerType, DataTypes.StringType, DataTypes.StringType, DataTypes.IntegerType,
+            super(
+                    DataTypes.IntegerType,
+                    DataTypes.StringType,
+                    DataTypes.StringType,
+                    DataTypes.IntegerType,
                     DataTypes.IntegerType);
         }
 
@@ -183,7 +207,10 @@ public final class Utf16Functions {
             // backwards, a match has to end at the position or before it
             int at = position > 0 ? position - 2 : string.length() + position - wanted.length() + 2;
             for (int i = 0; i < occurrence; i++) {
-                at = position > 0 ? string.indexOf(wanted, at + 1) : string.lastIndexOf(wanted, at - 1);
+                at =
+                        position > 0
+                                ? string.indexOf(wanted, at + 1)
+                                : string.lastIndexOf(wanted, at - 1);
                 if (at < 0) {
                     return 0;
                 }
@@ -264,7 +291,10 @@ public final class Utf16Functions {
     /** (text, delimiter): SPLIT; units for an empty delimiter. */
     public static final class Split extends InvokeFunction<ArrayData> {
         public Split() {
-            super(DataTypes.createArrayType(DataTypes.StringType), DataTypes.StringType, DataTypes.StringType);
+            super(
+                    DataTypes.createArrayType(DataTypes.StringType),
+                    DataTypes.StringType,
+                    DataTypes.StringType);
         }
 
         public ArrayData invoke(UTF8String text, UTF8String delimiter) {
@@ -313,13 +343,21 @@ public final class Utf16Functions {
     /** (text, between entries, between key and value): SPLIT_TO_MAP. */
     public static final class SplitToMap extends InvokeFunction<MapData> {
         public SplitToMap() {
-            super(DataTypes.createMapType(DataTypes.StringType, DataTypes.StringType), DataTypes.StringType,
-                    DataTypes.StringType, DataTypes.StringType);
+            super(
+                    DataTypes.createMapType(DataTypes.StringType, DataTypes.StringType),
+                    DataTypes.StringType,
+                    DataTypes.StringType,
+                    DataTypes.StringType);
         }
 
         public MapData invoke(UTF8String text, UTF8String entry, UTF8String assign) {
-            boolean isPossible = text != null && entry != null && assign != null && entry.numBytes() > 0
-                    && assign.numBytes() > 0 && !entry.equals(assign);
+            boolean isPossible =
+                    text != null
+                            && entry != null
+                            && assign != null
+                            && entry.numBytes() > 0
+                            && assign.numBytes() > 0
+                            && !entry.equals(assign);
             if (!isPossible) {
                 return null;
             }
@@ -332,18 +370,20 @@ public final class Utf16Functions {
                     entries.put(part(piece, 0, at), part(piece, at + assign.numBytes(), end));
                 }
             }
-            return new ArrayBasedMapData(new GenericArrayData(entries.keySet().toArray()),
+            return new ArrayBasedMapData(
+                    new GenericArrayData(entries.keySet().toArray()),
                     new GenericArrayData(entries.values().toArray()));
         }
     }
 
     /**
-     * (text, count, upper, lower, digit, other): the text with some of its units replaced by a mark of their kind. A
-     * NULL mark replaces nothing, one of more than a unit is wrong.
+     * (text, count, upper, lower, digit, other): the text with some of its units replaced by a mark
+     * of their kind. A NULL mark replaces nothing, one of more than a unit is wrong.
      */
     public static final class Mask extends InvokeFunction<UTF8String> {
         private static final int NONE = Integer.MAX_VALUE;
         private static final int WRONG = -1;
+
         /** The kind of each ASCII character. */
         private static final byte[] KINDS = new byte[0x80];
 
@@ -355,14 +395,27 @@ public final class Utf16Functions {
 
         private final String kind;
 
-        /** @param kind ALL, LEFT, RIGHT, KEEP_LEFT or KEEP_RIGHT */
+        /**
+         * @param kind ALL, LEFT, RIGHT, KEEP_LEFT or KEEP_RIGHT
+         */
         public Mask(String kind) {
-            super(DataTypes.StringType, DataTypes.StringType, DataTypes.IntegerType, DataTypes.StringType,
-                    DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
+            super(
+                    DataTypes.StringType,
+                    DataTypes.StringType,
+                    DataTypes.IntegerType,
+                    DataTypes.StringType,
+                    DataTypes.StringType,
+                    DataTypes.StringType,
+                    DataTypes.StringType);
             this.kind = kind;
         }
 
-        public UTF8String invoke(UTF8String text, int count, UTF8String upper, UTF8String lower, UTF8String digit,
+        public UTF8String invoke(
+                UTF8String text,
+                int count,
+                UTF8String upper,
+                UTF8String lower,
+                UTF8String digit,
                 UTF8String other) {
             int[] marks = {mark(upper), mark(lower), mark(digit), mark(other)};
             boolean isPlain = true;
@@ -375,16 +428,20 @@ public final class Utf16Functions {
             if (text == null || count < 0) {
                 return null;
             }
-            return isPlain && isAscii(text) ? masked(text, count, marks) : masked(text.toString(), count, marks);
+            return isPlain && isAscii(text)
+                    ? masked(text, count, marks)
+                    : masked(text.toString(), count, marks);
         }
 
         private int first(int size, int count) {
-            return kind.equals("KEEP_LEFT") ? Math.min(count, size)
+            return kind.equals("KEEP_LEFT")
+                    ? Math.min(count, size)
                     : kind.equals("RIGHT") ? Math.max(size - count, 0) : 0;
         }
 
         private int last(int size, int count) {
-            return kind.equals("LEFT") ? Math.min(count, size)
+            return kind.equals("LEFT")
+                    ? Math.min(count, size)
                     : kind.equals("KEEP_RIGHT") ? Math.max(size - count, 0) : size;
         }
 

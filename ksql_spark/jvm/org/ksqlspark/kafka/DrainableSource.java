@@ -1,10 +1,5 @@
 package org.ksqlspark.kafka;
 
-import java.io.IOException;
-import java.util.Map;
-import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.catalog.Column;
@@ -32,22 +27,30 @@ import org.apache.spark.sql.kafka010.KafkaSourceProvider;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
+import java.io.IOException;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
 /**
- * Spark's Kafka source for streams, with one thing more: the batch that runs can be ended from outside.
+ * Spark's Kafka source for streams, with one thing more: the batch that runs can be ended from
+ * outside.
  *
- * A real-time batch lasts as long as its trigger says, and StreamingQuery.stop() throws away what it has done;
- * its outputs are in the sink by then and come a second time after a restart. {@link #drain} lets the readers of
- * a query report the end of their data at once instead of at the end of the batch's time. So the batch
- * finishes and is committed as any other, those that follow it are empty, and the query can be stopped
- * without a trace. In micro-batches, no more offsets are given out.
+ * <p>A real-time batch lasts as long as its trigger says, and StreamingQuery.stop() throws away
+ * what it has done; its outputs are in the sink by then and come a second time after a restart.
+ * {@link #drain} lets the readers of a query report the end of their data at once instead of at the
+ * end of the batch's time. So the batch finishes and is committed as any other, those that follow
+ * it are empty, and the query can be stopped without a trace. In micro-batches, no more offsets are
+ * given out.
  *
- * All work is Spark's own source's. The option "ksql.run" names the run of a query, for drain and release.
- * Readers learn of the end in the same JVM only.
+ * <p>All work is Spark's own source's. The option "ksql.run" names the run of a query, for drain
+ * and release. Readers learn of the end in the same JVM only.
  */
 public final class DrainableSource implements TableProvider {
     /**
-     * For how long a reader waits for a record before it looks whether it is to end, in ms: as long as the broker
-     * lets a fetch wait, so that looking costs an idle query next to nothing.
+     * For how long a reader waits for a record before it looks whether it is to end, in ms: as long
+     * as the broker lets a fetch wait, so that looking costs an idle query next to nothing.
      */
     private static final long LOOK_MS = 500;
 
@@ -59,8 +62,10 @@ public final class DrainableSource implements TableProvider {
     /** What is known of one run of a query. */
     private static final class Run {
         volatile boolean isDraining;
+
         /** The latest batch whose partitions were planned; -1 before the first. */
         volatile long batch = -1;
+
         /** How often offsets were asked for since the end was asked for. */
         volatile int askedSince;
     }
@@ -68,8 +73,8 @@ public final class DrainableSource implements TableProvider {
     /**
      * Ends the batch of a run: its readers read nothing from now on.
      *
-     * @return the batch that may have read something: what it wrote is safe once it is committed; -1 where
-     *     there was none
+     * @return the batch that may have read something: what it wrote is safe once it is committed;
+     *     -1 where there was none
      */
     public static long drain(String run) {
         Run found = known(run);
@@ -78,8 +83,8 @@ public final class DrainableSource implements TableProvider {
     }
 
     /**
-     * Whether a run in micro-batches has done all that it had begun when it was told to end: a batch is made
-     * of what one round of questions gave, and a round may have been under way.
+     * Whether a run in micro-batches has done all that it had begun when it was told to end: a
+     * batch is made of what one round of questions gave, and a round may have been under way.
      */
     public static boolean isDrained(String run) {
         return known(run).askedSince >= 2;
@@ -100,7 +105,8 @@ public final class DrainableSource implements TableProvider {
     }
 
     @Override
-    public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
+    public Table getTable(
+            StructType schema, Transform[] partitioning, Map<String, String> properties) {
         return new Topics((SupportsRead) kafka.getTable(schema, partitioning, properties));
     }
 
@@ -122,7 +128,8 @@ public final class DrainableSource implements TableProvider {
 
         @Override
         public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-            return () -> new TopicScan(table.newScanBuilder(options).build(), options.get("ksql.run"));
+            return () ->
+                    new TopicScan(table.newScanBuilder(options).build(), options.get("ksql.run"));
         }
     }
 
@@ -154,9 +161,14 @@ public final class DrainableSource implements TableProvider {
     }
 
     /** The stream of a scan; equal to itself alone, as Spark's own. */
-    private static final class Stream<S extends MicroBatchStream & SupportsAdmissionControl & SupportsRealTimeMode
-            & ReportsSourceMetrics>
-            implements MicroBatchStream, SupportsAdmissionControl, SupportsRealTimeMode, ReportsSourceMetrics {
+    private static final class Stream<
+                    S extends
+                            MicroBatchStream & SupportsAdmissionControl & SupportsRealTimeMode
+                                    & ReportsSourceMetrics>
+            implements MicroBatchStream,
+                    SupportsAdmissionControl,
+                    SupportsRealTimeMode,
+                    ReportsSourceMetrics {
         private final S stream;
         private final String name;
         private final Run run;
@@ -250,7 +262,8 @@ public final class DrainableSource implements TableProvider {
         }
     }
 
-    private record Readers(PartitionReaderFactory factory, String run) implements PartitionReaderFactory {
+    private record Readers(PartitionReaderFactory factory, String run)
+            implements PartitionReaderFactory {
         @Override
         @SuppressWarnings("unchecked")
         public PartitionReader<InternalRow> createReader(InputPartition partition) {

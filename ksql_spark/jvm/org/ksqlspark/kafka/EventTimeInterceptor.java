@@ -1,17 +1,19 @@
 package org.ksqlspark.kafka;
 
-import java.nio.ByteBuffer;
-import java.util.Map;
 import org.apache.kafka.clients.producer.ProducerInterceptor;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.header.Header;
 
+import java.nio.ByteBuffer;
+import java.util.Map;
+
 /**
  * Gives each record the event time that the plan put into a header.
  *
- * Spark's Kafka sink has columns for key, value and headers, but none for the timestamp, which KSQL defines
- * for every operator's output. The header holds epoch milliseconds as 8 bytes, big-endian; it is removed.
+ * <p>Spark's Kafka sink has columns for key, value and headers, but none for the timestamp, which
+ * KSQL defines for every operator's output. The header holds epoch milliseconds as 8 bytes,
+ * big-endian; it is removed.
  */
 public final class EventTimeInterceptor implements ProducerInterceptor<byte[], byte[]> {
     public static final String HEADER = "__ksql_event_time";
@@ -27,7 +29,12 @@ public final class EventTimeInterceptor implements ProducerInterceptor<byte[], b
         if (timestamp < 0) { // Kafka refuses it; the broker's clock is the best that is left
             return record;
         }
-        return new ProducerRecord<>(record.topic(), record.partition(), timestamp, record.key(), record.value(),
+        return new ProducerRecord<>(
+                record.topic(),
+                record.partition(),
+                timestamp,
+                record.key(),
+                record.value(),
                 record.headers());
     }
 

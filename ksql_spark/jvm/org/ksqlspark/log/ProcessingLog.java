@@ -3,6 +3,17 @@ package org.ksqlspark.log;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
+
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
 import java.io.IOException;
 import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
@@ -17,33 +28,32 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
-import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
-import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.unsafe.types.UTF8String;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * The processing log of one server (reference §5.8): what went wrong with single records, counted by query and
- * written to a topic as JSON.
+ * The processing log of one server (reference §5.8): what went wrong with single records, counted
+ * by query and written to a topic as JSON.
  *
- * Queries only ever put an entry into a bounded queue, a thread of the log's own writes it: whatever becomes of
- * the log, no query waits for it or fails. Where the queue is full, or a logger writes more than
- * {@link #MOST_A_SECOND}, entries are left out; one entry of level WARN then says how many. Counts are of all.
+ * <p>Queries only ever put an entry into a bounded queue, a thread of the log's own writes it:
+ * whatever becomes of the log, no query waits for it or fails. Where the queue is full, or a logger
+ * writes more than {@link #MOST_A_SECOND}, entries are left out; one entry of level WARN then says
+ * how many. Counts are of all.
  */
 public final class ProcessingLog {
     /** Of one logger. */
     static final int MOST_A_SECOND = 1000;
+
     private static final int QUEUED = 10_000;
     private static final JsonFactory JSON = new JsonFactory();
     private static final Logger LOG = LoggerFactory.getLogger(ProcessingLog.class);
+
     /** The member of "message" that belongs to each type of entry. */
-    private static final String[] MEMBERS = {"deserializationError", "recordProcessingError", "productionError",
-        "serializationError", "kafkaStreamsThreadError"};
+    private static final String[] MEMBERS = {
+        "deserializationError",
+        "recordProcessingError",
+        "productionError",
+        "serializationError",
+        "kafkaStreamsThreadError"
+    };
 
     private static final Map<String, ProcessingLog> LOGS = new ConcurrentHashMap<>();
 
@@ -71,7 +81,8 @@ public final class ProcessingLog {
         long leftOut;
     }
 
-    // ---- for Python ----------------------------------------------------------------------------------------
+    // ---- for Python
+    // ----------------------------------------------------------------------------------------
 
     /**
      * Write entries of the log {@code name} to a topic from now on.
@@ -80,7 +91,8 @@ public final class ProcessingLog {
      */
     public static void open(String name, String topic, Map<String, String> producer) {
         ProcessingLog log = of(name);
-        Thread thread = new Thread(() -> log.write(topic, new HashMap<>(producer)), "processing-log");
+        Thread thread =
+                new Thread(() -> log.write(topic, new HashMap<>(producer)), "processing-log");
         thread.setDaemon(true);
         thread.setContextClassLoader(ProcessingLog.class.getClassLoader());
         log.writer = thread;
@@ -104,25 +116,33 @@ public final class ProcessingLog {
     }
 
     /**
-     * Of a query since the server started: records that could not be read, records with another failure, records
-     * that came too late, time of the last of the first two in ms (0: none).
+     * Of a query since the server started: records that could not be read, records with another
+     * failure, records that came too late, time of the last of the first two in ms (0: none).
      */
     public static long[] counts(String name, String query) {
         Counts found = of(name).counts.get(query);
-        return found == null ? new long[4] : new long[] {
-            found.unreadable.sum(), found.failed.sum(), found.late.sum(), found.lastMs};
+        return found == null
+                ? new long[4]
+                : new long[] {
+                    found.unreadable.sum(), found.failed.sum(), found.late.sum(), found.lastMs
+                };
     }
 
     /** A query stopped with an error. */
     public static void queryFailed(String name, String query, String reason) {
-        of(name).add(query, "processing." + query, 4, json -> {
-            json.writeStringField("errorMessage", reason);
-            json.writeStringField("threadName", query);
-            causes(json, null);
-        });
+        of(name).add(
+                        query,
+                        "processing." + query,
+                        4,
+                        json -> {
+                            json.writeStringField("errorMessage", reason);
+                            json.writeStringField("threadName", query);
+                            causes(json, null);
+                        });
     }
 
-    // ---- for operators and functions -----------------------------------------------------------------------
+    // ---- for operators and functions
+    // -----------------------------------------------------------------------
 
     public static ProcessingLog of(String name) {
         return LOGS.computeIfAbsent(name, n -> new ProcessingLog());
@@ -137,18 +157,25 @@ public final class ProcessingLog {
         return counts.computeIfAbsent(query, q -> new Counts());
     }
 
-    private void unreadable(String query, String step, String target, String topic, String reason,
-            byte[] record) {
+    private void unreadable(
+            String query, String step, String target, String topic, String reason, byte[] record) {
         Counts mine = counts(query);
         mine.unreadable.increment();
         mine.lastMs = System.currentTimeMillis();
-        add(query, "processing." + query + "." + step, 0, json -> {
-            json.writeStringField("target", target);
-            json.writeStringField("errorMessage", "The " + target + " of a record cannot be read.");
-            json.writeStringField("recordB64", record == null ? null : Base64.getEncoder().encodeToString(record));
-            causes(json, reason);
-            json.writeStringField("topic", topic);
-        });
+        add(
+                query,
+                "processing." + query + "." + step,
+                0,
+                json -> {
+                    json.writeStringField("target", target);
+                    json.writeStringField(
+                            "errorMessage", "The " + target + " of a record cannot be read.");
+                    json.writeStringField(
+                            "recordB64",
+                            record == null ? null : Base64.getEncoder().encodeToString(record));
+                    causes(json, reason);
+                    json.writeStringField("topic", topic);
+                });
     }
 
     /** A row could not be computed; {@code record}: the row as JSON, or null. */
@@ -156,14 +183,19 @@ public final class ProcessingLog {
         Counts mine = counts(query);
         mine.failed.increment();
         mine.lastMs = System.currentTimeMillis();
-        add(query, "processing." + query + "." + step, 1, json -> {
-            json.writeStringField("errorMessage", message);
-            json.writeStringField("record", record);
-            causes(json, cause);
-        });
+        add(
+                query,
+                "processing." + query + "." + step,
+                1,
+                json -> {
+                    json.writeStringField("errorMessage", message);
+                    json.writeStringField("record", record);
+                    causes(json, cause);
+                });
     }
 
-    // ---- entries -------------------------------------------------------------------------------------------
+    // ---- entries
+    // -------------------------------------------------------------------------------------------
 
     private interface Body {
         void write(JsonGenerator json) throws IOException;
@@ -232,7 +264,8 @@ public final class ProcessingLog {
         return out.toString();
     }
 
-    // ---- the thread that writes ----------------------------------------------------------------------------
+    // ---- the thread that writes
+    // ----------------------------------------------------------------------------
 
     private void write(String topic, Map<String, Object> settings) {
         ByteArraySerializer bytes = new ByteArraySerializer();
@@ -261,17 +294,22 @@ public final class ProcessingLog {
 
     private static void send(KafkaProducer<byte[], byte[]> producer, String topic, String entry) {
         byte[] value = entry.getBytes(StandardCharsets.UTF_8);
-        producer.send(new ProducerRecord<>(topic, value), (where, error) -> {
-            if (error != null) {
-                LOG.warn("an entry of the processing log was not written: {}", error.toString());
-            }
-        });
+        producer.send(
+                new ProducerRecord<>(topic, value),
+                (where, error) -> {
+                    if (error != null) {
+                        LOG.warn(
+                                "an entry of the processing log was not written: {}",
+                                error.toString());
+                    }
+                });
     }
 
     /** How many entries were left out in a second that is over; they are told only once. */
     private long leftOut(Allowance allowance) {
         synchronized (allowance) {
-            if (allowance.leftOut == 0 || allowance.second == System.currentTimeMillis() / 1000 && !isClosing) {
+            if (allowance.leftOut == 0
+                    || allowance.second == System.currentTimeMillis() / 1000 && !isClosing) {
                 return 0;
             }
             long count = allowance.leftOut;
@@ -281,20 +319,28 @@ public final class ProcessingLog {
     }
 
     private static String leftOut(String logger, long count) {
-        return entry(logger, "WARN", 1, json -> {
-            json.writeStringField("errorMessage", count + " more entries of this logger were left out.");
-            json.writeNullField("record");
-            causes(json, null);
-        });
+        return entry(
+                logger,
+                "WARN",
+                1,
+                json -> {
+                    json.writeStringField(
+                            "errorMessage", count + " more entries of this logger were left out.");
+                    json.writeNullField("record");
+                    causes(json, null);
+                });
     }
 
-    // ---- functions -----------------------------------------------------------------------------------------
+    // ---- functions
+    // -----------------------------------------------------------------------------------------
 
     /**
-     * A condition that is always false, and writes down why it was asked; never evaluated ahead or twice.
+     * A condition that is always false, and writes down why it was asked; never evaluated ahead or
+     * twice.
      *
-     * What an entry always says comes with the function's name, as a JSON array, so that a call is small: code
-     * that is hardly ever run must not make the code around it too long to be compiled.
+     * <p>What an entry always says comes with the function's name, as a JSON array, so that a call
+     * is small: code that is hardly ever run must not make the code around it too long to be
+     * compiled.
      */
     public abstract static class Report implements ScalarFunction<Boolean> {
         private final DataType[] inputTypes;
@@ -345,14 +391,18 @@ public final class ProcessingLog {
         }
     }
 
-    /** Named with [log, query, step, "key" or "value", topic]; called with (cause, the record's bytes or NULL). */
+    /**
+     * Named with [log, query, step, "key" or "value", topic]; called with (cause, the record's
+     * bytes or NULL).
+     */
     public static final class Unreadable extends Report {
         public Unreadable(String said) {
             super(said, DataTypes.StringType, DataTypes.BinaryType);
         }
 
         public boolean invoke(UTF8String cause, byte[] record) {
-            of(said[0]).unreadable(said[1], said[2], said[3], said[4], String.valueOf(cause), record);
+            of(said[0])
+                    .unreadable(said[1], said[2], said[3], said[4], String.valueOf(cause), record);
             return false;
         }
     }

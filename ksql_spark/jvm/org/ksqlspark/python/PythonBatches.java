@@ -1,14 +1,5 @@
 package org.ksqlspark.python;
 
-import org.ksqlspark.state.PackedRow;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Deque;
-import java.util.Iterator;
-import java.util.List;
-import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.TimeUnit;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskContext$;
 import org.apache.spark.api.java.function.MapPartitionsFunction;
@@ -20,13 +11,25 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.TaskCompletionListener;
+import org.ksqlspark.state.PackedRow;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
 
 /**
- * Calls of user functions for many rows at once: those that have come in the meantime, and never a row waits for
- * the next one. (Spark's own operator fills a batch before it is sent, which in real time may take for ever.)
+ * Calls of user functions for many rows at once: those that have come in the meantime, and never a
+ * row waits for the next one. (Spark's own operator fills a batch before it is sent, which in real
+ * time may take for ever.)
  *
- * In: (v BINARY, c0 BINARY, c1 …), all PackedRow bytes: what passes by, and the arguments of each call.
- * Out: (v BINARY, r0 BINARY, r1 …): what passed by, and for each call a row (value, error).
+ * <p>In: (v BINARY, c0 BINARY, c1 …), all PackedRow bytes: what passes by, and the arguments of
+ * each call. Out: (v BINARY, r0 BINARY, r1 …): what passed by, and for each call a row (value,
+ * error).
  */
 public final class PythonBatches {
     private static final int LARGEST = 1000;
@@ -37,18 +40,24 @@ public final class PythonBatches {
      * @param functions of each call the JSON text that is the name of its function in SQL text
      * @param arguments of each call the types of its arguments, as DDL
      */
-    public static Dataset<Row> apply(Dataset<Row> input, List<String> functions, List<String> arguments) {
+    public static Dataset<Row> apply(
+            Dataset<Row> input, List<String> functions, List<String> arguments) {
         List<PythonFunctions.Signature> calls = new ArrayList<>();
         StructType output = new StructType().add("v", DataTypes.BinaryType);
         for (int i = 0; i < functions.size(); i++) {
-            calls.add(new PythonFunctions.Signature(functions.get(i), StructType.fromDDL(arguments.get(i))));
+            calls.add(
+                    new PythonFunctions.Signature(
+                            functions.get(i), StructType.fromDDL(arguments.get(i))));
             output = output.add("r" + i, DataTypes.BinaryType);
         }
         MapPartitionsFunction<Row, Row> evaluate = rows -> new Results(rows, calls);
         return input.mapPartitions(evaluate, Encoders.row(output));
     }
 
-    /** Results in the order of the rows; a thread of its own waits for rows while others are worked on. */
+    /**
+     * Results in the order of the rows; a thread of its own waits for rows while others are worked
+     * on.
+     */
     private static final class Results implements Iterator<Row>, Runnable {
         private static final Object END = new Object();
 
@@ -146,7 +155,8 @@ public final class PythonBatches {
                 PythonFunctions.Signature call = calls.get(c);
                 List<UnsafeRow> arguments = new ArrayList<>(taken.size());
                 for (Object row : taken) {
-                    arguments.add(PackedRow.view((byte[]) ((Row) row).get(c + 1), call.arguments.size()));
+                    arguments.add(
+                            PackedRow.view((byte[]) ((Row) row).get(c + 1), call.arguments.size()));
                 }
                 List<UnsafeRow> made = PythonWorker.call(call, arguments);
                 for (int i = 0; i < made.size(); i++) {

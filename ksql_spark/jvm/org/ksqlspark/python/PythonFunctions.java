@@ -1,15 +1,8 @@
 package org.ksqlspark.python;
 
-import org.ksqlspark.log.ProcessingLog;
-import org.ksqlspark.state.KeyedOperator;
-
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.IOException;
-import java.io.Serializable;
-import java.util.Arrays;
-import java.util.List;
-import java.util.Objects;
+
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -20,20 +13,30 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
+import org.ksqlspark.log.ProcessingLog;
+import org.ksqlspark.state.KeyedOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
+import java.io.IOException;
+import java.io.Serializable;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+
 /**
- * User functions in Python as functions of Spark: {@code ksql.`python:{…}`(…)}, where the JSON text says where the
- * function is, its kind and the type of its result (ksql_spark/functions/user.py makes it).
+ * User functions in Python as functions of Spark: {@code ksql.`python:{…}`(…)}, where the JSON text
+ * says where the function is, its kind and the type of its result (ksql_spark/functions/user.py
+ * makes it).
  *
- * Called so, a function gets one row at a time, when and where Catalyst evaluates the expression; PythonBatches gives
- * it many at once. A row that a function fails for is NULL, an entry of the processing log (PythonBatches leaves that
- * to its caller) and a line in Spark's log.
+ * <p>Called so, a function gets one row at a time, when and where Catalyst evaluates the
+ * expression; PythonBatches gives it many at once. A row that a function fails for is NULL, an
+ * entry of the processing log (PythonBatches leaves that to its caller) and a line in Spark's log.
  */
 public final class PythonFunctions {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Logger LOG = LoggerFactory.getLogger(PythonFunctions.class);
+
     /** Failures that are logged in a second at most, of all functions. */
     private static final int LOGGED_A_SECOND = 20;
 
@@ -54,11 +57,18 @@ public final class PythonFunctions {
         final DataType returned;
         final StructType arguments;
         final StructType results;
-        /** The processing log and the query of the session that the function was bound in; empty: none. */
+
+        /**
+         * The processing log and the query of the session that the function was bound in; empty:
+         * none.
+         */
         final String log;
+
         final String query;
 
-        /** @param given types of the arguments as they are written, an aggregate's sign among them */
+        /**
+         * @param given types of the arguments as they are written, an aggregate's sign among them
+         */
         Signature(String json, StructType given) {
             JsonNode node;
             try {
@@ -78,8 +88,10 @@ public final class PythonFunctions {
             StructType made = new StructType();
             int count = given.size();
             if (isAggregate) {
-                types = types.add("op", DataTypes.IntegerType).add("state", DataTypes.BinaryType)
-                        .add("other", DataTypes.BinaryType);
+                types =
+                        types.add("op", DataTypes.IntegerType)
+                                .add("state", DataTypes.BinaryType)
+                                .add("other", DataTypes.BinaryType);
                 made = made.add("state", DataTypes.BinaryType);
                 count = node.get("parameters").asInt();
             }
@@ -94,7 +106,9 @@ public final class PythonFunctions {
 
         @Override
         public boolean equals(Object other) {
-            return other instanceof Signature that && source.equals(that.source) && arguments.equals(that.arguments);
+            return other instanceof Signature that
+                    && source.equals(that.source)
+                    && arguments.equals(that.arguments);
         }
 
         @Override
@@ -124,7 +138,9 @@ public final class PythonFunctions {
 
     public static BoundFunction bind(String json, StructType given) {
         Signature signature = new Signature(json, given);
-        return signature.isAggregate ? new Aggregate(signature, given) : new Scalar(signature, given);
+        return signature.isAggregate
+                ? new Aggregate(signature, given)
+                : new Scalar(signature, given);
     }
 
     private static synchronized void failed(String name, String error) {
@@ -150,7 +166,9 @@ public final class PythonFunctions {
 
         @Override
         public DataType[] inputTypes() {
-            return Arrays.stream(given.fields()).map(field -> field.dataType()).toArray(DataType[]::new);
+            return Arrays.stream(given.fields())
+                    .map(field -> field.dataType())
+                    .toArray(DataType[]::new);
         }
 
         @Override
@@ -211,6 +229,7 @@ public final class PythonFunctions {
         private static final int UNDO = 1;
         private static final int MERGE = 2;
         private static final int RESULT = 3;
+
         /** Columns before the arguments: op, state, other. */
         private static final int BEFORE = 3;
 
@@ -225,7 +244,9 @@ public final class PythonFunctions {
 
         @Override
         public boolean equals(Object other) {
-            return other instanceof Aggregate that && signature.equals(that.signature) && given.equals(that.given);
+            return other instanceof Aggregate that
+                    && signature.equals(that.signature)
+                    && given.equals(that.given);
         }
 
         @Override
@@ -265,7 +286,8 @@ public final class PythonFunctions {
                 DataType type = signature.arguments.fields()[i].dataType();
                 values[i] = input.isNullAt(i - BEFORE) ? null : input.get(i - BEFORE, type);
             }
-            UnsafeRow result = PythonWorker.call(signature, List.of(new GenericInternalRow(values))).get(0);
+            UnsafeRow result =
+                    PythonWorker.call(signature, List.of(new GenericInternalRow(values))).get(0);
             signature.report(result);
             state.kept = result.isNullAt(0) ? null : result.getBinary(0);
             state.value = result.isNullAt(1) ? null : result.get(1, signature.returned);

@@ -1,23 +1,5 @@
 package org.ksqlspark.python;
 
-import java.io.BufferedInputStream;
-import java.io.BufferedOutputStream;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.File;
-import java.io.IOException;
-import java.nio.channels.Channels;
-import java.nio.charset.StandardCharsets;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Deque;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.VectorLoader;
 import org.apache.arrow.vector.VectorSchemaRoot;
@@ -40,20 +22,42 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.util.TaskCompletionListener;
 import org.apache.spark.util.TaskInterruptListener;
 
+import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.File;
+import java.io.IOException;
+import java.nio.channels.Channels;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+
 /**
- * A Python process that runs user functions (ksql_spark/udf_worker.py, where the frames are described), one batch of
- * rows after the other.
+ * A Python process that runs user functions (ksql_spark/udf_worker.py, where the frames are
+ * described), one batch of rows after the other.
  *
- * A task has a worker of each folder of functions for itself as long as it runs; afterwards it waits for the next
- * task. A task that is killed takes its worker with it, whatever user code is doing.
+ * <p>A task has a worker of each folder of functions for itself as long as it runs; afterwards it
+ * waits for the next task. A task that is killed takes its worker with it, whatever user code is
+ * doing.
  */
 public final class PythonWorker {
     private static final int OPEN = 1;
     private static final int CALL = 2;
+
     /** Workers beyond this that nobody uses are ended. */
     private static final int IDLE = 4;
 
     private static final Map<String, Deque<PythonWorker>> FREE = new HashMap<>();
+
     /** By task attempt and folder. */
     private static final Map<String, PythonWorker> TAKEN = new ConcurrentHashMap<>();
 
@@ -78,19 +82,25 @@ public final class PythonWorker {
     private PythonWorker(PythonFunctions.Signature function) {
         ProcessBuilder builder = new ProcessBuilder(function.python, "-m", "ksql_spark.udf_worker");
         builder.redirectError(ProcessBuilder.Redirect.INHERIT);
-        builder.environment().merge("PYTHONPATH", function.path, (old, ours) -> ours + File.pathSeparator + old);
+        builder.environment()
+                .merge("PYTHONPATH", function.path, (old, ours) -> ours + File.pathSeparator + old);
         try {
             process = builder.start();
         } catch (IOException failed) {
-            throw new IllegalStateException("no Python for user functions: " + failed.getMessage(), failed);
+            throw new IllegalStateException(
+                    "no Python for user functions: " + failed.getMessage(), failed);
         }
         out = new DataOutputStream(new BufferedOutputStream(process.getOutputStream(), 1 << 16));
         in = new DataInputStream(new BufferedInputStream(process.getInputStream(), 1 << 16));
         memory = ArrowUtils.rootAllocator().newChildAllocator("user functions", 0, Long.MAX_VALUE);
     }
 
-    /** The results of a function for some rows, each a row of its own; calls of one task are made one by one. */
-    static List<UnsafeRow> call(PythonFunctions.Signature function, List<? extends InternalRow> rows) {
+    /**
+     * The results of a function for some rows, each a row of its own; calls of one task are made
+     * one by one.
+     */
+    static List<UnsafeRow> call(
+            PythonFunctions.Signature function, List<? extends InternalRow> rows) {
         TaskContext task = TaskContext.get();
         if (task != null) {
             return ofTask(task, function).run(function, rows);
@@ -115,12 +125,14 @@ public final class PythonWorker {
             if (found == null) {
                 PythonWorker worker = take(function);
                 TAKEN.put(key, worker);
-                TaskInterruptListener killed = (context, reason) -> worker.process.destroyForcibly();
+                TaskInterruptListener killed =
+                        (context, reason) -> worker.process.destroyForcibly();
                 task.addTaskInterruptListener(killed);
-                TaskCompletionListener ended = context -> {
-                    TAKEN.remove(key);
-                    worker.release(folder);
-                };
+                TaskCompletionListener ended =
+                        context -> {
+                            TAKEN.remove(key);
+                            worker.release(folder);
+                        };
                 task.addTaskCompletionListener(ended);
                 found = worker;
             }
@@ -187,7 +199,8 @@ public final class PythonWorker {
     }
 
     /** One call at a time: a task may have two threads. */
-    private synchronized List<UnsafeRow> run(PythonFunctions.Signature function, List<? extends InternalRow> rows) {
+    private synchronized List<UnsafeRow> run(
+            PythonFunctions.Signature function, List<? extends InternalRow> rows) {
         isBusy = true;
         try {
             Opened known = opened.get(function);
@@ -212,21 +225,26 @@ public final class PythonWorker {
             return read(known, answer());
         } catch (IOException gone) {
             isBroken = true;
-            throw new IllegalStateException("the Python process of user functions ended: " + gone, gone);
+            throw new IllegalStateException(
+                    "the Python process of user functions ended: " + gone, gone);
         } finally {
             isBusy = false;
         }
     }
 
     private static List<UnsafeRow> read(Opened function, byte[] answer) throws IOException {
-        ReadChannel channel = new ReadChannel(Channels.newChannel(new ByteArrayInputStream(answer)));
+        ReadChannel channel =
+                new ReadChannel(Channels.newChannel(new ByteArrayInputStream(answer)));
         BufferAllocator allocator = function.results.getVector(0).getAllocator();
-        try (ArrowRecordBatch batch = MessageSerializer.deserializeRecordBatch(channel, allocator)) {
+        try (ArrowRecordBatch batch =
+                MessageSerializer.deserializeRecordBatch(channel, allocator)) {
             new VectorLoader(function.results).load(batch);
         }
         function.read.setNumRows(function.results.getRowCount());
         List<UnsafeRow> results = new ArrayList<>(function.results.getRowCount());
-        function.read.rowIterator().forEachRemaining(row -> results.add(function.copy.apply(row).copy()));
+        function.read
+                .rowIterator()
+                .forEachRemaining(row -> results.add(function.copy.apply(row).copy()));
         return results;
     }
 
@@ -237,7 +255,11 @@ public final class PythonWorker {
         Schema results = arrow(function.results);
         ByteArrayOutputStream body = new ByteArrayOutputStream();
         DataOutputStream data = new DataOutputStream(body);
-        for (byte[] part : List.of(function.source.getBytes(StandardCharsets.UTF_8), bytes(arguments), bytes(results))) {
+        for (byte[] part :
+                List.of(
+                        function.source.getBytes(StandardCharsets.UTF_8),
+                        bytes(arguments),
+                        bytes(results))) {
             data.writeInt(part.length);
             data.write(part);
         }
@@ -248,8 +270,10 @@ public final class PythonWorker {
         made.arguments = VectorSchemaRoot.create(arguments, memory);
         made.writer = ArrowWriter.create(made.arguments);
         made.results = VectorSchemaRoot.create(results, memory);
-        ColumnVector[] columns = made.results.getFieldVectors().stream()
-                .map(ArrowColumnVector::new).toArray(ColumnVector[]::new);
+        ColumnVector[] columns =
+                made.results.getFieldVectors().stream()
+                        .map(ArrowColumnVector::new)
+                        .toArray(ColumnVector[]::new);
         made.read = new ColumnarBatch(columns);
         made.copy = UnsafeProjection.create(function.results);
         return made;
@@ -261,7 +285,8 @@ public final class PythonWorker {
         byte[] body = new byte[in.readInt()];
         in.readFully(body);
         if (status != 0) {
-            throw new IllegalStateException("a user function cannot run: " + new String(body, StandardCharsets.UTF_8));
+            throw new IllegalStateException(
+                    "a user function cannot run: " + new String(body, StandardCharsets.UTF_8));
         }
         return body;
     }

@@ -1,8 +1,5 @@
 package org.ksqlspark.state;
 
-import java.io.Serializable;
-import java.util.ArrayList;
-import java.util.List;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -12,26 +9,32 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.apache.spark.sql.catalyst.expressions.MutableProjection;
-import org.apache.spark.sql.catalyst.expressions.SpecificInternalRow;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.aggregate.NoOp$;
+import org.apache.spark.sql.catalyst.expressions.SpecificInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate;
 import org.apache.spark.sql.catalyst.expressions.aggregate.ImperativeAggregate;
+import org.apache.spark.sql.catalyst.expressions.aggregate.NoOp$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate;
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
+
 import scala.collection.immutable.Seq;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * Catalyst's aggregate functions, driven one record at a time on a buffer that is kept as bytes.
  *
- * Does for a keyed operator what Spark's own aggregation does for a batch: initialise, update, merge, evaluate,
- * with the functions' own expressions. Not thread-safe once opened: one for each task.
+ * <p>Does for a keyed operator what Spark's own aggregation does for a batch: initialise, update,
+ * merge, evaluate, with the functions' own expressions. Not thread-safe once opened: one for each
+ * task.
  */
 final class Aggregator implements Serializable {
     private final Attribute[] input;
@@ -51,14 +54,17 @@ final class Aggregator implements Serializable {
     private transient ImperativeAggregate[] imperative;
     private transient JoinedRow joined;
 
-    private Aggregator(Attribute[] input, Expression[] functions, Attribute[] results, Expression[] output) {
+    private Aggregator(
+            Attribute[] input, Expression[] functions, Attribute[] results, Expression[] output) {
         this.input = input;
         this.functions = functions;
         this.results = results;
         this.output = output;
     }
 
-    /** The aggregates of a frame that is one global aggregation over a frame of the input's columns. */
+    /**
+     * The aggregates of a frame that is one global aggregation over a frame of the input's columns.
+     */
     static Aggregator of(Dataset<Row> template) {
         LogicalPlan plan = template.queryExecution().optimizedPlan();
         while (!(plan instanceof org.apache.spark.sql.catalyst.plans.logical.Aggregate)) {
@@ -68,9 +74,12 @@ final class Aggregator implements Serializable {
             }
             plan = children.get(0);
         }
-        scala.Tuple4<Seq<NamedExpression>, Seq<AggregateExpression>,
-                Seq<NamedExpression>, LogicalPlan> parts =
-                        PhysicalAggregation.unapply(plan).get();
+        scala.Tuple4<
+                        Seq<NamedExpression>,
+                        Seq<AggregateExpression>,
+                        Seq<NamedExpression>,
+                        LogicalPlan>
+                parts = PhysicalAggregation.unapply(plan).get();
         List<Expression> functions = new ArrayList<>();
         List<Attribute> results = new ArrayList<>();
         for (AggregateExpression call : list(parts._2())) {
@@ -84,12 +93,17 @@ final class Aggregator implements Serializable {
         for (NamedExpression named : list(parts._3())) {
             output.add((Expression) named);
         }
-        return new Aggregator(input(parts._4()),
-                functions.toArray(new Expression[0]), results.toArray(new Attribute[0]),
+        return new Aggregator(
+                input(parts._4()),
+                functions.toArray(new Expression[0]),
+                results.toArray(new Attribute[0]),
                 output.toArray(new Expression[0]));
     }
 
-    /** The columns of the frame below, in their order: those of packed rows; the plan names only what it needs. */
+    /**
+     * The columns of the frame below, in their order: those of packed rows; the plan names only
+     * what it needs.
+     */
     private static Attribute[] input(LogicalPlan child) {
         LogicalPlan plan = child;
         while (!list(plan.children()).isEmpty()) {
@@ -134,11 +148,15 @@ final class Aggregator implements Serializable {
                     merges.add(NoOp$.MODULE$);
                 }
                 values.add(NoOp$.MODULE$);
-                imperative[i] = (ImperativeAggregate) BindReferences.bindReference(
-                        (Expression) function.withNewMutableAggBufferOffset(offsets[i])
-                                .withNewInputAggBufferOffset(offsets[i]),
-                        org.apache.spark.sql.catalyst.expressions.package$.MODULE$.AttributeSeq(seq(List.of(input))),
-                        false);
+                imperative[i] =
+                        (ImperativeAggregate)
+                                BindReferences.bindReference(
+                                        (Expression)
+                                                function.withNewMutableAggBufferOffset(offsets[i])
+                                                        .withNewInputAggBufferOffset(offsets[i]),
+                                        org.apache.spark.sql.catalyst.expressions.package$.MODULE$
+                                                .AttributeSeq(seq(List.of(input))),
+                                        false);
             }
         }
         buffer = slots.toArray(new Attribute[0]);
@@ -225,7 +243,8 @@ final class Aggregator implements Serializable {
         for (ImperativeAggregate function : imperative) {
             isTyped |= function instanceof TypedImperativeAggregate<?>;
         }
-        if (isTyped) { // serialising takes the object's place, but the object may be needed for the result
+        if (isTyped) { // serialising takes the object's place, but the object may be needed for the
+                       // result
             plain = emptyBuffer();
             for (int i = 0; i < buffer.length; i++) {
                 if (row.isNullAt(i)) {
@@ -279,6 +298,7 @@ final class Aggregator implements Serializable {
     }
 
     private static <T> Seq<T> seq(List<? extends T> list) {
-        return scala.jdk.javaapi.CollectionConverters.<T>asScala((Iterable<T>) (Iterable<?>) list).toSeq();
+        return scala.jdk.javaapi.CollectionConverters.<T>asScala((Iterable<T>) (Iterable<?>) list)
+                .toSeq();
     }
 }

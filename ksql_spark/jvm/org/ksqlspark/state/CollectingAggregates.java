@@ -1,6 +1,16 @@
 package org.ksqlspark.state;
 
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.catalyst.util.TypeUtils;
+import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
 import org.ksqlspark.functions.TextOrder;
+
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -12,32 +22,28 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
-import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
-import org.apache.spark.sql.catalyst.util.GenericArrayData;
-import org.apache.spark.sql.catalyst.util.TypeUtils;
-import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.StructType;
 
 /**
  * Aggregates that keep values of their group, as few as they need (reference §4.8).
  *
- * The first argument is a STRUCT whose first field is the value; it is kept as the bytes of its row, which are equal
- * for equal values. The second one, where there is one, is a sign: -1 takes back what was added. Constants travel in
- * the function's name. States are plain collections, since Spark keeps them by Java's serialization.
+ * <p>The first argument is a STRUCT whose first field is the value; it is kept as the bytes of its
+ * row, which are equal for equal values. The second one, where there is one, is a sign: -1 takes
+ * back what was added. Constants travel in the function's name. States are plain collections, since
+ * Spark keeps them by Java's serialization.
  */
-public abstract class CollectingAggregates<S extends Serializable> implements AggregateFunction<S, Object> {
+public abstract class CollectingAggregates<S extends Serializable>
+        implements AggregateFunction<S, Object> {
     private final StructType arguments;
     private final String fullName;
     private final DataType resultType;
     final DataType valueType;
     private final int width;
 
-    /** @param resultType makes the type of the result out of that of the value */
-    CollectingAggregates(String fullName, StructType arguments, Function<DataType, DataType> resultType) {
+    /**
+     * @param resultType makes the type of the result out of that of the value
+     */
+    CollectingAggregates(
+            String fullName, StructType arguments, Function<DataType, DataType> resultType) {
         this.fullName = fullName;
         this.arguments = arguments;
         StructType row = (StructType) arguments.fields()[0].dataType();
@@ -68,7 +74,8 @@ public abstract class CollectingAggregates<S extends Serializable> implements Ag
     /** So that Spark knows equal calls to be equal. */
     @Override
     public boolean equals(Object other) {
-        return other instanceof CollectingAggregates<?> function && fullName.equals(function.fullName)
+        return other instanceof CollectingAggregates<?> function
+                && fullName.equals(function.fullName)
                 && arguments.equals(function.arguments);
     }
 
@@ -178,7 +185,8 @@ public abstract class CollectingAggregates<S extends Serializable> implements Ag
         }
 
         @Override
-        public LinkedHashSet<UnsafeRow> merge(LinkedHashSet<UnsafeRow> state, LinkedHashSet<UnsafeRow> other) {
+        public LinkedHashSet<UnsafeRow> merge(
+                LinkedHashSet<UnsafeRow> state, LinkedHashSet<UnsafeRow> other) {
             for (UnsafeRow row : other) {
                 add(state, row);
             }
@@ -195,7 +203,11 @@ public abstract class CollectingAggregates<S extends Serializable> implements Ag
     abstract static class Counted extends CollectingAggregates<LinkedHashMap<UnsafeRow, Long>> {
         private final int limit;
 
-        Counted(String name, StructType arguments, int limit, Function<DataType, DataType> resultType) {
+        Counted(
+                String name,
+                StructType arguments,
+                int limit,
+                Function<DataType, DataType> resultType) {
             super(name, arguments, resultType);
             this.limit = limit;
         }
@@ -235,7 +247,11 @@ public abstract class CollectingAggregates<S extends Serializable> implements Ag
     /** The counts of the first {@code limit} values, as a MAP; NULLs do not count. */
     public static final class Histogram extends Counted {
         public Histogram(String name, StructType arguments, int limit) {
-            super(name, arguments, limit, type -> DataTypes.createMapType(type, DataTypes.LongType));
+            super(
+                    name,
+                    arguments,
+                    limit,
+                    type -> DataTypes.createMapType(type, DataTypes.LongType));
         }
 
         @Override
@@ -248,7 +264,8 @@ public abstract class CollectingAggregates<S extends Serializable> implements Ag
         @Override
         public Object produceResult(LinkedHashMap<UnsafeRow, Long> state) {
             return new ArrayBasedMapData(
-                    (GenericArrayData) array(state.keySet()), new GenericArrayData(state.values().toArray()));
+                    (GenericArrayData) array(state.keySet()),
+                    new GenericArrayData(state.values().toArray()));
         }
     }
 
@@ -265,7 +282,10 @@ public abstract class CollectingAggregates<S extends Serializable> implements Ag
         }
     }
 
-    /** The rows with the {@code k} greatest values, greatest first, of equal ones those that came first. */
+    /**
+     * The rows with the {@code k} greatest values, greatest first, of equal ones those that came
+     * first.
+     */
     public static final class Top extends CollectingAggregates<ArrayList<UnsafeRow>> {
         private final int k;
         private final boolean isDistinct;
@@ -301,7 +321,8 @@ public abstract class CollectingAggregates<S extends Serializable> implements Ag
                     end = middle;
                 }
             }
-            boolean isKnown = isDistinct && at > 0 && order.compare(value(state.get(at - 1)), value) == 0;
+            boolean isKnown =
+                    isDistinct && at > 0 && order.compare(value(state.get(at - 1)), value) == 0;
             if (at < k && !isKnown) {
                 if (state.size() == k) {
                     state.remove(k - 1);
@@ -325,12 +346,15 @@ public abstract class CollectingAggregates<S extends Serializable> implements Ag
     }
 
     /**
-     * The first or last {@code count} values in the order of arrival, oldest first. Each has a number that tells
-     * when it came, so that groups whose values came by turns can be merged. ksqlDB has its own way to merge the last
-     * N: the oldest of both groups stay.
+     * The first or last {@code count} values in the order of arrival, oldest first. Each has a
+     * number that tells when it came, so that groups whose values came by turns can be merged.
+     * ksqlDB has its own way to merge the last N: the oldest of both groups stay.
      */
     public static final class ByOffset extends CollectingAggregates<TreeMap<Long, UnsafeRow>> {
-        /** Goes on growing after a restart, as long as there are fewer than 2^20 rows in a millisecond. */
+        /**
+         * Goes on growing after a restart, as long as there are fewer than 2^20 rows in a
+         * millisecond.
+         */
         private static final AtomicLong NEXT = new AtomicLong(System.currentTimeMillis() << 20);
 
         private final int count;
@@ -338,8 +362,11 @@ public abstract class CollectingAggregates<S extends Serializable> implements Ag
         private final boolean ignoresNulls;
         private final boolean mergesOldest;
 
-        /** @param constants how many, whether to ignore NULLs, whether the oldest stay of two groups */
-        public ByOffset(String name, StructType arguments, boolean isLatest, List<String> constants) {
+        /**
+         * @param constants how many, whether to ignore NULLs, whether the oldest stay of two groups
+         */
+        public ByOffset(
+                String name, StructType arguments, boolean isLatest, List<String> constants) {
             super(name, arguments, DataTypes::createArrayType);
             this.isLatest = isLatest;
             this.count = Integer.parseInt(constants.get(0));
@@ -364,7 +391,8 @@ public abstract class CollectingAggregates<S extends Serializable> implements Ag
         }
 
         @Override
-        public TreeMap<Long, UnsafeRow> merge(TreeMap<Long, UnsafeRow> state, TreeMap<Long, UnsafeRow> other) {
+        public TreeMap<Long, UnsafeRow> merge(
+                TreeMap<Long, UnsafeRow> state, TreeMap<Long, UnsafeRow> other) {
             state.putAll(other);
             while (state.size() > count) {
                 if (mergesOldest) {

@@ -1,29 +1,36 @@
 package org.ksqlspark.state;
 
-import java.nio.ByteBuffer;
-import java.util.Arrays;
 import org.apache.spark.sql.streaming.MapState;
 
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+
 /**
- * Table with table on a foreign key (reference §6.7), as three operators with topics between them: the left
- * table's rows are sent to where their foreign key's row is, meet it there, and come back to their own key.
+ * Table with table on a foreign key (reference §6.7), as three operators with topics between them:
+ * the left table's rows are sent to where their foreign key's row is, meet it there, and come back
+ * to their own key.
  *
- * A message between them is (instruction, version of the left row, timestamp, primary key, left row). Versions let
- * the last operator drop answers about a left row that has changed since.
+ * <p>A message between them is (instruction, version of the left row, timestamp, primary key, left
+ * row). Versions let the last operator drop answers about a left row that has changed since.
  */
 final class ForeignKeyJoin {
     /** Tell the result, which is a deletion where nothing matches. */
     private static final byte ANSWER = 0;
+
     /** Tell the result only where something matches: a new row of an INNER join. */
     private static final byte ANSWER_IF_MATCHED = 1;
+
     /** Forget the row; its foreign key has changed. */
     private static final byte FORGET = 2;
+
     /** Forget the row, and tell that it is gone. */
     private static final byte DELETE = 3;
 
     private ForeignKeyJoin() {}
 
-    /** First: keyed by the left table's key; r of what comes in's value starts with the foreign key. */
+    /**
+     * First: keyed by the left table's key; r of what comes in's value starts with the foreign key.
+     */
     static final class Subscribe extends KeyedOperator {
         private final boolean isOuter;
         private transient MapState<byte[], byte[]> rows;
@@ -37,7 +44,10 @@ final class ForeignKeyJoin {
             rows = bytes("rows");
         }
 
-        /** The value is (length of the foreign key's bytes, these bytes, the row). Out: k the foreign key. */
+        /**
+         * The value is (length of the foreign key's bytes, these bytes, the row). Out: k the
+         * foreign key.
+         */
         @Override
         protected void process(byte[] key, int side, long ts, byte[] value) {
             byte[] saved = rows.getValue(key);
@@ -53,7 +63,8 @@ final class ForeignKeyJoin {
                 return;
             }
             byte[] newKey = foreignKey(value, 0);
-            rows.updateValue(key, ByteBuffer.allocate(8 + value.length).putLong(version).put(value).array());
+            rows.updateValue(
+                    key, ByteBuffer.allocate(8 + value.length).putLong(version).put(value).array());
             if (wasThere && !Arrays.equals(oldKey, newKey)) {
                 emit(oldKey, ts, message(FORGET, version, ts, key, null), null);
             }
@@ -68,7 +79,10 @@ final class ForeignKeyJoin {
         }
     }
 
-    /** Second: keyed by the foreign key; side 0 the messages, side 1 the right table. Out: k the left key. */
+    /**
+     * Second: keyed by the foreign key; side 0 the messages, side 1 the right table. Out: k the
+     * left key.
+     */
     static final class Answer extends KeyedOperator {
         private final boolean isOuter;
         private transient MapState<byte[], byte[]> right;
@@ -115,7 +129,8 @@ final class ForeignKeyJoin {
             if (value == null) {
                 right.removeKey(key);
             } else {
-                right.updateValue(key, ByteBuffer.allocate(8 + value.length).putLong(ts).put(value).array());
+                right.updateValue(
+                        key, ByteBuffer.allocate(8 + value.length).putLong(ts).put(value).array());
             }
             Long count = counts.getValue(key);
             byte[] match = right.getValue(key);
@@ -124,16 +139,26 @@ final class ForeignKeyJoin {
             }
         }
 
-        /** Out: l the answer's version and left row (none: the result is a deletion), r the right row. */
+        /**
+         * Out: l the answer's version and left row (none: the result is a deletion), r the right
+         * row.
+         */
         private void answer(Message message, byte[] match, long ts) {
             boolean exists = message.row != null && (match != null || isOuter);
-            long time = Math.max(Math.max(message.timestamp, ts), match == null ? ts : ByteBuffer.wrap(match).getLong());
+            long time =
+                    Math.max(
+                            Math.max(message.timestamp, ts),
+                            match == null ? ts : ByteBuffer.wrap(match).getLong());
             int length = exists ? message.row.length : 0;
-            ByteBuffer left = ByteBuffer.allocate(9 + length).putLong(message.version).put((byte) (exists ? 1 : 0));
+            ByteBuffer left =
+                    ByteBuffer.allocate(9 + length)
+                            .putLong(message.version)
+                            .put((byte) (exists ? 1 : 0));
             if (exists) {
                 left.put(message.row);
             }
-            byte[] row = exists && match != null ? Arrays.copyOfRange(match, 8, match.length) : null;
+            byte[] row =
+                    exists && match != null ? Arrays.copyOfRange(match, 8, match.length) : null;
             emit(message.key, time, left.array(), row);
         }
 
@@ -171,7 +196,10 @@ final class ForeignKeyJoin {
         }
     }
 
-    /** Third: keyed by the left table's key; the value is (version, exists?, left row), r as it came. */
+    /**
+     * Third: keyed by the left table's key; the value is (version, exists?, left row), r as it
+     * came.
+     */
     static final class Latest extends KeyedOperator {
         private transient MapState<byte[], Long> versions;
 
@@ -195,8 +223,10 @@ final class ForeignKeyJoin {
             }
             boolean exists = left.get() == 1;
             byte[] row = exists ? Arrays.copyOfRange(value, 13, 4 + length) : null;
-            byte[] match = exists && value.length > 4 + length
-                    ? Arrays.copyOfRange(value, 4 + length, value.length) : null;
+            byte[] match =
+                    exists && value.length > 4 + length
+                            ? Arrays.copyOfRange(value, 4 + length, value.length)
+                            : null;
             emit(key, ts, row, match);
         }
     }
@@ -224,15 +254,21 @@ final class ForeignKeyJoin {
         }
     }
 
-    private static byte[] message(byte instruction, long version, long timestamp, byte[] key, byte[] row) {
+    private static byte[] message(
+            byte instruction, long version, long timestamp, byte[] key, byte[] row) {
         int length = 21 + key.length + (row == null ? 0 : row.length);
-        ByteBuffer data = ByteBuffer.allocate(length).put(instruction).putLong(version).putLong(timestamp);
+        ByteBuffer data =
+                ByteBuffer.allocate(length).put(instruction).putLong(version).putLong(timestamp);
         data.putInt(key.length).put(key);
         return row == null ? data.array() : data.put(row).array();
     }
 
     private static byte[] joined(byte[] key, byte[] member) {
-        return ByteBuffer.allocate(4 + key.length + member.length).putInt(key.length).put(key).put(member).array();
+        return ByteBuffer.allocate(4 + key.length + member.length)
+                .putInt(key.length)
+                .put(key)
+                .put(member)
+                .array();
     }
 
     private static byte[] numbered(byte[] group, long n) {

@@ -1,8 +1,5 @@
 package org.ksqlspark.state;
 
-import org.ksqlspark.log.ProcessingLog;
-
-import java.util.ArrayDeque;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
@@ -16,42 +13,53 @@ import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
+import org.ksqlspark.log.ProcessingLog;
+
+import java.util.ArrayDeque;
 
 /**
- * An operator with exact state per key that handles one record at a time, as a Kafka Streams processor does.
+ * An operator with exact state per key that handles one record at a time, as a Kafka Streams
+ * processor does.
  *
- * Spark groups by the task: the partition that Kafka gives the key. So an operator sees all keys of its task,
- * and stream time (the highest timestamp so far) is the task's, record by record, as KSQL defines it.
+ * <p>Spark groups by the task: the partition that Kafka gives the key. So an operator sees all keys
+ * of its task, and stream time (the highest timestamp so far) is the task's, record by record, as
+ * KSQL defines it.
  *
- * In: (task INT, k BINARY, side INT, ts BIGINT, v BINARY, h BINARY); a NULL v is a NULL value or a deletion, h are
- * headers. Rows of side HEARTBEAT are no records: they only say that time passes.
- * Out: (k BINARY, ts BIGINT, l BINARY, r BINARY, ws BIGINT, we BIGINT, h BINARY). Rows and headers are PackedRow
- * bytes: no operator knows columns. A result has the headers of the record that led to it; what waited for time to
- * pass has none.
+ * <p>In: (task INT, k BINARY, side INT, ts BIGINT, v BINARY, h BINARY); a NULL v is a NULL value or
+ * a deletion, h are headers. Rows of side HEARTBEAT are no records: they only say that time passes.
+ * Out: (k BINARY, ts BIGINT, l BINARY, r BINARY, ws BIGINT, we BIGINT, h BINARY). Rows and headers
+ * are PackedRow bytes: no operator knows columns. A result has the headers of the record that led
+ * to it; what waited for time to pass has none.
  */
 public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
-    static final StructType OUTPUT = new StructType()
-            .add("k", DataTypes.BinaryType)
-            .add("ts", DataTypes.LongType)
-            .add("l", DataTypes.BinaryType)
-            .add("r", DataTypes.BinaryType)
-            .add("ws", DataTypes.LongType)
-            .add("we", DataTypes.LongType)
-            .add("h", DataTypes.BinaryType);
+    static final StructType OUTPUT =
+            new StructType()
+                    .add("k", DataTypes.BinaryType)
+                    .add("ts", DataTypes.LongType)
+                    .add("l", DataTypes.BinaryType)
+                    .add("r", DataTypes.BinaryType)
+                    .add("ws", DataTypes.LongType)
+                    .add("we", DataTypes.LongType)
+                    .add("h", DataTypes.BinaryType);
 
     /**
-     * Setting of the query's session, for micro-batches: a batch has all records of one side before those of the
-     * other; they are taken by time instead, as Kafka Streams chooses between its inputs.
+     * Setting of the query's session, for micro-batches: a batch has all records of one side before
+     * those of the other; they are taken by time instead, as Kafka Streams chooses between its
+     * inputs.
      */
     static final String MERGE_BY_TIME = "spark.ksql.mergeByTime";
 
-    /** Settings of the query's session: where what happens to its records is counted (ProcessingLog). */
+    /**
+     * Settings of the query's session: where what happens to its records is counted
+     * (ProcessingLog).
+     */
     public static final String LOG = "spark.ksql.log";
+
     public static final String QUERY = "spark.ksql.query";
 
     /**
-     * Setting of the query's session, for micro-batches: all records of a batch are taken by time, whichever
-     * side and partition they come from (ORDER = 'event-time'). They are held in memory.
+     * Setting of the query's session, for micro-batches: all records of a batch are taken by time,
+     * whichever side and partition they come from (ORDER = 'event-time'). They are held in memory.
      */
     static final String ORDER_BY_TIME = "spark.ksql.orderByTime";
 
@@ -60,20 +68,31 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
 
     private boolean isMerging;
     private boolean isOrdering;
+
     /** After how long without records, ms, the operator's end() counts as stream time; 0: never. */
     private long idle;
+
     /** When the query was started. */
     private long begun;
+
     private transient ValueState<Long> arrivals;
-    /** A moment, ms, before which the last record of the task at hand came; seldom written, so a bit later. */
+
+    /**
+     * A moment, ms, before which the last record of the task at hand came; seldom written, so a bit
+     * later.
+     */
     private transient long lastArrival;
+
     private String log;
     private String query;
     private transient ArrayDeque<Row> out;
     private transient ValueState<Long> clock;
+
     /** Stream time of the task at hand, ms; the lowest number before the first record. */
     protected transient long streamTime;
+
     private transient Integer task;
+
     /** Of the record at hand. */
     private transient byte[] headers;
 
@@ -83,10 +102,15 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     /** Open the operator's states. */
     protected abstract void open();
 
-    /** Called when another task's records follow in the same partition, after its clock is loaded. */
+    /**
+     * Called when another task's records follow in the same partition, after its clock is loaded.
+     */
     protected void taskChanged() {}
 
-    /** The stream time at which nothing waits for it any more; the lowest number where nothing does now. */
+    /**
+     * The stream time at which nothing waits for it any more; the lowest number where nothing does
+     * now.
+     */
     protected long end() {
         return Long.MIN_VALUE;
     }
@@ -102,14 +126,16 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     }
 
     static Dataset<Row> apply(Dataset<Row> input, KeyedOperator operator) {
-        operator.isOrdering = Boolean.parseBoolean(input.sparkSession().conf().get(ORDER_BY_TIME, "false"));
-        operator.isMerging = Boolean.parseBoolean(input.sparkSession().conf().get(MERGE_BY_TIME, "false"));
+        operator.isOrdering =
+                Boolean.parseBoolean(input.sparkSession().conf().get(ORDER_BY_TIME, "false"));
+        operator.isMerging =
+                Boolean.parseBoolean(input.sparkSession().conf().get(MERGE_BY_TIME, "false"));
         operator.log = input.sparkSession().conf().get(LOG, "");
         operator.query = input.sparkSession().conf().get(QUERY, "");
-        return input
-                .groupBy("task")
+        return input.groupBy("task")
                 .as(Encoders.INT(), Encoders.row(input.schema()))
-                .transformWithState(operator, TimeMode.None(), OutputMode.Update(), Encoders.row(OUTPUT));
+                .transformWithState(
+                        operator, TimeMode.None(), OutputMode.Update(), Encoders.row(OUTPUT));
     }
 
     protected final void emit(byte[] key, long ts, byte[] left, byte[] right) {
@@ -126,7 +152,8 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     }
 
     /** Emit what waited for time to pass. */
-    protected final void emitWaiting(byte[] key, long ts, byte[] row, long windowStart, long windowEnd) {
+    protected final void emitWaiting(
+            byte[] key, long ts, byte[] row, long windowStart, long windowEnd) {
         out.add(RowFactory.create(key, ts, row, null, windowStart, windowEnd, null));
     }
 
@@ -138,7 +165,8 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     }
 
     protected final MapState<byte[], byte[]> bytes(String name) {
-        return getHandle().getMapState(name, Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
+        return getHandle()
+                .getMapState(name, Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
     }
 
     protected final MapState<byte[], Long> longs(String name) {
@@ -156,8 +184,8 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     }
 
     @Override
-    public final scala.collection.Iterator<Row> handleInputRows(Integer key, scala.collection.Iterator<Row> rows,
-            TimerValues timers) {
+    public final scala.collection.Iterator<Row> handleInputRows(
+            Integer key, scala.collection.Iterator<Row> rows, TimerValues timers) {
         if (!key.equals(task)) {
             task = key;
             Long kept = clock.get();
@@ -168,7 +196,8 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
             }
             taskChanged();
         }
-        scala.collection.Iterator<Row> ordered = isOrdering ? byTime(rows) : isMerging ? merged(rows) : rows;
+        scala.collection.Iterator<Row> ordered =
+                isOrdering ? byTime(rows) : isMerging ? merged(rows) : rows;
         return new scala.collection.AbstractIterator<Row>() {
             @Override
             public boolean hasNext() {
@@ -222,18 +251,25 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         }
     }
 
-    /** All records by time; a table's (side 1) before a stream's where they tie, else as they came. */
+    /**
+     * All records by time; a table's (side 1) before a stream's where they tie, else as they came.
+     */
     private static scala.collection.Iterator<Row> byTime(scala.collection.Iterator<Row> rows) {
         java.util.ArrayList<Row> all = new java.util.ArrayList<>();
         while (rows.hasNext()) {
             all.add(rows.next());
         }
-        all.sort(java.util.Comparator.<Row>comparingLong(row -> row.getInt(2) == HEARTBEAT ? Long.MAX_VALUE : row.getLong(3))
-                .thenComparing(row -> -row.getInt(2)));
+        all.sort(
+                java.util.Comparator.<Row>comparingLong(
+                                row -> row.getInt(2) == HEARTBEAT ? Long.MAX_VALUE : row.getLong(3))
+                        .thenComparing(row -> -row.getInt(2)));
         return scala.jdk.javaapi.CollectionConverters.asScala(all.iterator());
     }
 
-    /** Each side's records in their order, the side whose next one is older first; a table (side 1) before a tie. */
+    /**
+     * Each side's records in their order, the side whose next one is older first; a table (side 1)
+     * before a tie.
+     */
     private static scala.collection.Iterator<Row> merged(scala.collection.Iterator<Row> rows) {
         ArrayDeque<Row> left = new ArrayDeque<>();
         ArrayDeque<Row> right = new ArrayDeque<>();

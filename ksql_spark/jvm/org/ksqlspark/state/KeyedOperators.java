@@ -22,7 +22,8 @@ public final class KeyedOperators {
     }
 
     /** The rows of two tables with equal keys; a side that is outer keeps rows that meet none. */
-    public static Dataset<Row> tableTableJoin(Dataset<Row> input, boolean leftOuter, boolean rightOuter) {
+    public static Dataset<Row> tableTableJoin(
+            Dataset<Row> input, boolean leftOuter, boolean rightOuter) {
         return KeyedOperator.apply(input, new TableJoins.TableTable(leftOuter, rightOuter));
     }
 
@@ -47,22 +48,30 @@ public final class KeyedOperators {
     }
 
     /**
-     * Pairs of records of two streams with right time in [left - before, left + after]; all times in ms.
+     * Pairs of records of two streams with right time in [left - before, left + after]; all times
+     * in ms.
      *
-     * @param grace how late a record may be; negative: not given, so unmatched rows of an outer side leave at
-     *     once and late ones are taken for 24 hours
+     * @param grace how late a record may be; negative: not given, so unmatched rows of an outer
+     *     side leave at once and late ones are taken for 24 hours
      * @param idle see KeyedOperator.apply
      */
-    public static Dataset<Row> streamStreamJoin(Dataset<Row> input, boolean leftOuter, boolean rightOuter,
-            long before, long after, long grace, long idle) {
-        return KeyedOperator.apply(input, new StreamStreamJoin(leftOuter, rightOuter, before, after, grace), idle);
+    public static Dataset<Row> streamStreamJoin(
+            Dataset<Row> input,
+            boolean leftOuter,
+            boolean rightOuter,
+            long before,
+            long after,
+            long grace,
+            long idle) {
+        return KeyedOperator.apply(
+                input, new StreamStreamJoin(leftOuter, rightOuter, before, after, grace), idle);
     }
 
     /**
      * Aggregates per key, or per key and window.
      *
-     * @param template the aggregates as a global aggregation over a frame of the packed rows' columns; with
-     *     {@code hasFilter} its last column is HAVING's predicate
+     * @param template the aggregates as a global aggregation over a frame of the packed rows'
+     *     columns; with {@code hasFilter} its last column is HAVING's predicate
      * @param kind NONE, TUMBLING, HOPPING or SESSION
      * @param size window size or inactivity gap, ms
      * @param advance of hopping windows, ms
@@ -70,12 +79,29 @@ public final class KeyedOperators {
      * @param isFinal emit once, when the window closes
      * @param idle see KeyedOperator.apply
      */
-    public static Dataset<Row> aggregate(Dataset<Row> input, Dataset<Row> template, boolean hasFilter,
-            String kind, long size, long advance, long grace, boolean isFinal, long idle) {
+    public static Dataset<Row> aggregate(
+            Dataset<Row> input,
+            Dataset<Row> template,
+            boolean hasFilter,
+            String kind,
+            long size,
+            long advance,
+            long grace,
+            boolean isFinal,
+            long idle) {
         Aggregator aggregator = Aggregator.of(template);
-        return KeyedOperator.apply(input, kind.equals("SESSION")
-                ? new SessionAggregate(aggregator, hasFilter, size, grace, isFinal)
-                : new WindowAggregate(aggregator, hasFilter, kind.equals("NONE"), size, advance, grace, isFinal),
+        return KeyedOperator.apply(
+                input,
+                kind.equals("SESSION")
+                        ? new SessionAggregate(aggregator, hasFilter, size, grace, isFinal)
+                        : new WindowAggregate(
+                                aggregator,
+                                hasFilter,
+                                kind.equals("NONE"),
+                                size,
+                                advance,
+                                grace,
+                                isFinal),
                 idle);
     }
 }

@@ -6,20 +6,21 @@ import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
 
 /**
- * The local file system without child processes and checksum files. Where its native library is missing, Hadoop
- * runs chmod for every file it makes, which costs more than writing the file, and a checkpoint consists of dozens
- * of small ones. The process's umask decides who may read them. Spark checks its checkpoint files itself.
+ * The local file system without child processes and checksum files. Where its native library is
+ * missing, Hadoop runs chmod for every file it makes, which costs more than writing the file, and a
+ * checkpoint consists of dozens of small ones. The process's umask decides who may read them. Spark
+ * checks its checkpoint files itself.
  */
 public final class LocalFiles extends LocalFileSystem {
 
-  public LocalFiles() {
-    super(new Raw());
-    setWriteChecksum(false);
-    setVerifyChecksum(false);
-  }
+    public LocalFiles() {
+        super(new Raw());
+        setWriteChecksum(false);
+        setVerifyChecksum(false);
+    }
 
-  private static final class Raw extends RawLocalFileSystem {
-    @Override
-    public void setPermission(Path path, FsPermission permission) {}
-  }
+    private static final class Raw extends RawLocalFileSystem {
+        @Override
+        public void setPermission(Path path, FsPermission permission) {}
+    }
 }

@@ -1,7 +1,5 @@
 package org.ksqlspark.state;
 
-import org.ksqlspark.formats.BytesToRow;
-
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -9,10 +7,11 @@ import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
+import org.ksqlspark.formats.BytesToRow;
 
 /**
- * A struct as the bytes of Spark's own binary row, and back: how rows travel through keyed operators and lie in
- * their state without anything there knowing their columns.
+ * A struct as the bytes of Spark's own binary row, and back: how rows travel through keyed
+ * operators and lie in their state without anything there knowing their columns.
  */
 public final class PackedRow {
     private PackedRow() {}

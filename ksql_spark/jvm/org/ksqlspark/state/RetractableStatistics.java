@@ -1,17 +1,19 @@
 package org.ksqlspark.state;
 
-import java.math.BigDecimal;
-import java.math.MathContext;
-import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.catalog.functions.AggregateFunction;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
+import java.math.BigDecimal;
+import java.math.MathContext;
+import java.util.Arrays;
+
 /**
- * The variance of x, or the correlation of x and y, that can take rows back: (x, sign) or (x, y, sign), the numbers
- * DOUBLE, the sign -1 to take a row back. The sums are exact, so that what comes and goes leaves no trace.
+ * The variance of x, or the correlation of x and y, that can take rows back: (x, sign) or (x, y,
+ * sign), the numbers DOUBLE, the sign -1 to take a row back. The sums are exact, so that what comes
+ * and goes leaves no trace.
  */
 public final class RetractableStatistics implements AggregateFunction<BigDecimal[], Double> {
     private static final int COUNT = 0;
@@ -20,6 +22,7 @@ public final class RetractableStatistics implements AggregateFunction<BigDecimal
     private static final int XX = 3;
     private static final int YY = 4;
     private static final int XY = 5;
+
     /** How many rows have a number that is none, or is infinite. */
     private static final int NOT_FINITE = 6;
 
@@ -113,7 +116,9 @@ public final class RetractableStatistics implements AggregateFunction<BigDecimal
         BigDecimal spreadX = count.multiply(state[XX]).subtract(state[X].multiply(state[X]));
         if (columns == 1) {
             BigDecimal pairs = count.multiply(count.subtract(BigDecimal.ONE));
-            return pairs.signum() <= 0 ? 0 : spreadX.divide(pairs, MathContext.DECIMAL128).doubleValue();
+            return pairs.signum() <= 0
+                    ? 0
+                    : spreadX.divide(pairs, MathContext.DECIMAL128).doubleValue();
         }
         BigDecimal spreadY = count.multiply(state[YY]).subtract(state[Y].multiply(state[Y]));
         BigDecimal both = spreadX.multiply(spreadY);
@@ -121,6 +126,7 @@ public final class RetractableStatistics implements AggregateFunction<BigDecimal
             return Double.NaN;
         }
         BigDecimal common = count.multiply(state[XY]).subtract(state[X].multiply(state[Y]));
-        return common.divide(both.sqrt(MathContext.DECIMAL128), MathContext.DECIMAL128).doubleValue();
+        return common.divide(both.sqrt(MathContext.DECIMAL128), MathContext.DECIMAL128)
+                .doubleValue();
     }
 }

@@ -1,18 +1,19 @@
 package org.ksqlspark.state;
 
+import org.apache.spark.sql.streaming.MapState;
+
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.TreeMap;
-import org.apache.spark.sql.streaming.MapState;
 
 /**
- * Aggregates per key and session (reference §6.9): a record merges all sessions within the gap, which are deleted
- * under their old bounds, and leaves with the merged one.
+ * Aggregates per key and session (reference §6.9): a record merges all sessions within the gap,
+ * which are deleted under their old bounds, and leaves with the merged one.
  *
- * State per key: its sessions, each as (start, end, was passed on?, length, buffer), in order of time. A key is
- * listed under the end of its sessions, so that closed ones are found.
+ * <p>State per key: its sessions, each as (start, end, was passed on?, length, buffer), in order of
+ * time. A key is listed under the end of its sessions, so that closed ones are found.
  */
 final class SessionAggregate extends KeyedOperator {
     private final Aggregator aggregator;
@@ -23,10 +24,14 @@ final class SessionAggregate extends KeyedOperator {
 
     private transient MapState<byte[], byte[]> sessions;
     private transient MapState<byte[], byte[]> ends;
-    /** Keys by the end of a session of theirs; what state has, in order. Entries may be out of date. */
+
+    /**
+     * Keys by the end of a session of theirs; what state has, in order. Entries may be out of date.
+     */
     private transient TreeMap<Long, List<byte[]>> listed;
 
-    SessionAggregate(Aggregator aggregator, boolean hasFilter, long gap, long grace, boolean isFinal) {
+    SessionAggregate(
+            Aggregator aggregator, boolean hasFilter, long gap, long grace, boolean isFinal) {
         this.aggregator = aggregator;
         this.hasFilter = hasFilter;
         this.gap = gap;
@@ -54,7 +59,8 @@ final class SessionAggregate extends KeyedOperator {
         scala.collection.Iterator<byte[]> there = ends.keys();
         while (there.hasNext()) {
             byte[] entry = there.next();
-            listed.computeIfAbsent(ByteBuffer.wrap(entry).getLong(), end -> new ArrayList<>()).add(entry);
+            listed.computeIfAbsent(ByteBuffer.wrap(entry).getLong(), end -> new ArrayList<>())
+                    .add(entry);
         }
     }
 
@@ -90,7 +96,8 @@ final class SessionAggregate extends KeyedOperator {
                 ends.removeKey(entry(session.end, key));
             }
         }
-        boolean wasSame = merged.size() == 1 && merged.get(0).start == start && merged.get(0).end == end;
+        boolean wasSame =
+                merged.size() == 1 && merged.get(0).start == start && merged.get(0).end == end;
         boolean passes = !isFinal && (!hasFilter || aggregator.passes());
         if (passes) {
             emit(key, end, aggregator.result(), start, end);
@@ -127,7 +134,9 @@ final class SessionAggregate extends KeyedOperator {
         closeExpired();
     }
 
-    /** Sessions that stream time has closed: emitted where that is what is wanted, and forgotten. */
+    /**
+     * Sessions that stream time has closed: emitted where that is what is wanted, and forgotten.
+     */
     private void closeExpired() {
         while (!listed.isEmpty() && listed.firstKey() + gap + grace < streamTime) {
             long end = listed.firstKey();
@@ -182,7 +191,9 @@ final class SessionAggregate extends KeyedOperator {
         }
         ByteBuffer data = ByteBuffer.allocate(length);
         for (Session session : all) {
-            data.putLong(session.start).putLong(session.end).put((byte) (session.wasPassed ? 1 : 0));
+            data.putLong(session.start)
+                    .putLong(session.end)
+                    .put((byte) (session.wasPassed ? 1 : 0));
             data.putInt(session.buffer.length).put(session.buffer);
         }
         sessions.updateValue(key, data.array());

@@ -1,5 +1,7 @@
 package org.ksqlspark.state;
 
+import org.apache.spark.sql.streaming.MapState;
+
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -7,30 +9,35 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import org.apache.spark.sql.streaming.MapState;
 
 /**
  * Stream with stream (reference §6.5), by the clocks that Kafka Streams has for it.
  *
- * The task's stream time, of both sides, says when a row of an outer side that met nothing leaves alone: at once
- * where its window is over already, else when stream time passes window and grace. Each side's own time, the
- * greatest of the rows that were kept, says how long its rows are there to be met: window and grace. So a side
- * that is behind still meets rows of the other one that the task's time has left behind.
+ * <p>The task's stream time, of both sides, says when a row of an outer side that met nothing
+ * leaves alone: at once where its window is over already, else when stream time passes window and
+ * grace. Each side's own time, the greatest of the rows that were kept, says how long its rows are
+ * there to be met: window and grace. So a side that is behind still meets rows of the other one
+ * that the task's time has left behind.
  *
- * Rows lie in buckets of time as long as the window: per side, key and bucket a count, and per number in it
- * (timestamp, waits?, row). So a record looks at two or three buckets, however many rows the key has. A list
- * of what each bucket of a side holds lets whole buckets go when no record can meet them any more.
+ * <p>Rows lie in buckets of time as long as the window: per side, key and bucket a count, and per
+ * number in it (timestamp, waits?, row). So a record looks at two or three buckets, however many
+ * rows the key has. A list of what each bucket of a side holds lets whole buckets go when no record
+ * can meet them any more.
  */
 final class StreamStreamJoin extends KeyedOperator {
     private static final long DAY = 24 * 3600 * 1000L;
 
     private final boolean[] outer;
+
     /** How far the other side's time may be before and after this side's. */
     private final long[] before;
+
     private final long[] after;
     private final long grace;
+
     /** Unmatched rows leave as soon as they come, not when their window closes. */
     private final boolean isEager;
+
     private final long width;
 
     private transient MapState<byte[], byte[]> rows;
@@ -39,8 +46,13 @@ final class StreamStreamJoin extends KeyedOperator {
     private transient MapState<byte[], Long> buckets;
     private transient MapState<byte[], byte[]> waiting;
     private transient MapState<byte[], Long> clocks;
-    /** Each side's own time, its buckets, and all waiting rows by the time they must leave: what state has. */
+
+    /**
+     * Each side's own time, its buckets, and all waiting rows by the time they must leave: what
+     * state has.
+     */
     private transient long[] times;
+
     private transient List<TreeMap<Long, Long>> known;
     private transient TreeMap<Long, List<byte[]>> deadlines;
 
@@ -80,7 +92,9 @@ final class StreamStreamJoin extends KeyedOperator {
         scala.collection.Iterator<byte[]> unmatched = waiting.keys();
         while (unmatched.hasNext()) {
             byte[] entry = unmatched.next();
-            deadlines.computeIfAbsent(ByteBuffer.wrap(entry).getLong(), d -> new ArrayList<>()).add(entry);
+            deadlines
+                    .computeIfAbsent(ByteBuffer.wrap(entry).getLong(), d -> new ArrayList<>())
+                    .add(entry);
         }
     }
 
@@ -139,16 +153,23 @@ final class StreamStreamJoin extends KeyedOperator {
 
     /** The time up to which rows of this side are gone. */
     private long gone(int side) {
-        return times[side] == Long.MIN_VALUE ? Long.MIN_VALUE : times[side] - before[0] - after[0] - grace;
+        return times[side] == Long.MIN_VALUE
+                ? Long.MIN_VALUE
+                : times[side] - before[0] - after[0] - grace;
     }
 
-    /** Rows of the other side within the window that are still there, as (place, stored bytes), by their time. */
+    /**
+     * Rows of the other side within the window that are still there, as (place, stored bytes), by
+     * their time.
+     */
     private List<byte[][]> matches(byte[] key, int side, long ts) {
         List<byte[][]> found = new ArrayList<>();
         long gone = gone(1 - side);
         long first = ts - before[side];
         long last = ts + after[side];
-        for (long bucket = Math.floorDiv(first, width); bucket <= Math.floorDiv(last, width); bucket++) {
+        for (long bucket = Math.floorDiv(first, width);
+                bucket <= Math.floorDiv(last, width);
+                bucket++) {
             if (!known.get(1 - side).containsKey(bucket)) {
                 continue;
             }
@@ -167,7 +188,10 @@ final class StreamStreamJoin extends KeyedOperator {
         return found;
     }
 
-    /** Keep a row to be met; one that no record can meet any more is not kept, unless it waits to leave alone. */
+    /**
+     * Keep a row to be met; one that no record can meet any more is not kept, unless it waits to
+     * leave alone.
+     */
     private byte[] store(byte[] key, int side, long ts, byte[] value, boolean waits) {
         if (ts > times[side]) {
             times[side] = ts;
@@ -189,7 +213,8 @@ final class StreamStreamJoin extends KeyedOperator {
             buckets.updateValue(name, listed + 1);
         }
         byte[] place = numbered(group, count);
-        ByteBuffer stored = ByteBuffer.allocate(9 + value.length).putLong(ts).put((byte) (waits ? 1 : 0));
+        ByteBuffer stored =
+                ByteBuffer.allocate(9 + value.length).putLong(ts).put((byte) (waits ? 1 : 0));
         rows.updateValue(place, stored.put(value).array());
         counts.updateValue(group, count + 1);
         return place;
@@ -201,7 +226,8 @@ final class StreamStreamJoin extends KeyedOperator {
         long gone = gone(side);
         while (!mine.isEmpty()) {
             long newest = (mine.firstKey() + 1) * width - 1;
-            boolean mayWait = !deadlines.isEmpty() && deadlines.firstKey() <= newest + after[side] + grace;
+            boolean mayWait =
+                    !deadlines.isEmpty() && deadlines.firstKey() <= newest + after[side] + grace;
             if (newest > gone || mayWait) {
                 return;
             }
@@ -221,15 +247,23 @@ final class StreamStreamJoin extends KeyedOperator {
         }
     }
 
-    /** Rows that wait leave once no more can come that they meet: by their time, the right side's first. */
+    /**
+     * Rows that wait leave once no more can come that they meet: by their time, the right side's
+     * first.
+     */
     private void release() {
         List<byte[]> due = new ArrayList<>();
         while (!deadlines.isEmpty() && deadlines.firstKey() < streamTime) {
             due.addAll(deadlines.pollFirstEntry().getValue());
         }
-        due.sort(Comparator.<byte[]>comparingLong(entry -> ByteBuffer.wrap(entry).getLong() - after[entry[8]])
-                .thenComparing(entry -> -entry[8])
-                .thenComparing((one, two) -> Arrays.compareUnsigned(one, 9, one.length, two, 9, two.length)));
+        due.sort(
+                Comparator.<byte[]>comparingLong(
+                                entry -> ByteBuffer.wrap(entry).getLong() - after[entry[8]])
+                        .thenComparing(entry -> -entry[8])
+                        .thenComparing(
+                                (one, two) ->
+                                        Arrays.compareUnsigned(
+                                                one, 9, one.length, two, 9, two.length)));
         for (byte[] entry : due) {
             waiting.removeKey(entry);
             byte[] place = Arrays.copyOfRange(entry, 8, entry.length);
@@ -238,7 +272,11 @@ final class StreamStreamJoin extends KeyedOperator {
             rows.updateValue(place, stored);
             byte[] key = Arrays.copyOfRange(place, 9, place.length - 8);
             byte[] row = Arrays.copyOfRange(stored, 9, stored.length);
-            emitWaiting(key, ByteBuffer.wrap(stored).getLong(), place[0] == 0 ? row : null, place[0] == 0 ? null : row);
+            emitWaiting(
+                    key,
+                    ByteBuffer.wrap(stored).getLong(),
+                    place[0] == 0 ? row : null,
+                    place[0] == 0 ? null : row);
         }
     }
 
@@ -265,7 +303,11 @@ final class StreamStreamJoin extends KeyedOperator {
     }
 
     private static byte[] group(int side, long bucket, byte[] key) {
-        return ByteBuffer.allocate(9 + key.length).put((byte) side).putLong(bucket).put(key).array();
+        return ByteBuffer.allocate(9 + key.length)
+                .put((byte) side)
+                .putLong(bucket)
+                .put(key)
+                .array();
     }
 
     private static byte[] numbered(byte[] group, long n) {

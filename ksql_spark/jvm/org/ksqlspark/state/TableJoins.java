@@ -1,8 +1,9 @@
 package org.ksqlspark.state;
 
+import org.apache.spark.sql.streaming.MapState;
+
 import java.nio.ByteBuffer;
 import java.util.Arrays;
-import org.apache.spark.sql.streaming.MapState;
 
 /** Joins that look up the latest row of a key. */
 final class TableJoins {

@@ -2,12 +2,17 @@ package org.ksqlspark.state;
 
 import org.apache.spark.sql.streaming.MapState;
 
-/** Keeps which keys were passed on, so that nothing is deleted that never was there (a table's WHERE). */
+/**
+ * Keeps which keys were passed on, so that nothing is deleted that never was there (a table's
+ * WHERE).
+ */
 final class TombstoneFilter extends KeyedOperator {
     private static final byte[] PRESENT = {};
     private static final byte[] DELETED = {0};
+
     /** Keys that are not in the state may have been passed on as well, before there was one. */
     private final boolean isResumed;
+
     private transient MapState<byte[], byte[]> keys;
 
     TombstoneFilter(boolean isResumed) {

@@ -1,16 +1,18 @@
 package org.ksqlspark.state;
 
+import org.apache.spark.sql.streaming.MapState;
+
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.TreeMap;
-import org.apache.spark.sql.streaming.MapState;
 
 /**
  * Aggregates per key, or per key and TUMBLING or HOPPING window (reference §6.8, §6.9).
  *
- * State per window and key: (greatest timestamp, was passed on?, the aggregates' buffer). A numbered list of the
- * keys of each window lets it go, or leave with EMIT FINAL, when stream time closes it.
+ * <p>State per window and key: (greatest timestamp, was passed on?, the aggregates' buffer). A
+ * numbered list of the keys of each window lets it go, or leave with EMIT FINAL, when stream time
+ * closes it.
  */
 final class WindowAggregate extends KeyedOperator {
     private final Aggregator aggregator;
@@ -24,11 +26,18 @@ final class WindowAggregate extends KeyedOperator {
     private transient MapState<byte[], byte[]> groups;
     private transient MapState<byte[], byte[]> members;
     private transient MapState<byte[], Long> windows;
+
     /** Open windows by their start, with the number of their keys; what state has, in order. */
     private transient TreeMap<Long, Long> open;
 
-    WindowAggregate(Aggregator aggregator, boolean hasFilter, boolean isUnwindowed, long size, long advance,
-            long grace, boolean isFinal) {
+    WindowAggregate(
+            Aggregator aggregator,
+            boolean hasFilter,
+            boolean isUnwindowed,
+            long size,
+            long advance,
+            long grace,
+            boolean isFinal) {
         this.aggregator = aggregator;
         this.hasFilter = hasFilter;
         this.isUnwindowed = isUnwindowed;
@@ -101,7 +110,8 @@ final class WindowAggregate extends KeyedOperator {
         boolean passes = !hasFilter || aggregator.passes();
         boolean isPassed = passes && !isFinal;
         byte[] buffer = aggregator.save();
-        ByteBuffer head = ByteBuffer.allocate(9 + buffer.length).putLong(time).put((byte) (isPassed ? 1 : 0));
+        ByteBuffer head =
+                ByteBuffer.allocate(9 + buffer.length).putLong(time).put((byte) (isPassed ? 1 : 0));
         groups.updateValue(place, head.put(buffer).array());
         if (isPassed) {
             send(key, time, aggregator.result(), start);
@@ -151,7 +161,12 @@ final class WindowAggregate extends KeyedOperator {
                     aggregator.load(Arrays.copyOfRange(saved, 9, saved.length));
                     if (!hasFilter || aggregator.passes()) {
                         byte[] key = Arrays.copyOfRange(place, 8, place.length);
-                        emitWaiting(key, ByteBuffer.wrap(saved).getLong(), aggregator.result(), start, start + size);
+                        emitWaiting(
+                                key,
+                                ByteBuffer.wrap(saved).getLong(),
+                                aggregator.result(),
+                                start,
+                                start + size);
                     }
                 }
                 groups.removeKey(place);
