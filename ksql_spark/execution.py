@@ -61,12 +61,13 @@ class StatementExecutor:
                     dict(command.properties),
                     {},
                     is_replay=True,
+                    first_sequence=sequence,
                     stored=_stored(command),
                 )
                 statement = grammar.parse_one(command.statement + ";")
                 action = handle(statement, context)
                 if isinstance(action, Logged):
-                    outcome = action.apply(sequence, command.starts)
+                    outcome = action.apply(command.starts)
                     self._note(command.id, outcome.message, outcome.query_id)
             except (KsqlError, grammar.ParseFailed) as error:
                 log.error("command %d of the log cannot be carried out again: %s", sequence, error)
@@ -129,6 +130,8 @@ class StatementExecutor:
                 raise KsqlError("QUERY_IN_KSQL", statement=statement.source_text)
             with located(statement, entities), registry.scope(context.metastore.functions):
                 action = handle(statement, context)
+            if isinstance(action, Logged):
+                context.commands += 1
             checked.append(_Checked(statement, action, dict(context.properties), dict(context.variables)))
         return checked
 
@@ -156,9 +159,9 @@ class StatementExecutor:
         before = services.metastore.copy()
         try:
             sequence = services.log.end()
-            self._pending.begin(sequence, action.cleanup(sequence))
+            self._pending.begin(sequence, action.cleanup())
             starts = action.prepare()
-            outcome = action.apply(sequence, starts)
+            outcome = action.apply(starts)
             text = action.statement or statement.source_text
             services.log.append(
                 Command(action.command_id, text, properties, starts, outcome.query_id, outcome.plan)

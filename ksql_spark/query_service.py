@@ -21,7 +21,7 @@ from ksql_spark.runtime.push import PushResult
 from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.runtime.results import QueryStream
 from ksql_spark.statements import Services, StatementContext
-from ksql_spark.statements.sources import start_offsets
+from ksql_spark.statements.query_start import start_offsets
 
 #: how long a pull query waits for its view to catch up, seconds
 PULL_TIMEOUT_S = 30.0

@@ -73,9 +73,9 @@ class Services:
 
 @dataclass(frozen=True)
 class KnownQuery:
-    """A persistent query in the sandbox; ``id`` is None where only its start will give one."""
+    """A persistent query in the sandbox."""
 
-    id: str | None
+    id: str
     sink: str
     sources: frozenset[str]
     creates_sink: bool
@@ -110,6 +110,8 @@ class StatementContext:
         new_topics: topics that statements before this one will have made.
         queries: the persistent queries that there will be after the statements before this one.
         is_replay: the statement comes from the command log.
+        first_sequence: the number of the request's first command in the log; None: not asked yet.
+        commands: how many commands the statements before this one are.
         stored: on replay, the query that the statement started.
     """
 
@@ -121,6 +123,8 @@ class StatementContext:
     queries: list[KnownQuery] = field(init=False)
     is_replay: bool = False
     stored: StoredQuery | None = None
+    first_sequence: int | None = None
+    commands: int = 0
 
     def __post_init__(self) -> None:
         self.queries = [KnownQuery.of(q) for q in self.services.queries.all() if not q.is_transient]
@@ -128,6 +132,13 @@ class StatementContext:
     def snapshot(self) -> StatementContext:
         """A copy for actions: later statements change properties and variables."""
         return replace(self, properties=dict(self.properties), variables=dict(self.variables))
+
+    @property
+    def sequence(self) -> int:
+        """The number that the statement's command will have in the log."""
+        if self.first_sequence is None:
+            self.first_sequence = self.services.log.end()
+        return self.first_sequence + self.commands
 
     @property
     def config(self) -> Config:
@@ -166,19 +177,19 @@ class Logged:
         command_id: ``type/entity/action`` (reference §7.3).
         statement: what the log keeps instead of the statement's own text, where that alone would not do.
         prepare: side effects that must come first (topics); returns where a new query starts to read.
-        apply: the change itself, also on replay; gets the sequence number and ``prepare``'s result.
+        apply: the change itself, also on replay; gets ``prepare``'s result.
         after: clean-up once the command is in the log (topics to delete); not on replay.
         undo: takes back what ``prepare`` and ``apply`` did where one of them, or writing the log, failed; the
             metastore is put back by the caller.
-        cleanup: what it leaves where the server is killed meanwhile, by its sequence number; asked first.
+        cleanup: what it leaves where the server is killed meanwhile; asked first.
     """
 
     command_id: str
-    apply: Callable[[int, Starts], Outcome]
+    apply: Callable[[Starts], Outcome]
     prepare: Callable[[], Starts] = dict
     after: Callable[[], None] = lambda: None
     undo: Callable[[], None] = lambda: None
-    cleanup: Callable[[int], CleanupRecord] = lambda _: CleanupRecord()
+    cleanup: Callable[[], CleanupRecord] = CleanupRecord
     statement: str | None = None
 
 

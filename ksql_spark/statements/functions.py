@@ -108,7 +108,7 @@ def create_function(statement: CreateFunction, context: StatementContext) -> Act
     context.metastore.add_function(spec)
     services = context.services
 
-    def apply(_: int, __: Starts) -> Outcome:
+    def apply(_: Starts) -> Outcome:
         services.metastore.add_function(spec)
         return Outcome(f"Function {name} {'replaced' if known is not None else 'created'}")
 
@@ -135,7 +135,7 @@ def drop_function(statement: DropFunction, context: StatementContext) -> Action:
     context.metastore.drop_function(name)
     services = context.services
 
-    def apply(_: int, __: Starts) -> Outcome:
+    def apply(_: Starts) -> Outcome:
         services.metastore.drop_function(name)
         return Outcome(f"Function {name} dropped")
 

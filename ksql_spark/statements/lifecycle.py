@@ -46,7 +46,7 @@ def _logged(
     done: str,
     act: Callable[..., None],
 ) -> Logged:
-    def apply(_: int, __: Starts) -> Outcome:
+    def apply(_: Starts) -> Outcome:
         act(*(query.id for query in _meant(targets, statement, context)))
         return Outcome(done)
 
@@ -78,7 +78,7 @@ def terminate(statement: Terminate, context: StatementContext) -> Action:
         action,
         after=termination.after,
         undo=termination.undo,
-        cleanup=lambda _: CleanupRecord(logged=termination.orphans()),
+        cleanup=lambda: CleanupRecord(logged=termination.orphans()),
     )
 
 

@@ -64,7 +64,7 @@ def alter_system(statement: AlterSystem, context: StatementContext) -> Action:
     value = services.config.validate_override(statement.property_name, statement.value)
     name = find(statement.property_name).name
 
-    def apply(_: int, __: Starts) -> Outcome:
+    def apply(_: Starts) -> Outcome:
         services.config = services.config.with_values({name: value})
         if not context.is_replay:
             for query in services.queries.all():

@@ -6,33 +6,27 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from grammar.nodes import Statement
 from grammar.statements.inserts import InsertSelect
 from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
-from ksql_spark import __version__, analyzer
+from ksql_spark import analyzer
 from ksql_spark.errors import KsqlError, nearest
-from ksql_spark.logical.nodes import PersistentQuery, Start
+from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import STREAM, DataSource
-from ksql_spark.physical import codec
-from ksql_spark.physical.planner import check_runnable, lower
-from ksql_spark.physical.steps import PhysicalPlan, StreamTableJoin, StreamWindowedAggregate, walk
 from ksql_spark.runtime.pending import CleanupRecord, Orphans
-from ksql_spark.runtime.queries import PAUSED, ManagedQuery, internal_topics
+from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.statements.context import (
     Action,
     Immediate,
     KnownQuery,
     Logged,
     Outcome,
-    Services,
     Starts,
     StatementContext,
 )
 from ksql_spark.statements.entities import entity
+from ksql_spark.statements.query_start import QueryStart
 from ksql_spark.statements.termination import Termination
-
-#: retention of a sink whose source does not say, ms (reference §6.8)
-DEFAULT_RETENTION_MS = 7 * 24 * 3600 * 1000
+from ksql_spark.statements.topics import topic_config
 
 
 def create_source(statement: CreateSource, context: StatementContext) -> Action:
@@ -59,18 +53,18 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
     def prepare() -> Starts:
         if services.admin.topic(source.topic) is None:
             services.admin.create_topic(
-                source.topic, source.partitions or 1, source.replicas or -1, _topic_config(source, None)
+                source.topic, source.partitions or 1, source.replicas or -1, topic_config(source, None)
             )
         return {}
 
-    def apply(_: int, __: Starts) -> Outcome:
+    def apply(_: Starts) -> Outcome:
         services.metastore.add(source)
         services.views.drop(source.name)
         return Outcome(f"{statement.kind.capitalize()} created")
 
     command_id = f"{statement.kind.lower()}/`{source.name}`/create"
 
-    def cleanup(_: int) -> CleanupRecord:
+    def cleanup() -> CleanupRecord:
         is_new = services.admin.topic(source.topic) is None
         return CleanupRecord(unlogged=Orphans((source.topic,) if is_new else ()))
 
@@ -98,17 +92,6 @@ def _topic_partitions(source: DataSource, context: StatementContext) -> int:
     return there
 
 
-def _topic_config(sink: DataSource, retention_ms: int | None) -> dict[str, str]:
-    """Configuration of a topic that we make for ``sink`` (reference §6.8)."""
-    retention = sink.retention_ms if sink.retention_ms is not None else retention_ms
-    if sink.is_table and sink.window is None:
-        return {"cleanup.policy": "compact"}
-    config = {"cleanup.policy": "compact,delete" if sink.is_table else "delete"}
-    if retention is not None:
-        config["retention.ms"] = str(retention)
-    return config
-
-
 def create_as_select(statement: CreateAsSelect, context: StatementContext) -> Action:
     """CREATE STREAM|TABLE … AS SELECT: a new topic and the query that fills it.
 
@@ -125,7 +108,7 @@ def create_as_select(statement: CreateAsSelect, context: StatementContext) -> Ac
     if replaced is not None and bound.start is not None and not context.is_replay:
         reason = f"The query that writes {statement.name} goes on where it was: START is for new queries."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint="To read again, DROP it first.")
-    return _persistent(statement, bound, statement.kind, context, replaced)
+    return QueryStart(statement, bound, statement.kind, context, replaced).action()
 
 
 def _check_or_replace(statement: CreateSource | CreateAsSelect, context: StatementContext) -> None:
@@ -153,7 +136,7 @@ def _replaced(
     """
     writers = [q for q in context.queries if q.sink == bound.sink.name]
     if len(writers) > 1 or any(not q.creates_sink for q in writers):
-        ids = ", ".join(sorted(q.id or "one of this request" for q in writers))
+        ids = ", ".join(sorted(q.id for q in writers))
         reason = f"REPLACE for sink {bound.sink.name} is not supported: INSERT INTO writes it too: {ids}."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint="TERMINATE what inserts first.")
     if not writers:
@@ -169,215 +152,7 @@ def insert_select(statement: InsertSelect, context: StatementContext) -> Action:
     bound = _bound(statement, context)
     if bound.query_id is not None and any(q.id == bound.query_id for q in context.queries):
         raise KsqlError("INVALID_STATEMENT", reason=f"Query ID '{bound.query_id}' already exists.")
-    return _persistent(statement, bound, STREAM, context)
-
-
-def _persistent(
-    statement: Statement,
-    bound: PersistentQuery,
-    kind: str,
-    context: StatementContext,
-    replaced: KnownQuery | None = None,
-) -> Action:
-    config = context.config
-    known_id = replaced.id if replaced is not None else bound.query_id
-    # often only the start gives the id, which names internal topics: this plan shows that there is one
-    by_time = bound.by_event_time
-    plan = (
-        context.stored.plan
-        if context.stored
-        else lower(bound.root, bound.sink, config, known_id or "query", by_event_time=by_time)
-    )
-    if not context.is_replay:
-        check_runnable(plan)
-        _check_sink_topic(bound, plan, context)
-        _check_limit(context, replaced)
-    sink = plan.sink
-    origins = frozenset(s.name for s in plan.sources)
-    if bound.creates_sink:
-        context.metastore.add(sink, origins)
-        context.new_topics.setdefault(sink.topic, _sink_partitions(plan, context))
-    if replaced is not None:
-        context.queries.remove(replaced)
-    context.queries.append(KnownQuery(known_id, sink.name, origins, bound.creates_sink, bound))
-    services, stored, here = context.services, context.stored, context.snapshot()
-    made_topics: list[str] = []
-    #: (what was started, what it took the place of)
-    started: list[tuple[ManagedQuery, ManagedQuery | None]] = []
-
-    def running() -> ManagedQuery | None:
-        """The query to replace, as it runs now."""
-        if replaced is None:
-            return None
-        writers = (q for q in services.queries.all() if q.creates_sink and q.plan.sink.name == sink.name)
-        return next(writers, None)
-
-    def prepare() -> Starts:
-        if services.admin.topic(sink.topic) is None:
-            made_topics.append(sink.topic)
-            retention = _inherited_retention(plan, here)
-            services.admin.create_topic(
-                sink.topic,
-                _sink_partitions(plan, here),
-                _sink_replicas(plan, here),
-                _topic_config(sink, retention),
-            )
-        old = running()
-        return old.starts if old is not None else start_offsets(plan, here, bound.start)
-
-    def apply(sequence: int, starts: Starts) -> Outcome:
-        old = running()
-        topic = services.admin.topic(sink.topic)
-        partitions = len(topic.replicas) if topic else 1
-        if stored is not None:
-            query_id, final = stored.id, stored.plan
-        else:
-            query_id = old.id if old is not None else bound.query_id or _query_id(bound, sequence)
-            final = lower(bound.root, sink, config, query_id, by_event_time=by_time)
-        query = ManagedQuery(
-            id=query_id,
-            statement=statement.source_text + ";",
-            plan=final,
-            starts=starts,
-            properties=here.properties,
-            sink_partitions=partitions,
-            creates_sink=bound.creates_sink,
-            logical=bound,
-        )
-        if context.is_replay:
-            services.queries.register(query)
-        elif old is None:
-            started.append((query, None))
-            services.queries.start_new(query)
-        else:
-            started.append((query, old))
-            _take_over(query, old, services)
-        if old is not None and old.state == PAUSED:
-            query.state = PAUSED
-        if bound.creates_sink:
-            services.metastore.add(replace(sink, partitions=partitions), origins)
-            services.views.drop(sink.name)
-        document = codec.encode((bound, final))
-        return Outcome(f"Created query with ID {query.id}", query.id, document)
-
-    def undo() -> None:
-        for query, old in started:
-            if old is None:
-                services.queries.drop(query)
-            else:
-                services.queries.stop(query.id)
-                _take_over(old, old, services)
-        services.admin.delete_topics(made_topics)
-
-    def cleanup(sequence: int) -> CleanupRecord:
-        made = () if services.admin.topic(sink.topic) is not None else (sink.topic,)
-        if running() is not None:
-            return CleanupRecord(unlogged=Orphans(made))
-        query_id = bound.query_id or _query_id(bound, sequence)
-        topics = internal_topics(lower(bound.root, sink, config, query_id))
-        return CleanupRecord(unlogged=Orphans((*made, *topics), (query_id,)))
-
-    return Logged(f"{kind.lower()}/`{sink.name}`/create", apply, prepare, undo=undo, cleanup=cleanup)
-
-
-def _take_over(query: ManagedQuery, old: ManagedQuery, services: Services) -> None:
-    """Run ``query`` on the checkpoints of ``old``; where that is paused, when RESUME says so.
-
-    Raises:
-        KsqlError: NOT_DONE_YET where Spark does not go on from there with the new plan.
-    """
-    was_paused = old.state == PAUSED
-    services.queries.stop(old.id)
-    # one that is registered keeps its checkpoints where it does not start
-    services.queries.register(query)
-    if was_paused:
-        query.state = PAUSED
-        return
-    try:
-        services.queries.start(query)
-    except KsqlError as error:
-        raise KsqlError(
-            "NOT_DONE_YET",
-            what=f"Replacing query {old.id} in this way ({error.message})",
-            version=__version__,
-        ) from None
-
-
-def _check_limit(context: StatementContext, replaced: KnownQuery | None) -> None:
-    most = int(context.config["ksql.query.persistent.active.limit"])
-    if replaced is None and len(context.queries) >= most:
-        raise KsqlError(
-            "INVALID_STATEMENT",
-            reason=f"{len(context.queries)} persistent queries run already, the most that "
-            "ksql.query.persistent.active.limit allows.",
-            hint="TERMINATE one first.",
-        )
-
-
-def _query_id(bound: PersistentQuery, sequence: int) -> str:
-    if not bound.creates_sink:
-        return f"INSERTQUERY_{sequence}"
-    return f"C{bound.sink.kind[0]}AS_{bound.sink.name}_{sequence}"
-
-
-def _check_sink_topic(bound: PersistentQuery, plan: PhysicalPlan, context: StatementContext) -> None:
-    for source in plan.sources:
-        if source.topic not in context.new_topics:
-            context.services.admin.require_topic(source.topic)
-    topic = context.services.admin.topic(plan.sink.topic)
-    if bound.creates_sink and topic is not None and plan.sink.partitions is not None:
-        there = len(topic.replicas)
-        if there != plan.sink.partitions:
-            raise KsqlError("TOPIC_MISMATCH", topic=plan.sink.topic, there=there, wanted=plan.sink.partitions)
-
-
-def _sink_partitions(plan: PhysicalPlan, context: StatementContext) -> int:
-    """PARTITIONS of the sink, else those of the left-most source's topic."""
-    if plan.sink.partitions is not None:
-        return plan.sink.partitions
-    first = plan.sources[0].topic
-    topic = context.services.admin.topic(first)
-    return len(topic.replicas) if topic is not None else context.new_topics.get(first, 1)
-
-
-def _sink_replicas(plan: PhysicalPlan, context: StatementContext) -> int:
-    """REPLICAS of the sink, else those of the left-most source's topic; -1 for the broker's default."""
-    if plan.sink.replicas is not None:
-        return plan.sink.replicas
-    if not context.config["ksql.create.topic.inherit.source.replicas.enabled"]:
-        return -1
-    topic = context.services.admin.topic(plan.sources[0].topic)
-    return max(topic.replicas) if topic is not None else -1
-
-
-def _inherited_retention(plan: PhysicalPlan, context: StatementContext) -> int:
-    """The left-most source's retention, ms, -1 for ever; for windows at least theirs (§6.8)."""
-    config = context.services.admin.config(plan.sources[0].topic)
-    retention = DEFAULT_RETENTION_MS
-    if "delete" in config.get("cleanup.policy", ""):
-        retention = int(config.get("retention.ms", DEFAULT_RETENTION_MS))
-    windows = [s.window_spec.retention_ms for s in walk(plan.root) if isinstance(s, StreamWindowedAggregate)]
-    return retention if retention < 0 else max([retention, *windows])
-
-
-def start_offsets(plan: PhysicalPlan, context: StatementContext, start: Start = None) -> Starts:
-    """Where a new query starts to read each topic (reference §6.1): fixed now, so nothing is missed later.
-
-    Streams start at the latest record unless ``start``, or else ``auto.offset.reset``, says something else,
-    tables at the earliest; tables in joins always do.
-    """
-    config = context.config
-    reset: Start = start
-    if start is None and config.is_set("auto.offset.reset"):
-        reset = "earliest" if str(config["auto.offset.reset"]).lower() == "earliest" else "latest"
-    joined = any(isinstance(s, StreamTableJoin) for stage in plan.stages for s in walk(stage.root))
-    starts: dict[str, dict[str, int]] = {}
-    for source in plan.sources:
-        is_whole = source.is_table and (joined or reset is None)
-        at = "earliest" if is_whole else "latest" if reset is None else reset
-        offsets = context.services.admin.offsets([source.topic], at)
-        starts[source.topic] = {str(partition): offset for (_, partition), offset in offsets.items()}
-    return starts
+    return QueryStart(statement, bound, STREAM, context).action()
 
 
 def _exists(statement: Any, kind: str, if_not_exists: bool, existing: DataSource) -> Action:
@@ -397,7 +172,7 @@ def alter_source(statement: AlterSource, context: StatementContext) -> Action:
     context.metastore.add(new)
     services = context.services
 
-    def apply(_: int, __: Starts) -> Outcome:
+    def apply(_: Starts) -> Outcome:
         services.metastore.add(new)
         return Outcome(f"{old.kind.capitalize()} {old.name} altered.")
 
@@ -430,7 +205,7 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
     termination = Termination(services.queries, makers)
     topics = (source.topic,) if statement.delete_topic else ()
 
-    def apply(_: int, __: Starts) -> Outcome:
+    def apply(_: Starts) -> Outcome:
         termination.apply()
         services.views.drop(name)
         services.metastore.drop(name)
@@ -440,7 +215,7 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
         termination.after()
         services.admin.delete_topics(topics)
 
-    def cleanup(_: int) -> CleanupRecord:
+    def cleanup() -> CleanupRecord:
         kept = termination.orphans()
         return CleanupRecord(logged=Orphans((*kept.topics, *topics), kept.queries))
 
@@ -452,8 +227,8 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
 def _check_unused(source: DataSource, dependents: Iterable[str], queries: Iterable[KnownQuery]) -> None:
     name = source.name
     made = [d for d in dependents if d != name]
-    reads = [_shown(q) for q in queries if name in q.sources and q.sink not in made]
-    writes = [_shown(q) for q in queries if q.sink == name]
+    reads = [q.id for q in queries if name in q.sources and q.sink not in made]
+    writes = [q.id for q in queries if q.sink == name]
     if made:
         reason = (
             f"Cannot drop {name}.\nThe following streams and/or tables read from this source: "
@@ -468,7 +243,3 @@ def _check_unused(source: DataSource, dependents: Iterable[str], queries: Iterab
             "You need to terminate them before dropping it."
         )
         raise KsqlError("INVALID_STATEMENT", reason=reason)
-
-
-def _shown(query: KnownQuery) -> str:
-    return query.id or f"the one of this request that writes {query.sink}"

@@ -22,7 +22,7 @@ def create_type(statement: CreateType, context: StatementContext) -> Action:
     context.metastore.add_type(name, type_)
     services = context.services
 
-    def apply(_: int, __: Starts) -> Outcome:
+    def apply(_: Starts) -> Outcome:
         services.metastore.add_type(name, type_)
         return Outcome(f"Registered custom type with name '{name}' and SQL type {type_}")
 
@@ -40,7 +40,7 @@ def drop_type(statement: DropType, context: StatementContext) -> Action:
     context.metastore.drop_type(name)
     services = context.services
 
-    def apply(_: int, __: Starts) -> Outcome:
+    def apply(_: Starts) -> Outcome:
         services.metastore.drop_type(name)
         return Outcome(f"Dropped type '{name}'")
 

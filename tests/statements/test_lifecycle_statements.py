@@ -8,6 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from ksql_spark.physical import codec
+from ksql_spark.physical.planner import lower
+from ksql_spark.physical.steps import PhysicalPlan
 from tests.statements.world import World
 
 A = "CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;"
@@ -114,8 +116,24 @@ def test_in_one_request(world: World) -> None:
     world.run(A + "DROP STREAM a;" + A + "TERMINATE ALL; DROP STREAM a;")
     assert world.ids() == [] and world.services.metastore.find("A") is None
     error = world.refused(A + "INSERT INTO a SELECT * FROM s EMIT CHANGES; DROP STREAM a;")
-    assert "the one of this request that writes A" in error.message
+    assert f"write into this source: [INSERTQUERY_{len(world.log.records) + 1}]" in error.message
     assert world.ids() == [] and world.services.metastore.find("A") is None
+
+
+def test_ids_are_numbers_of_the_log_and_each_query_is_lowered_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids: list[str] = []
+
+    def counting(*given: object, **more: object) -> PhysicalPlan:
+        ids.append(str(given[3]))
+        return lower(*given, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("ksql_spark.statements.query_start.lower", counting)
+    entities = world.run(A + "SHOW STREAMS; INSERT INTO a SELECT * FROM s EMIT CHANGES;" + CREATE_N)
+    first = len(world.log.records) - 3
+    assert ids == [f"CSAS_A_{first}", f"INSERTQUERY_{first + 1}"] == world.ids()
+    assert [e["commandSequenceNumber"] for e in entities if "commandId" in e] == [first, first + 1, first + 2]
 
 
 def test_a_request_with_a_mistake_changes_nothing(world: World) -> None:
@@ -181,7 +199,7 @@ def test_replay_runs_the_plan_of_the_log(world: World, monkeypatch: pytest.Monke
     def another(*_: object) -> None:
         raise AssertionError("the plan of the log is to be used")
 
-    monkeypatch.setattr("ksql_spark.statements.sources.lower", another)
+    monkeypatch.setattr("ksql_spark.statements.query_start.lower", another)
     monkeypatch.setattr("ksql_spark.analyzer.bind_persistent", another)
     world.restart()
     assert [(q.id, q.plan, q.logical, q.starts, q.creates_sink) for q in world.queries.all()] == before

@@ -1,0 +1,226 @@
+"""Starting the query of CREATE … AS SELECT or INSERT INTO … SELECT, new or in another one's place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from grammar.nodes import Statement
+from ksql_spark import __version__
+from ksql_spark.errors import KsqlError
+from ksql_spark.logical.nodes import PersistentQuery, Start
+from ksql_spark.physical import codec
+from ksql_spark.physical.planner import check_runnable, lower
+from ksql_spark.physical.steps import PhysicalPlan, StreamTableJoin, walk
+from ksql_spark.runtime.pending import CleanupRecord, Orphans
+from ksql_spark.runtime.queries import PAUSED, ManagedQuery, internal_topics
+from ksql_spark.statements.context import (
+    KnownQuery,
+    Logged,
+    Outcome,
+    Services,
+    Starts,
+    StatementContext,
+)
+from ksql_spark.statements.topics import create_sink_topic, sink_partitions
+
+
+class QueryStart:
+    """The start of one persistent query, step by step; making one checks it and changes the sandbox.
+
+    Args:
+        statement: that starts the query.
+        bound: what it means.
+        kind: STREAM or TABLE, of the sink.
+        context: of the statement.
+        replaced: the query whose place it takes, if any.
+
+    Raises:
+        KsqlError: the query cannot run, or there are too many.
+    """
+
+    def __init__(
+        self,
+        statement: Statement,
+        bound: PersistentQuery,
+        kind: str,
+        context: StatementContext,
+        replaced: KnownQuery | None = None,
+    ) -> None:
+        self._statement = statement
+        self._bound = bound
+        self._kind = kind
+        self._context = context.snapshot()
+        self._services = context.services
+        self._replaced = replaced
+        stored = context.stored
+        if stored is not None:
+            self._id, self._plan = stored.id, stored.plan
+        else:
+            self._id = _query_id(bound, replaced, context)
+            self._plan = lower(
+                bound.root, bound.sink, context.config, self._id, by_event_time=bound.by_event_time
+            )
+        self._sources = frozenset(source.name for source in self._plan.sources)
+        self._made_topics: list[str] = []
+        #: what was started, and what it took the place of
+        self._started: tuple[ManagedQuery, ManagedQuery | None] | None = None
+        if not context.is_replay:
+            check_runnable(self._plan)
+            _check_sink_topic(bound, self._plan, context)
+            _check_limit(context, replaced)
+        self._change_sandbox(context)
+
+    def _change_sandbox(self, context: StatementContext) -> None:
+        bound, sink = self._bound, self._plan.sink
+        if bound.creates_sink:
+            context.metastore.add(sink, self._sources)
+            context.new_topics.setdefault(sink.topic, sink_partitions(self._plan, context))
+        if self._replaced is not None:
+            context.queries.remove(self._replaced)
+        context.queries.append(KnownQuery(self._id, sink.name, self._sources, bound.creates_sink, bound))
+
+    def action(self) -> Logged:
+        """The steps, as the executor takes them."""
+        return Logged(
+            f"{self._kind.lower()}/`{self._plan.sink.name}`/create",
+            self._apply,
+            self._prepare,
+            undo=self._undo,
+            cleanup=self._cleanup,
+        )
+
+    def _old(self) -> ManagedQuery | None:
+        """The query to replace, as it is now."""
+        return self._services.queries.find(self._replaced.id) if self._replaced is not None else None
+
+    def _cleanup(self) -> CleanupRecord:
+        """What it leaves where the server is killed before the command is logged."""
+        sink = self._plan.sink.topic
+        made = () if self._services.admin.topic(sink) is not None else (sink,)
+        if self._old() is not None:
+            return CleanupRecord(unlogged=Orphans(made))
+        return CleanupRecord(unlogged=Orphans((*made, *internal_topics(self._plan)), (self._id,)))
+
+    def _prepare(self) -> Starts:
+        """Make the sink's topic; where to begin to read."""
+        if create_sink_topic(self._plan, self._context):
+            self._made_topics.append(self._plan.sink.topic)
+        old = self._old()
+        return old.starts if old is not None else start_offsets(self._plan, self._context, self._bound.start)
+
+    def _apply(self, starts: Starts) -> Outcome:
+        """Start the query, or on replay have it started later; add the sink to the metastore."""
+        bound, sink = self._bound, self._plan.sink
+        old, queries = self._old(), self._services.queries
+        topic = self._services.admin.topic(sink.topic)
+        partitions = topic.partitions if topic is not None else 1
+        query = ManagedQuery(
+            id=self._id,
+            statement=self._statement.source_text + ";",
+            plan=self._plan,
+            starts=starts,
+            properties=self._context.properties,
+            sink_partitions=partitions,
+            creates_sink=bound.creates_sink,
+            logical=bound,
+        )
+        if self._context.is_replay:
+            queries.register(query)
+        else:
+            self._started = query, old
+            if old is None:
+                queries.start_new(query)
+            else:
+                _take_over(query, old, self._services)
+        if old is not None and old.state == PAUSED:
+            query.state = PAUSED
+        if bound.creates_sink:
+            self._services.metastore.add(replace(sink, partitions=partitions), self._sources)
+            self._services.views.drop(sink.name)
+        return Outcome(f"Created query with ID {query.id}", query.id, codec.encode((bound, self._plan)))
+
+    def _undo(self) -> None:
+        """Drop what was started, or let what was replaced go on; delete the topic that was made."""
+        if self._started is not None:
+            query, old = self._started
+            if old is None:
+                self._services.queries.drop(query)
+            else:
+                self._services.queries.stop(query.id)
+                _take_over(old, old, self._services)
+        self._services.admin.delete_topics(self._made_topics)
+
+
+def _take_over(query: ManagedQuery, old: ManagedQuery, services: Services) -> None:
+    """Run ``query`` on the checkpoints of ``old``; where that is paused, when RESUME says so.
+
+    Raises:
+        KsqlError: NOT_DONE_YET where Spark does not go on from there with the new plan.
+    """
+    was_paused = old.state == PAUSED
+    services.queries.stop(old.id)
+    # one that is registered keeps its checkpoints where it does not start
+    services.queries.register(query)
+    if was_paused:
+        query.state = PAUSED
+        return
+    try:
+        services.queries.start(query)
+    except KsqlError as error:
+        raise KsqlError(
+            "NOT_DONE_YET",
+            what=f"Replacing query {old.id} in this way ({error.message})",
+            version=__version__,
+        ) from None
+
+
+def _check_limit(context: StatementContext, replaced: KnownQuery | None) -> None:
+    most = int(context.config["ksql.query.persistent.active.limit"])
+    if replaced is None and len(context.queries) >= most:
+        raise KsqlError(
+            "INVALID_STATEMENT",
+            reason=f"{len(context.queries)} persistent queries run already, the most that "
+            "ksql.query.persistent.active.limit allows.",
+            hint="TERMINATE one first.",
+        )
+
+
+def _query_id(bound: PersistentQuery, replaced: KnownQuery | None, context: StatementContext) -> str:
+    if replaced is not None:
+        return replaced.id
+    if bound.query_id is not None:
+        return bound.query_id
+    if not bound.creates_sink:
+        return f"INSERTQUERY_{context.sequence}"
+    return f"C{bound.sink.kind[0]}AS_{bound.sink.name}_{context.sequence}"
+
+
+def _check_sink_topic(bound: PersistentQuery, plan: PhysicalPlan, context: StatementContext) -> None:
+    for source in plan.sources:
+        if source.topic not in context.new_topics:
+            context.services.admin.require_topic(source.topic)
+    topic = context.services.admin.topic(plan.sink.topic)
+    if bound.creates_sink and topic is not None and plan.sink.partitions is not None:
+        there = len(topic.replicas)
+        if there != plan.sink.partitions:
+            raise KsqlError("TOPIC_MISMATCH", topic=plan.sink.topic, there=there, wanted=plan.sink.partitions)
+
+
+def start_offsets(plan: PhysicalPlan, context: StatementContext, start: Start = None) -> Starts:
+    """Where a new query starts to read each topic (reference §6.1): fixed now, so nothing is missed later.
+
+    Streams start at the latest record unless ``start``, or else ``auto.offset.reset``, says something else,
+    tables at the earliest; tables in joins always do.
+    """
+    config = context.config
+    reset: Start = start
+    if start is None and config.is_set("auto.offset.reset"):
+        reset = "earliest" if str(config["auto.offset.reset"]).lower() == "earliest" else "latest"
+    joined = any(isinstance(s, StreamTableJoin) for stage in plan.stages for s in walk(stage.root))
+    starts: dict[str, dict[str, int]] = {}
+    for source in plan.sources:
+        is_whole = source.is_table and (joined or reset is None)
+        at = "earliest" if is_whole else "latest" if reset is None else reset
+        offsets = context.services.admin.offsets([source.topic], at)
+        starts[source.topic] = {str(partition): offset for (_, partition), offset in offsets.items()}
+    return starts

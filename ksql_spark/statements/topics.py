@@ -1,0 +1,64 @@
+"""Topics that statements make: how many partitions and replicas they get, and how long records stay."""
+
+from __future__ import annotations
+
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.physical.steps import PhysicalPlan, StreamWindowedAggregate, walk
+from ksql_spark.statements.context import StatementContext
+
+#: retention of a sink whose source does not say, ms (reference §6.8)
+DEFAULT_RETENTION_MS = 7 * 24 * 3600 * 1000
+
+
+def topic_config(sink: DataSource, retention_ms: int | None) -> dict[str, str]:
+    """Configuration of a topic that we make for ``sink`` (reference §6.8)."""
+    retention = sink.retention_ms if sink.retention_ms is not None else retention_ms
+    if sink.is_table and sink.window is None:
+        return {"cleanup.policy": "compact"}
+    config = {"cleanup.policy": "compact,delete" if sink.is_table else "delete"}
+    if retention is not None:
+        config["retention.ms"] = str(retention)
+    return config
+
+
+def create_sink_topic(plan: PhysicalPlan, context: StatementContext) -> bool:
+    """Make the topic that ``plan`` writes where it is missing; whether it was."""
+    admin, sink = context.services.admin, plan.sink
+    if admin.topic(sink.topic) is not None:
+        return False
+    admin.create_topic(
+        sink.topic,
+        sink_partitions(plan, context),
+        _sink_replicas(plan, context),
+        topic_config(sink, _inherited_retention(plan, context)),
+    )
+    return True
+
+
+def sink_partitions(plan: PhysicalPlan, context: StatementContext) -> int:
+    """PARTITIONS of the sink, else those of the left-most source's topic."""
+    if plan.sink.partitions is not None:
+        return plan.sink.partitions
+    first = plan.sources[0].topic
+    topic = context.services.admin.topic(first)
+    return len(topic.replicas) if topic is not None else context.new_topics.get(first, 1)
+
+
+def _sink_replicas(plan: PhysicalPlan, context: StatementContext) -> int:
+    """REPLICAS of the sink, else those of the left-most source's topic; -1 for the broker's default."""
+    if plan.sink.replicas is not None:
+        return plan.sink.replicas
+    if not context.config["ksql.create.topic.inherit.source.replicas.enabled"]:
+        return -1
+    topic = context.services.admin.topic(plan.sources[0].topic)
+    return max(topic.replicas) if topic is not None else -1
+
+
+def _inherited_retention(plan: PhysicalPlan, context: StatementContext) -> int:
+    """The left-most source's retention, ms, -1 for ever; for windows at least theirs (§6.8)."""
+    config = context.services.admin.config(plan.sources[0].topic)
+    retention = DEFAULT_RETENTION_MS
+    if "delete" in config.get("cleanup.policy", ""):
+        retention = int(config.get("retention.ms", DEFAULT_RETENTION_MS))
+    windows = [s.window_spec.retention_ms for s in walk(plan.root) if isinstance(s, StreamWindowedAggregate)]
+    return retention if retention < 0 else max([retention, *windows])
