@@ -1,4 +1,4 @@
-"""The documentation is right: generated pages, links, files and modules it names, commands, statements."""
+"""The documentation is right: generated pages, links, names of files and modules, statements, sections."""
 
 from __future__ import annotations
 
@@ -12,9 +12,18 @@ from types import ModuleType
 import pytest
 
 import grammar
-from ksql_spark.errors import CONDITIONS
+from grammar.statements.inserts import InsertSelect, InsertValues
+from grammar.statements.queries import Query
+from grammar.statements.session import DefineVariable, UndefineVariable
+from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
+from grammar.statements.types import CreateType, DropType
+from ksql_spark import analyzer
+from ksql_spark.config import Config
+from ksql_spark.errors import CONDITIONS, KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.physical.planner import check_runnable, lower, lower_transient
 
 ROOT = Path(__file__).parents[1]
 WRITTEN = [
@@ -51,8 +60,9 @@ def test_generated_pages_are_up_to_date(name: str) -> None:
     assert path.exists() and path.read_text(encoding="utf-8") == generate.PAGES[name](), "run: make docs"
 
 
-def test_no_page_is_left_over() -> None:
-    assert {p.name for p in generate.REFERENCE.iterdir()} == set(generate.PAGES)
+def test_generated_pages_are_marked_and_no_others() -> None:
+    marked = {p.name for p in generate.REFERENCE.iterdir() if "docs/generate.py" in p.read_text("utf-8")}
+    assert marked == set(generate.PAGES)
 
 
 def test_examples_of_functions_are_ksql() -> None:
@@ -110,7 +120,7 @@ def _is_path(text: str) -> bool:
     return text.endswith(SUFFIXES) or (text.endswith("/") and text.split("/")[0] in PACKAGES)
 
 
-HAND_WRITTEN = [p for p in WRITTEN if p.parent != generate.REFERENCE]
+HAND_WRITTEN = [p for p in WRITTEN if p.parent != generate.REFERENCE or p.name not in generate.PAGES]
 FILES = {p.name for folder in PACKAGES for p in (ROOT / folder).rglob("*")} | {p.name for p in ROOT.iterdir()}
 
 
@@ -151,9 +161,115 @@ def test_named_targets_of_make_exist(path: Path) -> None:
     assert set(commands) <= targets
 
 
+# ---- statements ----------------------------------------------------------------------------------------
+
+#: pages whose statements build on each other, from top to bottom
+RUNNABLE = [
+    *(p for p in HAND_WRITTEN if p.parent == generate.REFERENCE),
+    ROOT / "docs" / "how-to" / "streaming-queries.md",
+]
+
+
+def _blocks(path: Path) -> list[tuple[str, bool]]:
+    """The SQL blocks of a page, and whether their statements are shown as refused."""
+    found = re.findall(r"^```sql( refused)?\n(.*?)^```$", path.read_text(encoding="utf-8"), flags=re.S | re.M)
+    return [(text, bool(refused)) for refused, text in found]
+
+
 @pytest.mark.parametrize("path", HAND_WRITTEN, ids=_name)
 def test_statements_parse(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    blocks = re.findall(r"^```sql\n(.*?)^```$", text, flags=re.S | re.M)
+    blocks = [block for block, is_refused in _blocks(path) if not is_refused]
     for block in [*blocks, *re.findall(r"^ksql> (.*;)$", text, flags=re.M)]:
         assert grammar.parse(block)
+
+
+@pytest.mark.parametrize("path", RUNNABLE, ids=_name)
+def test_statements_mean_what_the_page_says(path: Path) -> None:
+    page = ReferencePage()
+    for block, is_refused in _blocks(path):
+        for piece in grammar.split(block):
+            if is_refused:
+                with pytest.raises((KsqlError, grammar.ParseFailed)):
+                    page.run(piece.text)
+                    pytest.fail(f"{path.name}: this is not refused: {piece.text}")
+            else:
+                page.run(piece.text)
+
+
+class ReferencePage:
+    """The statements of one page, bound and planned one after the other."""
+
+    def __init__(self) -> None:
+        self._store = MetaStore()
+        self._variables: dict[str, str] = {}
+
+    def run(self, text: str) -> None:
+        """Bind one statement, plan it where it is a query, and keep what it declares.
+
+        Raises:
+            KsqlError, ParseFailed: the statement is refused.
+        """
+        statement = grammar.parse_one(text, self._variables)
+        store, config = self._store, Config({})
+        match statement:
+            case DefineVariable():
+                self._variables[statement.name] = statement.value
+            case UndefineVariable():
+                del self._variables[statement.name]
+            case CreateType():
+                store.add_type(statement.name, analyzer.bind_type(statement.data_type, store))
+            case DropType():
+                store.drop_type(statement.name)
+            case DropSource():
+                store.drop(store.require(statement.name).name)
+            case CreateSource() | CreateAsSelect() if statement.if_not_exists and store.find(statement.name):
+                pass
+            case CreateSource():
+                store.add(analyzer.bind_create_source(statement, store, config))
+            case AlterSource():
+                store.add(analyzer.bind_alter_source(statement, store))
+            case InsertValues():
+                analyzer.bind_insert_values(statement, store, config)
+            case CreateAsSelect() | InsertSelect():
+                bound = analyzer.bind_persistent(statement, store, config)
+                by_time = bound.by_event_time
+                check_runnable(lower(bound.root, bound.sink, config, "query", by_event_time=by_time))
+                if bound.creates_sink:
+                    store.add(bound.sink)
+            case Query() if statement.query.emit:
+                push = analyzer.bind_push(statement.query, store, config)
+                lower_transient(push.root, push.output, "transient", config, "query")
+            case Query():
+                analyzer.bind_pull(statement.query, store, config)
+
+
+# ---- sections ------------------------------------------------------------------------------------------
+
+INDEX = generate.REFERENCE / "index.md"
+#: § -> what the index says of it
+SECTIONS = dict(re.findall(r"^\| ([\d.]+) \| (.*) \|$", INDEX.read_text(encoding="utf-8"), flags=re.M))
+#: where a § may be named
+CODE_SUFFIXES = (".py", ".java", ".sql", ".md", ".toml")
+
+
+def test_headings_have_the_numbers_that_the_index_says() -> None:
+    numbered: dict[str, str] = {}
+    for path in RUNNABLE:
+        headings = re.findall(r"^## (\d+\.\d+) (.*)$", path.read_text(encoding="utf-8"), flags=re.M)
+        for number, title in headings:
+            assert number not in numbered, f"{number} is in {path.name} and in {numbered[number]}"
+            numbered[number] = f"{path.name}#{generate.anchor(f'{number} {title}')}"
+    for number, link in numbered.items():
+        assert f"]({link})" in SECTIONS.get(number, ""), f"{INDEX.name} has no {number} that leads to {link}"
+
+
+def test_sections_that_are_named_exist() -> None:
+    files = [p for folder in PACKAGES for p in (ROOT / folder).rglob("*") if p.suffix in CODE_SUFFIXES]
+    missing = {
+        f"{_name(path)}: §{number}"
+        for path in files
+        for number in re.findall(r"§\s?(\d+(?:\.\d+)?)", path.read_text(encoding="utf-8"))
+        if number not in SECTIONS
+    }
+    assert len(SECTIONS) > 50 and not missing

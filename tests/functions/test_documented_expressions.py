@@ -1,0 +1,55 @@
+"""The tables of expressions and results on the pages of docs/reference, on Spark."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import grammar
+from ksql_spark import analyzer
+from ksql_spark.analyzer import Scope
+from ksql_spark.functions.lowering import lower
+from ksql_spark.schema import Schema
+
+pytestmark = pytest.mark.spark
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+_TABLE = re.compile(r"^\| expression \| result \|\n\|---\|---\|\n((?:\|.*\|\n)+)", flags=re.M)
+_ROW = re.compile(r"^\| `(.*)` \| `(.*)` \|$", flags=re.M)
+
+
+def _documented() -> list[tuple[str, str, str]]:
+    """(page, expression, result as JSON) of every row; a cell escapes ``|``."""
+    return [
+        (page.name, *(cell.replace("\\|", "|") for cell in row))
+        for page in sorted(REFERENCE.glob("*.md"))
+        for table in _TABLE.findall(page.read_text(encoding="utf-8"))
+        for row in _ROW.findall(table)
+    ]
+
+
+def _lowered(expression: str) -> str:
+    scope = Scope.of(Schema(()), "S")
+    return lower(analyzer.bind_expression(grammar.parse_expression(f"TO_JSON_STRING({expression})"), scope))
+
+
+def _parsed(text: str) -> Any:
+    return json.loads(text, parse_float=lambda digits: (Decimal(digits), digits))
+
+
+def test_documented_expressions(local_spark: Any) -> None:
+    rows = _documented()
+    assert len(rows) > 40
+    columns = [f"{_lowered(expression)} AS c{i}" for i, (_, expression, _) in enumerate(rows)]
+    results = local_spark.range(1).selectExpr(*columns).collect()[0]
+    wrong = [
+        f"{page}: {expression} gives {got}, not {wanted}"
+        for (page, expression, wanted), got in zip(rows, results, strict=True)
+        if _parsed(got) != _parsed(wanted)
+    ]
+    assert not wrong, "\n".join(wrong)
