@@ -458,7 +458,7 @@ def rest() -> str:
     intro = """
         The endpoints. Bodies and answers have ksqlDB's shapes: `{"ksql": …, "streamsProperties": …}` for
         `/ksql` and `/query`, `{"sql": …, "properties": …}` for `/query-stream`; errors have a code of [this
-        list](errors.md). `GET /openapi.json` describes the bodies.
+        list](errors.md), also those of an unknown path (40400) or method (40500). `GET /openapi.json` describes the bodies.
     """
     return page("REST API", intro, table(("method", "path", "what"), rows))
 

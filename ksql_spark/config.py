@@ -15,7 +15,8 @@ from typing import Any, Literal
 from ksql_spark.errors import KsqlError, nearest
 
 Type = Literal["string", "boolean", "int", "long", "double", "list", "password"]
-Scope = Literal["query", "server"]
+#: whether a property acts on single statements or only on the whole server
+Level = Literal["query", "server"]
 #: a sort of Kafka client
 Client = Literal["consumer", "producer"]
 
@@ -32,7 +33,7 @@ class Property:
         type: what its values are; see parse().
         default: a value of that type, or None where leaving it out has a meaning of its own.
         description: one sentence for users.
-        scope: ``query`` where it acts on single statements, ``server`` where only on the whole server.
+        level: ``query`` where it acts on single statements, ``server`` where only on the whole server.
         editable: whether a session or request may override it.
         choices: the only values, where it is one of a few words.
         minimum: the least number.
@@ -42,7 +43,7 @@ class Property:
     type: Type
     default: Any
     description: str
-    scope: Scope = "query"
+    level: Level = "query"
     editable: bool = True
     choices: tuple[str, ...] = ()
     minimum: float | None = None

@@ -1,4 +1,4 @@
-"""The web application: routes, errors, and the gate that is shut while starting and stopping."""
+"""The web application: routes, errors, and what turns requests away while starting and stopping."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def create_app(host: Host) -> FastAPI:
     errors.install(app)
     for module in (statements, queries, information):
         app.include_router(module.router)
-    app.add_middleware(Gate, host=host)
+    app.add_middleware(ReadinessMiddleware, host=host)
     return app
 
 
@@ -25,7 +25,7 @@ def create_app(host: Host) -> FastAPI:
 SQL_PATHS = frozenset({"/ksql", "/query", "/query-stream", "/close-query"})
 
 
-class Gate:
+class ReadinessMiddleware:
     """Answers 503 to everything but /chc/* until the engine runs, and again once it stops.
 
     A headless server also turns away statements, always.

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 
 from ksql_spark.errors import KsqlError
 
@@ -83,15 +83,28 @@ def unavailable(state: str) -> Response:
     )
 
 
+def _routing(request: Request, error: HTTPException) -> Response:
+    """What a client hears whose path or method has no route."""
+    path, headers = request.url.path, error.headers
+    match error.status_code:
+        case 404:
+            message = f"There is no resource {path}."
+        case 405 if headers and "Allow" in headers:
+            message = f"{path} does not take {request.method}, only {headers['Allow']}."
+        case _:
+            message = str(error.detail)
+    return JSONResponse(_generic(error.status_code * 100, message), error.status_code, headers)
+
+
 def install(app: FastAPI) -> None:
     """Make ``app`` answer every exception by the functions above."""
 
     async def on_error(_: Request, error: Exception) -> Response:
         return response(error)
 
-    async def on_http_error(_: Request, error: Exception) -> Response:
+    async def on_http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return PlainTextResponse(error.detail, status_code=error.status_code)
+        return _routing(request, error)
 
     app.add_exception_handler(KsqlError, on_error)
     app.add_exception_handler(RequestError, on_error)

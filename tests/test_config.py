@@ -25,7 +25,7 @@ from ksql_spark.errors import KsqlError
 def test_every_default_is_a_value_of_its_type(entry):
     assert entry.parse(entry.default) == entry.default
     assert entry.description.endswith(".")
-    assert entry.scope == "server" or entry.editable
+    assert entry.level == "server" or entry.editable
     assert canonical(entry.name) == entry.name
 
 

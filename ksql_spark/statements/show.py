@@ -70,7 +70,7 @@ def _properties(statement: Show, context: StatementContext) -> Entity:
                 "scope": "KSQL",
                 "value": config.text(name),
                 "editable": entry.editable,
-                "level": "QUERY" if entry.scope == "query" else "SERVER",
+                "level": "QUERY" if entry.level == "query" else "SERVER",
             }
         )
     return entity(

@@ -58,8 +58,22 @@ def test_is_valid_property(client: AppClient) -> None:
 @pytest.mark.parametrize("path", ["/nope", "/clusterStatus", "/serverInfo"])
 def test_unknown_path(client: AppClient, path: str) -> None:
     response = client.get(path)
-    assert (response.status_code, response.text) == (404, "Not Found")
-    assert response.headers["content-type"].startswith("text/plain")
+    assert response.status_code == 404
+    assert response.json() == {
+        "@type": "generic_error",
+        "error_code": 40400,
+        "message": f"There is no resource {path}.",
+    }
+
+
+def test_wrong_method(client: AppClient) -> None:
+    response = client.get("/ksql")
+    assert (response.status_code, response.headers["allow"]) == (405, "POST")
+    assert response.json() == {
+        "@type": "generic_error",
+        "error_code": 40500,
+        "message": "/ksql does not take GET, only POST.",
+    }
 
 
 def test_starting_server_is_not_ready(client: AppClient, engine: FakeEngine) -> None:

@@ -194,6 +194,8 @@ def answering(body: bytes, length: int | None = None) -> Iterator[Client]:
             self.end_headers()
             self.wfile.write(body)
 
+        do_GET = do_POST
+
         def log_message(self, format: str, *args: object) -> None:
             pass
 
@@ -256,10 +258,14 @@ def test_server_that_is_not_there() -> None:
         Client("127.0.0.1:1").info()
 
 
-def test_something_else_that_answers(server: LiveServer) -> None:
-    client = Client(server.url + "/nope")
-    with pytest.raises(Unreachable, match="is no ksql-spark server"):
+def test_something_else_that_answers() -> None:
+    with answering(b"{}") as client, pytest.raises(Unreachable, match="is no ksql-spark server"):
         client.info()
+
+
+def test_a_path_that_the_server_does_not_have(server: LiveServer) -> None:
+    with pytest.raises(ServerError, match=r"There is no resource /nope/info\."):
+        Client(server.url + "/nope").info()
 
 
 def test_error_of_the_server_keeps_its_code(session: Session) -> None:
