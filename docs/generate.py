@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal as PythonDecimal
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from fastapi.routing import APIRoute
 
@@ -27,7 +27,7 @@ from grammar.statements import RULES
 from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
 from grammar.statements.show import Show
-from ksql_spark.config import PROPERTIES, STREAMS_PREFIX, Client, Config, Property
+from ksql_spark.config import PROPERTIES, Property
 from ksql_spark.errors import CONDITIONS
 from ksql_spark.expressions import Call, Case, Cast, Expression, FieldRef, Lambda, Literal, MakeStruct
 from ksql_spark.formats import FORMATS
@@ -59,8 +59,6 @@ from shell.main import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
-#: where the code that reads properties is
-CODE = ("ksql_spark", "server", "shell")
 
 
 # ---- Markdown ------------------------------------------------------------------------------------------
@@ -328,21 +326,6 @@ def statements_page() -> str:
 # ---- properties ----------------------------------------------------------------------------------------
 
 
-def _code_text() -> str:
-    files = (f for folder in CODE for f in sorted((ROOT / folder).rglob("*.py")))
-    texts = [f.read_text(encoding="utf-8") for f in files if f.name != "config.py"]
-    return "\n".join([*texts, inspect.getsource(Config)])
-
-
-def _is_handed_on(entry: Property) -> bool:
-    """Whether Kafka's clients are told it."""
-    value = entry.choices[0] if entry.choices else entry.default
-    if not entry.name.startswith(STREAMS_PREFIX) or value is None:
-        return False
-    told = Config({entry.name: value})
-    return any(len(told.client_settings(client)) > 1 for client in get_args(Client))
-
-
 def _default(entry: Property) -> str:
     if entry.default is None or entry.default == "" or entry.default == []:
         return ""
@@ -359,12 +342,9 @@ def _allowed(entry: Property) -> str:
 
 
 def properties() -> str:
-    """Every property of our own, and whether anything reads it yet."""
-    text = _code_text()
+    """Every property of our own, and whether anything reads it."""
     rows = []
     for entry in PROPERTIES.values():
-        names = (entry.name, entry.name.removeprefix(STREAMS_PREFIX))
-        in_force = any(f'"{name}"' in text for name in names) or _is_handed_on(entry)
         rows.append(
             (
                 code(entry.name),
@@ -372,7 +352,7 @@ def properties() -> str:
                 _default(entry),
                 _allowed(entry),
                 yes(entry.editable),
-                yes(in_force),
+                yes(entry.in_force),
                 entry.description,
             )
         )
@@ -382,8 +362,10 @@ def properties() -> str:
         the later one wins. A session overrides those marked *SET* with `SET 'name' = 'value';`, a REST
         request with `streamsProperties` or `properties`.
 
-        *In force*: some code reads it. The others are known, so that configurations of ksqlDB are accepted
-        and typing mistakes found, but change nothing yet. Properties of `ksql.streams.` may be written
+        *In force*: something reads it. The others are known, so that configurations of ksqlDB are accepted
+        and typing mistakes found, but change nothing: SET answers with a warning, a request's first entity
+        has one, the server's log names those of its configuration. Values that promise what is not there
+        yet (`processing.guarantee = 'exactly_once_v2'`) are refused. Properties of `ksql.streams.` may be written
         without that prefix. Settings of Kafka's clients (`ssl.*`, `sasl.*`, `security.protocol` …) are
         handed on, those of `ksql.streams.consumer.` and `ksql.streams.producer.` to those that read and write records;
         `spark.*` goes to Spark.

@@ -37,6 +37,9 @@ class Property:
         editable: whether a session or request may override it.
         choices: the only values, where it is one of a few words.
         minimum: the least number.
+        not_yet: words that ksqlDB takes too; they promise what is not there yet, so they are refused.
+        in_force: whether something reads it. What is not in force is known, so that configurations of ksqlDB
+            are accepted, but it changes nothing; a Config does not give its value.
     """
 
     name: str
@@ -47,6 +50,8 @@ class Property:
     editable: bool = True
     choices: tuple[str, ...] = ()
     minimum: float | None = None
+    not_yet: tuple[str, ...] = ()
+    in_force: bool = True
 
     def parse(self, value: Any) -> Any:
         """The typed value of a text, or of a JSON value, given by a user.
@@ -75,6 +80,8 @@ class Property:
             case "list":
                 items = value if isinstance(value, list) else text.split(",")
                 return [str(item).strip() for item in items if str(item).strip()]
+        if text.lower() in self.not_yet:
+            raise self._invalid(value, f"that is not there yet, only {' and '.join(self.choices)}")
         if self.choices:
             folded = {choice.lower(): choice for choice in self.choices}
             if text.lower() not in folded:
@@ -120,8 +127,8 @@ _TABLE: tuple[Property, ...] = (
     # ---- the server
     _server("bootstrap.servers", "string", None, "Kafka brokers; without any, the server starts one of its own."),
     _server("listeners", "string", "http://127.0.0.1:8088", "Where the REST API listens."),
-    _server("ksql.advertised.listener", "string", None, "The address that other nodes reach this server at."),
-    _server("ksql.internal.listener", "string", None, "Where the server listens for other nodes."),
+    _server("ksql.advertised.listener", "string", None, "The address that other nodes reach this server at.", in_force=False),
+    _server("ksql.internal.listener", "string", None, "Where the server listens for other nodes.", in_force=False),
     _server("ksql.service.id", "string", "default_", "Id of the cluster; prefix of its groups and internal topics."),
     _server("ksql.queries.file", "string", None, "Run the statements of this file, and no others (headless)."),
     _server("ksql.extension.dir", "string", "ext", "The folder of user-defined functions in Python files; below the data folder where it is relative."),
@@ -131,35 +138,35 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.spark.warm.up.enabled", "boolean", True, "Whether a server that has no queries runs a small one at its start, so that the first need not wait."),
     _server("ksql.spark.memory", "string", "2g", "Heap of Spark's JVM, as java's -Xmx takes it."),
     _server("ksql.internal.topic.replicas", "int", -1, "Replicas of the command log; -1 for the broker's default.", minimum=-1),
-    _server("ksql.metastore.backup.location", "string", "", "A folder for a local copy of the command log."),
+    _server("ksql.metastore.backup.location", "string", "", "A folder for a local copy of the command log.", in_force=False),
     _server("ksql.properties.overrides.denylist", "list", [], "Properties that sessions and requests may not override."),
     _server("ksql.hidden.topics", "list", _HIDDEN_TOPICS.split(","), "Topics that SHOW TOPICS leaves out, as patterns."),
     _server("ksql.readonly.topics", "list", _HIDDEN_TOPICS.split(","), "Topics that nothing may be written to, as patterns."),
-    _server("ksql.server.command.response.timeout.ms", "long", 5000, "How long to wait for a statement to be carried out.", editable=True, minimum=0),
-    _server("ksql.idle.connection.timeout.seconds", "long", 86400, "After how long an idle HTTP connection is closed.", minimum=0),
+    _server("ksql.server.command.response.timeout.ms", "long", 5000, "How long to wait for a statement to be carried out.", editable=True, minimum=0, in_force=False),
+    _server("ksql.idle.connection.timeout.seconds", "long", 86400, "After how long an idle HTTP connection is closed.", minimum=0, in_force=False),
     _server("ksql.max.push.queries", "int", 100, "How many push queries may run at once.", minimum=0),
     _server("ksql.query.persistent.active.limit", "int", _INT_MAX, "How many persistent queries may run at once.", minimum=0),
     _server("ksql.query.error.max.queue.size", "int", 10, "How many errors are kept per query.", editable=True, minimum=0),
     _server("ksql.query.retry.backoff.initial.ms", "long", 15000, "How long to wait before a failed query is started again.", editable=True, minimum=0),
     _server("ksql.query.retry.backoff.max.ms", "long", 900000, "The most that this wait grows to.", editable=True, minimum=0),
     _server("ksql.query.stop.timeout.ms", "long", 5000, "How long PAUSE and the end of the server wait for what a query has read to be done; after that it is stopped all the same, and done again.", editable=True, minimum=0),
-    _server("ksql.heartbeat.enable", "boolean", False, "Whether nodes watch each other."),
-    _server("ksql.heartbeat.send.interval.ms", "long", 100, "How often a node sends a heartbeat.", minimum=1),
-    _server("ksql.heartbeat.check.interval.ms", "long", 200, "How often a node checks the heartbeats of others.", minimum=1),
-    _server("ksql.heartbeat.window.ms", "long", 2000, "The window in which heartbeats are counted.", minimum=1),
-    _server("ksql.heartbeat.missed.threshold.ms", "long", 3, "How many heartbeats in a row may be missed.", minimum=1),
-    _server("ksql.lag.reporting.enable", "boolean", False, "Whether nodes report their lag."),
-    _server("ksql.lag.reporting.send.interval.ms", "long", 5000, "How often a node reports its lag.", minimum=1),
-    _server("ksql.runtime.feature.shared.enabled", "boolean", False, "Whether queries share a runtime."),
+    _server("ksql.heartbeat.enable", "boolean", False, "Whether nodes watch each other.", in_force=False),
+    _server("ksql.heartbeat.send.interval.ms", "long", 100, "How often a node sends a heartbeat.", minimum=1, in_force=False),
+    _server("ksql.heartbeat.check.interval.ms", "long", 200, "How often a node checks the heartbeats of others.", minimum=1, in_force=False),
+    _server("ksql.heartbeat.window.ms", "long", 2000, "The window in which heartbeats are counted.", minimum=1, in_force=False),
+    _server("ksql.heartbeat.missed.threshold.ms", "long", 3, "How many heartbeats in a row may be missed.", minimum=1, in_force=False),
+    _server("ksql.lag.reporting.enable", "boolean", False, "Whether nodes report their lag.", in_force=False),
+    _server("ksql.lag.reporting.send.interval.ms", "long", 5000, "How often a node reports its lag.", minimum=1, in_force=False),
+    _server("ksql.runtime.feature.shared.enabled", "boolean", False, "Whether ALTER SYSTEM is allowed; queries never share a runtime here."),
     _server("ksql.connect.url", "string", "http://localhost:8083", "The Kafka Connect cluster."),
-    _server("ksql.connect.worker.config", "string", "", "Properties file of a Connect worker to start."),
+    _server("ksql.connect.worker.config", "string", "", "Properties file of a Connect worker to start.", in_force=False),
     _server("ksql.schema.registry.url", "string", "", "The schema registry; ksql.schema.registry.* for its authentication."),
     _server("ksql.udfs.enabled", "boolean", True, "Whether user-defined functions are loaded."),
-    _server("ksql.udf.collect.metrics", "boolean", False, "Whether calls of user-defined functions are measured."),
-    _server("ksql.metrics.tags.custom", "string", "", "Tags for all metrics, as key:value pairs."),
-    _server("ksql.query.pull.metrics.enabled", "boolean", True, "Whether pull queries are measured."),
-    _server("ksql.endpoint.migrate.query", "boolean", True, "Whether /query is served by the code of /query-stream."),
-    _server("ksql.access.validator.enable", "string", "auto", "Whether access to topics is checked.", choices=("auto", "on", "off")),
+    _server("ksql.udf.collect.metrics", "boolean", False, "Whether calls of user-defined functions are measured.", in_force=False),
+    _server("ksql.metrics.tags.custom", "string", "", "Tags for all metrics, as key:value pairs.", in_force=False),
+    _server("ksql.query.pull.metrics.enabled", "boolean", True, "Whether pull queries are measured.", in_force=False),
+    _server("ksql.endpoint.migrate.query", "boolean", True, "Whether /query is served by the code of /query-stream.", in_force=False),
+    _server("ksql.access.validator.enable", "string", "auto", "Whether access to topics is checked.", choices=("auto", "on", "off"), in_force=False),
     # ---- logs
     _server("ksql.logging.processing.topic.auto.create", "boolean", False, "Whether the processing log's topic is created."),
     _server("ksql.logging.processing.topic.name", "string", "", "The processing log's topic; by default named by the service id."),
@@ -176,7 +183,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.source.table.materialization.enabled", "boolean", True, "Whether SOURCE tables answer pull queries."),
     Property("ksql.variable.substitution.enable", "boolean", True, "Whether ${variables} are replaced."),
     Property("ksql.suppress.enabled", "boolean", True, "Whether EMIT FINAL is allowed."),
-    Property("ksql.suppress.buffer.size.bytes", "long", -1, "The most that EMIT FINAL may hold back; -1 for no limit.", minimum=-1),
+    Property("ksql.suppress.buffer.size.bytes", "long", -1, "The most that EMIT FINAL may hold back; -1 for no limit.", minimum=-1, in_force=False),
     # ---- statements
     Property("ksql.output.topic.name.prefix", "string", "", "Prefix of the default names of sink topics."),
     Property("ksql.create.topic.inherit.source.replicas.enabled", "boolean", True, "Whether sink topics have as many replicas as their source."),
@@ -187,7 +194,7 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.assert.schema.default.timeout.ms", "int", 1000, "How long ASSERT SCHEMA waits.", minimum=0),
     Property("ksql.timestamp.throw.on.invalid", "boolean", False, "Whether a record without a usable event time stops the query; else it is left out."),
     Property("ksql.fail.on.deserialization.error", "boolean", False, "Whether a record that cannot be read stops the query; else it is left out."),
-    Property("ksql.fail.on.production.error", "boolean", True, "Whether a record that cannot be written stops the query."),
+    Property("ksql.fail.on.production.error", "boolean", True, "Whether a record that cannot be written stops the query.", in_force=False),
     Property("ksql.functions.collect_list.limit", "int", _INT_MAX, "The most elements of COLLECT_LIST.", minimum=0),
     Property("ksql.functions.collect_set.limit", "int", _INT_MAX, "The most elements of COLLECT_SET.", minimum=0),
     # ---- how queries run
@@ -201,25 +208,25 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.query.pull.range.scan.enabled", "boolean", True, "Whether pull queries may read ranges of keys."),
     Property("ksql.query.pull.stream.enabled", "boolean", True, "Whether pull queries may read streams."),
     Property("ksql.query.pull.limit.clause.enabled", "boolean", True, "Whether pull queries may have a LIMIT."),
-    Property("ksql.query.pull.interpreter.enabled", "boolean", True, "Whether pull queries evaluate without compiling."),
-    Property("ksql.query.pull.enable.standby.reads", "boolean", False, "Whether pull queries may read from standbys."),
-    Property("ksql.query.pull.max.allowed.offset.lag", "long", _LONG_MAX, "The most that a standby may be behind.", minimum=0),
-    _server("ksql.query.pull.max.qps", "int", _INT_MAX, "Pull queries per second.", minimum=0),
-    _server("ksql.query.pull.max.concurrent.requests", "int", _INT_MAX, "Pull queries at once.", minimum=0),
-    _server("ksql.query.pull.max.hourly.bandwidth.megabytes", "int", _INT_MAX, "Megabytes per hour of pull queries.", minimum=0),
-    _server("ksql.query.pull.forwarding.timeout.ms", "long", 20000, "How long another node may take to answer.", editable=True, minimum=0),
-    Property("ksql.query.push.v2.enabled", "boolean", False, "Whether push queries share a consumer."),
+    Property("ksql.query.pull.interpreter.enabled", "boolean", True, "Whether pull queries evaluate without compiling.", in_force=False),
+    Property("ksql.query.pull.enable.standby.reads", "boolean", False, "Whether pull queries may read from standbys.", in_force=False),
+    Property("ksql.query.pull.max.allowed.offset.lag", "long", _LONG_MAX, "The most that a standby may be behind.", minimum=0, in_force=False),
+    _server("ksql.query.pull.max.qps", "int", _INT_MAX, "Pull queries per second.", minimum=0, in_force=False),
+    _server("ksql.query.pull.max.concurrent.requests", "int", _INT_MAX, "Pull queries at once.", minimum=0, in_force=False),
+    _server("ksql.query.pull.max.hourly.bandwidth.megabytes", "int", _INT_MAX, "Megabytes per hour of pull queries.", minimum=0, in_force=False),
+    _server("ksql.query.pull.forwarding.timeout.ms", "long", 20000, "How long another node may take to answer.", editable=True, minimum=0, in_force=False),
+    Property("ksql.query.push.v2.enabled", "boolean", False, "Whether push queries share a consumer.", in_force=False),
     # ---- Kafka Streams settings that have a meaning here
     Property("ksql.streams.auto.offset.reset", "string", "latest", "Where new queries start to read; tables are always read whole.", choices=("earliest", "latest")),
-    Property("ksql.streams.processing.guarantee", "string", "at_least_once", "What a failure may do to results.", choices=("at_least_once", "exactly_once_v2", "exactly_once", "exactly_once_beta")),
-    Property("ksql.streams.num.stream.threads", "int", 4, "Parallelism of a query.", minimum=1),
-    Property("ksql.streams.commit.interval.ms", "long", 2000, "Interval of commits.", minimum=0),
-    Property("ksql.streams.cache.max.bytes.buffering", "long", 10_000_000, "Memory for merging updates of one key.", minimum=0),
-    Property("ksql.streams.state.dir", "string", "/tmp/kafka-streams", "The folder of state stores."),
-    Property("ksql.streams.num.standby.replicas", "int", 0, "Hot standbys of state.", minimum=0),
+    Property("ksql.streams.processing.guarantee", "string", "at_least_once", "What a failure may do to results; exactly once is not there yet.", choices=("at_least_once",), not_yet=("exactly_once_v2", "exactly_once", "exactly_once_beta"), in_force=False),
+    Property("ksql.streams.num.stream.threads", "int", 4, "Parallelism of a query.", minimum=1, in_force=False),
+    Property("ksql.streams.commit.interval.ms", "long", 2000, "Interval of commits.", minimum=0, in_force=False),
+    Property("ksql.streams.cache.max.bytes.buffering", "long", 10_000_000, "Memory for merging updates of one key.", minimum=0, in_force=False),
+    Property("ksql.streams.state.dir", "string", "/tmp/kafka-streams", "The folder of state stores.", in_force=False),
+    Property("ksql.streams.num.standby.replicas", "int", 0, "Hot standbys of state.", minimum=0, in_force=False),
     Property("ksql.streams.replication.factor", "int", -1, "Replicas of internal topics; -1 for the broker's default.", minimum=-1),
-    Property("ksql.streams.max.task.idle.ms", "long", 0, "How long to wait for the slower side of a join.", minimum=-1),
-    Property("ksql.streams.task.timeout.ms", "long", 300000, "How long a task may go on without progress.", minimum=0),
+    Property("ksql.streams.max.task.idle.ms", "long", 0, "How long to wait for the slower side of a join.", minimum=-1, in_force=False),
+    Property("ksql.streams.task.timeout.ms", "long", 300000, "How long a task may go on without progress.", minimum=0, in_force=False),
     Property("ksql.streams.producer.compression.type", "string", "none", "Compression of written records.", choices=("none", "gzip", "snappy", "lz4", "zstd")),
 )
 # fmt: on
@@ -319,6 +326,9 @@ _FIXED = (
     "authentication.",
 )
 
+#: families that are handed on to the program that defines them
+_PASSED = ("ksql.schema.registry.", "spark.")
+
 _SECRET = re.compile(r"password|secret|jaas\.config|user\.info|\.key$|token")
 
 #: variables that ksqlDB's images and Kubernetes set, or that are ours, but that are no properties
@@ -386,14 +396,46 @@ def find(name: str, source: str | None = None) -> Property:
     if known in PROPERTIES:
         return PROPERTIES[known]
     kind: Type = "password" if _SECRET.search(known) else "string"
-    return Property(known, kind, None, "Handed on as it is.", editable=not _setting(known).startswith(_FIXED))
+    return Property(
+        known,
+        kind,
+        None,
+        "Handed on as it is.",
+        editable=not _setting(known).startswith(_FIXED),
+        in_force=_is_handed_on(known),
+    )
+
+
+def _is_handed_on(name: str) -> bool:
+    """Whether a name that the table does not have reaches a Kafka client, Spark or a schema registry."""
+    bare = name.removeprefix(STREAMS_PREFIX)
+    if _is_security(_setting(name)) or name.startswith(_PASSED):
+        return True
+    for client, settings in _HANDED_ON.items():
+        prefix = next((p for p in _PREFIXES_OF[client] if bare.startswith(p)), "")
+        if bare.removeprefix(prefix) in settings:
+            return True
+    return False
+
+
+def warning(name: str, value: Any) -> str | None:
+    """What to tell a user who sets a property that changes nothing; None where there is nothing to say.
+
+    Raises:
+        KsqlError: PROPERTY_UNKNOWN, PROPERTY_INVALID.
+    """
+    entry = find(name)
+    if entry.in_force or entry.parse(value) == entry.default:
+        return None
+    return f"Property '{name}' changes nothing: ksqlDB has it, but nothing reads it here."
 
 
 class Config(Mapping[str, Any]):
     """Values of properties: what was set over what the table has. Immutable.
 
     ``config[name]`` gives the typed value under any of the property's names, its default where it was not
-    set, and None where it has none; a name that no property has is a KeyError.
+    set, and None where it has none; a name that no property has is a KeyError. Only what is in force can be
+    read so.
     """
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
@@ -438,6 +480,10 @@ class Config(Mapping[str, Any]):
         known = canonical(name)
         if known is None:
             raise KeyError(name)
+        assert find(known).in_force, f"{known} is read, so its row must say that it is in force"
+        return self._value(known)
+
+    def _value(self, known: str) -> Any:
         if known in self._set:
             return self._set[known]
         if known == "ksql.spark.data.dir":
@@ -491,7 +537,8 @@ class Config(Mapping[str, Any]):
 
     def text(self, name: str) -> str | None:
         """The value as SHOW PROPERTIES shows it: secrets hidden, None where there is none."""
-        entry, value = find(name), self[name]
+        entry = find(name)
+        value = self._value(entry.name)
         if value is None:
             return None
         if entry.type == "password":
@@ -650,4 +697,5 @@ __all__ = [
     "find",
     "is_valid_property",
     "parse_properties",
+    "warning",
 ]

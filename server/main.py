@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
-from ksql_spark.config import Config
+from ksql_spark.config import Config, warning
 from ksql_spark.errors import KsqlError
 from server.app import create_app
 from server.host import Engine, Host
@@ -256,6 +256,9 @@ class Running:
             return _fail(f"Cannot write to the data folder {data_dir}: {reason}. Choose another: --data-dir.")
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_signal)
+        for name, value in self._config.with_prefix("").items():
+            if message := warning(name, value):
+                LOG.warning(message)
         _say(f"starting: {self._url}, data in {data_dir}, log in {log}")
         starter = threading.Thread(target=self._start, name="start", daemon=True)
         starter.start()

@@ -94,7 +94,7 @@ class Session:
         #: do not wait on the server for commands sent before (request-pipelining ON)
         self.pipelining = False
         self.sequence_number: int | None = None
-        #: what the server said of the properties that are set here
+        #: what the server has warned of
         self._warned: set[str] = set()
 
     @property
@@ -138,9 +138,10 @@ class Session:
             answer = self.client.run(text, self.settings)
         self._remember(answer)
         for entity in answer:
-            # What SET has warned of would come again with every statement.
-            warnings = entity.get("warnings") or []
-            entity["warnings"] = [w for w in warnings if w.get("message") not in self._warned]
+            # The server warns with each request of what is set; the user is told once.
+            warnings = {str(w.get("message", "")): w for w in entity.get("warnings") or []}
+            entity["warnings"] = [w for message, w in warnings.items() if message not in self._warned]
+            self._warned.update(warnings)
         entities.show(answer, self.console)
 
     def query(self, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from ksql_spark.config import (
     find,
     is_valid_property,
     parse_properties,
+    warning,
 )
 from ksql_spark.errors import KsqlError
 
@@ -81,6 +83,108 @@ def test_wrong_values_say_why(name, value, reason):
     with pytest.raises(KsqlError, match=reason) as caught:
         find(name).parse(value)
     assert caught.value.condition == "PROPERTY_INVALID"
+
+
+@pytest.mark.parametrize("value", ["exactly_once_v2", "EXACTLY_ONCE", "exactly_once_beta"])
+def test_what_promises_more_than_there_is_is_refused(value, tmp_path):
+    reason = f"{value}.* that is not there yet, only at_least_once"
+    file = tmp_path / "server.properties"
+    file.write_text(f"ksql.streams.processing.guarantee={value}\n")
+    for setting in (
+        lambda: Config().validate_override("processing.guarantee", value),
+        lambda: Config().with_overrides({"ksql.streams.processing.guarantee": value}),
+        lambda: Config.load(file),
+        lambda: Config.load(environ={"KSQL_KSQL_STREAMS_PROCESSING_GUARANTEE": value}),
+    ):
+        with pytest.raises(KsqlError, match=reason) as caught:
+            setting()
+        assert caught.value.condition == "PROPERTY_INVALID"
+    assert Config().validate_override("processing.guarantee", "at_least_once") == "at_least_once"
+
+
+def _names_bound(tree):
+    """Name -> the texts in what it is assigned."""
+    bound = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in (t for t in targets if isinstance(t, ast.Name)):
+                bound.setdefault(target.id, set()).update(_texts(node.value))
+    return bound
+
+
+def _texts(tree):
+    return {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+
+
+def _code():
+    """The syntax trees of all modules; of the one with the table only the class that reads."""
+    for package in ("ksql_spark", "server"):
+        for file in sorted((Path(__file__).parents[1] / package).rglob("*.py")):
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+            if file.name == "config.py" and file.parent.name == "ksql_spark":
+                yield next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Config")
+            else:
+                yield tree
+
+
+def _asked_for():
+    """The texts that the code subscripts with or passes on, themselves or by a name."""
+    trees = list(_code())
+    bound, asked = {}, set()
+    for tree in trees:
+        for name, texts in _names_bound(tree).items():
+            bound.setdefault(name, set()).update(texts)
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Subscript):
+                used = [node.slice]
+            elif isinstance(node, ast.Call):
+                # by keyword only errors name properties, but settings= is what an aggregate reads
+                used = [*node.args, *(k.value for k in node.keywords if k.arg == "settings")]
+            else:
+                continue
+            for part in used:
+                inner = part.value if isinstance(part, ast.Subscript) else part
+                asked |= _texts(part) | bound.get(getattr(inner, "id", ""), set())
+    return asked
+
+
+def test_what_is_in_force_is_read_and_nothing_else():
+    asked = _asked_for()
+    handed_on = {"ksql.streams.producer.compression.type"}
+    for entry in PROPERTIES.values():
+        is_read = bool({entry.name, entry.name.removeprefix("ksql.streams.")} & asked)
+        assert entry.in_force == (is_read or entry.name in handed_on), entry.name
+    for name in handed_on:
+        assert Config({name: "zstd"}).client_settings("producer")["compression.type"] == "zstd"
+
+
+@pytest.mark.parametrize("entry", [e for e in PROPERTIES.values() if not e.in_force], ids=lambda e: e.name)
+def test_what_is_not_in_force_cannot_be_read(entry):
+    config = Config()
+    with pytest.raises(AssertionError, match="must say that it is in force"):
+        config[entry.name]
+    assert config.text(entry.name) == Config({entry.name: entry.default}).text(entry.name)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_warned_of"),
+    [
+        ("auto.offset.reset", "earliest", False),
+        ("ksql.streams.num.stream.threads", "8", True),
+        ("num.stream.threads", "4", False),  # the default
+        ("ksql.fail.on.production.error", False, True),
+        ("max.poll.records", "10", False),
+        ("consumer.isolation.level", "read_committed", False),
+        ("producer.isolation.level", "read_committed", True),
+        ("rocksdb.config.setter", "x", True),
+        ("topic.retention.ms", "1", True),
+    ],
+)
+def test_warnings_of_what_changes_nothing(name, value, is_warned_of):
+    expected = f"Property '{name}' changes nothing: ksqlDB has it, but nothing reads it here."
+    assert warning(name, value) == (expected if is_warned_of else None)
 
 
 def test_unknown_names_come_with_the_nearest():

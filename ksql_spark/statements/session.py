@@ -9,7 +9,7 @@ from grammar.statements.session import (
     UndefineVariable,
     UnsetProperty,
 )
-from ksql_spark.config import canonical, find
+from ksql_spark.config import canonical, find, warning
 from ksql_spark.errors import KsqlError
 from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
 from ksql_spark.statements.entities import entity
@@ -20,11 +20,14 @@ def _nothing() -> None:
 
 
 def set_property(statement: SetProperty, context: StatementContext) -> Action:
-    """SET 'name' = 'value'."""
+    """SET 'name' = 'value': a warning where nothing reads the property."""
     name = statement.property_name
     context.services.config.validate_override(name, statement.value)
     context.properties[canonical(name) or name] = statement.value
-    return Immediate(_nothing)
+    message = warning(name, statement.value)
+    if message is None:
+        return Immediate(_nothing)
+    return Immediate(lambda: entity("warning_entity", statement.source_text, message=message))
 
 
 def unset_property(statement: UnsetProperty, context: StatementContext) -> Action:

@@ -7,6 +7,7 @@ import json
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from ksql_spark.config import warning
 from server.host import Host
 from server.models import StatementsBody, openapi, read_body
 
@@ -15,8 +16,14 @@ router = APIRouter()
 
 @router.post("/ksql", openapi_extra=openapi(StatementsBody))
 async def run_statements(http: Request) -> Response:
-    """Run everything but queries and PRINT; an array of entities (reference §7.3)."""
+    """Run everything but queries and PRINT; an array of entities (reference §7.3).
+
+    The first entity warns of properties in the request that change nothing.
+    """
     host: Host = http.app.state.host
     request = (await read_body(StatementsBody, http)).request()
     entities = await host.call(lambda engine: engine.execute(request))
+    if entities:
+        told = (warning(name, value) for name, value in request.properties.items())
+        entities[0]["warnings"] += [{"message": message} for message in told if message is not None]
     return Response(json.dumps(entities, ensure_ascii=False), media_type="application/json")

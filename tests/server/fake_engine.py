@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ksql_spark.config import warning
 from ksql_spark.engine import Request, ResultColumn, Row
 from ksql_spark.errors import KsqlError, Position
 
@@ -184,6 +185,8 @@ class FakeEngine:
                 return [{"@type": "sourceDescription", "sourceDescription": description} | entity]
             case ["SET", quoted]:
                 name = quoted.strip("'").lower()
+                if message := warning(name, text.split("'")[3]):
+                    return [{"@type": "warning_entity", "message": message} | entity]
                 if not self.is_valid_property(name):
                     raise KsqlError("PROPERTY_UNKNOWN", statement=text, name=name)
                 return []

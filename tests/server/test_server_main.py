@@ -79,6 +79,18 @@ def test_says_what_it_starts_and_stops_on_sigterm(run, tmp_path: Path) -> None:
     assert (tmp_path / "data" / "logs" / "server.log").exists()
 
 
+def test_its_log_names_properties_that_change_nothing(run, tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("ksql.metastore.backup.location=/backup\nksql.service.id=mine_\n")
+    process = run("--listen", "127.0.0.1:0", "--properties", str(file))
+    process.until("ready:")
+    process.process.send_signal(signal.SIGTERM)
+    assert process.end()[0] == 0
+    log = (tmp_path / "data" / "logs" / "server.log").read_text()
+    assert "Property 'ksql.metastore.backup.location' changes nothing" in log
+    assert "ksql.service.id" not in log
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_stops_in_the_middle_of_starting(run, number: signal.Signals) -> None:
     process = run("--listen", "127.0.0.1:0", engine="SlowEngine")

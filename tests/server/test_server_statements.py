@@ -90,3 +90,16 @@ def test_unexpected_error_is_short(client: AppClient) -> None:
     assert (error["@type"], error["error_code"]) == ("generic_error", 50000)
     assert "RuntimeError: boom." in error["message"]
     assert "second line" not in error["message"]
+
+
+def test_properties_that_change_nothing_are_warned_of(client: AppClient) -> None:
+    properties = {"ksql.streams.num.stream.threads": "8", "auto.offset.reset": "earliest"}
+    body = {"ksql": "SHOW STREAMS; SHOW TABLES;", "streamsProperties": properties}
+    first, second = client.post("/ksql", json=body).json()
+    assert first["warnings"] == [
+        {
+            "message": "Property 'ksql.streams.num.stream.threads' changes nothing: "
+            "ksqlDB has it, but nothing reads it here."
+        }
+    ]
+    assert second["warnings"] == []

@@ -58,6 +58,14 @@ def test_unknown_property_is_not_set(session: Session) -> None:
     assert session.properties == {}
 
 
+def test_set_shows_what_the_server_warns_of_once(session: Session, err: io.StringIO) -> None:
+    run(session, "SET 'num.stream.threads' = '8';")
+    told = err.getvalue()
+    assert told.startswith("WARNING: Property 'num.stream.threads' changes nothing")
+    run(session, "SHOW TOPICS; SHOW STREAMS;")
+    assert err.getvalue() == told
+
+
 def test_unset_of_what_is_not_set(session: Session) -> None:
     with pytest.raises(Failure, match="never set"):
         run(session, "UNSET 'auto.offset.reset';")

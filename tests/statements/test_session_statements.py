@@ -45,6 +45,15 @@ def test_properties_shown_are_those_of_the_place(world: World) -> None:
     assert (before["overwrittenProperties"], after["overwrittenProperties"]) == ([], [name])
 
 
+def test_set_of_what_changes_nothing_is_a_warning(world: World) -> None:
+    shown = world.one("SET 'num.stream.threads' = '8';")
+    assert (shown["@type"], shown["message"]) == (
+        "warning_entity",
+        "Property 'num.stream.threads' changes nothing: ksqlDB has it, but nothing reads it here.",
+    )
+    assert world.run("SET 'processing.guarantee' = 'at_least_once';") == []
+
+
 def test_what_cannot_be_set(make_world: Callable[..., World]) -> None:
     world = make_world(**{"ksql.properties.overrides.denylist": "auto.offset.reset"})
     for name, value, condition in (
@@ -52,6 +61,7 @@ def test_what_cannot_be_set(make_world: Callable[..., World]) -> None:
         ("ksql.service.id", "x", "PROPERTY_FIXED"),
         ("ksql.no.such.thing", "x", "PROPERTY_UNKNOWN"),
         ("ksql.lambdas.enabled", "perhaps", "PROPERTY_INVALID"),
+        ("processing.guarantee", "exactly_once_v2", "PROPERTY_INVALID"),
     ):
         assert world.refused(f"SET '{name}' = '{value}';").condition == condition
     assert world.refused("UNSET 'ksql.no.such.thing';").condition == "PROPERTY_UNKNOWN"
