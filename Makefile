@@ -13,7 +13,7 @@ RUNTIME := .venv/.runtime
 TOOLS := .venv/.tools
 JVM := .venv/.jvm
 
-.PHONY: help setup run server demo test test-fast test-kafka check lint types contracts fmt clean
+.PHONY: help setup run server demo test test-fast test-java test-kafka check lint lint-java types contracts fmt clean
 .PHONY: cases metamorphic conformance conformance-parse docs latency plans
 
 help: ## list what there is
@@ -31,13 +31,17 @@ server: $(RUNTIME) $(JVM) ## start Kafka, Spark and the server, until Ctrl-C
 demo: $(RUNTIME) $(JVM) ## the taxi story: generated rides, live results
 	@$(BIN)/ksql-spark demo $(ARGS)
 
-test: lint types contracts test-fast test-kafka ## everything: lint, types, layers, fast tests, tests on Kafka and Spark
+test: lint lint-java types contracts test-fast test-java test-kafka ## everything: lint, types, layers, fast tests, tests on Kafka and Spark
 
-check: lint types contracts test-fast ## what needs no Java: lint, types, layers, fast tests
+check: lint lint-java types contracts test-fast test-java ## lint, types, layers, fast tests; where there is Java, those of the JVM classes too
 
 test-fast: $(TOOLS) ## the tests that need no Java
 	@echo "== fast tests"
 	@$(BIN)/python -m pytest -q -m "not kafka and not spark" $(ARGS)
+
+test-java: $(TOOLS) ## unit tests of the JVM classes, with JUnit
+	@echo "== JUnit"
+	@$(BIN)/python -m tests.jvm.tools test
 
 test-kafka: setup ## the tests on Kafka and Spark
 	@echo "== tests on Kafka and Spark"
@@ -53,6 +57,10 @@ lint: $(TOOLS) ## style, with ruff
 	@echo "== ruff"
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet . || { echo "Some files are not formatted: make fmt" >&2; exit 1; }
+
+lint-java: $(TOOLS) ## style of the JVM classes, with google-java-format and ecj
+	@echo "== Java"
+	@$(BIN)/python -m tests.jvm.tools lint
 
 types: $(TOOLS) ## types, with mypy
 	@echo "== mypy"
@@ -74,6 +82,7 @@ latency: setup ## latency end to end, beside PySpark by hand (ARGS=--help tells 
 fmt: $(TOOLS) ## format the code, and mend what can be mended
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
+	@$(BIN)/python -m tests.jvm.tools format
 
 plans: $(TOOLS) ## rewrite the snapshots of plans in tests/plans
 	@UPDATE_PLANS=1 $(BIN)/python -m pytest -q tests/plans

@@ -27,6 +27,8 @@ from ksql_spark.services.trust import trust_store
 MANIFEST = Path(__file__).with_name("ivy.xml")
 SETTINGS = Path(__file__).with_name("ivysettings.xml")
 CONFS = ("spark", "broker", "build")
+#: what only tests and linters of the JVM classes fetch (tests/jvm/tools.py)
+DEVELOPMENT = ("format", "junit")
 CENTRAL = "https://repo1.maven.org/maven2/"
 
 
@@ -282,7 +284,7 @@ def compile_java(
         list(classpath) if classpath is not None else [*sorted(pyspark_jars().glob("*.jar")), *jars("spark")]
     )
     files = sorted(sources.rglob("*.java"))
-    parts: list[bytes | str] = [path.name for path in against]
+    parts: list[bytes | str] = [f"{path.parent.name}/{path.name}" for path in against]
     for file in files:
         parts += [file.relative_to(sources).as_posix(), file.read_bytes()]
     jar = cache_dir() / "classes" / digest(*parts) / "ksql-spark-jvm.jar"

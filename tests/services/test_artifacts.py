@@ -153,9 +153,10 @@ def test_proxies_are_handed_to_java(monkeypatch, cache):
 
 def test_manifest_names_every_configuration():
     manifest = ElementTree.parse(artifacts.MANIFEST)
-    assert [conf.get("name") for conf in manifest.iter("conf")] == list(artifacts.CONFS)
+    names = [*artifacts.CONFS, *artifacts.DEVELOPMENT]
+    assert [conf.get("name") for conf in manifest.iter("conf")] == names
     used = {str(dependency.get("conf")).split("->")[0] for dependency in manifest.iter("dependency")}
-    assert used == set(artifacts.CONFS)
+    assert used == set(names)
 
 
 def test_no_jar_of_spark_comes_twice(monkeypatch):

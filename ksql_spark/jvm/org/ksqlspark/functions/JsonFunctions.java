@@ -6,8 +6,8 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
 import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
@@ -39,7 +39,7 @@ public final class JsonFunctions {
             new ObjectMapper()
                     .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
                     .enable(JsonGenerator.Feature.WRITE_BIGDECIMAL_AS_PLAIN)
-                    .setNodeFactory(JsonNodeFactory.withExactBigDecimals(true));
+                    .configure(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES, false);
     private static final ArrayType STRINGS = DataTypes.createArrayType(DataTypes.StringType);
     private static final Map<UTF8String, Optional<String[]>> PATHS = new ConcurrentHashMap<>();
 

@@ -142,7 +142,6 @@ public final class TextOrder {
     /** (array, descending): the elements in order, NULLs last. */
     public static final class Sort extends InvokeFunction<ArrayData> {
         private final DataType element;
-        private final Comparator<Object> order;
 
         public Sort(DataType element) {
             super(
@@ -150,8 +149,6 @@ public final class TextOrder {
                     DataTypes.createArrayType(element),
                     DataTypes.BooleanType);
             this.element = element;
-            this.order =
-                    (Comparator<Object> & java.io.Serializable) (a, b) -> of(element).compare(a, b);
         }
 
         public ArrayData invoke(ArrayData array, boolean descending) {
@@ -159,6 +156,7 @@ public final class TextOrder {
                 return null;
             }
             Object[] values = values(array, element);
+            Comparator<Object> order = of(element);
             Arrays.sort(values, Comparator.nullsLast(descending ? order.reversed() : order));
             return new GenericArrayData(values);
         }

@@ -265,7 +265,6 @@ public final class DrainableSource implements TableProvider {
     private record Readers(PartitionReaderFactory factory, String run)
             implements PartitionReaderFactory {
         @Override
-        @SuppressWarnings("unchecked")
         public PartitionReader<InternalRow> createReader(InputPartition partition) {
             var reader = (SupportsRealTimeRead<InternalRow>) factory.createReader(partition);
             return new Reader(reader, known(run));
@@ -306,6 +305,7 @@ public final class DrainableSource implements TableProvider {
         }
 
         @Override
+        @SuppressWarnings("deprecation") // Spark calls it still
         public void initMetricsValues(CustomTaskMetric[] metrics) {
             reader.initMetricsValues(metrics);
         }

@@ -86,7 +86,7 @@ final class Aggregator implements Serializable {
             if (call.isDistinct() || call.filter().isDefined()) {
                 throw new IllegalArgumentException("DISTINCT and FILTER are not for streams");
             }
-            functions.add((Expression) call.aggregateFunction());
+            functions.add(call.aggregateFunction());
             results.add(call.resultAttribute());
         }
         List<Expression> output = new ArrayList<>();
@@ -142,7 +142,7 @@ final class Aggregator implements Serializable {
                 List<? extends Attribute> own = list(function.aggBufferAttributes());
                 slots.addAll(own);
                 others.addAll(list(function.inputAggBufferAttributes()));
-                for (Attribute slot : own) { // the projections leave these alone
+                for (int slot = 0; slot < own.size(); slot++) { // the projections leave these alone
                     initials.add(NoOp$.MODULE$);
                     updates.add(NoOp$.MODULE$);
                     merges.add(NoOp$.MODULE$);
@@ -244,7 +244,7 @@ final class Aggregator implements Serializable {
             isTyped |= function instanceof TypedImperativeAggregate<?>;
         }
         if (isTyped) { // serialising takes the object's place, but the object may be needed for the
-                       // result
+            // result
             plain = emptyBuffer();
             for (int i = 0; i < buffer.length; i++) {
                 if (row.isNullAt(i)) {
@@ -298,7 +298,7 @@ final class Aggregator implements Serializable {
     }
 
     private static <T> Seq<T> seq(List<? extends T> list) {
-        return scala.jdk.javaapi.CollectionConverters.<T>asScala((Iterable<T>) (Iterable<?>) list)
-                .toSeq();
+        Iterable<T> copy = List.copyOf(list);
+        return scala.jdk.javaapi.CollectionConverters.asScala(copy).toSeq();
     }
 }

@@ -198,7 +198,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         }
         scala.collection.Iterator<Row> ordered =
                 isOrdering ? byTime(rows) : isMerging ? merged(rows) : rows;
-        return new scala.collection.AbstractIterator<Row>() {
+        return new scala.collection.AbstractIterator<>() {
             @Override
             public boolean hasNext() {
                 while (out.isEmpty() && ordered.hasNext()) {
@@ -277,7 +277,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
             Row row = rows.next();
             (row.getInt(2) == 0 ? left : right).add(row);
         }
-        return new scala.collection.AbstractIterator<Row>() {
+        return new scala.collection.AbstractIterator<>() {
             @Override
             public boolean hasNext() {
                 return !left.isEmpty() || !right.isEmpty();

@@ -1,0 +1,144 @@
+package org.ksqlspark.formats;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
+
+/** JsonDecoder and JsonEncoder. */
+class JsonTest {
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static InternalRow read(String ddl, String json) {
+        return new JsonDecoder(ddl).invoke(bytes(json));
+    }
+
+    private static String explained(String ddl, String json) {
+        return new JsonDecoder.Explain(ddl).invoke(bytes(json)).toString();
+    }
+
+    private static String written(String ddl, boolean bare, Object... values) {
+        byte[] json =
+                new JsonEncoder(StructType.fromDDL(ddl), bare)
+                        .invoke(new GenericInternalRow(values));
+        return json == null ? null : new String(json, StandardCharsets.UTF_8);
+    }
+
+    @Test
+    void aFieldMatchesByItsNameOrElseInUpperCase() {
+        assertEquals(1, read("A INT", "{\"a\": 1}").getInt(0));
+        assertEquals(2, read("a INT", "{\"a\": 2}").getInt(0));
+        assertTrue(read("a INT", "{\"A\": 2}").isNullAt(0));
+    }
+
+    @Test
+    void unknownFieldsAreIgnoredAndMissingOnesNull() {
+        InternalRow row = read("A INT, B INT", "{\"X\": {\"A\": [1, {}]}, \"B\": 2}");
+        assertTrue(row.isNullAt(0));
+        assertEquals(2, row.getInt(1));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = ';',
+            quoteCharacter = '`',
+            value = {"1.9;1", "\"12\";12", "-3;-3"})
+    void numbersAreTruncatedAndReadFromStrings(String json, int expected) {
+        assertEquals(expected, read("A INT", "{\"A\": " + json + "}").getInt(0));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = ';',
+            quoteCharacter = '`',
+            value = {
+                "\"x\";x",
+                "1.50;1.50",
+                "true;true",
+                "[1, \"a\"];[1, a]",
+                "{\"k\": 1};{\"k\":1}"
+            })
+    void anythingCanBeAString(String json, String expected) {
+        assertEquals(
+                expected, read("A STRING", "{\"A\": " + json + "}").getUTF8String(0).toString());
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "[]",
+                "1",
+                "{\"A\": true}",
+                "{\"A\": \"x\"}",
+                "{\"A\": 1} {}",
+                "{\"A\": 1",
+                "{\"A\": []}"
+            })
+    void aBadRecordIsNullAsAWhole(String json) {
+        assertNull(read("A INT", json));
+    }
+
+    @Test
+    void theErrorNamesThePath() {
+        String reason = explained("A STRUCT<B: ARRAY<INT>>", "{\"A\": {\"B\": [1, true]}}");
+        assertTrue(reason.startsWith("/A/B/1: "), reason);
+    }
+
+    @Test
+    void aBareValueNeedsNoObject() {
+        assertEquals(5, read("=A INT", "5").getInt(0));
+        assertTrue(read("=A INT", "null").isNullAt(0));
+    }
+
+    @Test
+    void aDecimalIsExact() {
+        InternalRow row = read("A DECIMAL(20,2)", "{\"A\": 100000000000000000.10}");
+        assertEquals(
+                new BigDecimal("100000000000000000.10"),
+                row.getDecimal(0, 20, 2).toJavaBigDecimal());
+        assertNull(read("A DECIMAL(4,2)", "{\"A\": 1.234}"), "it would be rounded");
+    }
+
+    @Test
+    void writesEveryFieldInItsCase() {
+        Decimal decimal = Decimal.apply(new BigDecimal("0.0000001"), 10, 7);
+        assertEquals(
+                "{\"a\":1,\"B\":null,\"C\":0.0000001,\"D\":2,\"E\":3,\"F\":\"AQI=\"}",
+                written(
+                        "a INT, B STRING, C DECIMAL(10,7), D DATE, E TIMESTAMP, F BINARY",
+                        false,
+                        1,
+                        null,
+                        decimal,
+                        2,
+                        3000L,
+                        new byte[] {1, 2}));
+    }
+
+    @Test
+    void writesABareValueAndABareNullAsNoRecord() {
+        assertEquals("\"x\"", written("A STRING", true, UTF8String.fromString("x")));
+        assertNull(written("A STRING", true, new Object[] {null}));
+    }
+
+    @Test
+    void brokenUtf8IsNull() {
+        byte[] notUtf8 = {'{', '"', 'A', '"', ':', '"', (byte) 0xC3, '"', '}'};
+        assertNull(new JsonDecoder("A STRING").invoke(notUtf8));
+    }
+}

@@ -1,0 +1,75 @@
+package org.ksqlspark.functions;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.util.Arrays;
+import java.util.List;
+
+class PatternFunctionsTest {
+    private static UTF8String utf8(String text) {
+        return text == null ? null : UTF8String.fromString(text);
+    }
+
+    private static List<String> texts(ArrayData array) {
+        return Arrays.stream(array.toObjectArray(DataTypes.StringType))
+                .map(String::valueOf)
+                .toList();
+    }
+
+    @Test
+    void extractGivesAGroupOfTheFirstMatch() {
+        PatternFunctions.Extract extract = new PatternFunctions.Extract();
+        assertEquals("b2", extract.invoke(utf8("[a-z](\\d)"), utf8("-b2c3"), 0).toString());
+        assertEquals("2", extract.invoke(utf8("[a-z](\\d)"), utf8("-b2c3"), 1).toString());
+        assertNull(extract.invoke(utf8("[a-z](\\d)"), utf8("-b2c3"), 2));
+        assertNull(extract.invoke(utf8("["), utf8("-"), 0), "a pattern that is none");
+    }
+
+    @Test
+    void extractAllAndSplit() {
+        assertEquals(
+                List.of("2", "3"),
+                texts(
+                        new PatternFunctions.ExtractAll()
+                                .invoke(utf8("[a-z](\\d)"), utf8("b2c3"), 1)));
+        PatternFunctions.Split split = new PatternFunctions.Split();
+        assertEquals(List.of("", "a", "b", ""), texts(split.invoke(utf8("1a22b3"), utf8("\\d+"))));
+        assertEquals(List.of("a", "b"), texts(split.invoke(utf8("ab"), utf8(""))));
+    }
+
+    @Test
+    void replaceKnowsGroupsAndRefusesThoseThatAreNotThere() {
+        PatternFunctions.Replace replace = new PatternFunctions.Replace();
+        assertEquals("ba", replace.invoke(utf8("ab"), utf8("(a)(b)"), utf8("$2$1")).toString());
+        assertNull(replace.invoke(utf8("ab"), utf8("a"), utf8("$1")));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            quoteCharacter = '"',
+            value = {
+                "abc,abc,,true", "abc,a%,,true", "abc,%c,,true", "abc,%b%,,true", "abc,a_c,,true",
+                "abc,%,,true", "abc,b%,,false", "a%c,a!%c,!,true", "abc,a!%c,!,false",
+                        "a😀c,a_c,,true",
+                "\"a\nc\",a%c,,false", "\"a\nc\",a_c,,false", "aXbXc,a%X%c,,true", "abc,ABC,,false"
+            })
+    void likeIsTheSameForConstantsAndColumns(
+            String text, String pattern, String escape, boolean expected) {
+        String mark = escape == null ? "" : escape;
+        assertEquals(
+                expected,
+                new PatternFunctions.Like().invoke(utf8(text), utf8(pattern), utf8(mark)));
+        assertEquals(
+                expected,
+                new PatternFunctions.LikeConstant(mark.length() + mark + pattern)
+                        .invoke(utf8(text)));
+    }
+}
