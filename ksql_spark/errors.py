@@ -182,6 +182,12 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "SOURCE_UNKNOWN": Condition(40001, "{kind} does not exist: {name}."),
     "SPARK_FAILED": Condition(50000, "Spark did not start: {reason}. Its log is {log}."),
+    "STATE_INCOMPATIBLE": Condition(
+        50000,
+        "The query's state cannot be read: {part} was `{before}` when it was written, now it is `{now}`. "
+        "The state was not touched. Run what wrote it ({release}, with the same properties), or drop the "
+        "query's sink and create it again, which computes it anew.",
+    ),
     "STOPPED": Condition(50303, "The server is shutting down."),
     "SYNTAX": Condition(40001, "{reason}"),
     "TABLE_FUNCTION_NOT_ALLOWED": Condition(

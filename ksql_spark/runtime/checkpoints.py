@@ -2,6 +2,9 @@
 
 Spark neither adds state to a checkpoint nor takes it away. Where a query goes on with a plan that keeps other
 state (CREATE OR REPLACE), it begins anew, without state, at the offsets that were committed last.
+
+State is bytes that say nothing about themselves. So the note says what they mean: the types of keys and rows,
+how each aggregate is computed and what its buffer holds. A query that would read them differently is refused.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ksql_spark import __version__
+from ksql_spark.errors import KsqlError
 from ksql_spark.physical.steps import PhysicalPlan
 
 #: topic -> {partition: offset}
@@ -62,14 +67,43 @@ class Checkpoint:
         if noted.get("state", kinds) != kinds and self.folder.exists():
             # what ran may have written rows without having committed any
             noted["resumed_at"] = self.committed() or noted.get("resumed_at", {})
+            noted.pop("layout", None)
             self._write(noted)
             self.folder.rename(self._removed)
             shutil.rmtree(self._removed, ignore_errors=True)
         if noted.get("state") != kinds:
             self._write(noted | {"state": kinds})
 
+    def check_layout(self, layout: Mapping[str, str], spark_version: str) -> None:
+        """See to it that the state here is read as it was written; where there is none, note how it will be.
+
+        Args:
+            layout: what the state means to the query that is about to start (Context.state_layout).
+            spark_version: Spark's, to tell who wrote the state.
+
+        Raises:
+            KsqlError: STATE_INCOMPATIBLE, the state is left as it is.
+        """
+        noted = self._noted()
+        if not (self.folder / "state").exists():
+            release = f"ksql-spark {__version__} with Spark {spark_version}"
+            if layout and (noted.get("layout"), noted.get("written_by")) != (dict(layout), release):
+                self._write(noted | {"layout": dict(layout), "written_by": release})
+            return
+        written = noted.get("layout", {})
+        for part in (*written, *(p for p in layout if p not in written)):
+            before, now = written.get(part, "nothing"), layout.get(part, "nothing")
+            if before != now:
+                raise KsqlError(
+                    "STATE_INCOMPATIBLE",
+                    part=part,
+                    before=before,
+                    now=now,
+                    release=noted.get("written_by", "an unknown release"),
+                )
+
     def _noted(self) -> dict[str, Any]:
-        """``state``: kinds of state of what ran last; ``resumed_at``."""
+        """``state``: kinds of state of what ran last; its ``layout``; ``written_by``; ``resumed_at``."""
         try:
             noted: dict[str, Any] = json.loads(self._note.read_text(encoding="utf-8"))
         except FileNotFoundError:

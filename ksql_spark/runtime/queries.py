@@ -375,6 +375,7 @@ class QueryManager:
         try:
             with registry.scope(self._functions):
                 frame = build(stage.root, context)
+            checkpoint.check_layout(context.state_layout, session.version)
             records = sinks.encode(
                 frame,
                 stage.sink,
@@ -393,6 +394,9 @@ class QueryManager:
                 interval_ms=int(self._property(query, "ksql.checkpoint.interval.ms")),
                 linger_ms=int(self._property(query, "ksql.sink.linger.ms")),
             )
+        except KsqlError as error:
+            log.error("query %s did not start: %s", query.id, error.message)
+            raise
         except Exception as error:
             if not self._closing.is_set():  # else Spark is on its way out as well
                 log.exception("query %s did not start", query.id)

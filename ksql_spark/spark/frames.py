@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -30,6 +30,8 @@ class Context:
         run: id of the run, by which its sources can be drained (spark/query.py).
         is_single: all that is read comes from one partition, so records need no exchange between tasks.
         is_resumed: the sink has rows that the query's state knows nothing of (runtime/checkpoints.py).
+        state_layout: filled by building: what the bytes in the state mean, part -> description. A query only
+            goes on from state that was written under an equal one (runtime/checkpoints.py).
     """
 
     session: SparkSession
@@ -44,6 +46,7 @@ class Context:
     run: str | None = None
     is_single: bool = False
     is_resumed: bool = False
+    state_layout: dict[str, str] = field(default_factory=dict)
 
     def lower(
         self, node: Expression, step: str, what: str, row: Sequence[str] | None = (), *, at_root: bool = True

@@ -17,6 +17,7 @@ from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE
+from ksql_spark.physical.text import aggregates_text
 from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Schema
 from ksql_spark.spark import sources
 from ksql_spark.spark.frames import Context, named, quoted
@@ -81,8 +82,14 @@ def _key_ddl(types: Sequence[SqlType]) -> str:
     return ", ".join(f"c{i} {spark_type(t)}" for i, t in enumerate(types))
 
 
-def _operator(context: Context, name: str, inputs: Sequence[DataFrame], *arguments: Any) -> DataFrame:
-    """Apply a keyed operator of the JVM to the union of ``inputs``: (k, l, r, ws, we) and what goes along."""
+def _operator(
+    context: Context, name: str, inputs: Sequence[DataFrame], *arguments: Any, state: Mapping[str, str]
+) -> DataFrame:
+    """Apply a keyed operator of the JVM to the union of ``inputs``: (k, l, r, ws, we) and what goes along.
+
+    ``state``: what the bytes that it keeps are made of, see Context.state_layout.
+    """
+    context.state_layout.update({"operator": name, **state})
     both = inputs[0]
     for other in inputs[1:]:
         both = both.unionAll(other)
@@ -119,11 +126,11 @@ def table_filter(step: steps.TableFilter, inputs: Sequence[DataFrame], context: 
     side = _Side.of(deleting(step, inputs[0], context), step.schema)
     bounds = [] if step.window is None else [WINDOWSTART, WINDOWEND]
     keys = [*(quoted(c.name) for c in step.schema.key), *bounds]
-    done = _operator(context, "tombstoneFilter", [side.records(0, keys, context)], context.is_resumed)
+    key_ddl = _key_ddl([*(c.type for c in step.schema.key), *(BIGINT for _ in bounds)])
+    records = side.records(0, keys, context)
+    done = _operator(context, "tombstoneFilter", [records], context.is_resumed, state={"key": key_ddl})
     done = done.selectExpr(
-        named(
-            _unpacked("k", _key_ddl([*(c.type for c in step.schema.key), *(BIGINT for _ in bounds)])), "__k"
-        ),
+        named(_unpacked("k", key_ddl), "__k"),
         named(_unpacked("l", side.ddl), "__l"),
         *_ALONG,
         named("l IS NULL", NULL_VALUE),
@@ -162,10 +169,19 @@ class _Joining:
         """A windowed key's bounds: rows meet within one window only."""
         return [] if self.step.window is None else [WINDOWSTART, WINDOWEND]
 
+    @property
+    def state(self) -> dict[str, str]:
+        """What is kept where both sides' rows are."""
+        return {"key": self.key_ddl, "left": self.left.ddl, "right": self.right.ddl}
+
+    @property
+    def key_ddl(self) -> str:
+        return _key_ddl([self.step.left_key.type, *(BIGINT for _ in self.bounds)])
+
     def result(self, done: DataFrame) -> DataFrame:
         """An operator's output as the step's columns; the key column carries the join value."""
         done = done.selectExpr(
-            named(_unpacked("k", _key_ddl([self.step.left_key.type, *(BIGINT for _ in self.bounds)])), "__k"),
+            named(_unpacked("k", self.key_ddl), "__k"),
             named(_unpacked("l", self.left.ddl), "__l"),
             named(_unpacked("r", self.right.ddl), "__r"),
             *_ALONG,
@@ -195,7 +211,9 @@ def stream_table_join(
         left = join.left.records(0, [lower(step.left_key)], context, nulls=is_outer, task=task)
         everywhere = f"explode(array({', '.join(map(str, context.tasks))}))"
         right = right.selectExpr(named(everywhere, "task"), "k", "side", "ts", "v", "h")
-    return join.result(_operator(context, "streamTableJoin", [left.filter("v IS NOT NULL"), right], is_outer))
+    sides = [left.filter("v IS NOT NULL"), right]
+    state = {"key": join.key_ddl, "right": join.right.ddl}
+    return join.result(_operator(context, "streamTableJoin", sides, is_outer, state=state))
 
 
 def table_table_join(step: steps.TableTableJoin, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
@@ -203,7 +221,7 @@ def table_table_join(step: steps.TableTableJoin, inputs: Sequence[DataFrame], co
     join = _Joining.of(step, inputs)
     outer = (step.join in ("LEFT", "FULL"), step.join in ("RIGHT", "FULL"))
     records = join.records(context, left_nulls=False, right_nulls=False)
-    return join.result(_operator(context, "tableTableJoin", records, *outer))
+    return join.result(_operator(context, "tableTableJoin", records, *outer, state=join.state))
 
 
 def stream_stream_join(
@@ -221,7 +239,7 @@ def stream_stream_join(
     # a NULL value joins with nothing, but its time counts
     inputs = [*records, *_heartbeats(step.idle_ms, context)]
     arguments = (*outer, before, after, grace, step.idle_ms)
-    return join.result(_operator(context, "streamStreamJoin", inputs, *arguments))
+    return join.result(_operator(context, "streamStreamJoin", inputs, *arguments, state=join.state))
 
 
 def aggregate(
@@ -240,6 +258,8 @@ def aggregate(
         columns.append(named(text, f"__key_{i}"))
     keys = list(map(quoted, types))
     results: dict[str, str] = {g.name: f"first({k})" for g, k in zip(step.group_by, keys, strict=True)}
+    key_types = [g.expression.type for g in step.group_by] or [INTEGER]
+    state = {"key": _key_ddl(key_types)}
     for i, call in enumerate(step.aggregates):
         arguments = []
         for j, argument in enumerate(call.arguments):
@@ -262,6 +282,7 @@ def aggregate(
             lowering = spec.spark_merged
         assert lowering is not None  # the planner asked
         text = lowering(arguments, [a.type for a in call.arguments])
+        state[aggregates_text([call])] = text
         results[call.name] = f"cast({text} AS {spark_type(call.type)})"
     if isinstance(step, steps.TableAggregate):
         types[step.sign] = INTEGER
@@ -294,8 +315,8 @@ def aggregate(
         window.grace_ms if window else 0,
         isinstance(step, steps.StreamWindowedAggregate) and step.emit_final,
         idle_ms,
+        state=state,
     )
-    key_types = [g.expression.type for g in step.group_by] or [INTEGER]
     bounds = [named("ws", WINDOWSTART), named("we", WINDOWEND)] if window else []
     done = done.selectExpr(
         named(_unpacked("k", _key_ddl(key_types)), "__k"),
@@ -360,7 +381,9 @@ def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context
     side = _Side.of(inputs[0], Schema(tuple(own)))
     bounds = [] if step.child.window is None else [WINDOWSTART, WINDOWEND]
     keys = [*(quoted(c.name) for c in step.child.schema.key), *bounds]
-    done = _operator(context, "tableChanges", [side.records(0, keys, context)])
+    key_ddl = _key_ddl([*(c.type for c in step.child.schema.key), *(BIGINT for _ in bounds)])
+    state = {"key": key_ddl, "row": side.ddl}
+    done = _operator(context, "tableChanges", [side.records(0, keys, context)], state=state)
     done = done.selectExpr(
         named(_unpacked("l", side.ddl), "__l"),
         named("cast(ws AS int)", sign.name),
@@ -394,7 +417,12 @@ def foreign_key_subscribe(
         f"if({NULL_VALUE}, NULL, concat(cast(length(f) AS binary), f, v)) AS v",
         "h",
     )
-    done = _operator(context, "foreignKeySubscribe", [records], step.join == "LEFT")
+    state = {
+        "key": _key_ddl([c.type for c in step.child.schema.key]),
+        "foreign key": _key_ddl([step.foreign_key.type]),
+        "row": side.ddl,
+    }
+    done = _operator(context, "foreignKeySubscribe", [records], step.join == "LEFT", state=state)
     return done.selectExpr("k AS K", "l AS V", *_ALONG, named("false", NULL_VALUE))
 
 
@@ -411,8 +439,10 @@ def foreign_key_answer(
 ) -> DataFrame:
     """See ForeignKeyJoin.java, Answer."""
     asked = _messages(inputs[0], context)
-    right = _Side.of(inputs[1], step.right.schema).records(1, [lower(step.right_key)], context)
-    done = _operator(context, "foreignKeyAnswer", [asked, right], step.join == "LEFT")
+    side = _Side.of(inputs[1], step.right.schema)
+    right = side.records(1, [lower(step.right_key)], context)
+    state = {"key": _key_ddl([step.right_key.type]), "right": side.ddl}
+    done = _operator(context, "foreignKeyAnswer", [asked, right], step.join == "LEFT", state=state)
     value = "concat(cast(length(l) AS binary), l, coalesce(r, X''))"
     return done.selectExpr("k AS K", named(value, "V"), *_ALONG, named("false", NULL_VALUE))
 
@@ -421,11 +451,12 @@ def foreign_key_latest(
     step: steps.ForeignKeyLatest, inputs: Sequence[DataFrame], context: Context
 ) -> DataFrame:
     """See ForeignKeyJoin.java, Latest."""
-    done = _operator(context, "foreignKeyLatest", [_messages(inputs[0], context)])
-    left, right = _Side.of(done, step.left), _Side.of(done, step.right)
     keys = step.left.key
+    key_ddl = _key_ddl([c.type for c in keys])
+    done = _operator(context, "foreignKeyLatest", [_messages(inputs[0], context)], state={"key": key_ddl})
+    left, right = _Side.of(done, step.left), _Side.of(done, step.right)
     done = done.selectExpr(
-        named(_unpacked("k", _key_ddl([c.type for c in keys])), "__k"),
+        named(_unpacked("k", key_ddl), "__k"),
         named(_unpacked("l", left.ddl), "__l"),
         named(_unpacked("r", right.ddl), "__r"),
         *_ALONG,

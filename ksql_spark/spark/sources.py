@@ -51,7 +51,9 @@ def read(
     if start != "earliest":
         start = json.dumps({topic: json.loads(start)})
     reader: Any = session.read if is_batch else session.readStream
-    reader = reader.format("kafka" if run is None else "org.ksqlspark.kafka.DrainableSource").option("ksql.run", run)
+    reader = reader.format("kafka" if run is None else "org.ksqlspark.kafka.DrainableSource").option(
+        "ksql.run", run
+    )
     if is_held:
         # a batch takes records of this topic once there are more than can be, or after a century
         reader = reader.option("minOffsetsPerTrigger", str(2**62)).option("maxTriggerDelay", "1000000h")

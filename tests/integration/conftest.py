@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from ksql_spark.config import Config
 from ksql_spark.engine import Engine
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.spark.session import SparkProcess
 from tests.server.live_server import LiveServer
 
 Post = Callable[..., httpx.Response]
@@ -50,3 +55,36 @@ def execute(post: Post, engine: Engine) -> Iterator[Callable[[str], list[dict[st
         source = next(s for s in made if not metastore.dependents(s.name))
         run(f"DROP {source.kind} `{source.name}` DELETE TOPIC;")
         metastore = engine.services.metastore
+
+
+@pytest.fixture
+def make_engine(
+    request: pytest.FixtureRequest,
+    broker: EmbeddedBroker,
+    spark_process: SparkProcess,
+    kafka_admin: KafkaAdmin,
+    tmp_path: Path,
+) -> Iterator[Callable[[], Engine]]:
+    """A maker of started engines that follow one another, on one data folder and command log.
+
+    What they make in Kafka has the module's ``PREFIX`` and is removed after the test.
+    """
+    prefix: str = request.module.PREFIX
+    made: list[Engine] = []
+
+    def make() -> Engine:
+        config = {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "ksql.spark.data.dir": str(tmp_path),
+            "ksql.service.id": prefix,
+            "ksql.output.topic.name.prefix": prefix,
+        }
+        made.append(Engine(Config(config), spark_process))
+        made[-1].start()
+        return made[-1]
+
+    yield make
+    for engine in made:
+        engine.stop()
+    mine = (prefix, f"_confluent-ksql-{prefix}")
+    kafka_admin.delete_topics(name for name in kafka_admin.topics() if name.startswith(mine))

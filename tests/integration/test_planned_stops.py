@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable
 
 import pytest
 
-from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
-from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
-from ksql_spark.spark.session import SparkProcess
 
 pytestmark = pytest.mark.kafka
 
@@ -31,31 +27,6 @@ SET 'ksql.execution.mode' = 'microbatch';
 CREATE STREAM slow_copies AS SELECT who, n FROM events EMIT CHANGES;
 """
 PEOPLE = 10
-
-
-@pytest.fixture
-def make_engine(
-    broker: EmbeddedBroker, spark_process: SparkProcess, kafka_admin: KafkaAdmin, tmp_path: Path
-) -> Iterator[Callable[[], Engine]]:
-    """A maker of started engines that follow one another, on one data folder and command log."""
-    made: list[Engine] = []
-
-    def make() -> Engine:
-        config = {
-            "bootstrap.servers": broker.bootstrap_servers,
-            "ksql.spark.data.dir": str(tmp_path),
-            "ksql.service.id": PREFIX,
-            "ksql.output.topic.name.prefix": PREFIX,
-        }
-        made.append(Engine(Config(config), spark_process))
-        made[-1].start()
-        return made[-1]
-
-    yield make
-    for engine in made:
-        engine.stop()
-    mine = (PREFIX, f"_confluent-ksql-{PREFIX}")
-    kafka_admin.delete_topics(name for name in kafka_admin.topics() if name.startswith(mine))
 
 
 class Topic:
