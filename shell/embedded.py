@@ -7,7 +7,6 @@ process group of its own, so Ctrl-C at the prompt does not reach it.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import socket
 import subprocess
@@ -28,6 +27,7 @@ _SERVER = (
     "import sys; sys.path[:] = [p for p in sys.path if p]; "
     "from server.main import main; sys.exit(main(sys.argv[1:]))"
 )
+_STARTING = re.compile(r"starting: \S+, data in (.+), log in (.+)$")
 _READY = re.compile(r"ready: (http://\S+) in ([\d.]+) s")
 
 
@@ -35,24 +35,19 @@ class StartFailed(ClientError):
     """The child ended before it was ready; the message is its last words."""
 
 
-def default_data_dir() -> Path:
-    """Where the shell's own engine keeps its data."""
-    base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(base) / "ksql-spark"
-
-
 class EmbeddedServer:
     """A server child process.
 
     Args:
-        data_dir: where it keeps its data.
+        data_dir: where it keeps its data; None lets it choose.
         port: the port to use; 0 lets it choose a free one.
         command: what to run; the real server unless a test says otherwise.
     """
 
-    def __init__(self, data_dir: Path, port: int = 8088, command: list[str] | None = None) -> None:
-        self.data_dir = data_dir
-        arguments = ["--listen", f"127.0.0.1:{port}", "--data-dir", str(data_dir), "--exit-with-stdin"]
+    def __init__(self, data_dir: Path | None, port: int = 8088, command: list[str] | None = None) -> None:
+        arguments = ["--listen", f"127.0.0.1:{port}", "--exit-with-stdin"]
+        if data_dir is not None:
+            arguments += ["--data-dir", str(data_dir)]
         self._process = subprocess.Popen(
             [*(command or [sys.executable, "-c", _SERVER]), *arguments],
             stdin=subprocess.PIPE,
@@ -68,6 +63,9 @@ class EmbeddedServer:
         self.progress = "starting the engine"
         #: its address, once it is ready
         self.url: str | None = None
+        #: where it keeps its data, and its log file, once it has said so
+        self.data_dir: str | None = None
+        self.log: str | None = None
         self.ready_after_s = 0.0
         self._complaints: list[str] = []
         self._change = threading.Condition()
@@ -115,8 +113,8 @@ class EmbeddedServer:
         for reader in self._readers:
             reader.join(timeout=2)
         said = "\n".join(self._complaints).strip().removeprefix("ksql-spark server: ")
-        log = self.data_dir / "logs" / "server.log"
-        return said or f"it gave no reason (exit code {self._process.returncode}); its log is {log}."
+        log = f"; its log is {self.log}" if self.log is not None else ""
+        return said or f"it gave no reason (exit code {self._process.returncode}){log}."
 
     def stop(self, tick: Callable[[str], None] = lambda _: None) -> None:
         """Stop it and wait until it is gone; ``tick`` is called while waiting."""
@@ -151,8 +149,9 @@ class EmbeddedServer:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             with self._change:
-                match = _READY.match(line)
-                if match:
+                if match := _STARTING.match(line):
+                    self.data_dir, self.log = match[1], match[2]
+                if match := _READY.match(line):
                     self.ready_after_s = float(match[2])
                     self.url = match[1]
                 self.progress = line.strip() or self.progress
@@ -188,4 +187,4 @@ def is_free(port: int) -> bool:
 
 def start(data_dir: Path | None = None) -> EmbeddedServer:
     """Start the shell's own engine on port 8088, or on a free one where that is taken."""
-    return EmbeddedServer(data_dir or default_data_dir(), 8088 if is_free(8088) else 0)
+    return EmbeddedServer(data_dir, 8088 if is_free(8088) else 0)

@@ -48,8 +48,9 @@ def add_connection_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--data-dir",
         metavar="DIR",
-        default=str(embedded.default_data_dir()),
-        help="where an engine that is started here keeps its data (default: %(default)s)",
+        type=Path,
+        help="where an engine that is started here keeps its data"
+        " (default: $XDG_DATA_HOME/ksql-spark or ~/.local/share/ksql-spark)",
     )
 
 
@@ -198,7 +199,7 @@ def connect(url: str | None, options: argparse.Namespace, console: Console) -> I
     client = make_client(url or embedded.DEFAULT_URL, options, properties)
     server = None
     if url is None and not embedded.is_running():
-        server = embedded.start(Path(options.data_dir).expanduser())
+        server = embedded.start(options.data_dir and options.data_dir.expanduser())
     console.form = Form(options.output)
     session = Session(
         client,

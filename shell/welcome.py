@@ -37,7 +37,7 @@ class Interactive:
                 # As with any statement: the user may start the server, or go to another with `server URL`.
                 console.error(f"  {error}")
         else:
-            console.line(console.dim(f"  starting an engine, data in {self._connection.server.data_dir}"))
+            console.line(console.dim("  starting an engine"))
         console.line("  Type help for help, Ctrl-D to leave.")
         console.line()
         follower = None
@@ -90,5 +90,5 @@ class Interactive:
             print(console.red(str(error)))
             return
         console.clear_status()
-        print(console.dim(f"  ready in {server.ready_after_s:.1f} s: {url}"))
+        print(console.dim(f"  ready in {server.ready_after_s:.1f} s: {url}, data in {server.data_dir}"))
         self._metadata.moved(self._session.client.at(url))

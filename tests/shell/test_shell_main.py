@@ -198,6 +198,7 @@ def test_embedded_engine(tmp_path: Path) -> None:
     with fake(tmp_path) as server:
         url = server.wait_ready(seen.append)
         assert embedded.is_running(url)
+        assert (server.data_dir, server.log) == (str(tmp_path), str(tmp_path / "logs" / "server.log"))
         assert Client(url).info()["serverStatus"] == "RUNNING"
         assert os.getpgid(server.pid) != os.getpgid(0), "Ctrl-C at the prompt must not reach it"
     assert not is_alive(server.pid)
