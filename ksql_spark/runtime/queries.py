@@ -415,6 +415,22 @@ class QueryManager:
         with self._lock:
             return [self._queries[i] for i in sorted(self._queries)]
 
+    def committed_offsets(self, query: ManagedQuery) -> dict[str, dict[int, int]]:
+        """Topic -> partition -> the offset after the last record whose processing is committed.
+
+        Before its first checkpoint these are the offsets that the query begins at. In real time a checkpoint is
+        written every ``ksql.checkpoint.interval.ms``, so results may be further.
+        """
+        found: dict[str, dict[int, int]] = {}
+        for number, stage in enumerate(query.plan.stages):
+            checkpoint = self._checkpoint(query, number)
+            reached = {**query.starts, **(checkpoint.resumed_at or {}), **(checkpoint.committed() or {})}
+            for topic in stage.topics:
+                for partition, offset in reached.get(topic, {}).items():
+                    known = found.setdefault(topic, {})
+                    known[int(partition)] = min(known.get(int(partition), offset), offset)
+        return found
+
     def counts(self, query_id: str) -> Counts:
         """What went wrong with records of a query since the server started."""
         return self._log.counts(query_id) if self._log is not None else Counts(0, 0, 0, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -54,15 +54,6 @@ def source_description(source: DataSource, services: Services, *, extended: bool
     readers = [q for q in queries if any(s.name == source.name for s in q.plan.sources)]
     writers = [q for q in queries if q.plan.sink.name == source.name]
     topic = services.admin.topic(source.topic) if extended else None
-    offsets: list[dict[str, Any]] = []
-    if topic is not None:
-        first = services.admin.beginning_offsets(source.topic)
-        last = services.admin.end_offsets(source.topic)
-        partitions = [
-            {"partition": p, "logStartOffset": first[t, p], "logEndOffset": end, "consumerOffset": end}
-            for (t, p), end in sorted(last.items())
-        ]
-        offsets = [{"kafkaTopic": source.topic, "offsets": partitions}]
     return {
         "name": source.name,
         "windowType": source.window.kind if source.window else None,
@@ -80,12 +71,50 @@ def source_description(source: DataSource, services: Services, *, extended: bool
         "partitions": len(topic.replicas) if topic else 0,
         "replication": max(topic.replicas, default=0) if topic else 0,
         "statement": source.statement,
-        "queryOffsetSummaries": [{"groupId": "", "topicSummaries": offsets}] if offsets else [],
+        "queryOffsetSummaries": _offset_summaries(source, queries, services) if extended else [],
         "sourceConstraints": services.metastore.dependents(source.name),
         "clusterStatistics": [],
         "clusterErrorStats": [],
         "isSource": source.read_only,
     }
+
+
+def _offset_summaries(
+    source: DataSource, queries: Sequence[ManagedQuery], services: Services
+) -> list[dict[str, Any]]:
+    """How far the queries that read or write a source have read: its own topic, or all that a writer reads.
+
+    ``groupId`` is the query's id: Spark keeps offsets in checkpoints and commits none to a group of Kafka's.
+    """
+    summaries = []
+    for query in queries:
+        read = dict.fromkeys(s.topic for s in query.plan.sources)
+        if query.plan.sink.name != source.name:
+            read = {topic: None for topic in read if topic == source.topic}
+        committed = services.queries.committed_offsets(query)
+        topics = [
+            {"kafkaTopic": topic, "offsets": _offsets(topic, committed.get(topic, {}), services)}
+            for topic in read
+            if services.admin.topic(topic) is not None
+        ]
+        if topics:
+            summaries.append({"groupId": query.id, "topicSummaries": topics})
+    return summaries
+
+
+def _offsets(topic: str, committed: Mapping[int, int], services: Services) -> list[dict[str, int]]:
+    first = services.admin.beginning_offsets(topic)
+    last = services.admin.end_offsets(topic)
+    return [
+        {
+            "partition": partition,
+            "logStartOffset": first[name, partition],
+            "logEndOffset": end,
+            # records that retention has removed are not waited for
+            "consumerOffset": max(committed.get(partition, 0), first[name, partition]),
+        }
+        for (name, partition), end in sorted(last.items())
+    ]
 
 
 def _statistics(writers: Sequence[ManagedQuery]) -> str:

@@ -53,6 +53,23 @@ def test_descriptions(world: World) -> None:
     assert error.condition == "SOURCE_UNKNOWN" and "Did you mean A?" in error.message
 
 
+def test_offsets_are_those_that_are_committed(world: World) -> None:
+    world.admin.ends = {("s", 0): 5, ("s", 1): 7, ("s", 2): 0}
+    world.run("CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;", **{"auto.offset.reset": "earliest"})
+
+    def offsets(source: str) -> list[tuple[int, int, int]]:
+        (summary,) = world.one(f"DESCRIBE {source} EXTENDED;")["sourceDescription"]["queryOffsetSummaries"]
+        (topic,) = summary["topicSummaries"]
+        assert (summary["groupId"], topic["kafkaTopic"]) == ("CSAS_A_2", "s")
+        return [(o["partition"], o["consumerOffset"], o["logEndOffset"]) for o in topic["offsets"]]
+
+    assert offsets("a") == offsets("s") == [(0, 0, 5), (1, 0, 7), (2, 0, 0)]
+    world.commit("CSAS_A_2", 0, s={"0": 5, "1": 3, "2": 0})
+    assert offsets("a") == offsets("s") == [(0, 5, 5), (1, 3, 7), (2, 0, 0)]
+    described = world.one("DESCRIBE t EXTENDED;")["sourceDescription"]
+    assert described["queryOffsetSummaries"] == []
+
+
 def test_topics(make_world: Callable[..., World]) -> None:
     world = make_world()
     world.admin.create_topic("_confluent-hidden", 2)
