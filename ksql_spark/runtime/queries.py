@@ -32,6 +32,7 @@ from ksql_spark.physical.steps import (
 )
 from ksql_spark.runtime.checkpoints import Checkpoint
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
+from ksql_spark.runtime.query_errors import QueryError, classify, reason
 from ksql_spark.spark import sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, task_numbers
@@ -41,18 +42,11 @@ from ksql_spark.spark.sources import STOPS_ON_NO_TIME
 
 log = logging.getLogger(__name__)
 
+#: how often queries are looked at, seconds
+WATCH_EVERY_S = 0.5
 RUNNING, ERROR, PAUSED = "RUNNING", "ERROR", "PAUSED"
 #: known from the command log, not started yet
 REGISTERED = "REGISTERED"
-
-
-@dataclass
-class QueryError:
-    """One failure of a query: epoch ms, first line of the cause, USER | SYSTEM | UNKNOWN."""
-
-    timestamp_ms: int
-    message: str
-    type: str = "UNKNOWN"
 
 
 @dataclass
@@ -71,6 +65,10 @@ class ManagedQuery:
         logical: what it means, for EXPLAIN and for CREATE OR REPLACE.
         loading: a mark for each thread that will still start stages of it, when tables of joins or history
             have been read.
+        failures: how many there were in a row.
+        started_at: when it was last started, on the monotonic clock, seconds.
+        retry_at: when it is started again after a failure, likewise.
+        committed_at_failure: how far it had read when it last failed.
     """
 
     id: str
@@ -87,7 +85,9 @@ class ManagedQuery:
     spark: list[SparkQuery] = field(default_factory=list)
     loading: set[object] = field(default_factory=set)
     failures: int = 0
+    started_at: float = 0.0
     retry_at: float = 0.0
+    committed_at_failure: Mapping[str, Mapping[int, int]] | None = None
 
     @property
     def is_loading(self) -> bool:
@@ -167,6 +167,7 @@ class QueryManager:
             if self._queries.get(query.id) is not query:
                 self._remove_state(query)
             raise
+        query.started_at = time.monotonic()
         query.state = RUNNING
         with self._lock:
             self._queries[query.id] = query
@@ -261,7 +262,7 @@ class QueryManager:
                     return
         except Exception as error:
             log.exception("query %s did not start after its tables were loaded", query.id)
-            self._failed(query, reason(error))
+            self._failed(query, error)
         finally:
             with self._lock:
                 query.loading.discard(mark)
@@ -293,7 +294,7 @@ class QueryManager:
             self._mark_loaded(query, len(query.plan.inner))
         except Exception as error:
             log.exception("query %s did not go on after its history was read", query.id)
-            self._failed(query, reason(error))
+            self._failed(query, error)
         finally:
             with self._lock:
                 query.loading.discard(mark)
@@ -325,7 +326,7 @@ class QueryManager:
             try:
                 self.start(query)
             except KsqlError as error:
-                self._failed(query, error.message)
+                self._failed(query, error)
 
         with ThreadPoolExecutor(max_workers=4, thread_name_prefix="query-start") as pool:
             list(pool.map(start, enumerate(waiting, 1)))
@@ -400,7 +401,7 @@ class QueryManager:
         except Exception as error:
             if not self._closing.is_set():  # else Spark is on its way out as well
                 log.exception("query %s did not start", query.id)
-            raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from None
+            raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from error
 
     def _property(self, query: ManagedQuery, name: str) -> Any:
         return query.properties.get(name, self._setting(name))
@@ -418,8 +419,8 @@ class QueryManager:
     def committed_offsets(self, query: ManagedQuery) -> dict[str, dict[int, int]]:
         """Topic -> partition -> the offset after the last record whose processing is committed.
 
-        Before its first checkpoint these are the offsets that the query begins at. In real time a checkpoint is
-        written every ``ksql.checkpoint.interval.ms``, so results may be further.
+        Before its first checkpoint these are the offsets that the query begins at. In real time a checkpoint
+        is written every ``ksql.checkpoint.interval.ms``, so results may be further.
         """
         found: dict[str, dict[int, int]] = {}
         for number, stage in enumerate(query.plan.stages):
@@ -451,7 +452,7 @@ class QueryManager:
             try:
                 self.start(query)
             except KsqlError as error:
-                self._failed(query, error.message)
+                self._failed(query, error)
 
     def drop(self, query: ManagedQuery) -> None:
         """Kill a query where it still runs, and remove its checkpoints with their state and its topics."""
@@ -491,7 +492,7 @@ class QueryManager:
         try:
             self.start(query)
         except KsqlError as error:
-            self._failed(query, error.message)
+            self._failed(query, error)
 
     def shut_down(self) -> None:
         """Stop all queries, several at a time; their state stays."""
@@ -535,37 +536,58 @@ class QueryManager:
 
     def _watch(self) -> None:
         """Notice queries that ended by themselves; restart them with back-off (reference §6.11)."""
-        while not self._closing.wait(0.5):
+        while not self._closing.wait(WATCH_EVERY_S):
             for query in self.all():
-                with contextlib.suppress(Exception):
+                try:
                     self._check(query)
+                except Exception as error:
+                    if self._closing.is_set():
+                        return  # Spark is on its way out as well
+                    log.exception("query %s cannot be watched", query.id)
+                    self._failed(query, error)
 
     def _check(self, query: ManagedQuery) -> None:
         if query.loading:
             return
-        ended = [run for run in query.spark if not run.is_active]
-        if query.state == RUNNING and ended:
+        if query.state == RUNNING:
+            ended = [run for run in query.spark if not run.is_active]
+            if not ended:
+                return
             cause = next((c for c in (run.exception() for run in ended) if c is not None), None)
             log.error("query %s failed: %s", query.id, cause)
             self._drain_and_end(query)
-            self._failed(query, reason(cause) if cause else "the query ended by itself")
+            self._failed(query, cause)
         elif query.state == ERROR and time.monotonic() >= query.retry_at and self.find(query.id) is query:
             try:
                 self.start(query)
             except KsqlError as error:
-                self._failed(query, error.message)
+                self._failed(query, error)
 
-    def _failed(self, query: ManagedQuery, message: str) -> None:
-        """Note a failure and when to try again: the first pause, then twice as long each time."""
-        query.errors.append(QueryError(int(time.time() * 1000), message))
+    def _failed(self, query: ManagedQuery, cause: BaseException | None) -> None:
+        """Note a failure and when to try again: the first pause, then twice as long each time in a row.
+
+        A query that has committed anything since its last failure, or has run for the longest pause, begins
+        with the first pause again.
+        """
+        first = float(self._setting("ksql.query.retry.backoff.initial.ms"))
+        most = float(self._setting("ksql.query.retry.backoff.max.ms"))
+        try:
+            committed = self.committed_offsets(query)
+        except (OSError, ValueError):  # the disk may be what failed
+            log.exception("the checkpoints of query %s cannot be read", query.id)
+            committed = None
+        ran_s = time.monotonic() - query.started_at if query.state == RUNNING else 0.0
+        if committed != query.committed_at_failure or ran_s >= most / 1000:
+            query.failures = 0
+        query.failures += 1
+        query.committed_at_failure = committed
+        query.retry_at = time.monotonic() + min(first * 2.0 ** min(query.failures - 1, 100), most) / 1000
+        message = reason(cause) if cause is not None else "the query ended by itself"
+        query.errors.append(QueryError(int(time.time() * 1000), message, classify(cause)))
         while len(query.errors) > int(self._property(query, "ksql.query.error.max.queue.size")):
             query.errors.popleft()
         if self._log is not None:
             self._log.query_failed(query.id, message)
-        query.failures += 1
-        first = float(self._setting("ksql.query.retry.backoff.initial.ms"))
-        most = float(self._setting("ksql.query.retry.backoff.max.ms"))
-        query.retry_at = time.monotonic() + min(first * 2 ** (query.failures - 1), most) / 1000
         query.state = ERROR
 
 
@@ -598,13 +620,3 @@ def _has_reached(progress: Any, ends: Mapping[str, Mapping[int, int]]) -> bool:
         for topic, partitions in ends.items()
         for partition, end in partitions.items()
     )
-
-
-def reason(error: BaseException) -> str:
-    """The first line that says something, without Java's class names."""
-    for line in str(error).splitlines():
-        line = line.strip()
-        if line and not line.startswith(("at ", "===", "JVM stack")):
-            said = line.rsplit("Exception: ", 1)[-1].removeprefix("[USER_RAISED_EXCEPTION] ")
-            return said.partition(" SQLSTATE: ")[0][:500]
-    return type(error).__name__

@@ -24,6 +24,7 @@ def first_error(engine: Engine, query_id: str) -> str:
     deadline = time.monotonic() + PATIENCE_S
     while query.state != "ERROR":
         assert time.monotonic() < deadline, query.state
+    assert query.errors[0].type == "USER"
     return query.errors[0].message
 
 

@@ -1,0 +1,74 @@
+"""Failures of queries: what is said of them, and whose they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ksql_spark.errors import KsqlError
+
+USER, SYSTEM, UNKNOWN = "USER", "SYSTEM", "UNKNOWN"
+
+#: Conditions, and names of Java's exceptions, that somebody who writes statements or records can mend:
+#: a topic that is gone, rights that are missing, records that cannot be read or written, records removed.
+_OF_USERS = re.compile(
+    r"UnknownTopicOrPartition|UnknownTopicId|InvalidTopic|InvalidPartitions|TOPIC_UNKNOWN|TOPIC_MISSING"
+    r"|AuthorizationException|AuthenticationException"
+    r"|USER_RAISED_EXCEPTION|RecordTooLarge|SerializationException|KAFKA_DATA_LOSS|DELETED_TOPIC|DATA_LOSS"
+    r"|not present in metadata|OffsetOutOfRange|ArithmeticException|NumberFormatException|DateTimeException"
+    r"|PARTITION_COUNT|STREAMING_STATE\w*SCHEMA|USER_FUNCTION"
+)
+#: What only somebody who runs the server, its disk or the cluster can mend
+_OF_SYSTEMS = re.compile(
+    r"OutOfMemoryError|StackOverflowError|No space left|DISK_FULL|RocksDBException|java\.io\.IOException"
+    r"|TimeoutException|DisconnectException|NetworkException|BrokerNotAvailable|NotEnoughReplicas"
+    r"|Connection refused|Connection reset|BROKER_UNREACHABLE|KAFKA_REFUSED|Py4JNetworkError|Py4JError"
+    r"|Answer from Java side is empty"
+)
+
+
+@dataclass(frozen=True)
+class QueryError:
+    """One failure of a query: epoch ms, the first line of its cause, USER | SYSTEM | UNKNOWN (§6.11)."""
+
+    timestamp_ms: int
+    message: str
+    type: str = UNKNOWN
+
+
+def classify(error: BaseException | None) -> str:
+    """Whose a failure is, by the innermost cause that tells: USER, SYSTEM or UNKNOWN."""
+    for cause in reversed(list(_causes(error))):
+        text = f"{getattr(cause, 'condition', '')} {type(cause).__name__} {_text(cause)}"
+        if _OF_USERS.search(text):
+            return USER
+        if _OF_SYSTEMS.search(text):
+            return SYSTEM
+    return UNKNOWN
+
+
+def reason(error: BaseException) -> str:
+    """The first line that says something, without Java's class names."""
+    if isinstance(error, KsqlError):
+        return error.message
+    for line in str(error).splitlines():
+        line = line.strip()
+        if line and not line.startswith(("at ", "===", "JVM stack")):
+            said = line.rsplit("Exception: ", 1)[-1].removeprefix("[USER_RAISED_EXCEPTION] ")
+            return said.partition(" SQLSTATE: ")[0][:500]
+    return type(error).__name__
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and its causes, those that PySpark brings from the JVM among them."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = getattr(error, "_cause", None) or error.__cause__
+
+
+def _text(error: BaseException) -> str:
+    # the stack trace names the exceptions that Spark has put into one message
+    return f"{getattr(error, '_desc', error)} {getattr(error, '_stackTrace', '')}"

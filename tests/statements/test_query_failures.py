@@ -1,0 +1,125 @@
+"""Queries that fail: whose the failure is, when they are started again, what the watcher does not expect."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.runtime import queries
+from ksql_spark.runtime.queries import ManagedQuery
+from ksql_spark.runtime.query_errors import classify, reason
+from tests.statements.world import FakeSparkQuery, World
+
+PATIENCE_S = 20.0
+
+
+class FromJava(Exception):
+    """As PySpark gives what the JVM threw."""
+
+    def __init__(self, text: str, trace: str = "", cause: Exception | None = None) -> None:
+        super().__init__(text)
+        self._desc, self._stackTrace, self._cause = text, trace, cause
+
+
+@pytest.mark.parametrize(
+    ("error", "type_"),
+    [
+        (FromJava("[USER_RAISED_EXCEPTION] The value of a record cannot be read"), "USER"),
+        (
+            FromJava("[STREAM_FAILED]", cause=FromJava("o.a.k.UnknownTopicOrPartitionException")),
+            "USER",
+        ),
+        (FromJava("failed", "Caused by: o.a.k.common.errors.TopicAuthorizationException: x"), "USER"),
+        (FromJava("TimeoutException: Topic t not present in metadata after 60000 ms."), "USER"),
+        (FromJava("org.apache.kafka.common.errors.TimeoutException: 1 record expired"), "SYSTEM"),
+        (FromJava("job aborted", "java.lang.OutOfMemoryError: Java heap space"), "SYSTEM"),
+        (KsqlError("BROKER_UNREACHABLE", servers="x", reason="gone"), "SYSTEM"),
+        (KsqlError("TOPIC_UNKNOWN", topic="x"), "USER"),
+        (FromJava("java.lang.IllegalStateException: odd"), "UNKNOWN"),
+        (None, "UNKNOWN"),
+    ],
+)
+def test_whose_a_failure_is(error: Exception | None, type_: str) -> None:
+    assert classify(error) == type_
+    if error is not None:
+        try:
+            raise KsqlError("QUERY_FAILED", id="q", reason=reason(error)) from error
+        except KsqlError as outer:
+            assert classify(outer) == type_
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline
+
+
+@pytest.fixture
+def query(make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, ManagedQuery]:
+    """A query that the watcher looks at often, and that is started again soon."""
+    monkeypatch.setattr(queries, "WATCH_EVERY_S", 0.01)
+    world = make_world(**{"ksql.query.retry.backoff.initial.ms": 1})
+    world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
+    (found,) = world.queries.all()
+    return world, found
+
+
+def fail(query: ManagedQuery) -> None:
+    """Let its Spark query end by itself."""
+    known = len(query.errors)
+    spark = query.spark[0]
+    assert isinstance(spark, FakeSparkQuery)
+    spark.is_active = False
+    wait_for(lambda: len(query.errors) > known)
+
+
+def test_pauses_grow_until_a_query_gets_on(query: tuple[World, ManagedQuery]) -> None:
+    world, a = query
+    for failures in (1, 2, 3):
+        wait_for(lambda: a.state == "RUNNING")
+        fail(a)
+        assert a.failures == failures
+    wait_for(lambda: a.state == "RUNNING")
+    world.commit(a.id, 0, s={"0": 1, "1": 0, "2": 0})
+    fail(a)
+    assert a.failures == 1
+    wait_for(lambda: a.state == "RUNNING")
+    fail(a)
+    assert a.failures == 2
+
+
+def test_a_query_that_ran_for_the_longest_pause_begins_with_the_first(
+    query: tuple[World, ManagedQuery],
+) -> None:
+    world, a = query
+    for _ in range(2):
+        wait_for(lambda: a.state == "RUNNING")
+        fail(a)
+    wait_for(lambda: a.state == "RUNNING")
+    a.started_at -= float(world.services.config["ksql.query.retry.backoff.max.ms"]) / 1000
+    fail(a)
+    assert a.failures == 1
+
+
+def test_what_the_watcher_does_not_expect_is_an_error_of_the_query(
+    query: tuple[World, ManagedQuery], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, a = query
+
+    class Broken(FakeSparkQuery):
+        @property
+        def is_active(self) -> bool:
+            raise RuntimeError("nobody thought of this")
+
+        @is_active.setter
+        def is_active(self, value: bool) -> None:
+            pass
+
+    a.spark[0] = Broken()  # type: ignore[call-overload]
+    wait_for(lambda: bool(a.errors))
+    assert (a.errors[0].message, a.errors[0].type) == ("nobody thought of this", "UNKNOWN")
+    assert "cannot be watched" in caplog.text
+    wait_for(lambda: a.state == "RUNNING")  # the watcher goes on
