@@ -47,12 +47,26 @@ def _with_distinct() -> list[str]:
     return [name for name in registry.names() if (s := registry.aggregate(name)) and s.spark_distinct]
 
 
+@dataclass(frozen=True)
+class _WrittenOut(ColumnRef):
+    """The reference to an aggregate's column, shown as the call that it has the results of."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 @dataclass
 class Aggregates:
     """The aggregates of one query, each once, in order of appearance."""
 
     calls: list[AggregateCall] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
+
+    @property
+    def texts(self) -> list[str]:
+        """The calls as they are written."""
+        return [call.call for call in self.calls]
 
     def bind(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
         """The reference to the column of an aggregate call; a scope's ``aggregate`` rule.
@@ -83,15 +97,18 @@ class Aggregates:
             if replace(made, name=known.name) == known:
                 return ColumnRef(known.name, known.type)
         self.calls.append(made)
-        self.texts.append(str(made).removesuffix(f" AS {name}"))
         return ColumnRef(name, made.type)
 
     def show(self, node: Expression) -> str:
         """``node`` with its aggregates written out, for messages."""
-        text = str(node)
-        for call, shown in reversed(list(zip(self.calls, self.texts, strict=True))):
-            text = text.replace(call.name, shown)
-        return text
+        written = {call.name: call for call in self.calls}
+
+        def shown(part: Expression) -> Expression | None:
+            if not isinstance(part, ColumnRef) or part.name not in written:
+                return None
+            return _WrittenOut(part.name, part.type, written[part.name].call)
+
+        return str(transform(node, shown))
 
     def check_state(self, value_format: str, node: exp.Expr) -> None:
         """Refuse aggregates whose state the left-most source's value format cannot carry in ksqlDB."""

@@ -15,8 +15,7 @@ Types = Sequence[SqlType]
 
 def _null_if(args: Sequence[str], types: Types) -> str:
     a, b = args
-    same = equal("{a}", b, types[0])
-    return let(a, lambda t: f"if({same.replace('{a}', t)}, cast(NULL as {spark_type(types[0])}), {t})")
+    return let(a, lambda t: f"if({equal(t, b, types[0])}, cast(NULL as {spark_type(types[0])}), {t})")
 
 
 SPECS: tuple[Spec, ...] = (

@@ -1,7 +1,7 @@
 """Functions on dates, times and timestamps (reference §4.6).
 
-Patterns are those of Java's DateTimeFormatter; functions of ours (TemporalFunctions.java) read and write by them,
-since Spark's own know fewer letters and stop the query for a bad pattern or zone.
+Patterns are those of Java's DateTimeFormatter; functions of ours (TemporalFunctions.java) read and write by
+them, since Spark's own know fewer letters and stop the query for a bad pattern or zone.
 """
 
 from __future__ import annotations
@@ -127,6 +127,7 @@ SPECS: tuple[Spec, ...] = (
             "source": "the zone it is in",
             "target": "the zone it is wanted in",
         },
+        can_fail=True,
     ),
     _shift(
         "DATEADD",
@@ -178,6 +179,7 @@ SPECS: tuple[Spec, ...] = (
         Example((_LEAP_DAY, "e 'of' w, D"), "7 of 9, 60"),
         Example((Typed(None, DATE), "yyyy"), None),
         parameters={"value": "a DATE"} | _PATTERN,
+        can_fail=True,
     ),
     scalar(
         "FORMAT_TIME",
@@ -187,6 +189,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: _format("format_time", *args),
         Example((Typed("00:01:05", TIME), "HH_mm_ss_SSS"), "00_01_05_000"),
         parameters={"value": "a TIME"} | _PATTERN,
+        can_fail=True,
     ),
     scalar(
         "FORMAT_TIMESTAMP",
@@ -205,6 +208,7 @@ SPECS: tuple[Spec, ...] = (
         Example((_MOMENT, "HH:mm", "+200"), None),
         Example((_MOMENT, "HH:mm z, A", "Europe/Berlin"), "23:58 CEST, 86313123"),
         parameters={"value": "a TIMESTAMP"} | _PATTERN | _ZONE,
+        can_fail=True,
     ),
     scalar(
         "PARSE_DATE",
@@ -216,6 +220,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("01-Jan-2022 05", "dd-MMM-yyyy HH"), None),
         Example(("x", "dd-MMM-yyyy"), None),
         parameters={"text": "a date"} | _PATTERN,
+        can_fail=True,
     ),
     scalar(
         "PARSE_TIME",
@@ -227,6 +232,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("00:01:05Lit", "HH:mm:ss'Lit'"), "00:01:05.000"),
         Example(("2020 01", "yyyy HH"), None),
         parameters={"text": "a time of day"} | _PATTERN,
+        can_fail=True,
     ),
     scalar(
         "PARSE_TIMESTAMP",
@@ -247,6 +253,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("2018", "yyyyMMMMMMMM"), None),
         Example(("2018", "yyyy", "Mars/Olympus"), None),
         parameters={"text": "a point in time"} | _PATTERN | _ZONE,
+        can_fail=True,
     ),
     _one(
         "FROM_DAYS",
@@ -291,6 +298,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: _format("format_date", f"date_from_unix_date({args[0]})", args[1]),
         Example((18993, "dd-MMM-yyyy"), "01-Jan-2022"),
         parameters={"days": "days since 1970-01-01"} | _PATTERN,
+        can_fail=True,
     ),
     scalar(
         "STRINGTODATE",
@@ -300,6 +308,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"ksql.parse_days({args[0]}, {args[1]})",
         Example(("2018-05-11Lit", "yyyy-MM-dd'Lit'"), 17662),
         parameters={"text": "a date"} | _PATTERN,
+        can_fail=True,
     ),
     scalar(
         "TIMESTAMPTOSTRING",
@@ -312,6 +321,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: _format_timestamp(timestamp_of(args[0]), args),
         Example((1526075913123, "yyyy-MM-dd HH:mm:ss"), "2018-05-11 21:58:33"),
         parameters={"millis": "milliseconds since 1970-01-01"} | _PATTERN | _ZONE,
+        can_fail=True,
     ),
     scalar(
         "STRINGTOTIMESTAMP",
@@ -326,5 +336,6 @@ SPECS: tuple[Spec, ...] = (
         Example(("2019-08-27T13:31:09.2+0000", "yyyy-MM-dd'T'HH:mm:ss.SX"), 1566912669200),
         Example(("not a time", "yyyy"), None),
         parameters={"text": "a point in time"} | _PATTERN | _ZONE,
+        can_fail=True,
     ),
 )

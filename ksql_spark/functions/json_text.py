@@ -173,6 +173,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("{}", "{}"), "{}"),
         Example(("1", ""), None),
         parameters=_JSON,
+        can_fail=True,
     ),
     scalar(
         "JSON_KEYS",
@@ -204,6 +205,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("[]",), []),
         Example(("{}",), None),
         parameters=_JSON,
+        can_fail=True,
     ),
     scalar(
         "TO_JSON_STRING",

@@ -1,22 +1,16 @@
-"""Functions that take lambdas (reference §4.5).
-
-A lambda's text is ``(`x`, `y`) -> body``, as lowering.lower writes it.
-"""
+"""Functions that take lambdas (reference §4.5); a lambda's text is a LambdaText."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ksql_spark.expressions import Call, Lambda, LambdaRef, Literal
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import variable
+from ksql_spark.functions.spark_text import LambdaText, variable
 from ksql_spark.functions.spec import Category, Example, Spec, Typed, scalar
 from ksql_spark.types import BOOLEAN, INTEGER, STRING, Array, Function, Map, SqlType
 
 Types = Sequence[SqlType]
-
-_HEAD = re.compile(r"\((`(?:[^`]|``)*`), (`(?:[^`]|``)*`), (`(?:[^`]|``)*`)\) -> ", re.DOTALL)
 
 
 def _transform(args: Sequence[str], types: Types) -> str:
@@ -36,13 +30,12 @@ def _filter(args: Sequence[str], types: Types) -> str:
 def _reduce(args: Sequence[str], types: Types) -> str:
     collection, initial, step = args
     if isinstance(types[0], Map):
-        head = _HEAD.match(step)
-        assert head is not None
-        state, key, value = head.groups()
+        assert isinstance(step, LambdaText)
+        state, key, value = step.parameters
         e = variable(*args)
         # zip_with over one entry names its key and value as the lambda wants them
         entry = f"array({e}.key), array({e}.value)"
-        step = f"({state}, {e}) -> zip_with({entry}, ({key}, {value}) -> {step[head.end() :]})[0]"
+        step = f"({state}, {e}) -> zip_with({entry}, ({key}, {value}) -> {step.body})[0]"
         # in the order in which ksqlDB goes through a map
         folded = f"aggregate(map_entries(ksql.map_in_order({collection})), {initial}, {step})"
     else:
@@ -98,6 +91,7 @@ SPECS: tuple[Spec, ...] = (
             "key": "what becomes of a key",
             "value": "what becomes of a value",
         },
+        can_fail=True,
     ),
     scalar(
         "FILTER",
@@ -112,6 +106,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, 2, None], _NEXT_ABOVE_ONE), None),
         Example(({"a": 1, "b": 2}, _VALUE_ABOVE_ONE), {"b": 2}),
         parameters={"array": "any array", "map": "any map", "keep": "true for what stays"},
+        can_fail=True,
     ),
     scalar(
         "REDUCE",

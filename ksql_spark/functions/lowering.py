@@ -2,12 +2,16 @@
 
 NULL logic lives here (reference §3.2): a comparison with a NULL value is FALSE, while a failed evaluation,
 which Spark shows as NULL too, fails the expression around it. Texts of single functions are in the families.
+
+``lower_reporting`` makes error reports part of the text: an expression that may fail becomes ``coalesce(it,
+if(report, NULL, NULL))``. Where it gives a value nothing else is evaluated; where it gives NULL, the report
+finds out whether that is a failure (failures.py) and tells it, and the result is NULL too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from enum import Enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
@@ -24,8 +28,11 @@ from ksql_spark.expressions import (
     MakeStruct,
 )
 from ksql_spark.functions import registry
+from ksql_spark.functions.failures import can_fail, cause, needed, passes_on
+from ksql_spark.functions.nullness import Nullness, nullness
 from ksql_spark.functions.spark_text import (
     SESSION_SETTINGS,
+    LambdaText,
     cast,
     constant,
     is_castable,
@@ -36,39 +43,8 @@ from ksql_spark.functions.spark_text import (
 from ksql_spark.functions.spec import OnNull
 from ksql_spark.types import Decimal, Map, quote_identifier
 
-
-class Nullness(Enum):
-    """What a NULL result of an expression means."""
-
-    NEVER = "NEVER"
-    #: NULL is a value
-    VALUE = "VALUE"
-    #: NULL is a failed evaluation
-    ERROR = "ERROR"
-
-
-#: cannot fail on operands that are there
-_TOTAL_LOGIC = frozenset({"AND", "OR", "NOT"})
-
-
-def nullness(node: Expression) -> Nullness:
-    """Whether ``node`` may be NULL, and what that means."""
-    match node:
-        case Literal(value):
-            return Nullness.VALUE if value is None else Nullness.NEVER
-        case MakeStruct():
-            return Nullness.NEVER
-        case Call(name, arguments):
-            inner = {nullness(a) for a in arguments}
-            on_null = registry.require(name).on_null
-            if on_null is OnNull.VALUE:
-                return Nullness.VALUE
-            if on_null is OnNull.ERROR:
-                return (
-                    Nullness.NEVER if name in _TOTAL_LOGIC and inner == {Nullness.NEVER} else Nullness.ERROR
-                )
-            return Nullness.ERROR if Nullness.ERROR in inner else Nullness.NEVER
-    return Nullness.VALUE
+#: (the expression that failed, why it may have: one sentence) -> Spark SQL text, a BOOLEAN, that reports it
+Report = Callable[[Expression, str], str]
 
 
 def literal(node: Literal) -> str:
@@ -76,36 +52,31 @@ def literal(node: Literal) -> str:
     return constant(node.value, node.type)
 
 
-def lower(node: Expression) -> str:
+def lower(node: Expression, given: Mapping[Expression, str] | None = None) -> str:
     """The Spark SQL text of ``node``: atomic or in parentheses, deterministic.
+
+    Args:
+        node: a bound expression.
+        given: expressions whose values are there already, with the texts that stand for them.
 
     Raises:
         KsqlError: NOT_DONE_YET for a function without a lowering, FUNCTION_UNKNOWN.
     """
-    match node:
-        case ColumnRef(name):
-            return quote_identifier(name)
-        case Literal():
-            return literal(node)
-        case LambdaRef(name):
-            return quote_identifier(name)
-        case Lambda(parameters, body):
-            names = ", ".join(quote_identifier(p) for p in parameters)
-            # Spark's grammar takes no brackets around a single one
-            return f"{names if len(parameters) == 1 else f'({names})'} -> {lower(body)}"
-        case Cast(Literal(str() as text, _), Decimal() as wanted) if text.strip() == text:
-            return f"cast({string(text)} as {spark_type(wanted)})"
-        case Cast(operand, type_):
-            return cast(lower(operand), operand.type, type_)
-        case FieldRef(operand, field):
-            return f"{lower(operand)}.{quote_identifier(field)}"
-        case MakeStruct(fields):
-            return f"named_struct({', '.join(f'{string(n)}, {lower(e)}' for n, e in fields)})"
-        case Case():
-            return _lower_case(node)
-        case Call():
-            return _lower_call(node)
-    raise TypeError(f"no lowering for {node!r}")
+    return _Lowerer(given or {}).lower(node)
+
+
+def lower_reporting(
+    node: Expression, report: Report, given: Mapping[Expression, str] | None = None, *, at_root: bool = True
+) -> str:
+    """The Spark SQL text of ``node`` as ``lower`` gives it, which reports what fails on the way.
+
+    Args:
+        node: a bound expression.
+        report: makes the text that is evaluated once for each failure.
+        given: see ``lower``.
+        at_root: whether a failure of ``node`` itself is reported, not only those of parts that it catches.
+    """
+    return _Lowerer(given or {}, report).lower(node, is_caught=at_root)
 
 
 def lower_condition(node: Expression) -> str:
@@ -121,40 +92,111 @@ def lower_condition(node: Expression) -> str:
     return lower(node)
 
 
-def _lower_case(node: Case) -> str:
-    whens = []
-    for condition, result in node.whens:
-        text = lower(condition)
-        if nullness(condition) is Nullness.ERROR:
-            whens.append(f"when {text} is null then NULL")
-        whens.append(f"when {text} then {lower(result)}")
-    default = "" if node.default is None else f" else {lower(node.default)}"
-    return f"(case {' '.join(whens)}{default} end)"
+@dataclass(frozen=True)
+class _Lowerer:
+    """One way of lowering: with what is given, and with error reports or without."""
 
+    given: Mapping[Expression, str]
+    report: Report | None = None
 
-def _lower_call(node: Call) -> str:
-    spec = registry.require(node.function)
-    texts = [lower(a) for a in node.arguments]
-    if spec.on_null is OnNull.ERROR and node.function in ("AND", "OR"):
-        if nullness(node.arguments[0]) is Nullness.NEVER:
-            return f"({texts[0]} {node.function.lower()} {texts[1]})"
-        return _spark(node, texts)
-    bare = _spark(node, texts)
-    lambdas = [a for a in node.arguments if isinstance(a, Lambda)]
-    if lambdas and nullness(lambdas[0].body) is Nullness.ERROR:
-        bare = _failing_with_an_element(node, texts, bare)
-    if spec.on_null not in (OnNull.FALSE, OnNull.NEVER):
-        return bare
-    kinds = [nullness(a) for a in node.arguments]
-    failures = [t for t, k in zip(texts, kinds, strict=True) if k is Nullness.ERROR]
-    if spec.on_null is OnNull.FALSE:
-        if Nullness.VALUE not in kinds:
-            return bare
-        bare = f"coalesce({bare}, false)"
-    if not failures:
-        return bare
-    failed = " or ".join(f"{t} is null" for t in failures)
-    return f"if({failed}, NULL, {bare})"
+    def lower(self, node: Expression, *, is_caught: bool = True) -> str:
+        """The text of ``node``; ``is_caught``: its failure goes no further, so it is reported here."""
+        if self.given and node in self.given:
+            return self.given[node]
+        text = self._text(node)
+        if self.report is None or not is_caught or not can_fail(node):
+            return text
+        conditions = [f"({self._silent(operand)}) is not null" for operand in needed(node)]
+        failed = " and ".join([*conditions, self.report(node, cause(node))])
+        return f"coalesce({text}, if({failed}, NULL, NULL))"
+
+    def _silent(self, node: Expression) -> str:
+        """The text of ``node`` without reports, for where it is evaluated once more."""
+        return _Lowerer(self.given).lower(node)
+
+    def _text(self, node: Expression) -> str:
+        match node:
+            case ColumnRef(name) | LambdaRef(name):
+                return quote_identifier(name)
+            case Literal():
+                return literal(node)
+            case Lambda(parameters, body):
+                return LambdaText([quote_identifier(p) for p in parameters], self.lower(body))
+            case Cast(Literal(str() as text, _), Decimal() as wanted) if text.strip() == text:
+                return f"cast({string(text)} as {spark_type(wanted)})"
+            case Cast(operand, type_):
+                return self._composed(node, [operand], lambda texts: cast(texts[0], operand.type, type_))
+            case FieldRef(operand, field):
+                return f"{self.lower(operand)}.{quote_identifier(field)}"
+            case MakeStruct(fields):
+                return f"named_struct({', '.join(f'{string(n)}, {self.lower(e)}' for n, e in fields)})"
+            case Case():
+                return self._case(node)
+            case Call():
+                return self._call(node)
+        raise TypeError(f"no lowering for {node!r}")
+
+    def _composed(
+        self, node: Expression, operands: Sequence[Expression], compose: Callable[[Sequence[str]], str]
+    ) -> str:
+        """``compose`` over the operands' texts; an operand that reports is evaluated once.
+
+        A text that repeats an operand would repeat its report, so such an operand is bound to a variable.
+        """
+        texts = [self.lower(o, is_caught=not passes_on(node, o)) for o in operands]
+        bound: dict[str, str] = {}
+        for i, operand in enumerate(operands):
+            if self.report is None or isinstance(operand, Lambda) or texts[i] == self._silent(operand):
+                continue
+            name = variable(texts[i])
+            if compose([*texts[:i], name, *texts[i + 1 :]]).count(name) > 1:
+                bound[name] = texts[i]
+                texts[i] = name
+        made = compose(texts)
+        for name, text in bound.items():
+            made = f"transform(array({text}), {name} -> {made})[0]"
+        return made
+
+    def _case(self, node: Case) -> str:
+        whens = []
+        for condition, result in node.whens:
+            text = self.lower(condition)
+            if nullness(condition) is Nullness.ERROR:
+                whens.append(f"when {text} is null then NULL")
+                text = self._silent(condition)
+            whens.append(f"when {text} then {self.lower(result)}")
+        default = "" if node.default is None else f" else {self.lower(node.default)}"
+        return f"(case {' '.join(whens)}{default} end)"
+
+    def _call(self, node: Call) -> str:
+        on_null = registry.require(node.function).on_null
+        kinds = [nullness(a) for a in node.arguments]
+        # what is looked at first, so that the rest of the text need not report it again
+        checked: list[int] = []
+        if on_null in (OnNull.FALSE, OnNull.NEVER):
+            checked = [i for i, kind in enumerate(kinds) if kind is Nullness.ERROR]
+        lambdas = [a for a in node.arguments if isinstance(a, Lambda)]
+        can_miss = bool(lambdas) and nullness(lambdas[0].body) is Nullness.ERROR
+        if can_miss and node.function == "FILTER":
+            checked.append(1)
+
+        def compose(texts: Sequence[str]) -> str:
+            if on_null is OnNull.ERROR and node.function in ("AND", "OR") and kinds[0] is Nullness.NEVER:
+                return f"({texts[0]} {node.function.lower()} {texts[1]})"
+            rest = [self._silent(a) if i in checked else texts[i] for i, a in enumerate(node.arguments)]
+            bare = _spark(node, rest)
+            if can_miss:
+                bare = _failing_with_an_element(node, texts, bare)
+            if on_null not in (OnNull.FALSE, OnNull.NEVER):
+                return bare
+            if on_null is OnNull.FALSE:
+                if Nullness.VALUE not in kinds:
+                    return bare
+                bare = f"coalesce({bare}, false)"
+            failed = " or ".join(f"{texts[i]} is null" for i in checked)
+            return f"if({failed}, NULL, {bare})" if failed else bare
+
+        return self._composed(node, node.arguments, compose)
 
 
 def _failing_with_an_element(node: Call, texts: Sequence[str], bare: str) -> str:
@@ -182,12 +224,12 @@ def _spark(node: Call, texts: Sequence[str]) -> str:
 
 __all__ = [
     "SESSION_SETTINGS",
-    "Nullness",
+    "Report",
     "cast",
     "is_castable",
     "literal",
     "lower",
     "lower_condition",
-    "nullness",
+    "lower_reporting",
     "spark_type",
 ]

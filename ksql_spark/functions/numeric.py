@@ -397,6 +397,7 @@ SPECS: tuple[Spec, ...] = (
             "last": "where to end",
             "step": "how far apart; 1 or -1 if absent",
         },
+        can_fail=True,
     ),
     scalar(
         "GEO_DISTANCE",
@@ -418,5 +419,6 @@ SPECS: tuple[Spec, ...] = (
             "lon2": "longitude of the second point",
             "unit": "KM (if absent) or MI",
         },
+        can_fail=True,
     ),
 )

@@ -139,6 +139,25 @@ def constant(value: Any, type_: SqlType) -> str:
     raise ValueError(f"no constant of type {type_}")
 
 
+class LambdaText(str):
+    """The Spark SQL text of a lambda, ``(parameters) -> body``, and its parts.
+
+    Args:
+        parameters: texts of their names.
+        body: text of the result.
+    """
+
+    parameters: tuple[str, ...]
+    body: str
+
+    def __new__(cls, parameters: Sequence[str], body: str) -> LambdaText:
+        """Spark's grammar takes no brackets around a single parameter."""
+        names = ", ".join(parameters)
+        made = super().__new__(cls, f"{names if len(parameters) == 1 else f'({names})'} -> {body}")
+        made.parameters, made.body = tuple(parameters), body
+        return made
+
+
 # ---- naming a value -----------------------------------------------------------------------------------
 
 #: a column, a lambda variable, a literal: nothing is lost by writing it twice

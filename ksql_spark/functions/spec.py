@@ -135,6 +135,9 @@ class Spec:
     ``settings`` are properties of the server whose values all of them take as literals, after the arguments
     of the call; where they are not passed, the properties' defaults hold.
 
+    ``can_fail``: it has an answer to all arguments but bad ones, so NULL for arguments that are there means
+    that it failed, and is reported.
+
     ``origin`` is None for what comes with the engine.
     """
 
@@ -148,6 +151,7 @@ class Spec:
     parameters: Mapping[str, str] = field(default_factory=dict)
     on_null: OnNull = OnNull.VALUE
     typing: TypingRule | None = None
+    can_fail: bool = False
     is_deterministic: bool = True
     spark_table: Lowering | None = None
     spark_merged: Lowering | None = None

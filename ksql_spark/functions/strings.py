@@ -254,6 +254,7 @@ def _mask_spec(name: str, description: str, *examples: Example) -> Spec:
         _mask_part(name.lower()),
         *examples,
         parameters=_TEXT | _COUNT | _MASKS,
+        can_fail=True,
     )
 
 
@@ -266,6 +267,7 @@ def _number_from_bytes(name: str, type_: str, size: int, read: Any, *examples: E
         lambda args, _: _ordered_bytes(args, size, read),
         *examples,
         parameters={"bytes": f"{size} bytes", "order": "BIG_ENDIAN (if absent) or LITTLE_ENDIAN"},
+        can_fail=True,
     )
 
 
@@ -346,6 +348,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("a", "utf8", "utf8"), None),
         Example(("a", "utf8", "latin"), None),
         parameters=_TEXT | {"source": "hex, utf8, ascii or base64", "target": "another one of them"},
+        can_fail=True,
     ),
     scalar(
         "TO_BYTES",
@@ -358,6 +361,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("IQ==", "base64"), b"!"),
         Example(("zz", "hex"), None),
         parameters=_TEXT | _ENCODING,
+        can_fail=True,
     ),
     scalar(
         "FROM_BYTES",
@@ -369,6 +373,7 @@ SPECS: tuple[Spec, ...] = (
         Example((b"\xc3\xa9", "utf8"), "é"),
         Example((b"!", "base64"), "IQ=="),
         parameters={"bytes": "any bytes"} | _ENCODING,
+        can_fail=True,
     ),
     scalar(
         "INITCAP",
@@ -548,6 +553,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("abc", "(b", "x"), None),
         Example(("abc", "b", "$1"), None),
         parameters=_TEXT | {"pattern": "a regular expression", "replacement": "with what"},
+        can_fail=True,
     ),
     scalar(
         "REGEXP_SPLIT_TO_ARRAY",
@@ -559,6 +565,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("abc", ""), ["a", "b", "c"]),
         Example(("abc", "["), None),
         parameters=_TEXT | {"pattern": "a regular expression"},
+        can_fail=True,
     ),
     scalar(
         "SPLIT",

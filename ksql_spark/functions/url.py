@@ -60,6 +60,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("%3Ffoo+%24bar",), "?foo $bar"),
         Example(("%zz",), None),
         parameters={"text": "encoded text"},
+        can_fail=True,
     ),
     scalar(
         "URL_ENCODE_PARAM",
@@ -69,6 +70,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"url_encode({args[0]})",
         Example(("?foo $bar",), "%3Ffoo+%24bar"),
         parameters={"text": "any text"},
+        can_fail=True,
     ),
     _extract("FRAGMENT", "What follows the # of a URL.", "REF", Example((_URL,), "frag")),
     _extract("HOST", "The host of a URL.", "HOST", Example((_URL,), "www.test.com"), Example(("a b",), None)),

@@ -6,11 +6,9 @@ name says all that a worker needs to find and run the function. Nothing here loa
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -112,20 +110,6 @@ def spec_of(description: Mapping[str, Any], source: CodeSource, resolve: Resolve
     )
 
 
-#: text of a call -> text of the column that has its results already
-_COMPUTED: ContextVar[Mapping[str, str]] = ContextVar("computed_calls", default={})  # noqa: B039
-
-
-@contextlib.contextmanager
-def computed(columns: Mapping[str, str]) -> Iterator[None]:
-    """Within the block, calls whose text is in ``columns`` are lowered to what stands there for them."""
-    token = _COMPUTED.set(columns)
-    try:
-        yield
-    finally:
-        _COMPUTED.reset(token)
-
-
 @dataclass(frozen=True)
 class UserLowering:
     """The lowering of a user function: a call by its ``code``, a JSON text (PythonFunctions.java)."""
@@ -135,8 +119,7 @@ class UserLowering:
 
     def __call__(self, arguments: Sequence[str], _: Sequence[SqlType]) -> str:
         """The Spark SQL text of a call."""
-        text = f"ksql.{quote_identifier(f'python:{self.code}')}({', '.join(arguments)})"
-        return _COMPUTED.get().get(text, text)
+        return f"ksql.{quote_identifier(f'python:{self.code}')}({', '.join(arguments)})"
 
 
 def _user_lowering(function: str) -> UserLowering:

@@ -49,9 +49,14 @@ class AggregateCall:
     type: SqlType
     distinct: bool = False
 
-    def __str__(self) -> str:
+    @property
+    def call(self) -> str:
+        """The call as it is written."""
         inner = ", ".join(map(str, self.arguments)) or "*"
-        return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner}) AS {self.name}"
+        return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner})"
+
+    def __str__(self) -> str:
+        return f"{self.call} AS {self.name}"
 
 
 @dataclass(frozen=True)

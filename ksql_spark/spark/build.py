@@ -7,12 +7,12 @@ Spark SQL text, a whole projection in one call.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
 
 from ksql_spark.expressions import name_text
-from ksql_spark.functions import user
 from ksql_spark.logical.nodes import Named
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE, Step
@@ -35,8 +35,8 @@ def build(step: Step, context: Context) -> DataFrame:
     called = python_calls.compute(step, inputs, context.log)
     if called is None:
         return BUILDERS[type(step)](step, inputs, context)
-    with user.computed(called.texts):
-        return called.drop(BUILDERS[type(step)](step, [called.frame, *inputs[1:]], context))
+    context = replace(context, computed=called.texts)
+    return called.drop(BUILDERS[type(step)](step, [called.frame, *inputs[1:]], context))
 
 
 def _hidden(frame: DataFrame, taken: Iterable[str]) -> list[str]:

@@ -29,6 +29,7 @@ class Context:
         log: where failures of single records are reported; None: nowhere.
         run: id of the run, by which its sources can be drained (spark/query.py).
         is_single: all that is read comes from one partition, so records need no exchange between tasks.
+        computed: calls whose results are columns already, with these columns' texts (spark/python_calls.py).
         is_resumed: the sink has rows that the query's state knows nothing of (runtime/checkpoints.py).
         state_layout: filled by building: what the bytes in the state mean, part -> description. A query only
             goes on from state that was written under an equal one (runtime/checkpoints.py).
@@ -47,14 +48,25 @@ class Context:
     is_single: bool = False
     is_resumed: bool = False
     state_layout: dict[str, str] = field(default_factory=dict)
+    computed: Mapping[Expression, str] = field(default_factory=dict)
 
     def lower(
-        self, node: Expression, step: str, what: str, row: Sequence[str] | None = (), *, at_root: bool = True
+        self, node: Expression, step: str, what: str, row: Sequence[str] = (), *, at_root: bool = True
     ) -> str:
-        """The text of an expression; what fails in it is reported, see QueryLog.lower."""
+        """The text of an expression over rows; what fails in it is reported, see QueryLog.lower."""
         if self.log is None:
-            return lowering.lower(node)
-        return self.log.lower(node, step, what, row, at_root=at_root)
+            return self.lower_silently(node)
+        return self.log.lower(node, step, what, row, self.computed, at_root=at_root)
+
+    def lower_silently(self, node: Expression) -> str:
+        """The text of an expression over rows, of which nothing is reported."""
+        return lowering.lower(node, self.computed)
+
+    def lower_having(self, node: Expression, results: Mapping[Expression, str]) -> str:
+        """The text of a condition on groups; ``results``: texts of the columns of groups and aggregates."""
+        if self.log is None:
+            return lowering.lower(node, results)
+        return self.log.lower(node, "HavingFilter", "HAVING", None, results)
 
     def task(self, key: str) -> str:
         """Text: the task of the key's bytes, by Kafka's partitioner; one of the numbers in ``tasks``."""

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame
 
-from ksql_spark.expressions import ColumnRef, Literal
+from ksql_spark.expressions import ColumnRef, Expression, Literal
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
@@ -208,7 +208,9 @@ def stream_table_join(
         own = [lower(ColumnRef(c.name, c.type)) for c in step.left.schema.key]
         by_key = context.task(f"ksql.pack(struct({', '.join(own)}))") if own else str(context.tasks[0])
         task = context.task_of(ROWPARTITION) if ROWPARTITION in inputs[0].columns else by_key
-        left = join.left.records(0, [lower(step.left_key)], context, nulls=is_outer, task=task)
+        left = join.left.records(
+            0, [context.lower_silently(step.left_key)], context, nulls=is_outer, task=task
+        )
         everywhere = f"explode(array({', '.join(map(str, context.tasks))}))"
         right = right.selectExpr(named(everywhere, "task"), "k", "side", "ts", "v", "h")
     sides = [left.filter("v IS NOT NULL"), right]
@@ -257,7 +259,9 @@ def aggregate(
         text = context.lower(group.expression, GROUP_BY, "GROUP BY", row, at_root=False)
         columns.append(named(text, f"__key_{i}"))
     keys = list(map(quoted, types))
-    results: dict[str, str] = {g.name: f"first({k})" for g, k in zip(step.group_by, keys, strict=True)}
+    results: dict[Expression, str] = {
+        ColumnRef(g.name, g.expression.type): f"first({k})" for g, k in zip(step.group_by, keys, strict=True)
+    }
     key_types = [g.expression.type for g in step.group_by] or [INTEGER]
     state = {"key": _key_ddl(key_types)}
     for i, call in enumerate(step.aggregates):
@@ -283,7 +287,7 @@ def aggregate(
         assert lowering is not None  # the planner asked
         text = lowering(arguments, [a.type for a in call.arguments])
         state[aggregates_text([call])] = text
-        results[call.name] = f"cast({text} AS {spark_type(call.type)})"
+        results[ColumnRef(call.name, call.type)] = f"cast({text} AS {spark_type(call.type)})"
     if isinstance(step, steps.TableAggregate):
         types[step.sign] = INTEGER
         columns.append(quoted(step.sign))
@@ -291,13 +295,10 @@ def aggregate(
         types["__all"] = INTEGER
         columns.append("1 AS __all")
         keys = ["1"]
-    output = [named(results[a.name], a.name) for a in step.aggregates]
+    output = [named(results[ColumnRef(a.name, a.type)], a.name) for a in step.aggregates]
     ddl = [f"{quoted(a.name)} {spark_type(a.type)}" for a in step.aggregates]
     if step.having is not None:
-        predicate = context.lower(step.having, "HavingFilter", "HAVING", None)
-        for name, text in results.items():
-            predicate = predicate.replace(quoted(name), f"({text})")
-        output.append(named(f"coalesce({predicate}, false)", "__passes"))
+        output.append(named(f"coalesce({context.lower_having(step.having, results)}, false)", "__passes"))
         ddl.append("__passes boolean")
     frame = inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*columns, *_ALONG, NULL_VALUE)
     side = _Side(_grouped(step, frame, context), types)
@@ -342,15 +343,15 @@ def _grouped(
     shown = context.log.record({str(g.expression): f"__key_{i}" for i, g in enumerate(step.group_by)})
     for i, group in enumerate(step.group_by):
         message = f"GROUP BY: {group.expression} is NULL, so the row belongs to no group."
-        told = context.log.failed(GROUP_BY, message, "It is NULL, or could not be computed.", shown)
-        frame = frame.filter(f"__key_{i} IS NOT NULL OR {told}")
+        report = context.log.failed(GROUP_BY, message, "It is NULL, or could not be computed.", shown)
+        frame = frame.filter(f"__key_{i} IS NOT NULL OR {report}")
     return frame
 
 
 def pack(step: steps.Packed, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """Rows as they go into an internal topic."""
     (frame,) = inputs
-    key = ", ".join(f"'c{i}', {lower(e)}" for i, e in enumerate(step.key))
+    key = ", ".join(f"'c{i}', {context.lower_silently(e)}" for i, e in enumerate(step.key))
     key = f"ksql.pack(named_struct({key}))" if key else "X''"
     names = [quoted(c.name) for c in step.child.schema.columns]
     if step.window is not None:
@@ -399,7 +400,7 @@ def foreign_key_subscribe(
     """See ForeignKeyJoin.java, Subscribe."""
     side = _Side.of(inputs[0], step.child.schema)
     keys = ", ".join(f"'c{i}', {quoted(c.name)}" for i, c in enumerate(step.child.schema.key))
-    foreign = lower(step.foreign_key)
+    foreign = context.lower_silently(step.foreign_key)
     row = f"ksql.pack(struct({', '.join(map(quoted, side.types))}))"
     frame = side.frame.selectExpr(
         named(f"ksql.pack(named_struct({keys}))", "k"),
@@ -440,7 +441,7 @@ def foreign_key_answer(
     """See ForeignKeyJoin.java, Answer."""
     asked = _messages(inputs[0], context)
     side = _Side.of(inputs[1], step.right.schema)
-    right = side.records(1, [lower(step.right_key)], context)
+    right = side.records(1, [context.lower_silently(step.right_key)], context)
     state = {"key": _key_ddl([step.right_key.type]), "right": side.ddl}
     done = _operator(context, "foreignKeyAnswer", [asked, right], step.join == "LEFT", state=state)
     value = "concat(cast(length(l) AS binary), l, coalesce(r, X''))"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import SparkSession
 
 from ksql_spark.expressions import Expression
-from ksql_spark.functions.failures import lower_telling
+from ksql_spark.functions.lowering import lower_reporting
 from ksql_spark.functions.spark_text import string
 from ksql_spark.physical.steps import NULL_VALUE
 from ksql_spark.types import quote_identifier
@@ -61,7 +61,14 @@ class QueryLog:
     shows_rows: bool
 
     def lower(
-        self, node: Expression, step: str, what: str, row: Sequence[str] | None, *, at_root: bool = True
+        self,
+        node: Expression,
+        step: str,
+        what: str,
+        row: Sequence[str] | None,
+        given: Mapping[Expression, str] | None = None,
+        *,
+        at_root: bool = True,
     ) -> str:
         """The text of an expression whose failures are reported.
 
@@ -71,15 +78,16 @@ class QueryLog:
             what: for a person: what the expression is for.
             row: names of the columns that ``record`` shows, those of the frame; None: there is no record, as
                 in HAVING, which is about a group.
-            at_root: see lower_telling.
+            given: see lowering.lower.
+            at_root: see lowering.lower_reporting.
         """
 
         def report(part: Expression, why: str) -> str:
-            told = self.failed(step, f"{what}: {part} failed.", why, self._json(row or ()))
+            reported = self.failed(step, f"{what}: {part} failed.", why, self._json(row or ()))
             # NULL is what all columns of a record without a value are
-            return told if row is None else f"not {NULL_VALUE} and {told}"
+            return reported if row is None else f"not {NULL_VALUE} and {reported}"
 
-        return lower_telling(node, report, at_root=at_root)
+        return lower_reporting(node, report, given, at_root=at_root)
 
     def failed(self, step: str, message: str, why: str, record: str = "") -> str:
         """A FALSE that reports a row; ``record`` is the text of its JSON, empty: none is shown."""

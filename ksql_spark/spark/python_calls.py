@@ -1,8 +1,7 @@
 """Calls of user functions for many rows at once: before a step's expressions are evaluated, not within them.
 
 Within them a call is made row by row, wherever it stands. What a step calls in any case is computed here
-first, by PythonBatches.java, into columns that the lowering of these calls then names
-(``functions.user.computed``).
+first, by PythonBatches.java, into columns that these calls are then lowered to (``Context.computed``).
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ _NUMBERS = itertools.count()
 
 @dataclass
 class Computed:
-    """A step's first input with the calls' results: columns by the text of the call."""
+    """A step's first input with the calls' results: names of columns by the call."""
 
     frame: DataFrame
-    columns: dict[str, str] = field(default_factory=dict)
+    columns: dict[Call, str] = field(default_factory=dict)
 
     def drop(self, frame: DataFrame) -> DataFrame:
         """``frame``, made of ours, without these columns."""
         return frame.drop(*self.columns.values()) if self.columns else frame
 
     @property
-    def texts(self) -> Mapping[str, str]:
-        """Text of a call -> text of its column."""
+    def texts(self) -> Mapping[Expression, str]:
+        """Call -> text of its column."""
         return {call: quoted(column) for call, column in self.columns.items()}
 
 
@@ -58,8 +57,7 @@ def compute(step: Step, inputs: Sequence[DataFrame], log: QueryLog | None = None
         # innermost ones first: the others take what they gave
         ready = [c for c in waiting if not any(inner in waiting for a in c.arguments for inner in _eager(a))]
         waiting = [c for c in waiting if c not in ready]
-        with user.computed(done.texts):
-            _add(done, ready, log)
+        _add(done, ready, log)
     return done
 
 
@@ -70,13 +68,13 @@ def end_workers(session: SparkSession, folder: str) -> None:
 
 
 def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
-    texts = {lower(call): call for call in calls}
+    given = done.texts
     frame = done.frame
     ddl = frame._jdf.schema().toDDL()
     packed = [named(f"ksql.pack(struct({', '.join(map(quoted, frame.columns))}))", "v")]
     functions, arguments = [], []
-    for i, call in enumerate(texts.values()):
-        members = ", ".join(f"'c{n}', {lower(a)}" for n, a in enumerate(call.arguments))
+    for i, call in enumerate(calls):
+        members = ", ".join(f"'c{n}', {lower(a, given)}" for n, a in enumerate(call.arguments))
         packed.append(named(f"ksql.pack(named_struct({members}))", f"c{i}"))
         functions.append(user.code_of(call.function))
         arguments.append(", ".join(f"c{n} {spark_type(a.type)}" for n, a in enumerate(call.arguments)))
@@ -85,16 +83,16 @@ def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
     made = DataFrame(batches.apply(frame.selectExpr(*packed)._jdf, functions, arguments), session)
     parts = [named(f"ksql.{quoted(f'unpack:{ddl}')}(v)", "__v")]
     columns = [named(f"__v.{quoted(c)}", c) for c in frame.columns]
-    for i, (text, call) in enumerate(texts.items()):
+    for i, call in enumerate(calls):
         result = f"value {user.spark_result(call.function)}, error string"
         parts.append(named(f"ksql.{quoted(f'unpack:{result}')}(r{i})", f"__r{i}"))
         name = f"__call_{next(_NUMBERS)}"
         value = f"__r{i}.value"
         if log is not None:
-            told = log.caused("Function", f"{call} failed.", f"__r{i}.error")
-            value = f"if(__r{i}.error IS NOT NULL AND {told}, NULL, {value})"
+            report = log.caused("Function", f"{call} failed.", f"__r{i}.error")
+            value = f"if(__r{i}.error IS NOT NULL AND {report}, NULL, {value})"
         columns.append(named(value, name))
-        done.columns[text] = name
+        done.columns[call] = name
     done.frame = made.selectExpr(*parts).selectExpr(*columns)
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, Case, Cast, ColumnRef, Expression, FieldRef, Literal, MakeStruct
-from ksql_spark.functions.lowering import Nullness, lower, lower_condition, nullness
+from ksql_spark.functions.lowering import lower, lower_condition
+from ksql_spark.functions.nullness import Nullness, nullness
 from ksql_spark.functions.spark_text import let
 from ksql_spark.functions.spec import Typed, expression, struct
 from ksql_spark.types import (

@@ -151,6 +151,29 @@ INSERT INTO s (a) VALUES (0);
 -- NULL
 -- NULL
 
+--@test: the same failure in two places, among texts that look like it
+CREATE STREAM entries AS
+  SELECT message->recordProcessingError->errorMessage AS message FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE STREAM s (a INT, t STRING) WITH (KAFKA_TOPIC = '${case}_p', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM results AS
+  SELECT CASE WHEN a = 1 THEN COALESCE(CAST(t AS DOUBLE), 0.0) ELSE COALESCE(CAST(t AS DOUBLE), 1.0) END AS `the ``T``'s`,
+    'cast(`T` as double)' || CAST(ROUND(CAST(t AS DOUBLE)) AS STRING) AS text
+  FROM s EMIT CHANGES;
+INSERT INTO s (a, t) VALUES (1, 'x');
+INSERT INTO s (a, t) VALUES (2, 'y');
+INSERT INTO s (a, t) VALUES (3, '3');
+--@output RESULTS ordered
+-- the `t`'s | text
+-- 0.0       | cast(`T` as double)
+-- 1.0       | cast(`T` as double)
+-- 3.0       | cast(`T` as double)3
+--@output ENTRIES rowsort
+-- message
+-- Column TEXT: CAST(T AS DOUBLE) failed.
+-- Column TEXT: CAST(T AS DOUBLE) failed.
+-- Column `the ``T``'s`: CAST(T AS DOUBLE) failed.
+-- Column `the ``T``'s`: CAST(T AS DOUBLE) failed.
+
 --@test: HAVING that cannot be computed
 CREATE STREAM entries AS
   SELECT logger, message->recordProcessingError->cause AS cause FROM KSQL_PROCESSING_LOG EMIT CHANGES;
