@@ -15,6 +15,7 @@ from ksql_spark.expressions import ColumnRef, Expression, Literal
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
+from ksql_spark.logical.nodes import AggregateCall
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE
 from ksql_spark.physical.text import aggregates_text
@@ -82,6 +83,11 @@ def _key_ddl(types: Sequence[SqlType]) -> str:
     return ", ".join(f"c{i} {spark_type(t)}" for i, t in enumerate(types))
 
 
+def _operators(context: Context) -> Any:
+    """The JVM's KeyedOperators."""
+    return context.session._jvm.org.ksqlspark.state.KeyedOperators  # type: ignore[union-attr]
+
+
 def _operator(
     context: Context, name: str, inputs: Sequence[DataFrame], *arguments: Any, state: Mapping[str, str]
 ) -> DataFrame:
@@ -95,8 +101,7 @@ def _operator(
         both = both.unionAll(other)
     if context.is_single:
         both = both.coalesce(1)  # Spark then knows that there is nothing to exchange
-    operators = context.session._jvm.org.ksqlspark.state.KeyedOperators  # type: ignore[union-attr]
-    done = DataFrame(getattr(operators, name)(both._jdf, *arguments), context.session)
+    done = DataFrame(getattr(_operators(context), name)(both._jdf, *arguments), context.session)
     headers = f"{_unpacked('h', _HEADERS_DDL)}.h"
     return done.selectExpr("k", "l", "r", "ws", "we", named("ts", ROWTIME), named(headers, FORWARDED_HEADERS))
 
@@ -286,7 +291,7 @@ def aggregate(
             lowering = spec.spark_merged
         assert lowering is not None  # the planner asked
         text = lowering(arguments, [a.type for a in call.arguments])
-        state[aggregates_text([call])] = text
+        state[_shown(call)] = text
         results[ColumnRef(call.name, call.type)] = f"cast({text} AS {spark_type(call.type)})"
     if isinstance(step, steps.TableAggregate):
         types[step.sign] = INTEGER
@@ -304,11 +309,16 @@ def aggregate(
     side = _Side(_grouped(step, frame, context), types)
     window = step.window_spec if isinstance(step, steps.StreamWindowedAggregate) else None
     idle_ms = step.idle_ms if isinstance(step, steps.StreamWindowedAggregate) else 0
+    template = _empty(context, side.ddl).selectExpr(*output)
+    aggregator = _operators(context).aggregator(template._jdf, step.having is not None)
+    for part, buffer in zip([*map(_shown, step.aggregates), "HAVING"], aggregator.layout(), strict=False):
+        if buffer:  # HAVING seldom has one of its own
+            state[f"buffer of {part}"] = buffer
     done = _operator(
         context,
         "aggregate",
         [side.records(0, keys, context), *_heartbeats(idle_ms, context)],
-        _empty(context, side.ddl).selectExpr(*output)._jdf,
+        aggregator,
         step.having is not None,
         window.kind if window else "NONE",
         window.size_ms if window else 0,
@@ -330,6 +340,10 @@ def aggregate(
     values = [named(f"__l.{quoted(a.name)}", a.name) for a in step.aggregates]
     hidden = [*_ALONG, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
     return done.selectExpr(*groups, *values, *hidden)
+
+
+def _shown(call: AggregateCall) -> str:
+    return aggregates_text([call])
 
 
 def _grouped(

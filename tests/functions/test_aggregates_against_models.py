@@ -71,20 +71,14 @@ def _updates(
         text = lowering(texts, [a.type for a in node.arguments])
         results.append(f"cast({text} as {spark_type(node.type)}) as c{len(results)}")
         types.append(node.type)
-    jvm = session._jvm
-    empty = session._jsparkSession.createDataFrame(
-        session._jsparkSession.emptyDataFrame().javaRDD(),
-        jvm.org.apache.spark.sql.types.StructType.fromDDL(DDL),
-    )
-    template = DataFrame(empty, session).selectExpr(*results)
+    operators = session._jvm.org.ksqlspark.state.KeyedOperators
+    aggregator = operators.aggregator(_template(session, *results), False)
     data = [(ts, *(row[name] for name in COLUMNS), sign) for ts, row, sign in rows]
     packed = f"ksql.pack(struct({', '.join([*COLUMNS, 'sign'])}))"
     frame = session.createDataFrame(data, f"ts bigint, {DDL}").selectExpr(
         "0 as task", "X'01' as k", "0 as side", "ts", f"{packed} as v", "cast(NULL AS binary) AS h"
     )
-    done = jvm.org.ksqlspark.state.KeyedOperators.aggregate(
-        frame._jdf, template._jdf, False, kind, GAP_MS, 0, 10**9, False, 0
-    )
+    done = operators.aggregate(frame._jdf, aggregator, False, kind, GAP_MS, 0, 10**9, False, 0)
     columns = ", ".join(f"c{i} {spark_type(t)}" for i, t in enumerate(types))
     given = (
         DataFrame(done, session)
@@ -92,6 +86,25 @@ def _updates(
         .selectExpr(f"ksql.{quote_identifier(f'unpack:{columns}')}(l) as r")
     )
     return [[canonical(v, t) for v, t in zip(r[0], types, strict=True)] for r in given.collect()]
+
+
+def _template(session: Any, *aggregates: str) -> Any:
+    """The JVM's frame of these aggregates over the columns."""
+    empty = session._jsparkSession.createDataFrame(
+        session._jsparkSession.emptyDataFrame().javaRDD(),
+        session._jvm.org.apache.spark.sql.types.StructType.fromDDL(DDL),
+    )
+    return DataFrame(empty, session).selectExpr(*aggregates)._jdf
+
+
+def test_each_aggregate_has_its_own_part_of_the_buffer(local_spark: Any) -> None:
+    operators = local_spark._jvm.org.ksqlspark.state.KeyedOperators
+    calls = ("count(1)", "count(1)", "if(min(i) = max(i), min(i), 0)", "cast(sum(i) as double) / count(i)")
+    condition = "count(1) > 1 and sum(i) between 1 and 2 and max(s) > 'a'"
+    counted, extremes = "count(count BIGINT NOT NULL)", "min(min INT), max(max INT)"
+    layout = operators.aggregator(_template(local_spark, *calls, condition), True).layout()
+    assert list(layout) == [counted, counted, extremes, f"sum(sum BIGINT), {counted}", "max(max STRING)"]
+    assert list(operators.aggregator(_template(local_spark, *calls), False).layout()) == list(layout)[:4]
 
 
 def _is_like(got: Any, wanted: Any, type_: SqlType) -> bool:

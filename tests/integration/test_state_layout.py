@@ -70,6 +70,8 @@ def test_a_changed_lowering_does_not_read_the_state(
         (query,) = engine.services.queries.all()
         engine.stop()
         state = _files(tmp_path / "checkpoints" / query.id)
+        note = json.loads((tmp_path / "checkpoints" / query.id / "0.json").read_text(encoding="utf-8"))
+        assert note["layout"]["buffer of SUM(N) AS KSQL_AGG_VARIABLE_1"] == "sum(sum BIGINT)"
 
         with monkeypatch.context() as patched:
             spec = registry.require("SUM")

@@ -5,6 +5,9 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BindReferences;
+import org.apache.spark.sql.catalyst.expressions.CommonExpressionDef;
+import org.apache.spark.sql.catalyst.expressions.CommonExpressionId;
+import org.apache.spark.sql.catalyst.expressions.CommonExpressionRef;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
@@ -13,12 +16,16 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SpecificInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.expressions.With;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
 import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate;
 import org.apache.spark.sql.catalyst.expressions.aggregate.ImperativeAggregate;
 import org.apache.spark.sql.catalyst.expressions.aggregate.NoOp$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate;
-import org.apache.spark.sql.catalyst.planning.PhysicalAggregation;
+import org.apache.spark.sql.catalyst.expressions.aggregate.V2Aggregator;
+import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
@@ -27,7 +34,10 @@ import scala.collection.immutable.Seq;
 
 import java.io.Serializable;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.StringJoiner;
 
 /**
  * Catalyst's aggregate functions, driven one record at a time on a buffer that is kept as bytes.
@@ -36,9 +46,13 @@ import java.util.List;
  * merge, evaluate, with the functions' own expressions. Not thread-safe once opened: one for each
  * task.
  */
-final class Aggregator implements Serializable {
+public final class Aggregator implements Serializable {
     private final Attribute[] input;
-    private final Expression[] functions;
+    private final AggregateFunction[] functions;
+
+    /** For each column of the output the end of its functions. */
+    private final int[] ends;
+
     private final Attribute[] results;
     private final Expression[] output;
 
@@ -55,67 +69,113 @@ final class Aggregator implements Serializable {
     private transient JoinedRow joined;
 
     private Aggregator(
-            Attribute[] input, Expression[] functions, Attribute[] results, Expression[] output) {
+            Attribute[] input,
+            AggregateFunction[] functions,
+            int[] ends,
+            Attribute[] results,
+            Expression[] output) {
         this.input = input;
         this.functions = functions;
+        this.ends = ends;
         this.results = results;
         this.output = output;
     }
 
     /**
      * The aggregates of a frame that is one global aggregation over a frame of the input's columns.
+     *
+     * <p>Each column has a segment of the buffer of its own, in the columns' order. That order and
+     * the functions are those of the analysed plan: what an optimizer would merge, reorder or
+     * rewrite does not change the buffer.
+     *
+     * @param hasFilter the last column is a condition; it shares the segments of the others and has
+     *     one of its own only for what they do not have
      */
-    static Aggregator of(Dataset<Row> template) {
-        LogicalPlan plan = template.queryExecution().optimizedPlan();
-        while (!(plan instanceof org.apache.spark.sql.catalyst.plans.logical.Aggregate)) {
-            List<LogicalPlan> children = list(plan.children());
-            if (children.size() != 1) {
-                throw new IllegalArgumentException("not an aggregation: " + plan);
-            }
-            plan = children.get(0);
+    static Aggregator of(Dataset<Row> template, boolean hasFilter) {
+        LogicalPlan analyzed = template.queryExecution().analyzed();
+        LogicalPlan plan = ReplaceExpressions$.MODULE$.apply(analyzed);
+        if (!(plan instanceof Aggregate aggregation)) {
+            throw new IllegalArgumentException("not an aggregation: " + plan);
         }
-        scala.Tuple4<
-                        Seq<NamedExpression>,
-                        Seq<AggregateExpression>,
-                        Seq<NamedExpression>,
-                        LogicalPlan>
-                parts = PhysicalAggregation.unapply(plan).get();
-        List<Expression> functions = new ArrayList<>();
-        List<Attribute> results = new ArrayList<>();
-        for (AggregateExpression call : list(parts._2())) {
-            if (call.isDistinct() || call.filter().isDefined()) {
-                throw new IllegalArgumentException("DISTINCT and FILTER are not for streams");
-            }
-            functions.add(call.aggregateFunction());
-            results.add(call.resultAttribute());
-        }
+        List<AggregateExpression> calls = new ArrayList<>();
         List<Expression> output = new ArrayList<>();
-        for (NamedExpression named : list(parts._3())) {
-            output.add((Expression) named);
+        List<Integer> ends = new ArrayList<>();
+        List<NamedExpression> columns = list(aggregation.aggregateExpressions());
+        for (NamedExpression column : columns) {
+            boolean isFilter = hasFilter && output.size() == columns.size() - 1;
+            int known = isFilter ? 0 : calls.size();
+            output.add(withResults((Expression) column, calls, known));
+            ends.add(calls.size());
         }
         return new Aggregator(
-                input(parts._4()),
-                functions.toArray(new Expression[0]),
-                results.toArray(new Attribute[0]),
+                list(aggregation.child().output()).toArray(new Attribute[0]),
+                calls.stream()
+                        .map(AggregateExpression::aggregateFunction)
+                        .toArray(AggregateFunction[]::new),
+                ends.stream().mapToInt(Integer::intValue).toArray(),
+                calls.stream().map(AggregateExpression::resultAttribute).toArray(Attribute[]::new),
                 output.toArray(new Expression[0]));
     }
 
     /**
-     * The columns of the frame below, in their order: those of packed rows; the plan names only
-     * what it needs.
+     * An expression with its aggregates' results in place of the aggregates.
+     *
+     * @param calls the aggregates so far; those that are new are added
+     * @param known from which of them on equal ones are shared
      */
-    private static Attribute[] input(LogicalPlan child) {
-        LogicalPlan plan = child;
-        while (!list(plan.children()).isEmpty()) {
-            for (Attribute column : list(plan.output())) {
-                if (list(list(plan.children()).get(0).output()).stream()
-                        .noneMatch(below -> below.exprId().equals(column.exprId()))) {
-                    throw new IllegalArgumentException("computed below the aggregates: " + column);
-                }
+    private static Expression withResults(
+            Expression expression, List<AggregateExpression> calls, int known) {
+        if (expression instanceof With with) { // names for what is used more than once
+            Map<CommonExpressionId, Expression> definitions = new HashMap<>();
+            for (CommonExpressionDef definition : list(with.defs())) {
+                definitions.put(definition.id(), definition.child());
             }
-            plan = list(plan.children()).get(0);
+            return withResults(inlined(with.child(), definitions), calls, known);
         }
-        return list(plan.output()).toArray(new Attribute[0]);
+        if (!(expression instanceof AggregateExpression call)) {
+            return expression.mapChildren(child -> withResults(child, calls, known));
+        }
+        if (call.isDistinct() || call.filter().isDefined()) {
+            throw new IllegalArgumentException("DISTINCT and FILTER are not for streams");
+        }
+        for (AggregateExpression other : calls.subList(known, calls.size())) {
+            if (other.canonicalized().equals(call.canonicalized())) {
+                return other.resultAttribute();
+            }
+        }
+        calls.add(call);
+        return call.resultAttribute();
+    }
+
+    private static Expression inlined(
+            Expression expression, Map<CommonExpressionId, Expression> definitions) {
+        if (expression instanceof CommonExpressionRef reference
+                && definitions.containsKey(reference.id())) {
+            return definitions.get(reference.id());
+        }
+        return expression.mapChildren(child -> inlined(child, definitions));
+    }
+
+    /**
+     * What the buffer is made of: for each column of the template its functions, with the columns
+     * that they keep.
+     */
+    public List<String> layout() {
+        List<String> segments = new ArrayList<>();
+        int next = 0;
+        for (int end : ends) {
+            StringJoiner segment = new StringJoiner(", ");
+            for (; next < end; next++) {
+                AggregateFunction function = functions[next];
+                String name =
+                        function instanceof V2Aggregator v2
+                                ? v2.aggrFunc().name()
+                                : function.prettyName();
+                segment.add(name + "(" + function.aggBufferSchema().toDDL() + ")");
+            }
+            segments.add(segment.toString());
+        }
+        return segments;
     }
 
     /** Make ready for use in this task. */

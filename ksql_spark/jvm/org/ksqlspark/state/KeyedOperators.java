@@ -68,10 +68,19 @@ public final class KeyedOperators {
     }
 
     /**
-     * Aggregates per key, or per key and window.
+     * Aggregates for {@link #aggregate}.
      *
      * @param template the aggregates as a global aggregation over a frame of the packed rows'
      *     columns; with {@code hasFilter} its last column is HAVING's predicate
+     */
+    public static Aggregator aggregator(Dataset<Row> template, boolean hasFilter) {
+        return Aggregator.of(template, hasFilter);
+    }
+
+    /**
+     * Aggregates per key, or per key and window.
+     *
+     * @param hasFilter whether the aggregator has HAVING's predicate
      * @param kind NONE, TUMBLING, HOPPING or SESSION
      * @param size window size or inactivity gap, ms
      * @param advance of hopping windows, ms
@@ -81,7 +90,7 @@ public final class KeyedOperators {
      */
     public static Dataset<Row> aggregate(
             Dataset<Row> input,
-            Dataset<Row> template,
+            Aggregator aggregator,
             boolean hasFilter,
             String kind,
             long size,
@@ -89,7 +98,6 @@ public final class KeyedOperators {
             long grace,
             boolean isFinal,
             long idle) {
-        Aggregator aggregator = Aggregator.of(template);
         return KeyedOperator.apply(
                 input,
                 kind.equals("SESSION")
