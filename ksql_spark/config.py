@@ -142,7 +142,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.properties.overrides.denylist", "list", [], "Properties that sessions and requests may not override."),
     _server("ksql.hidden.topics", "list", _HIDDEN_TOPICS.split(","), "Topics that SHOW TOPICS leaves out, as patterns."),
     _server("ksql.readonly.topics", "list", _HIDDEN_TOPICS.split(","), "Topics that nothing may be written to, as patterns."),
-    _server("ksql.server.command.response.timeout.ms", "long", 5000, "How long to wait for a statement to be carried out.", editable=True, minimum=0, in_force=False),
+    _server("ksql.server.command.response.timeout.ms", "long", 5000, "How long a request waits for the command that it builds on (commandSequenceNumber).", editable=True, minimum=0),
     _server("ksql.idle.connection.timeout.seconds", "long", 86400, "After how long an idle HTTP connection is closed.", minimum=0, in_force=False),
     _server("ksql.max.push.queries", "int", 100, "How many push queries may run at once.", minimum=0),
     _server("ksql.query.persistent.active.limit", "int", _INT_MAX, "How many persistent queries may run at once.", minimum=0),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from typing import Any
 
@@ -109,18 +108,12 @@ class Engine:
         }
 
     def health(self) -> dict[str, Any]:
-        """The body of GET /healthcheck."""
-        kafka = False
-        if self._running is not None:
-            with contextlib.suppress(KsqlError):
-                kafka = bool(self._running.services.admin.cluster_id())
-        ok = self.state == "RUNNING"
-        details = {"metastore": ok, "kafka": kafka, "commandRunner": ok}
-        return {
-            "isHealthy": all(details.values()),
-            "details": {name: {"isHealthy": good} for name, good in details.items()},
-            "serverState": "READY" if ok else self.state,
-        }
+        """The body of GET /healthcheck.
+
+        Raises:
+            KsqlError: NOT_READY.
+        """
+        return self._parts.health.body()
 
     def statuses(self) -> dict[str, str]:
         """Command id -> status."""

@@ -65,6 +65,12 @@ CONDITIONS: dict[str, Condition] = {
         "The command log {topic} was written by a newer release (offset {offset}). "
         "Use that release or a later one.",
     ),
+    "COMMAND_NOT_REACHED": Condition(
+        50301,
+        "Timed out while waiting for a previous command to execute, command sequence number: {sequence}. "
+        "The last one that this server has carried out is {last}. "
+        "ksql.server.command.response.timeout.ms says how long to wait.",
+    ),
     "COMPARISON_NULL": Condition(
         40001,
         "Error in {clause} expression: Comparison with NULL not supported: {left} {symbol} {right}\n"

@@ -14,7 +14,7 @@ from grammar.statements.queries import Query
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.physical import codec
-from ksql_spark.request import Request, context_of, located, parsed
+from ksql_spark.request import Request, context_of, located, parsed, wait_for_command
 from ksql_spark.runtime.command_log import Command
 from ksql_spark.runtime.pending import PendingStatement
 from ksql_spark.statements import Action, Immediate, Logged, Services, StatementContext, StoredQuery, handle
@@ -72,6 +72,7 @@ class StatementExecutor:
             except (KsqlError, grammar.ParseFailed) as error:
                 log.error("command %d of the log cannot be carried out again: %s", sequence, error)
                 report(f"skipped command {sequence} of the log, see the log: {command.statement[:60]}")
+            services.commands.note(sequence)
             count += 1
         if count:
             report(f"replayed {count} statements")
@@ -98,6 +99,7 @@ class StatementExecutor:
 
     def _execute(self, request: Request) -> list[dict[str, Any]]:
         services = self._services
+        wait_for_command(request, services)
         entities: list[dict[str, Any]] = []
         with services.lock:
             context = context_of(request, services)
@@ -173,6 +175,7 @@ class StatementExecutor:
             raise
         action.after()
         self._pending.done()
+        services.commands.note(sequence)
         self._note(action.command_id, outcome.message, outcome.query_id)
         text = statement.source_text + ";"
         return command_status(text, action.command_id, outcome.message, outcome.query_id, sequence)

@@ -14,7 +14,7 @@ from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
 from ksql_spark.logical.nodes import BatchQuery, Filter, Project, Source, leaves
 from ksql_spark.physical.planner import check_runnable, lower_transient
-from ksql_spark.request import Request, context_of, located, parsed
+from ksql_spark.request import Request, context_of, located, parsed, wait_for_command
 from ksql_spark.runtime import batch, pull
 from ksql_spark.runtime.print_topic import PrintResult
 from ksql_spark.runtime.push import PushResult
@@ -53,6 +53,7 @@ class QueryService:
         """
         services = self._services
         self.started += 1
+        wait_for_command(request, services)
         with services.lock:
             context = context_of(request, services)
             statements = list(parsed(request, context))

@@ -36,6 +36,17 @@ def context_of(request: Request, services: Services) -> StatementContext:
     return StatementContext(services, services.metastore.copy(), properties, variables)
 
 
+def wait_for_command(request: Request, services: Services) -> None:
+    """Wait until the command that ``request`` builds on has been carried out (reference §7.2).
+
+    Raises:
+        KsqlError: COMMAND_NOT_REACHED after ksql.server.command.response.timeout.ms; STOPPED.
+    """
+    if request.command_sequence_number is not None:
+        timeout_s = services.config["ksql.server.command.response.timeout.ms"] / 1000
+        services.commands.wait_for(request.command_sequence_number, timeout_s, services.is_stopping)
+
+
 def parsed(request: Request, context: StatementContext) -> list[Statement]:
     """The statements of ``request``.
 

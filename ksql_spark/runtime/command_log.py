@@ -10,7 +10,9 @@ writes them: a later release runs the plan that its checkpoint belongs to, not t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +37,41 @@ class Command:
     starts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     query_id: str | None = None
     plan: Mapping[str, Any] | None = None
+
+
+class CarriedOut:
+    """How far this server has carried out the log's commands. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._last = -1
+        self._changed = threading.Condition()
+
+    @property
+    def last(self) -> int:
+        """The sequence number of the last command that was carried out; -1: there is none."""
+        return self._last
+
+    def note(self, sequence: int) -> None:
+        """The command with this number has been carried out."""
+        with self._changed:
+            self._last = max(self._last, sequence)
+            self._changed.notify_all()
+
+    def wait_for(self, sequence: int, timeout_s: float, is_stopping: Callable[[], bool]) -> None:
+        """Return once the command with this number has been carried out.
+
+        Raises:
+            KsqlError: COMMAND_NOT_REACHED after ``timeout_s`` seconds; STOPPED.
+        """
+        deadline = time.monotonic() + timeout_s
+        with self._changed:
+            while self._last < sequence:
+                if is_stopping():
+                    raise KsqlError("STOPPED")
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise KsqlError("COMMAND_NOT_REACHED", sequence=sequence, last=self._last)
+                self._changed.wait(min(left, 0.2))
 
 
 class CommandLog:

@@ -146,6 +146,11 @@ class SparkProcess:
         return self.session
 
     @property
+    def is_alive(self) -> bool:
+        """Whether the JVM runs."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
     def pid(self) -> int:
         """Process id of the JVM, once there is one.
 

@@ -20,7 +20,7 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.steps import PhysicalPlan
-from ksql_spark.runtime.command_log import CommandLog
+from ksql_spark.runtime.command_log import CarriedOut, CommandLog
 from ksql_spark.runtime.pending import CleanupRecord
 from ksql_spark.runtime.queries import ManagedQuery, QueryManager
 from ksql_spark.runtime.views import Views
@@ -40,9 +40,9 @@ class Services:
     """The parts of a running engine; ``metastore`` is the real one, ``registry`` None where there is none.
 
     ``evaluate`` gives the values of constant expressions; ``config`` is the server's, which ALTER SYSTEM
-    replaces; ``lock`` is held while statements are checked and carried out; ``is_stopping`` ends what waits;
-    ``functions`` says where user functions are; ``write`` is ``producer.send`` by Spark: slow, but for any
-    time.
+    replaces; ``lock`` is held while statements are checked and carried out, ``commands`` knows which were;
+    ``is_stopping`` ends what waits; ``functions`` says where user functions are; ``write`` is
+    ``producer.send`` by Spark: slow, but for any time.
     """
 
     metastore: MetaStore
@@ -60,6 +60,7 @@ class Services:
     is_stopping: Callable[[], bool] = lambda: False
     functions: PythonFunctions = NO_FUNCTIONS
     cluster_id: str = ""
+    commands: CarriedOut = field(default_factory=CarriedOut)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def client_settings(self, client: Client, overrides: Mapping[str, Any]) -> Mapping[str, str]:

@@ -250,7 +250,7 @@ class FakeEngine:
 
     def health(self) -> dict[str, Any]:
         """As Engine.health."""
-        details = {part: {"isHealthy": True} for part in ("metastore", "kafka", "commandRunner")}
+        details = {part: {"isHealthy": True} for part in ("metastore", "kafka", "commandRunner", "spark")}
         return {"isHealthy": True, "details": details, "serverState": self.state}
 
     def statuses(self) -> dict[str, str]:

@@ -84,6 +84,12 @@ class FakeAdmin:
         return "fake"
 
 
+class FakeSpark:
+    """Spark's process."""
+
+    is_alive = True
+
+
 class FakeSparkQuery:
     """What Spark has of a query: whether it runs."""
 
@@ -148,6 +154,7 @@ class World:
 
     def __init__(self, folder: Path, **config: Any) -> None:
         self.admin, self.log = FakeAdmin(), FakeLog()
+        self.spark = FakeSpark()
         self._folder = folder
         self._config = Config({"ksql.spark.data.dir": str(folder), **config})
         self.sent: list[tuple[str, bytes | None, bytes | None]] = []
@@ -172,7 +179,7 @@ class World:
             views=Views(admin, self._folder / "views"),
             log=cast(CommandLog, self.log),
             config=self._config,
-            spark=cast(Any, None),
+            spark=cast(Any, self.spark),
             evaluate=lambda expressions: [None for _ in expressions],
             write=self.send,
             registry=schema_registry(self._config),

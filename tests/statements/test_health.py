@@ -1,0 +1,73 @@
+"""GET /healthcheck: each part is asked by itself."""
+
+from __future__ import annotations
+
+import time
+from typing import cast
+
+import pytest
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.health import Health
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.runtime.command_log import Command
+from tests.statements.world import World
+
+PATIENCE_S = 20.0
+
+
+def unwell(world: World) -> tuple[bool, set[str]]:
+    """Whether the server is well, and the parts that are not."""
+    body = Health(world.services, cast(KafkaAdmin, world.admin)).body()
+    assert set(body["details"]) == {"metastore", "kafka", "commandRunner", "spark", "queries"}
+    return body["isHealthy"], {name for name, part in body["details"].items() if not part["isHealthy"]}
+
+
+def test_all_is_well_also_after_a_restart(world: World) -> None:
+    world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
+    assert unwell(world) == (True, set())
+    world.restart()
+    assert unwell(world) == (True, set())
+
+
+def test_kafka_does_not_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent() -> str:
+        raise KsqlError("BROKER_UNREACHABLE", servers="nowhere", reason="it is gone")
+
+    monkeypatch.setattr(world.admin, "cluster_id", silent)
+    assert unwell(world) == (False, {"kafka", "commandRunner"})
+
+
+def test_the_command_log_cannot_be_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone() -> int:
+        raise KsqlError("TOPIC_UNKNOWN", topic="commands")
+
+    monkeypatch.setattr(world.log, "end", gone)
+    assert unwell(world) == (False, {"commandRunner"})
+
+
+def test_the_command_log_has_more_than_was_carried_out(world: World) -> None:
+    world.log.append(Command("stream/`X`/create", "CREATE STREAM x (a INT);"))
+    assert unwell(world) == (False, {"commandRunner"})
+
+
+def test_sparks_process_is_gone(world: World) -> None:
+    world.spark.is_alive = False
+    assert unwell(world) == (False, {"spark"})
+
+
+def test_the_metastore_has_lost_what_a_query_reads(world: World) -> None:
+    world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
+    world.services.metastore.drop("S")
+    assert unwell(world) == (False, {"metastore"})
+
+
+def test_queries_that_failed_are_listed_and_make_no_server_unhealthy(world: World) -> None:
+    world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
+    (query,) = world.queries.all()
+    query.spark[0].is_active = False  # type: ignore[misc]
+    deadline = time.monotonic() + PATIENCE_S
+    while query.state != "ERROR":
+        assert time.monotonic() < deadline
+    body = Health(world.services, cast(KafkaAdmin, world.admin)).body()
+    assert body["isHealthy"] and body["details"]["queries"] == {"isHealthy": False, "inError": ["CSAS_A_2"]}
