@@ -20,7 +20,7 @@ from typing import Any
 
 import grammar
 from ksql_spark.analyzer import Scope, bind_expression
-from ksql_spark.analyzer.scope import Leaf
+from ksql_spark.analyzer.scope import BoundRelation
 from ksql_spark.formats import FORMATS
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
@@ -112,7 +112,7 @@ class Line:
 
 def _scope() -> Scope:
     columns = tuple(Column(name, type_) for name, (type_, _) in COLUMNS.items())
-    return Scope((Leaf("F", Schema(columns), "STREAM"),))
+    return Scope((BoundRelation("F", Schema(columns), "STREAM"),))
 
 
 def _fields() -> list[Column]:

@@ -22,7 +22,7 @@ from typing import Any
 
 from fastapi.routing import APIRoute
 
-from grammar.rules import Scope
+from grammar.rules import StatementSet
 from grammar.statements import RULES
 from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
@@ -302,8 +302,8 @@ def statements_page() -> str:
     rows = []
     for rule in RULES:
         handler = HANDLERS.get(rule.node)
-        if rule.scope is not Scope.SERVER:
-            where = {Scope.SCRIPT: "shell", Scope.TEST: "parsed only"}[rule.scope]
+        if rule.statement_set is not StatementSet.SERVER:
+            where = {StatementSet.SCRIPT: "shell", StatementSet.TEST: "parsed only"}[rule.statement_set]
         elif rule.node in (Query, PrintTopic):
             where = "✓ `/query-stream`"
         elif handler is None or only_raises(handler):

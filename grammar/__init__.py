@@ -13,7 +13,7 @@ from grammar.generator import type_text
 from grammar.lexer import StatementText, opened, scan, split
 from grammar.nodes import Position, Statement, TypeNode, position
 from grammar.parser import KsqlParser
-from grammar.rules import Scope
+from grammar.rules import StatementSet
 from grammar.statements import STATEMENT_STARTERS, statement
 from grammar.statements.session import DefineVariable, UndefineVariable
 from grammar.variables import substitute
@@ -28,33 +28,33 @@ def parse(
     text: str,
     variables: Mapping[str, str] | None = None,
     *,
-    scope: Scope = Scope.SERVER,
+    allowed: StatementSet = StatementSet.SERVER,
     substitution: bool = True,
 ) -> list[Statement]:
     """All statements of ``text``, each of which ends in ``;``.
 
     Args:
         variables: values for ``${name}``; DEFINE and UNDEFINE in the text apply to what follows them.
-        scope: which statements are allowed (reference §1.4).
+        allowed: which statements are allowed (reference §1.4).
         substitution: False leaves variables alone (ksql.variable.substitution.enable).
 
     Raises:
         ParseFailed: a statement is not KSQL, or the last one has no ``;``.
     """
-    return list(parse_lazily(text, variables, scope=scope, substitution=substitution))
+    return list(parse_lazily(text, variables, allowed=allowed, substitution=substitution))
 
 
 def parse_lazily(
     text: str,
     variables: Mapping[str, str] | None = None,
     *,
-    scope: Scope = Scope.SERVER,
+    allowed: StatementSet = StatementSet.SERVER,
     substitution: bool = True,
 ) -> Iterator[Statement]:
     """As `parse`, one statement at a time, so that those before an error can be had."""
     known = {name.upper(): value for name, value in (variables or {}).items()}
     for piece in split(text):
-        node = parse_statement(piece, known if substitution else None, scope=scope)
+        node = parse_statement(piece, known if substitution else None, allowed=allowed)
         if not piece.complete:
             last = piece.tokens[-1]
             lines = text.split("\n")
@@ -78,7 +78,7 @@ def parse_one(
     text: str,
     variables: Mapping[str, str] | None = None,
     *,
-    scope: Scope = Scope.SERVER,
+    allowed: StatementSet = StatementSet.SERVER,
     substitution: bool = True,
 ) -> Statement:
     """The one statement of ``text``; its ``;`` may be left out.
@@ -90,11 +90,14 @@ def parse_one(
     if len(pieces) != 1:
         line, column = (pieces[1].line, pieces[1].column) if pieces else (1, 1)
         raise ParseFailed(f"One statement was expected, not {len(pieces)}", line, column, text)
-    return parse_statement(pieces[0], (variables or {}) if substitution else None, scope=scope)
+    return parse_statement(pieces[0], (variables or {}) if substitution else None, allowed=allowed)
 
 
 def parse_statement(
-    piece: StatementText, variables: Mapping[str, str] | None = None, *, scope: Scope = Scope.SERVER
+    piece: StatementText,
+    variables: Mapping[str, str] | None = None,
+    *,
+    allowed: StatementSet = StatementSet.SERVER,
 ) -> Statement:
     """One piece of `split`; None for ``variables`` leaves ``${name}`` alone.
 
@@ -110,7 +113,7 @@ def parse_statement(
             _move(error, origin)
             raise
         tokens = scan(text)
-    return KsqlParser(dialect=_DIALECT).run(tokens, text, lambda p: statement(p, scope), origin)
+    return KsqlParser(dialect=_DIALECT).run(tokens, text, lambda p: statement(p, allowed), origin)
 
 
 def parse_expression(text: str) -> exp.Expr:
@@ -157,8 +160,8 @@ __all__ = [
     "Ksql",
     "ParseFailed",
     "Position",
-    "Scope",
     "Statement",
+    "StatementSet",
     "StatementText",
     "TypeNode",
     "opened",

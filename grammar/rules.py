@@ -12,7 +12,7 @@ from grammar.nodes import Statement
 from grammar.parser import KsqlParser
 
 
-class Scope(Enum):
+class StatementSet(Enum):
     """Which statements a text may hold (reference §1.4)."""
 
     SERVER = 0  #: those that a server executes
@@ -29,11 +29,11 @@ class StatementRule:
         starts: the keywords it may begin with, each a phrase ("CREATE STREAM").
         parse: reads it from its first word on; may return a sibling class of the same family.
         render: writes it, without the ``;``.
-        scope: the narrowest scope that has it.
+        statement_set: the narrowest set that has it.
     """
 
     node: type[Statement]
     starts: tuple[str, ...]
     parse: Callable[[KsqlParser], Statement]
     render: Callable[[KsqlGenerator, Any], str]
-    scope: Scope = Scope.SERVER
+    statement_set: StatementSet = StatementSet.SERVER

@@ -12,7 +12,7 @@ from ksql_spark import analyzer
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
-from ksql_spark.logical.nodes import BatchQuery, Filter, Project, Source, leaves
+from ksql_spark.logical.nodes import BatchQuery, Filter, Project, Source, relations
 from ksql_spark.physical.planner import check_runnable, lower_transient
 from ksql_spark.request import Request, context_of, located, parsed, wait_for_command
 from ksql_spark.runtime import batch, pull
@@ -98,7 +98,7 @@ class QueryService:
         if len(running) >= most:
             raise KsqlError("PUSH_LIMIT", limit=most)
         bound = analyzer.bind_push(statement.query, context.metastore, context.config)
-        name = leaves(bound.root)[0].source.name
+        name = relations(bound.root)[0].source.name
         query_id = f"transient_{name}_{random.getrandbits(62)}"
         topic = transient_topic_prefix(services.config) + query_id.removeprefix("transient_")
         plan = lower_transient(bound.root, bound.output, topic, context.config, query_id)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import grammar
-from grammar import Scope
+from grammar import StatementSet
 from grammar.statements import RULES
 from ksql_spark.analyzer.serialization import CAPABILITIES
 from ksql_spark.errors import CONDITIONS
@@ -54,7 +54,7 @@ TYPES: tuple[SqlType, ...] = (
 
 
 def test_every_statement_has_a_handler_or_a_reason() -> None:
-    statements = {rule.node.__name__ for rule in RULES if rule.scope is Scope.SERVER}
+    statements = {rule.node.__name__ for rule in RULES if rule.statement_set is StatementSet.SERVER}
     handled = {cls.__name__ for cls in HANDLERS}
     assert statements - handled == set(WITHOUT_HANDLER)
     assert handled <= statements
@@ -160,5 +160,5 @@ def test_every_statement_is_carried_out_in_a_test() -> None:
     for text in ran:
         with contextlib.suppress(grammar.ParseFailed):
             seen |= {type(statement) for statement in grammar.parse(text)}
-    statements = {rule.node for rule in RULES if rule.scope is Scope.SERVER}
+    statements = {rule.node for rule in RULES if rule.statement_set is StatementSet.SERVER}
     assert statements <= seen, {s.__name__ for s in statements - seen}

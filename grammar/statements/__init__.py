@@ -6,7 +6,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from grammar.nodes import Statement
 from grammar.parser import KsqlParser
-from grammar.rules import Scope, StatementRule
+from grammar.rules import StatementRule, StatementSet
 from grammar.statements import (
     asserts,
     connectors,
@@ -49,13 +49,13 @@ STATEMENT_STARTERS = frozenset(start.split()[0] for start in BY_START)
 _LONGEST = max(len(start.split()) for start in BY_START)
 
 
-def statement(parser: KsqlParser, scope: Scope = Scope.SERVER) -> Statement:
+def statement(parser: KsqlParser, allowed: StatementSet = StatementSet.SERVER) -> Statement:
     """The statement that begins at the parser's current token.
 
     Its positions, and those of everything in it, are relative to its own text.
     """
     start = parser.at
-    rule = _rule(parser, scope)
+    rule = _rule(parser, allowed)
     node = parser.in_own_text(start, lambda: rule.parse(parser))
     following = parser.word_ahead(0)
     if following in STATEMENT_STARTERS:
@@ -63,7 +63,7 @@ def statement(parser: KsqlParser, scope: Scope = Scope.SERVER) -> Statement:
     return node
 
 
-def _rule(parser: KsqlParser, scope: Scope) -> StatementRule:
+def _rule(parser: KsqlParser, allowed: StatementSet) -> StatementRule:
     """The rule with the longest phrase that stands here; fails where there is none."""
     if parser.is_symbol(TokenType.L_PAREN):
         return BY_START["SELECT"]
@@ -72,9 +72,9 @@ def _rule(parser: KsqlParser, scope: Scope) -> StatementRule:
         words.append(word)
     for length in range(len(words), 0, -1):
         rule = BY_START.get(" ".join(words[:length]))
-        if rule is not None and rule.scope.value <= scope.value:
+        if rule is not None and rule.statement_set.value <= allowed.value:
             return rule
-    known = [s.split() for s, rule in BY_START.items() if rule.scope.value <= scope.value]
+    known = [s.split() for s, rule in BY_START.items() if rule.statement_set.value <= allowed.value]
     first = words[0] if words else ""
     if not any(k[0] == first for k in known):
         suggestion = nearest(first, (k[0] for k in known)) if first else None

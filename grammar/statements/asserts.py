@@ -7,7 +7,7 @@ from sqlglot import exp
 from grammar.generator import KsqlGenerator, string, time_text
 from grammar.nodes import Arg, ColumnDefinition, NamedStatement, Property, Statement, TimeSpan
 from grammar.parser import KsqlParser
-from grammar.rules import Scope, StatementRule
+from grammar.rules import StatementRule, StatementSet
 
 
 class AssertTopic(Statement):
@@ -142,7 +142,9 @@ def _render_source(self: KsqlGenerator, node: AssertSource) -> str:
 RULES = (
     StatementRule(AssertTopic, ("ASSERT",), _assert, _render_topic),
     StatementRule(AssertSchema, (), _assert, _render_schema),
-    StatementRule(AssertValues, ("ASSERT VALUES",), _values, _render_values, Scope.TEST),
-    StatementRule(AssertTombstone, ("ASSERT NULL VALUES",), _tombstone, _render_tombstone, Scope.TEST),
-    StatementRule(AssertSource, ("ASSERT STREAM", "ASSERT TABLE"), _source, _render_source, Scope.TEST),
+    StatementRule(AssertValues, ("ASSERT VALUES",), _values, _render_values, StatementSet.TEST),
+    StatementRule(AssertTombstone, ("ASSERT NULL VALUES",), _tombstone, _render_tombstone, StatementSet.TEST),
+    StatementRule(
+        AssertSource, ("ASSERT STREAM", "ASSERT TABLE"), _source, _render_source, StatementSet.TEST
+    ),
 )

@@ -7,7 +7,7 @@ from sqlglot import exp
 from grammar.generator import KsqlGenerator
 from grammar.nodes import Arg, Statement
 from grammar.parser import KsqlParser
-from grammar.rules import Scope, StatementRule
+from grammar.rules import StatementRule, StatementSet
 
 
 class RunScript(Statement):
@@ -31,4 +31,4 @@ def _render(self: KsqlGenerator, node: RunScript) -> str:
     return f"RUN SCRIPT {self.sql(node.this)}"
 
 
-RULES = (StatementRule(RunScript, ("RUN SCRIPT",), _run, _render, Scope.SCRIPT),)
+RULES = (StatementRule(RunScript, ("RUN SCRIPT",), _run, _render, StatementSet.SCRIPT),)

@@ -17,7 +17,7 @@ from ksql_spark.analyzer.failures import failure, invalid, placed_at
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.expressions import ColumnRef, Expression, Literal, children, transform
 from ksql_spark.functions import registry
-from ksql_spark.logical.nodes import AggregateCall, Named
+from ksql_spark.logical.nodes import AggregateCall, NamedExpression
 from ksql_spark.schema import WINDOW_BOUNDS
 
 VARIABLE = "KSQL_AGG_VARIABLE_"
@@ -137,7 +137,7 @@ class Aggregates:
 
 
 def over_groups(
-    node: Expression, groups: tuple[Named, ...], allowed: frozenset[str]
+    node: Expression, groups: tuple[NamedExpression, ...], allowed: frozenset[str]
 ) -> tuple[Expression, list[ColumnRef]]:
     """``node`` over the Aggregate's columns, and the columns in it that are not grouped.
 

@@ -24,7 +24,7 @@ from ksql_spark.analyzer.naming import Names, check_unique, item_name
 from ksql_spark.analyzer.pull_rules import check_limit, check_queryable, check_select, without_disk_columns
 from ksql_spark.analyzer.queries import aligned
 from ksql_spark.analyzer.relations import Context, check_internal_names, flat, hidden_order, named_query
-from ksql_spark.analyzer.scope import Leaf, Scope, hidden_columns
+from ksql_spark.analyzer.scope import BoundRelation, Scope, hidden_columns
 from ksql_spark.analyzer.selects import Item, bind_table_function
 from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in, transform
 from ksql_spark.logical.nodes import (
@@ -35,14 +35,14 @@ from ksql_spark.logical.nodes import (
     Filter,
     FlatMap,
     Limit,
-    Named,
+    NamedExpression,
     Node,
     Project,
     Sort,
     SortKey,
     Source,
     UnionAll,
-    leaves,
+    relations,
 )
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS
@@ -64,9 +64,9 @@ def bind_batch(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str
     root = _bind(query, Context(metastore, config, _bind))
     lookups = narrow(root)
     if not settings.flag(config, "ksql.query.pull.table.scan.enabled"):
-        for leaf, keys in zip(leaves(root), lookups, strict=True):
-            if leaf.source.is_table and keys is None:
-                what = f"Query requires table scan of {leaf.source.name} to be enabled."
+        for relation, keys in zip(relations(root), lookups, strict=True):
+            if relation.source.is_table and keys is None:
+                what = f"Query requires table scan of {relation.source.name} to be enabled."
                 raise invalid(what, query, hint=SCAN_HINT)
     return BatchQuery(root, lookups, _key_names(root))
 
@@ -114,7 +114,9 @@ def _limited(root: Node, query: nodes.QueryNode) -> Node:
 def _sorted_union(root: Node, query: nodes.Union, context: Context) -> Node:
     if not query.order_by:
         return root
-    scope = Scope((Leaf("", root.schema, root.kind),), types=context.metastore.types()).at("ORDER BY")
+    scope = Scope((BoundRelation("", root.schema, root.kind),), types=context.metastore.types()).at(
+        "ORDER BY"
+    )
     keys = []
     for item in query.order_by:
         column = _by_position(item, [c.name for c in root.schema.columns])
@@ -149,31 +151,31 @@ def _by_position(item: nodes.OrderItem, names: list[str]) -> str | None:
 class _Joined:
     """A join, bound."""
 
-    left: _Joined | Leaf
-    right: _Joined | Leaf
+    left: _Joined | BoundRelation
+    right: _Joined | BoundRelation
     join: str
     condition: Expression
 
 
-def _leaves(side: _Joined | Leaf) -> tuple[Leaf, ...]:
-    return (side,) if isinstance(side, Leaf) else (*_leaves(side.left), *_leaves(side.right))
+def _relations(side: _Joined | BoundRelation) -> tuple[BoundRelation, ...]:
+    return (side,) if isinstance(side, BoundRelation) else (*_relations(side.left), *_relations(side.right))
 
 
-def _bind_leaf(relation: nodes.Relation, context: Context, prefixed: bool) -> Leaf:
-    alias, query, context = named_query(relation, context)
+def _bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) -> BoundRelation:
+    alias, query, context = named_query(from_item, context)
     if query is not None:
         node = _bind(query, context)
-        return Leaf(alias, node.schema, node.kind, None, prefixed, {}, None, node, relation)
-    assert isinstance(relation, nodes.AliasedSource)
-    source = context.metastore.require(relation.source_name, place(relation))
-    check_queryable(source, relation, context.config)
-    return Leaf(
+        return BoundRelation(alias, node.schema, node.kind, None, prefixed, {}, None, node, from_item)
+    assert isinstance(from_item, nodes.AliasedSource)
+    source = context.metastore.require(from_item.source_name, place(from_item))
+    check_queryable(source, from_item, context.config)
+    return BoundRelation(
         alias, source.schema, source.kind, source.window, prefixed, hidden_columns(source.window),
-        source, None, relation,
+        source, None, from_item,
     )  # fmt: skip
 
 
-def _bind_join(node: nodes.Join, found: Mapping[int, Leaf], scope: Scope) -> _Joined:
+def _bind_join(node: nodes.Join, found: Mapping[int, BoundRelation], scope: Scope) -> _Joined:
     left, right = (
         _bind_join(side, found, scope) if isinstance(side, nodes.Join) else found[id(side)]
         for side in (node.left, node.right)
@@ -184,11 +186,15 @@ def _bind_join(node: nodes.Join, found: Mapping[int, Leaf], scope: Scope) -> _Jo
             node.within,
             hint="Compare the ROWTIMEs in ON instead.",
         )
-    sides = [_leaves(left), _leaves(right)]
-    on = replace(without_disk_columns(scope, "JOIN ON"), leaves=(*sides[0], *sides[1]))
+    sides = [_relations(left), _relations(right)]
+    on = replace(without_disk_columns(scope, "JOIN ON"), relations=(*sides[0], *sides[1]))
     condition = bind_predicate(node.on, on)
     names = [
-        {leaf.internal(n) for leaf in side for n in (*(c.name for c in leaf.schema.columns), *leaf.hidden)}
+        {
+            relation.internal(n)
+            for relation in side
+            for n in (*(c.name for c in relation.schema.columns), *relation.hidden)
+        }
         for side in sides
     ]
     if not any(_meet(part, names) for part in conjuncts(condition)):
@@ -211,7 +217,7 @@ def _meet(condition: Expression, names: list[set[str]]) -> bool:
     )
 
 
-def _build(side: _Joined | Leaf, named: Iterable[tuple[str, str]]) -> Node:
+def _build(side: _Joined | BoundRelation, named: Iterable[tuple[str, str]]) -> Node:
     """The plan of a bound FROM; ``named``: (alias, name) of the pseudo columns that the query names."""
     if isinstance(side, _Joined):
         return BatchJoin(_build(side.left, named), _build(side.right, named), side.join, side.condition)
@@ -223,12 +229,14 @@ def _build(side: _Joined | Leaf, named: Iterable[tuple[str, str]]) -> Node:
         return side.node
     columns = side.schema.columns
     return Project(
-        side.node, (), tuple(Named(side.internal(c.name), _reference(c.name, side)) for c in columns)
+        side.node,
+        (),
+        tuple(NamedExpression(side.internal(c.name), _reference(c.name, side)) for c in columns),
     )
 
 
-def _reference(name: str, leaf: Leaf) -> ColumnRef:
-    type_ = leaf.find(name)
+def _reference(name: str, relation: BoundRelation) -> ColumnRef:
+    type_ = relation.find(name)
     assert type_ is not None
     return ColumnRef(name, type_)
 
@@ -242,32 +250,34 @@ class _Select:
     def __init__(self, select: nodes.Select, context: Context) -> None:
         check_select(select, context.config)
         self.select = select
-        relations = flat(select.relation)
-        self.is_join = len(relations) > 1
-        found = {id(r): _bind_leaf(r, context, self.is_join) for r in relations}
-        self.leaves = tuple(found.values())
+        from_items = flat(select.relation)
+        self.is_join = len(from_items) > 1
+        found = {id(r): _bind_relation(r, context, self.is_join) for r in from_items}
+        self.relations = tuple(found.values())
         self._check_aliases()
-        check_internal_names(list(self.leaves))
-        self.scope = Scope(self.leaves, types=context.metastore.types())
-        relation = select.relation
+        check_internal_names(list(self.relations))
+        self.scope = Scope(self.relations, types=context.metastore.types())
+        from_item = select.relation
         self.tree = (
-            _bind_join(relation, found, self.scope) if isinstance(relation, nodes.Join) else self.leaves[0]
+            _bind_join(from_item, found, self.scope)
+            if isinstance(from_item, nodes.Join)
+            else self.relations[0]
         )
-        columns = [c.name for leaf in self.leaves for c in leaf.schema.columns]
+        columns = [c.name for relation in self.relations for c in relation.schema.columns]
         self.names = Names(columns)
         self.ambiguous = frozenset(n for n in columns if columns.count(n) > 1)
         self.aggregates = Aggregates()
-        self.functions: list[Named] = []
+        self.functions: list[NamedExpression] = []
 
     def _check_aliases(self) -> None:
         seen: set[str] = set()
-        for leaf in self.leaves:
-            if leaf.alias in seen:
+        for relation in self.relations:
+            if relation.alias in seen:
                 raise invalid(
-                    f"The alias '{leaf.alias}' is used twice in FROM.", leaf.place,
+                    f"The alias '{relation.alias}' is used twice in FROM.", relation.place,
                     hint="Give each a name of its own: FROM a x JOIN a y ON ...",
                 )  # fmt: skip
-            seen.add(leaf.alias)
+            seen.add(relation.alias)
 
     def bind(self) -> Node:
         """The plan, ORDER BY and LIMIT on top."""
@@ -309,7 +319,7 @@ class _Select:
     def _projected(
         self, plan: Node, items: list[Item], keys: list[tuple[nodes.OrderItem, Expression]]
     ) -> Node:
-        values = [Named(i.name, i.expression) for i in items]
+        values = [NamedExpression(i.name, i.expression) for i in items]
         shown = len(values)
         by = []
         for node, expression in keys:
@@ -320,7 +330,7 @@ class _Select:
                         "SELECT DISTINCT can only be sorted by columns that it selects.", node,
                         hint="Add the expression to the SELECT.",
                     )  # fmt: skip
-                found = Named(f"{_SORT}{len(values) - shown}", expression)
+                found = NamedExpression(f"{_SORT}{len(values) - shown}", expression)
                 values.append(found)
             by.append(_sort_key(node, ColumnRef(found.name, expression.type)))
         plan = Project(plan, (), tuple(values))
@@ -335,7 +345,7 @@ class _Select:
         plan = _limited(plan, self.select)
         if len(values) > shown:
             names = (ColumnRef(v.name, v.expression.type) for v in values[:shown])
-            plan = Project(plan, (), tuple(Named(n.name, n) for n in names))
+            plan = Project(plan, (), tuple(NamedExpression(n.name, n) for n in names))
         return plan
 
     # ---- SELECT list ----------------------------------------------------------------------------------
@@ -350,10 +360,10 @@ class _Select:
         for node in self.select.items:
             match node:
                 case nodes.AllColumns():
-                    chosen = self.leaves
+                    chosen = self.relations
                     if node.source_name is not None:
-                        chosen = (scope.leaf(node.source_name, node),)
-                    items += (item for leaf in chosen for item in self._star(leaf, node))
+                        chosen = (scope.relation(node.source_name, node),)
+                    items += (item for relation in chosen for item in self._star(relation, node))
                 case nodes.AllFields():
                     for name, value in struct_fields(node, scope):
                         items.append(Item(self.names.field(name), value, node))
@@ -365,40 +375,40 @@ class _Select:
                     items.append(Item(name, bound, node))
         return items
 
-    def _star(self, leaf: Leaf, node: exp.Expr) -> Iterable[Item]:
-        names = [c.name for c in leaf.schema.columns]
-        if leaf.window is not None:
-            at = len(leaf.schema.key)
+    def _star(self, relation: BoundRelation, node: exp.Expr) -> Iterable[Item]:
+        names = [c.name for c in relation.schema.columns]
+        if relation.window is not None:
+            at = len(relation.schema.key)
             names[at:at] = WINDOW_BOUNDS
-            self.scope.named.update((leaf.alias, name) for name in WINDOW_BOUNDS)
+            self.scope.named.update((relation.alias, name) for name in WINDOW_BOUNDS)
         for name in names:
-            type_ = leaf.find(name)
+            type_ = relation.find(name)
             assert type_ is not None
-            yield Item(leaf.internal(name), ColumnRef(leaf.internal(name), type_), node)
+            yield Item(relation.internal(name), ColumnRef(relation.internal(name), type_), node)
 
     def _table_function(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
         return bind_table_function(node, scope, self.functions)
 
     # ---- GROUP BY -------------------------------------------------------------------------------------
 
-    def _groups(self) -> tuple[Named, ...]:
+    def _groups(self) -> tuple[NamedExpression, ...]:
         def refuse(node: nodes.FunctionCall, _: Scope) -> Expression:
             reason = f"GROUP BY does not support aggregate functions: {node.name} is an aggregate function."
             raise invalid(reason, node)
 
         scope = replace(without_disk_columns(self.scope, "GROUP BY"), aggregate=refuse)
-        groups: list[Named] = []
+        groups: list[NamedExpression] = []
         for node in self.select.group_by:
             expression = bind_expression(node, scope)
             if any(g.expression == expression for g in groups):
                 raise invalid(f"Duplicate GROUP BY expression: {show(expression, scope)}.", node)
             if isinstance(expression.type, Null):
                 raise invalid("GROUP BY needs expressions with a type, not NULL.", node)
-            groups.append(Named(f"{_GROUP}{len(groups)}", expression))
+            groups.append(NamedExpression(f"{_GROUP}{len(groups)}", expression))
         return tuple(groups)
 
     def _over(
-        self, groups: tuple[Named, ...], bound: Expression, clause: str, node: exp.Expr | None
+        self, groups: tuple[NamedExpression, ...], bound: Expression, clause: str, node: exp.Expr | None
     ) -> Expression:
         """``bound`` over the columns of the Aggregate."""
         over, stray = over_groups(bound, groups, frozenset())
@@ -412,7 +422,7 @@ class _Select:
     def _arrival(self) -> tuple[SortKey, ...]:
         """In what order rows are given to aggregates for which that matters."""
         wanted = [c.function for c in self.aggregates.calls if c.function in _BY_ARRIVAL]
-        source = self.leaves[0].source if not self.is_join else None
+        source = self.relations[0].source if not self.is_join else None
         if not wanted:
             return ()
         if source is None:
@@ -426,7 +436,7 @@ class _Select:
                 )
             return ()
         names = (ROWTIME,) if source.is_table else (ROWPARTITION, ROWOFFSET)
-        self.scope.named.update((self.leaves[0].alias, name) for name in names)
+        self.scope.named.update((self.relations[0].alias, name) for name in names)
         return tuple(SortKey(ColumnRef(name, PSEUDO_COLUMNS[name])) for name in names)
 
     # ---- ORDER BY -------------------------------------------------------------------------------------
@@ -445,7 +455,7 @@ class _Select:
         found = next((i for i in items if i.name == name), None)
         if found is not None:
             return found.expression
-        internal = {leaf.internal(c.name) for leaf in self.leaves for c in leaf.schema.columns}
+        internal = {relation.internal(c.name) for relation in self.relations for c in relation.schema.columns}
         results = {i.name: i.expression for i in items if not self.scope.is_column(i.name)}
         results = {n: e for n, e in results.items() if n not in internal}
         scope = self._with_aggregates("ORDER BY")

@@ -13,7 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from grammar import nodes
-from ksql_spark.analyzer import moments
+from ksql_spark.analyzer import timestamp_text
 from ksql_spark.analyzer.coercion import can_cast, coerce, unify
 from ksql_spark.analyzer.failures import failure, invalid, placed_at
 from ksql_spark.analyzer.scope import Scope
@@ -92,7 +92,7 @@ def call(name: str, arguments: Sequence[Expression], node: exp.Expr | None) -> C
     return Call(found.spec.name, coerced, found.result_type)
 
 
-# ---- leaves -------------------------------------------------------------------------------------------
+# ---- relations -------------------------------------------------------------------------------------------
 
 
 def _integer(node: nodes.IntegerLiteral, scope: Scope) -> Expression:
@@ -152,8 +152,8 @@ def _shown_type(type_: SqlType) -> str:
 
 def _comparison(symbol: str) -> Rule:
     def rule(node: exp.Binary, scope: Scope) -> Expression:
-        left = _moment(node.this, node.expression, scope)
-        right = _moment(node.expression, node.this, scope)
+        left = _timestamp(node.this, node.expression, scope)
+        right = _timestamp(node.expression, node.this, scope)
         return compare(symbol, left, right, node, scope)
 
     return rule
@@ -185,11 +185,11 @@ def _shown_operand(node: Expression) -> str:
     return "NULL" if isinstance(node.type, Null) else str(node.type)
 
 
-def _moment(node: exp.Expr, other: exp.Expr, scope: Scope) -> Expression:
+def _timestamp(node: exp.Expr, other: exp.Expr, scope: Scope) -> Expression:
     """``node``; a date-time text beside ROWTIME, WINDOWSTART or WINDOWEND becomes epoch ms (§3.3)."""
     bound = bind_expression(node, scope)
     if isinstance(bound, Literal) and isinstance(bound.value, str) and _is_moment(other):
-        instant = moments.epoch_ms(bound.value)
+        instant = timestamp_text.epoch_ms(bound.value)
         if instant is None:
             raise failure("TIMESTAMP_TEXT", node, text=bound.value)
         return Literal(instant, BIGINT)
@@ -205,7 +205,7 @@ def _is_moment(node: exp.Expr) -> bool:
 def _between(node: exp.Between, scope: Scope) -> Expression:
     low, high = node.args["low"], node.args["high"]
     value = bind_expression(node.this, scope)
-    bounds = [_moment(low, node.this, scope), _moment(high, node.this, scope)]
+    bounds = [_timestamp(low, node.this, scope), _timestamp(high, node.this, scope)]
     for bound, part in zip(bounds, (low, high), strict=True):
         # the errors of <= and >= are the clearer ones
         compare("<=", value, bound, part, scope)
@@ -214,7 +214,7 @@ def _between(node: exp.Between, scope: Scope) -> Expression:
 
 def _in(node: exp.In, scope: Scope) -> Expression:
     members = [node.this, *node.expressions]
-    bound = [_moment(m, node.this, scope) for m in members]
+    bound = [_timestamp(m, node.this, scope) for m in members]
     if isinstance(bound[0].type, Null):
         raise invalid("NULL cannot be looked up with IN.", node, hint="Use IS NULL.")
     type_, fitted = unify(bound, members, scope.problem)

@@ -12,7 +12,7 @@ from sqlglot import exp
 from grammar import nodes
 from ksql_spark.analyzer.expressions import bind_expression
 from ksql_spark.analyzer.failures import failure, invalid
-from ksql_spark.analyzer.scope import Leaf, Scope
+from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.expressions import ColumnRef, Expression, columns_in, transform
 from ksql_spark.logical.nodes import (
     FOREIGN_KEY,
@@ -83,8 +83,8 @@ class Joined:
         keys: unique names of the key columns, where the left side's stay (foreign keys, replicated tables).
     """
 
-    left: Joined | Leaf
-    right: Leaf
+    left: Joined | BoundRelation
+    right: BoundRelation
     type: str
     join: str
     left_key: Expression
@@ -107,16 +107,18 @@ class Joined:
     @property
     def keeps_keys(self) -> bool:
         """Whether the key columns are those of the left-most relation."""
-        is_below = isinstance(self.left, Leaf) or self.left.keeps_keys
+        is_below = isinstance(self.left, BoundRelation) or self.left.keeps_keys
         return self.type == FOREIGN_KEY or (self.type == REPLICATED and is_below)
 
 
-def leaves_of(side: Joined | Leaf) -> tuple[Leaf, ...]:
+def relations_of(side: Joined | BoundRelation) -> tuple[BoundRelation, ...]:
     """The relations of one side, left to right."""
-    return (side,) if isinstance(side, Leaf) else (*leaves_of(side.left), side.right)
+    return (side,) if isinstance(side, BoundRelation) else (*relations_of(side.left), side.right)
 
 
-def bind_join(node: nodes.Join, left: Joined | Leaf, right: Leaf, scope: Scope, rowkey: str) -> Joined:
+def bind_join(
+    node: nodes.Join, left: Joined | BoundRelation, right: BoundRelation, scope: Scope, rowkey: str
+) -> Joined:
     """One join with its condition bound and checked against its rule.
 
     Args:
@@ -128,7 +130,7 @@ def bind_join(node: nodes.Join, left: Joined | Leaf, right: Leaf, scope: Scope, 
     Raises:
         KsqlError: JOIN_INVALID and others, each with its place.
     """
-    left_alias = leaves_of(left)[0].alias if isinstance(left, Joined) else left.alias
+    left_alias = relations_of(left)[0].alias if isinstance(left, Joined) else left.alias
     rule = RULES[left.kind, right.kind, node.kind]
     got = f"Got {left_alias} {_SPELLED[node.kind]} {right.alias}."
     left_key, right_key, shown = _condition(node, left, right, scope)
@@ -160,7 +162,7 @@ def bind_join(node: nodes.Join, left: Joined | Leaf, right: Leaf, scope: Scope, 
         )  # fmt: skip
     if join_type in (FOREIGN_KEY, REPLICATED):
         keys, candidates = (
-            tuple(leaves_of(left)[0].internal(c.name) for c in leaves_of(left)[0].schema.key),
+            tuple(relations_of(left)[0].internal(c.name) for c in relations_of(left)[0].schema.key),
             [],
         )
     elif node.kind == "FULL":
@@ -172,7 +174,7 @@ def bind_join(node: nodes.Join, left: Joined | Leaf, right: Leaf, scope: Scope, 
 
 
 def _condition(
-    node: nodes.Join, left: Joined | Leaf, right: Leaf, scope: Scope
+    node: nodes.Join, left: Joined | BoundRelation, right: BoundRelation, scope: Scope
 ) -> tuple[Expression, Expression, str]:
     """The operands of ON, the left side's first, and the condition for messages."""
     condition = node.on
@@ -203,7 +205,7 @@ def _condition(
             f"Left side references `{first}` and right references `{second}`.",
             node.on,
         )
-    left_aliases = {leaf.alias for leaf in leaves_of(left)}
+    left_aliases = {relation.alias for relation in relations_of(left)}
     if second == right.alias and first in left_aliases:
         return bound[0], bound[1], shown
     if first == right.alias and second in left_aliases:
@@ -235,16 +237,17 @@ class _Shown(ColumnRef):
 def _sources(node: Expression, scope: Scope) -> set[str]:
     names = columns_in(node)
     return {
-        leaf.alias
-        for leaf in scope.leaves
-        if names & {leaf.internal(n) for n in (*(c.name for c in leaf.schema.columns), *leaf.hidden)}
+        relation.alias
+        for relation in scope.relations
+        if names
+        & {relation.internal(n) for n in (*(c.name for c in relation.schema.columns), *relation.hidden)}
     }
 
 
-def _is_key(node: Expression, leaf: Leaf) -> bool:
-    """Whether ``node`` is exactly the single key column of ``leaf``."""
-    key = leaf.schema.key
-    return len(key) == 1 and isinstance(node, ColumnRef) and node.name == leaf.internal(key[0].name)
+def _is_key(node: Expression, relation: BoundRelation) -> bool:
+    """Whether ``node`` is exactly the single key column of ``relation``."""
+    key = relation.schema.key
+    return len(key) == 1 and isinstance(node, ColumnRef) and node.name == relation.internal(key[0].name)
 
 
 def _check_types(node: nodes.Join, left: Expression, right: Expression, scope: Scope) -> None:
@@ -257,7 +260,8 @@ def _check_types(node: nodes.Join, left: Expression, right: Expression, scope: S
 
 
 def _table_join(
-    node: nodes.Join, left: Joined | Leaf, right: Leaf, left_key: Expression, right_key: Expression,
+    node: nodes.Join, left: Joined | BoundRelation, right: BoundRelation,
+    left_key: Expression, right_key: Expression,
     shown: str, got: str,
 ) -> str:  # fmt: skip
     """TABLE_TABLE or FOREIGN_KEY: by which keys the two tables are joined."""
@@ -267,7 +271,7 @@ def _table_join(
             reason="table-table joins require to join on the primary key of the right input table. "
             f"Got {shown}.",
         )  # fmt: skip
-    if any(_is_key(left_key, leaf) for leaf in leaves_of(left)):
+    if any(_is_key(left_key, relation) for relation in relations_of(left)):
         return TABLE_TABLE
     if isinstance(left, Joined):
         raise failure(
@@ -305,9 +309,9 @@ def _within(node: nodes.Join, rule: JoinRule, left: str, right: str) -> WithinSp
     return WithinSpec(given.before.milliseconds, given.after.milliseconds, grace)
 
 
-def _check_partitions(node: nodes.Join, left: Joined | Leaf, right: Leaf) -> None:
+def _check_partitions(node: nodes.Join, left: Joined | BoundRelation, right: BoundRelation) -> None:
     """Both topics need the same number of partitions, where both are known (reference §6.4)."""
-    first = leaves_of(left)[0].source
+    first = relations_of(left)[0].source
     second = right.source
     if first is None or second is None or None in (first.partitions, second.partitions):
         return
@@ -323,13 +327,18 @@ def _check_partitions(node: nodes.Join, left: Joined | Leaf, right: Leaf) -> Non
 
 
 def _check_windows(
-    node: nodes.Join, left: Joined | Leaf, right: Leaf, left_key: Expression, right_key: Expression
+    node: nodes.Join,
+    left: Joined | BoundRelation,
+    right: BoundRelation,
+    left_key: Expression,
+    right_key: Expression,
 ) -> None:
     """Windowed joins with windowed only, by their keys only (reference §2.7)."""
-    first = leaves_of(left)[0]
+    first = relations_of(left)[0]
 
-    def described(leaf: Leaf) -> str:
-        return f"`{leaf.alias}` is {f'{leaf.window.kind} windowed' if leaf.window else 'not windowed'}"
+    def described(relation: BoundRelation) -> str:
+        windowed = f"{relation.window.kind} windowed" if relation.window else "not windowed"
+        return f"`{relation.alias}` is {windowed}"
 
     if bool(first.window) != bool(right.window):
         raise invalid(
@@ -349,6 +358,6 @@ def _check_windows(
             "Implicit repartitioning of windowed sources is not supported.", node,
             hint="Both sides need windows of the same type and size.",
         )  # fmt: skip
-    left_is_key = any(_is_key(left_key, leaf) for leaf in leaves_of(left))
+    left_is_key = any(_is_key(left_key, relation) for relation in relations_of(left))
     if not left_is_key or not _is_key(right_key, right):
         raise invalid("Implicit repartitioning of windowed sources is not supported.", node.on)

@@ -21,7 +21,7 @@ from ksql_spark.logical.nodes import (
     Filter,
     KeyLookup,
     Limit,
-    Named,
+    NamedExpression,
     Node,
     Project,
     Source,
@@ -118,7 +118,7 @@ def _narrow(node: Node, known: list[_Alternative]) -> Iterable[tuple[KeyLookup, 
         yield from _narrow(child, known)
 
 
-def _renamed(known: list[_Alternative], items: Iterable[Named]) -> list[_Alternative]:
+def _renamed(known: list[_Alternative], items: Iterable[NamedExpression]) -> list[_Alternative]:
     """What is known of a projection's columns, said of those of its child that they are."""
     below = {i.name: i.expression.name for i in items if isinstance(i.expression, ColumnRef)}
     return [{below[n]: v for n, v in alternative.items() if n in below} for alternative in known]

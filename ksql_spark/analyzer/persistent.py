@@ -17,7 +17,7 @@ from ksql_spark.analyzer.failures import failure, invalid, place, within_stateme
 from ksql_spark.analyzer.inference import with_schema_ids
 from ksql_spark.analyzer.properties import CREATE_AS, INSERT, Properties
 from ksql_spark.analyzer.queries import Planned, bind_any, fitted, make_context
-from ksql_spark.analyzer.relations import leaves_of
+from ksql_spark.analyzer.relations import relations_of
 from ksql_spark.analyzer.serialization import check_columns, check_wrapping
 from ksql_spark.analyzer.sources import (
     check_free,
@@ -125,10 +125,10 @@ def _check_kind(kind: str, statement: CreateAsSelect) -> None:
 
 
 def _check_windowed_tables(planned: Planned, statement: nodes.Statement) -> None:
-    for leaf in planned.select.source.leaves:
-        if leaf.window is not None and leaf.kind == TABLE:
+    for relation in planned.select.source.relations:
+        if relation.window is not None and relation.kind == TABLE:
             raise invalid(
-                "KSQL does not support persistent queries on windowed tables.", leaf.place,
+                "KSQL does not support persistent queries on windowed tables.", relation.place,
                 hint="Push and pull queries can read them; a windowed topic can be declared as a stream.",
             )  # fmt: skip
 
@@ -169,10 +169,10 @@ def _sink(
 
 def _origin(planned: Planned) -> DataSource | None:
     """The left-most source, inside sub-queries too."""
-    leaf = planned.left_most
-    if leaf.source is not None:
-        return leaf.source
-    return left_most_source(leaf.node) if leaf.node is not None else None
+    relation = planned.left_most
+    if relation.source is not None:
+        return relation.source
+    return left_most_source(relation.node) if relation.node is not None else None
 
 
 def left_most_source(node: Node) -> DataSource | None:
@@ -294,4 +294,4 @@ def _query_id(given: Properties) -> str | None:
     return upper
 
 
-__all__ = ["bind_persistent", "leaves_of"]
+__all__ = ["bind_persistent", "relations_of"]

@@ -11,7 +11,7 @@ from ksql_spark.analyzer.joins import Joined
 from ksql_spark.analyzer.naming import check_unique
 from ksql_spark.analyzer.selects import BoundSelect, Item, KeySlot
 from ksql_spark.expressions import ColumnRef
-from ksql_spark.logical.nodes import Named, Project
+from ksql_spark.logical.nodes import NamedExpression, Project
 from ksql_spark.metastore.sources import TABLE
 from ksql_spark.schema import RESERVED_COLUMNS, WINDOW_BOUNDS
 
@@ -69,8 +69,8 @@ def project(bound: BoundSelect, select: exp.Expr, sink: str | None, *, needs_key
     hidden = [] if needs_key else [i for i in values if _is_plain_hidden(i)]
     root = Project(
         child,
-        tuple(Named(i.name, i.expression) for i in key_items),
-        tuple(Named(i.name, i.expression) for i in values if i not in hidden),
+        tuple(NamedExpression(i.name, i.expression) for i in key_items),
+        tuple(NamedExpression(i.name, i.expression) for i in values if i not in hidden),
     )
     return Projected(root, tuple(items))
 

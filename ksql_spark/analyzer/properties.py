@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from grammar import nodes
-from ksql_spark.analyzer import moments
+from ksql_spark.analyzer import timestamp_text
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.serialization import CAPABILITIES, PROPERTY_NAMES, known_format
 from ksql_spark.errors import nearest
@@ -193,11 +193,11 @@ class Properties:
                 return "latest"
         # up to four digits in quotes are a year
         is_number = isinstance(value, int) or re.fullmatch(r"\d{5,}", text)
-        moment = int(text) if is_number else moments.epoch_ms(text)
-        if moment is None or moment < 0:
+        epoch_ms = int(text) if is_number else timestamp_text.epoch_ms(text)
+        if epoch_ms is None or epoch_ms < 0:
             reason = "Expected 'earliest', 'latest', an ISO 8601 time or milliseconds since 1970"
             raise failure("PROPERTY_IN_WITH", node, name="START", reason=f"{reason}, got {value!r}")
-        return moment
+        return epoch_ms
 
     def by_event_time(self) -> bool:
         """Whether ORDER asks for rows in the order of their event time (beyond ksqlDB).

@@ -18,11 +18,11 @@ from ksql_spark.analyzer.failures import invalid, place, within_statement
 from ksql_spark.analyzer.lookups import check_key_literals, check_scan, find_lookups
 from ksql_spark.analyzer.naming import Names, check_unique, item_name
 from ksql_spark.analyzer.pull_rules import check_limit, check_queryable, check_select, without_disk_columns
-from ksql_spark.analyzer.scope import Leaf, Scope
+from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.analyzer.settings import check_lambdas
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.functions import registry
-from ksql_spark.logical.nodes import BatchQuery, Named, PullQuery
+from ksql_spark.logical.nodes import BatchQuery, NamedExpression, PullQuery
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS, Column
@@ -59,14 +59,16 @@ def _is_plain(query: nodes.Select) -> bool:
 
 def _bind(query: nodes.Select, metastore: MetaStore, config: Mapping[str, Any]) -> PullQuery:
     check_select(query, config)
-    relation = query.relation
-    assert isinstance(relation, nodes.AliasedSource)
-    source = metastore.require(relation.source_name, place(relation))
-    check_queryable(source, relation, config)
+    from_item = query.relation
+    assert isinstance(from_item, nodes.AliasedSource)
+    source = metastore.require(from_item.source_name, place(from_item))
+    check_queryable(source, from_item, config)
     check_limit(query, config)
     hidden = {ROWTIME: PSEUDO_COLUMNS[ROWTIME]} | (WINDOW_BOUNDS if source.window else {})
-    leaf = Leaf(relation.alias_name, source.schema, source.kind, source.window, hidden=hidden, source=source)
-    scope = Scope((leaf,), types=metastore.types())
+    relation = BoundRelation(
+        from_item.alias_name, source.schema, source.kind, source.window, hidden=hidden, source=source
+    )
+    scope = Scope((relation,), types=metastore.types())
     names = Names(c.name for c in source.schema.columns)
     items, key_names = _items(query, scope, source, names)
     predicate = lookups = None
@@ -87,24 +89,26 @@ def _bind(query: nodes.Select, metastore: MetaStore, config: Mapping[str, Any]) 
 
 def _items(
     query: nodes.Select, scope: Scope, source: DataSource, names: Names
-) -> tuple[list[Named], list[str]]:
+) -> tuple[list[NamedExpression], list[str]]:
     select = without_disk_columns(scope, "SELECT")
     keys = {c.name for c in source.schema.key} | (set(WINDOW_BOUNDS) if source.window else set())
-    items: list[Named] = []
+    items: list[NamedExpression] = []
     places: list[exp.Expr] = []
     for node in query.items:
         match node:
             case nodes.AllColumns():
                 if node.source_name is not None:
-                    scope.leaf(node.source_name, node)
-                items += (Named(c.name, ColumnRef(c.name, c.type)) for c in _star(source))
+                    scope.relation(node.source_name, node)
+                items += (NamedExpression(c.name, ColumnRef(c.name, c.type)) for c in _star(source))
             case nodes.AllFields():
-                items += (Named(names.field(name), value) for name, value in struct_fields(node, select))
+                items += (
+                    NamedExpression(names.field(name), value) for name, value in struct_fields(node, select)
+                )
             case nodes.SelectItem():
                 bound = bind_expression(node.this, select)
                 if isinstance(bound.type, Null):
                     raise invalid("Can't infer a type of null.", node, hint="Use CAST(NULL AS ...).")
-                items.append(Named(item_name(node, bound, names), bound))
+                items.append(NamedExpression(item_name(node, bound, names), bound))
         places += [node] * (len(items) - len(places))
     check_unique([i.name for i in items], places)
     flagged = (i for i in items if isinstance(i.expression, ColumnRef) and i.expression.name in keys)

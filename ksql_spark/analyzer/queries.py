@@ -11,11 +11,11 @@ from ksql_spark.analyzer.coercion import coerce, is_implicit
 from ksql_spark.analyzer.failures import invalid, within_statement
 from ksql_spark.analyzer.projections import project
 from ksql_spark.analyzer.relations import Context
-from ksql_spark.analyzer.scope import Leaf
+from ksql_spark.analyzer.scope import BoundRelation
 from ksql_spark.analyzer.selects import BoundSelect, Target, bind_select
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.functions.signatures import common_type
-from ksql_spark.logical.nodes import Named, Node, Project, UnionAll
+from ksql_spark.logical.nodes import NamedExpression, Node, Project, UnionAll
 from ksql_spark.metastore.sources import STREAM
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import Role
@@ -65,9 +65,9 @@ class Planned:
     select: BoundSelect
 
     @property
-    def left_most(self) -> Leaf:
+    def left_most(self) -> BoundRelation:
         """The relation that formats and topic properties come from."""
-        return self.select.source.leaves[0]
+        return self.select.source.relations[0]
 
 
 def bind_any(query: nodes.QueryNode, context: Context, sink: str | None, emit: str | None = None) -> Planned:
@@ -127,10 +127,12 @@ def fitted(node: Node, names: list[str], types: list[SqlType]) -> Node:
         return node
     if isinstance(node, Project):
         parts = [*node.keys, *node.values]
-        named = [Named(n, coerce(p.expression, t)) for p, n, t in zip(parts, names, types, strict=True)]
+        named = [
+            NamedExpression(n, coerce(p.expression, t)) for p, n, t in zip(parts, names, types, strict=True)
+        ]
         return Project(node.child, tuple(named[: len(node.keys)]), tuple(named[len(node.keys) :]))
     references = [coerce(ColumnRef(c.name, c.type), t) for c, t in zip(columns, types, strict=True)]
-    named = [Named(n, e) for n, e in zip(names, references, strict=True)]
+    named = [NamedExpression(n, e) for n, e in zip(names, references, strict=True)]
     keys = sum(c.role is Role.KEY for c in columns)
     return Project(node, tuple(named[:keys]), tuple(named[keys:]))
 

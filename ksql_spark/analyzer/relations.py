@@ -10,11 +10,11 @@ from sqlglot import exp
 
 from grammar import nodes
 from ksql_spark.analyzer.failures import invalid, place
-from ksql_spark.analyzer.joins import Joined, bind_join, leaves_of
+from ksql_spark.analyzer.joins import Joined, bind_join, relations_of
 from ksql_spark.analyzer.naming import first_free
-from ksql_spark.analyzer.scope import Leaf, Scope, hidden_columns
+from ksql_spark.analyzer.scope import BoundRelation, Scope, hidden_columns
 from ksql_spark.expressions import ColumnRef
-from ksql_spark.logical.nodes import FOREIGN_KEY, REPLICATED, Join, Named, Node, Project, Source
+from ksql_spark.logical.nodes import FOREIGN_KEY, REPLICATED, Join, NamedExpression, Node, Project, Source
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
 
@@ -44,13 +44,13 @@ class Context:
 class From:
     """A bound FROM clause."""
 
-    tree: Joined | Leaf
+    tree: Joined | BoundRelation
     scope: Scope
 
     @property
-    def leaves(self) -> tuple[Leaf, ...]:
+    def relations(self) -> tuple[BoundRelation, ...]:
         """The relations, left to right."""
-        return self.scope.leaves
+        return self.scope.relations
 
     @property
     def is_join(self) -> bool:
@@ -58,40 +58,40 @@ class From:
         return isinstance(self.tree, Joined)
 
 
-def bind_from(relation: nodes.Relation, context: Context) -> From:
+def bind_from(from_item: nodes.Relation, context: Context) -> From:
     """Bind the relations of ``relation`` and the conditions of its joins.
 
     Raises:
         KsqlError: an unknown source, a self-join, a join that cannot be.
     """
-    is_join = isinstance(relation, nodes.Join)
-    leaves = [_leaf(r, context, is_join) for r in flat(relation)]
-    _check_repeats(leaves)
-    scope = Scope(tuple(leaves), types=context.metastore.types())
-    if not isinstance(relation, nodes.Join):
-        return From(leaves[0], scope)
-    taken = {c.name for leaf in leaves for c in leaf.schema.columns}
-    check_internal_names(leaves)
+    is_join = isinstance(from_item, nodes.Join)
+    relations = [_bind_relation(r, context, is_join) for r in flat(from_item)]
+    _check_repeats(relations)
+    scope = Scope(tuple(relations), types=context.metastore.types())
+    if not isinstance(from_item, nodes.Join):
+        return From(relations[0], scope)
+    taken = {c.name for relation in relations for c in relation.schema.columns}
+    check_internal_names(relations)
     rowkey = _synthetic_name(taken)
-    tree = _join_tree(relation, {id(leaf.place): leaf for leaf in leaves}, scope, rowkey)
+    tree = _join_tree(from_item, {id(relation.place): relation for relation in relations}, scope, rowkey)
     if tree.synthetic:
         scope = replace(scope, extra={tree.synthetic: tree.left_key.type})
     return From(tree, scope)
 
 
-def check_internal_names(leaves: list[Leaf]) -> None:
+def check_internal_names(relations: list[BoundRelation]) -> None:
     """Refuse relations whose columns ``<ALIAS>_<COLUMN>`` are not unique: A_B.C and A.B_C.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
     """
     seen: dict[str, str] = {}
-    for leaf in leaves:
-        for column in leaf.schema.columns:
-            name, shown = leaf.internal(column.name), f"{leaf.alias}.{column.name}"
+    for relation in relations:
+        for column in relation.schema.columns:
+            name, shown = relation.internal(column.name), f"{relation.alias}.{column.name}"
             if name in seen:
                 raise invalid(
-                    f"The columns {seen[name]} and {shown} would both be called `{name}`.", leaf.place,
+                    f"The columns {seen[name]} and {shown} would both be called `{name}`.", relation.place,
                     hint="Give one of the sources another alias.",
                 )  # fmt: skip
             seen[name] = shown
@@ -101,82 +101,84 @@ def _synthetic_name(taken: set[str]) -> str:
     return first_free("ROWKEY", taken)
 
 
-def flat(relation: nodes.Relation) -> list[nodes.Relation]:
+def flat(from_item: nodes.Relation) -> list[nodes.Relation]:
     """The relations that a FROM clause joins, left to right."""
-    if isinstance(relation, nodes.Join):
-        return [*flat(relation.left), *flat(relation.right)]
-    return [relation]
+    if isinstance(from_item, nodes.Join):
+        return [*flat(from_item.left), *flat(from_item.right)]
+    return [from_item]
 
 
-def named_query(relation: nodes.Relation, context: Context) -> tuple[str, nodes.QueryNode | None, Context]:
+def named_query(from_item: nodes.Relation, context: Context) -> tuple[str, nodes.QueryNode | None, Context]:
     """A relation's alias, and the query that it stands for with what that sees; None for a source.
 
     Raises:
         KsqlError: it is neither a name nor a sub-query.
     """
-    match relation:
+    match from_item:
         case nodes.AliasedSource():
-            if relation.source_name not in context.common_tables:
-                return relation.alias_name, None, context
+            if from_item.source_name not in context.common_tables:
+                return from_item.alias_name, None, context
             visible = dict(context.common_tables)
-            query = visible.pop(relation.source_name)
-            return relation.alias_name, query, replace(context, common_tables=visible)
+            query = visible.pop(from_item.source_name)
+            return from_item.alias_name, query, replace(context, common_tables=visible)
         case nodes.SubQuery():
-            return relation.alias_name or "SUBQUERY", relation.query, context
-    raise invalid("This cannot stand in FROM.", relation)
+            return from_item.alias_name or "SUBQUERY", from_item.query, context
+    raise invalid("This cannot stand in FROM.", from_item)
 
 
-def _leaf(relation: nodes.Relation, context: Context, prefixed: bool) -> Leaf:
-    alias, query, context = named_query(relation, context)
+def _bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) -> BoundRelation:
+    alias, query, context = named_query(from_item, context)
     if query is not None:
-        return _nested(query, alias, context, prefixed, relation)
-    assert isinstance(relation, nodes.AliasedSource)
-    source = context.metastore.require(relation.source_name, place(relation))
-    return Leaf(
+        return _nested(query, alias, context, prefixed, from_item)
+    assert isinstance(from_item, nodes.AliasedSource)
+    source = context.metastore.require(from_item.source_name, place(from_item))
+    return BoundRelation(
         alias, source.schema, source.kind, source.window, prefixed, hidden_columns(source.window),
-        source, None, relation,
+        source, None, from_item,
     )  # fmt: skip
 
 
-def _nested(query: nodes.QueryNode, alias: str, context: Context, prefixed: bool, at: exp.Expr) -> Leaf:
+def _nested(
+    query: nodes.QueryNode, alias: str, context: Context, prefixed: bool, at: exp.Expr
+) -> BoundRelation:
     node = context.bind_nested(query, context)
     hidden = {ROWTIME: PSEUDO_COLUMNS[ROWTIME]} | (WINDOW_BOUNDS if node.window else {})
-    return Leaf(alias, node.schema, node.kind, node.window, prefixed, hidden, None, node, at)
+    return BoundRelation(alias, node.schema, node.kind, node.window, prefixed, hidden, None, node, at)
 
 
-def _check_repeats(leaves: list[Leaf]) -> None:
-    names: dict[str, Leaf] = {}
+def _check_repeats(relations: list[BoundRelation]) -> None:
+    names: dict[str, BoundRelation] = {}
     aliases: set[str] = set()
-    for leaf in leaves:
-        name = leaf.source.name if leaf.source is not None else None
+    for relation in relations:
+        name = relation.source.name if relation.source is not None else None
         if name is not None and name in names:
-            if len(leaves) == 2:
+            if len(relations) == 2:
                 raise invalid(
-                    f"Can not join '{name}' to '{name}': self joins are not yet supported.", leaf.place,
+                    f"Can not join '{name}' to '{name}': self joins are not yet supported.", relation.place,
                     hint=f"Make a copy first: CREATE STREAM {name}_COPY AS SELECT * FROM {name}.",
                 )  # fmt: skip
             raise invalid(
                 f"N-way joins do not support multiple occurrences of the same source. Source: '{name}'.",
-                leaf.place,
+                relation.place,
             )
-        if leaf.alias in aliases:
-            raise invalid(f"The alias '{leaf.alias}' is used twice in FROM.", leaf.place)
-        aliases.add(leaf.alias)
+        if relation.alias in aliases:
+            raise invalid(f"The alias '{relation.alias}' is used twice in FROM.", relation.place)
+        aliases.add(relation.alias)
         if name is not None:
-            names[name] = leaf
+            names[name] = relation
 
 
-def _join_tree(node: nodes.Join, leaves: dict[int, Leaf], scope: Scope, rowkey: str) -> Joined:
+def _join_tree(node: nodes.Join, relations: dict[int, BoundRelation], scope: Scope, rowkey: str) -> Joined:
     if isinstance(node.right, nodes.Join):
         raise invalid(
             "Joins are read from left to right; parentheses around the right side are not supported.", node
         )
-    left: Joined | Leaf
+    left: Joined | BoundRelation
     if isinstance(node.left, nodes.Join):
-        left = _join_tree(node.left, leaves, scope, rowkey)
+        left = _join_tree(node.left, relations, scope, rowkey)
     else:
-        left = leaves[id(node.left)]
-    return bind_join(node, left, leaves[id(node.right)], scope, rowkey)
+        left = relations[id(node.left)]
+    return bind_join(node, left, relations[id(node.right)], scope, rowkey)
 
 
 # ---- back to plan nodes -------------------------------------------------------------------------------
@@ -192,37 +194,40 @@ def build_from(source: From, key_name: str | None = None) -> Node:
     return _build(source.tree, source.scope, key_name)
 
 
-def _build(side: Joined | Leaf, scope: Scope, key_name: str | None = None) -> Node:
-    if isinstance(side, Leaf):
-        return _build_leaf(side, scope)
+def _build(side: Joined | BoundRelation, scope: Scope, key_name: str | None = None) -> Node:
+    if isinstance(side, BoundRelation):
+        return _build_relation(side, scope)
     # the inner join's key is named as the outer join uses it, where it can be
     inner = None
     if side.type == REPLICATED:
-        left, right = _build(side.left, scope, key_name), _build_leaf(side.right, scope)
+        left, right = _build(side.left, scope, key_name), _build_relation(side.right, scope)
         return Join(left, right, side.type, side.join, side.left_key, side.right_key, "")
     if isinstance(side.left, Joined) and isinstance(side.left_key, ColumnRef):
         inner = side.left_key.name if side.left_key.name in side.left.candidates else None
-    left, right = _build(side.left, scope, inner), _build_leaf(side.right, scope)
+    left, right = _build(side.left, scope, inner), _build_relation(side.right, scope)
     name = key_name or side.default_key
     return Join(left, right, side.type, side.join, side.left_key, side.right_key, name, side.within)
 
 
-def _build_leaf(leaf: Leaf, scope: Scope) -> Node:
-    if leaf.source is not None:
-        named = (name for alias, name in sorted(scope.named) if alias == leaf.alias)
-        exposed = tuple(n for n in hidden_order(named) if leaf.prefixed)
-        return Source(leaf.source, leaf.alias, leaf.prefixed, exposed)
-    assert leaf.node is not None
-    if not leaf.prefixed:
-        return leaf.node
-    keys = tuple(Named(leaf.internal(c.name), ColumnRef(c.name, c.type)) for c in leaf.schema.key)
+def _build_relation(relation: BoundRelation, scope: Scope) -> Node:
+    if relation.source is not None:
+        named = (name for alias, name in sorted(scope.named) if alias == relation.alias)
+        exposed = tuple(n for n in hidden_order(named) if relation.prefixed)
+        return Source(relation.source, relation.alias, relation.prefixed, exposed)
+    assert relation.node is not None
+    if not relation.prefixed:
+        return relation.node
+    keys = tuple(
+        NamedExpression(relation.internal(c.name), ColumnRef(c.name, c.type)) for c in relation.schema.key
+    )
     values = [
-        Named(leaf.internal(c.name), ColumnRef(c.name, c.type)) for c in leaf.schema.columns[len(keys) :]
+        NamedExpression(relation.internal(c.name), ColumnRef(c.name, c.type))
+        for c in relation.schema.columns[len(keys) :]
     ]
     for alias, name in sorted(scope.named):
-        if alias == leaf.alias:
-            values.append(Named(leaf.internal(name), ColumnRef(name, leaf.hidden[name])))
-    return Project(leaf.node, keys, tuple(values))
+        if alias == relation.alias:
+            values.append(NamedExpression(relation.internal(name), ColumnRef(name, relation.hidden[name])))
+    return Project(relation.node, keys, tuple(values))
 
 
 def hidden_order(names: Any) -> list[str]:
@@ -231,4 +236,13 @@ def hidden_order(names: Any) -> list[str]:
     return sorted(names, key=order.index)
 
 
-__all__ = ["FOREIGN_KEY", "Context", "From", "bind_from", "build_from", "flat", "hidden_order", "leaves_of"]
+__all__ = [
+    "FOREIGN_KEY",
+    "Context",
+    "From",
+    "bind_from",
+    "build_from",
+    "flat",
+    "hidden_order",
+    "relations_of",
+]

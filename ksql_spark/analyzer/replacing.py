@@ -10,7 +10,7 @@ from ksql_spark.logical.nodes import (
     Filter,
     FlatMap,
     Join,
-    Named,
+    NamedExpression,
     Node,
     PersistentQuery,
     Project,
@@ -52,7 +52,7 @@ def check_query_replacement(old: PersistentQuery, new: PersistentQuery, node: Pl
         raise refuse("columns of SELECT may be appended, but not changed, removed or reordered.")
 
 
-def _extends(new: tuple[Named, ...], old: tuple[Named, ...]) -> bool:
+def _extends(new: tuple[NamedExpression, ...], old: tuple[NamedExpression, ...]) -> bool:
     return new[: len(old)] == old
 
 

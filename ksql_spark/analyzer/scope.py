@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Leaf:
+class BoundRelation:
     """One relation of FROM: a source or a sub-query.
 
     Args:
@@ -70,7 +70,7 @@ class Scope:
     """The names that an expression may use.
 
     Args:
-        leaves: the relations of FROM.
+        relations: the relations of FROM.
         extra: columns that belong to none of them: a join's ROWKEY, the bounds of an aggregate's window.
         lambdas: parameters of the lambdas around the expression.
         types: custom types, for CAST.
@@ -82,7 +82,7 @@ class Scope:
         show: the text of a bound expression for messages.
     """
 
-    leaves: tuple[Leaf, ...] = ()
+    relations: tuple[BoundRelation, ...] = ()
     extra: Mapping[str, SqlType] = field(default_factory=dict)
     lambdas: Mapping[str, SqlType] = field(default_factory=dict)
     types: Mapping[str, SqlType] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Scope:
     @classmethod
     def of(cls, schema: Schema, alias: str = "", kind: str = "STREAM") -> Scope:
         """The scope of one relation with the columns of ``schema``."""
-        return cls((Leaf(alias, schema, kind, hidden=dict(PSEUDO_COLUMNS)),))
+        return cls((BoundRelation(alias, schema, kind, hidden=dict(PSEUDO_COLUMNS)),))
 
     def at(self, clause: str) -> Scope:
         """The same names for another clause, where neither aggregates nor table functions are allowed."""
@@ -111,25 +111,25 @@ class Scope:
         """The scope of a lambda's body."""
         return replace(self, lambdas={**self.lambdas, **parameters})
 
-    def leaf(self, alias: str, node: exp.Expr | None = None) -> Leaf:
+    def relation(self, alias: str, node: exp.Expr | None = None) -> BoundRelation:
         """The relation called ``alias``.
 
         Raises:
             KsqlError: ALIAS_UNKNOWN with the nearest name.
         """
-        found = next((x for x in self.leaves if x.alias == alias), None)
+        found = next((x for x in self.relations if x.alias == alias), None)
         if found is None:
             raise failure(
                 "ALIAS_UNKNOWN",
                 node,
                 name=alias,
-                hint=self._did_you_mean(alias, [x.alias for x in self.leaves]),
+                hint=self._did_you_mean(alias, [x.alias for x in self.relations]),
             )
         return found
 
     def is_column(self, name: str) -> bool:
         """Whether the unqualified ``name`` means something here."""
-        return name in self.lambdas or name in self.extra or any(x.find(name) for x in self.leaves)
+        return name in self.lambdas or name in self.extra or any(x.find(name) for x in self.relations)
 
     def resolve(self, alias: str, name: str, node: exp.Expr | None = None) -> Expression:
         """The column (or lambda parameter) that ``alias.name``, or ``name`` where alias is "", stands for.
@@ -143,25 +143,25 @@ class Scope:
             return LambdaRef(name, self.lambdas[name])
         if name in self.extra and (not alias or name in WINDOW_BOUNDS):
             if alias:
-                self.leaf(alias, node)
+                self.relation(alias, node)
             return ColumnRef(name, self.extra[name])
-        candidates = (self.leaf(alias, node),) if alias else self.leaves
-        found = [(leaf, type_) for leaf in candidates if (type_ := leaf.find(name)) is not None]
+        candidates = (self.relation(alias, node),) if alias else self.relations
+        found = [(relation, type_) for relation in candidates if (type_ := relation.find(name)) is not None]
         if len(found) > 1:
-            places = " or ".join(f"{leaf.alias}.{name}" for leaf, _ in found)
+            places = " or ".join(f"{relation.alias}.{name}" for relation, _ in found)
             raise failure("COLUMN_AMBIGUOUS", node, name=name, places=places)
         if not found:
             raise self._unknown(alias, name, node)
-        leaf, type_ = found[0]
-        if leaf.schema.find(name) is None:
-            self.named.add((leaf.alias, name))
-        return ColumnRef(leaf.internal(name), type_)
+        relation, type_ = found[0]
+        if relation.schema.find(name) is None:
+            self.named.add((relation.alias, name))
+        return ColumnRef(relation.internal(name), type_)
 
     def _unknown(self, alias: str, name: str, node: exp.Expr | None) -> KsqlError:
-        leaves = [x for x in self.leaves if not alias or x.alias == alias]
-        names = [*self.extra, *(c.name for x in leaves for c in x.schema.columns)]
+        relations = [x for x in self.relations if not alias or x.alias == alias]
+        names = [*self.extra, *(c.name for x in relations for c in x.schema.columns)]
         hint = self._did_you_mean(name, names)
-        if hint is None and self.leaves:
+        if hint is None and self.relations:
             hint = f"There are: {', '.join(names[:8])}{', …' if len(names) > 8 else ''}." if names else None
         shown = f"{alias}.{name}" if alias else name
         return failure("COLUMN_UNKNOWN", node, clause=self.clause, name=shown, hint=hint)
@@ -173,13 +173,13 @@ class Scope:
 
     def display(self, internal: str) -> str:
         """``ALIAS.NAME`` of the column with a unique name, for messages."""
-        for leaf in self.leaves:
-            for name in (*(c.name for c in leaf.schema.columns), *leaf.hidden):
-                if leaf.internal(name) == internal:
-                    return f"{leaf.alias}.{name}" if leaf.alias else name
+        for relation in self.relations:
+            for name in (*(c.name for c in relation.schema.columns), *relation.hidden):
+                if relation.internal(name) == internal:
+                    return f"{relation.alias}.{name}" if relation.alias else name
         return internal
 
 
-def star_columns(leaf: Leaf) -> tuple[Column, ...]:
+def star_columns(relation: BoundRelation) -> tuple[Column, ...]:
     """The columns that ``*`` gives for one relation: keys, then values."""
-    return leaf.schema.columns
+    return relation.schema.columns

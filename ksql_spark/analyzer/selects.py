@@ -28,10 +28,10 @@ from ksql_spark.analyzer.expressions import (
     struct_fields,
 )
 from ksql_spark.analyzer.failures import failure, invalid
-from ksql_spark.analyzer.joins import Joined, leaves_of, show
+from ksql_spark.analyzer.joins import Joined, relations_of, show
 from ksql_spark.analyzer.naming import Names, item_name
 from ksql_spark.analyzer.relations import Context, From, bind_from, build_from
-from ksql_spark.analyzer.scope import Leaf, Scope
+from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.analyzer.windows import bind_window
 from ksql_spark.expressions import ColumnRef, Expression, FieldRef, Literal, transform
 from ksql_spark.logical.nodes import (
@@ -41,7 +41,7 @@ from ksql_spark.logical.nodes import (
     AggregateCall,
     Filter,
     FlatMap,
-    Named,
+    NamedExpression,
     Node,
     SelectKey,
     WindowSpec,
@@ -55,7 +55,7 @@ SYNTHETIC = "KSQL_SYNTH_"
 
 
 def bind_table_function(
-    node: nodes.FunctionCall, scope: Scope, found: list[Named], *, of_table: bool = False
+    node: nodes.FunctionCall, scope: Scope, found: list[NamedExpression], *, of_table: bool = False
 ) -> ColumnRef:
     """Bind a call of a table function in SELECT and add it to ``found``; gives the column it will be.
 
@@ -75,7 +75,7 @@ def bind_table_function(
 
     inside = replace(scope, aggregate=refuse, table_function=None)
     bound = call(node.name, bind_arguments(node, inside), node)
-    found.append(Named(f"{SYNTHETIC}{len(found)}", bound))
+    found.append(NamedExpression(f"{SYNTHETIC}{len(found)}", bound))
     return ColumnRef(found[-1].name, bound.type)
 
 
@@ -115,7 +115,7 @@ class KeySlot:
 class Grouping:
     """GROUP BY, its aggregates and what follows it."""
 
-    groups: tuple[Named, ...]
+    groups: tuple[NamedExpression, ...]
     aggregates: tuple[AggregateCall, ...]
     window: WindowSpec | None
     emit_final: bool
@@ -139,8 +139,8 @@ class BoundSelect:
 
     source: From
     where: Expression | None
-    partition_by: tuple[Named, ...] | None
-    functions: tuple[Named, ...]
+    partition_by: tuple[NamedExpression, ...] | None
+    functions: tuple[NamedExpression, ...]
     grouping: Grouping | None
     items: tuple[Item, ...]
     slots: tuple[KeySlot, ...]
@@ -156,7 +156,7 @@ class BoundSelect:
         """What the result's keys are windowed by."""
         if self.grouping is not None:
             return self.grouping.window.windowing if self.grouping.window else None
-        return None if self.partition_by is not None else self.source.leaves[0].window
+        return None if self.partition_by is not None else self.source.relations[0].window
 
     def build(self, join_key: str | None = None) -> Node:
         """The plan below the projection; ``join_key`` names the outermost join's key."""
@@ -206,9 +206,9 @@ class _Binder:
         self.source = source
         self.target = target
         self.is_final = emit == "FINAL"
-        self.names = Names(c.name for leaf in source.leaves for c in leaf.schema.columns)
+        self.names = Names(c.name for relation in source.relations for c in relation.schema.columns)
         self.aggregates = Aggregates()
-        self.functions: list[Named] = []
+        self.functions: list[NamedExpression] = []
         self.join_key: str | None = None
 
     def bind(self) -> BoundSelect:
@@ -269,7 +269,7 @@ class _Binder:
             match node:
                 case nodes.AllColumns():
                     if node.source_name is not None:
-                        scope.leaf(node.source_name, node)
+                        scope.relation(node.source_name, node)
                     found.append(node)
                 case nodes.AllFields():
                     for name, value in struct_fields(node, scope):
@@ -280,51 +280,53 @@ class _Binder:
         return found
 
     def _clashes(self, name: str) -> bool:
-        return sum(leaf.find(name) is not None for leaf in self.source.leaves) > 1
+        return sum(relation.find(name) is not None for relation in self.source.relations) > 1
 
     def _all_items(
-        self, bound: list[Item | nodes.AllColumns], partition_by: tuple[Named, ...] | None
+        self, bound: list[Item | nodes.AllColumns], partition_by: tuple[NamedExpression, ...] | None
     ) -> Iterator[Item]:
         for item in bound:
             if isinstance(item, Item):
                 yield item
             elif item.source_name is not None:
-                yield from self._leaf_star(self.source.scope.leaf(item.source_name), item)
+                yield from self._relation_star(self.source.scope.relation(item.source_name), item)
             else:
                 yield from self._star(item, partition_by)
 
-    def _star(self, node: nodes.AllColumns, partition_by: tuple[Named, ...] | None) -> Iterator[Item]:
+    def _star(
+        self, node: nodes.AllColumns, partition_by: tuple[NamedExpression, ...] | None
+    ) -> Iterator[Item]:
         if partition_by is None or self._is_current_key(partition_by):
             for name, type_ in self.source.scope.extra.items():
                 yield Item(name, ColumnRef(name, type_), node)
-            for leaf in self.source.leaves:
-                yield from self._leaf_star(leaf, node)
+            for relation in self.source.relations:
+                yield from self._relation_star(relation, node)
             return
         for key in partition_by:
             yield Item(key.name, ColumnRef(key.name, key.expression.type), node)
         new = {k.name for k in partition_by if isinstance(k.expression, ColumnRef)}
-        for leaf in self.source.leaves:
-            columns = [(c.name, c.type) for c in leaf.schema.columns if c.role is not Role.KEY]
+        for relation in self.source.relations:
+            columns = [(c.name, c.type) for c in relation.schema.columns if c.role is not Role.KEY]
             if self.source.is_join:
                 # a re-keyed join shows its pseudo columns (reference §3.6)
-                pseudo = [(n, t) for n, t in PSEUDO_COLUMNS.items() if n in leaf.hidden]
-                self.source.scope.named.update((leaf.alias, name) for name, _ in pseudo)
+                pseudo = [(n, t) for n, t in PSEUDO_COLUMNS.items() if n in relation.hidden]
+                self.source.scope.named.update((relation.alias, name) for name, _ in pseudo)
                 columns += pseudo
-            for name, type_ in (*columns, *((c.name, c.type) for c in leaf.schema.key)):
-                internal = leaf.internal(name)
+            for name, type_ in (*columns, *((c.name, c.type) for c in relation.schema.key)):
+                internal = relation.internal(name)
                 if internal not in new:
                     yield Item(internal, ColumnRef(internal, type_), node)
 
-    def _leaf_star(self, leaf: Leaf, node: nodes.AllColumns) -> Iterator[Item]:
-        columns = [(c.name, c.type) for c in leaf.schema.columns]
-        if leaf.window is not None and (self.source.is_join or self.target is Target.PUSH):
+    def _relation_star(self, relation: BoundRelation, node: nodes.AllColumns) -> Iterator[Item]:
+        columns = [(c.name, c.type) for c in relation.schema.columns]
+        if relation.window is not None and (self.source.is_join or self.target is Target.PUSH):
             bounds = [] if self.select.group_by else list(WINDOW_BOUNDS.items())
             if self.source.is_join:
-                self.source.scope.named.update((leaf.alias, name) for name, _ in bounds)
-            keys = len(leaf.schema.key)
+                self.source.scope.named.update((relation.alias, name) for name, _ in bounds)
+            keys = len(relation.schema.key)
             columns[keys:keys] = bounds
         for name, type_ in columns:
-            yield Item(leaf.internal(name), ColumnRef(leaf.internal(name), type_), node)
+            yield Item(relation.internal(name), ColumnRef(relation.internal(name), type_), node)
 
     # ---- PARTITION BY ---------------------------------------------------------------------------------
 
@@ -338,7 +340,7 @@ class _Binder:
                 "PARTITION BY is for streams: the key of a table cannot be changed.", written[0],
                 hint="Use GROUP BY.",
             )  # fmt: skip
-        if any(leaf.window for leaf in self.source.leaves):
+        if any(relation.window for relation in self.source.relations):
             raise invalid("Implicit repartitioning of windowed sources is not supported.", written[0])
         if any(isinstance(w, exp.Null) for w in written):
             if len(written) > 1:
@@ -362,11 +364,11 @@ class _Binder:
 
     def _partition_by(
         self, partitions: list[Expression] | None, items: list[Item | nodes.AllColumns]
-    ) -> tuple[Named, ...] | None:
+    ) -> tuple[NamedExpression, ...] | None:
         if partitions is None:
             return None
         names = self._key_names(partitions, items)
-        keys = tuple(Named(n, p) for n, p in zip(names, partitions, strict=True))
+        keys = tuple(NamedExpression(n, p) for n, p in zip(names, partitions, strict=True))
         tree = self.source.tree
         if isinstance(tree, Joined) and len(keys) == 1 and keys[0].name in tree.candidates:
             self.join_key = keys[0].name if isinstance(keys[0].expression, ColumnRef) else None
@@ -374,7 +376,9 @@ class _Binder:
 
     def _key_names(self, expressions: list[Expression], items: list[Item | nodes.AllColumns]) -> list[str]:
         """Names of key columns: the column's own, the alias in SELECT, the field's, or a generated one."""
-        taken = {leaf.internal(c.name) for leaf in self.source.leaves for c in leaf.schema.columns}
+        taken = {
+            relation.internal(c.name) for relation in self.source.relations for c in relation.schema.columns
+        }
         names: list[str] = []
         for expression in expressions:
             if isinstance(expression, ColumnRef):
@@ -389,7 +393,7 @@ class _Binder:
                 names.append(self.names.generated())
         return names
 
-    def _is_current_key(self, partition_by: tuple[Named, ...] | None) -> bool:
+    def _is_current_key(self, partition_by: tuple[NamedExpression, ...] | None) -> bool:
         """Whether re-keying would change nothing."""
         tree = self.source.tree
         if not partition_by:
@@ -406,19 +410,19 @@ class _Binder:
         tree, scope = self.source.tree, self.source.scope
         if isinstance(tree, Joined):
             if tree.keeps_keys:
-                leaf = leaves_of(tree)[0]
-                what = f"foreign key of `{leaf.alias}`" if tree.type == FOREIGN_KEY else "key column"
+                relation = relations_of(tree)[0]
+                what = f"foreign key of `{relation.alias}`" if tree.type == FOREIGN_KEY else "key column"
                 is_lookup = tree.type == REPLICATED
                 return tuple(
                     KeySlot((name,), (scope.display(name) if is_lookup else c.name,), what)
-                    for c in leaf.schema.key
-                    for name in (leaf.internal(c.name),)
+                    for c in relation.schema.key
+                    for name in (relation.internal(c.name),)
                 )
             names = tree.candidates or (tree.default_key,)
             return (KeySlot(names, tuple(scope.display(n) for n in names), "join expression"),)
         return tuple(KeySlot((c.name,), (c.name,), "key column") for c in tree.schema.key)
 
-    def _partition_slots(self, partition_by: tuple[Named, ...]) -> tuple[KeySlot, ...]:
+    def _partition_slots(self, partition_by: tuple[NamedExpression, ...]) -> tuple[KeySlot, ...]:
         scope = self.source.scope
         return tuple(
             KeySlot((k.name,), (show(k.expression, scope),), "partitioning expression") for k in partition_by
@@ -460,7 +464,7 @@ class _Binder:
             raise invalid("Table functions cannot be used with aggregations.", select)
         allowed = frozenset(WINDOW_BOUNDS) if window is not None and not self.source.is_join else frozenset()
         names = self._key_names(expressions, list(items))
-        groups = tuple(Named(n, e) for n, e in zip(names, expressions, strict=True))
+        groups = tuple(NamedExpression(n, e) for n, e in zip(names, expressions, strict=True))
         over = [(item, *over_groups(item.expression, groups, allowed)) for item in items]
         if not self.aggregates.calls:
             raise invalid(
@@ -482,7 +486,7 @@ class _Binder:
             self.aggregates.check_table_source(select)
             if window is not None:
                 raise invalid("WINDOW clause is only supported on streams, not on tables.", select.window)
-        first = self.source.leaves[0].source
+        first = self.source.relations[0].source
         if first is not None:
             self.aggregates.check_state(first.value_format.name, select)
         grouping = Grouping(groups, tuple(self.aggregates.calls), window, self.is_final, having)
@@ -493,7 +497,7 @@ class _Binder:
     def _check_value_formats(self) -> None:
         """KAFKA values can neither be joined nor grouped (reference §5.1)."""
         lacking = [
-            x.source.name for x in self.source.leaves if x.source and x.source.value_format.name == "KAFKA"
+            x.source.name for x in self.source.relations if x.source and x.source.value_format.name == "KAFKA"
         ]
         what = "JOIN" if self.source.is_join else "GROUP BY" if self.select.group_by else None
         if lacking and what:
@@ -515,7 +519,7 @@ def _check_typed(items: list[Item]) -> None:
             )
 
 
-def _over_keys(node: Expression, partition_by: tuple[Named, ...]) -> Expression:
+def _over_keys(node: Expression, partition_by: tuple[NamedExpression, ...]) -> Expression:
     """``node`` with references in place of what PARTITION BY made a key of."""
 
     def rewrite(part: Expression) -> Expression | None:

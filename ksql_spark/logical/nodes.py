@@ -26,7 +26,7 @@ from ksql_spark.types import SqlType
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedExpression:
     """An expression with the name of the column it becomes."""
 
     name: str
@@ -158,7 +158,7 @@ class SelectKey:
     """
 
     child: Node
-    keys: tuple[Named, ...]
+    keys: tuple[NamedExpression, ...]
 
     @property
     def schema(self) -> Schema:
@@ -248,7 +248,7 @@ class FlatMap:
     """
 
     child: Node
-    functions: tuple[Named, ...]
+    functions: tuple[NamedExpression, ...]
 
     @property
     def schema(self) -> Schema:
@@ -279,7 +279,7 @@ class Aggregate:
     """
 
     child: Node
-    group_by: tuple[Named, ...]
+    group_by: tuple[NamedExpression, ...]
     aggregates: tuple[AggregateCall, ...]
     window_spec: WindowSpec | None = None
     emit_final: bool = False
@@ -309,8 +309,8 @@ class Project:
     """
 
     child: Node
-    keys: tuple[Named, ...]
-    values: tuple[Named, ...]
+    keys: tuple[NamedExpression, ...]
+    values: tuple[NamedExpression, ...]
 
     @property
     def schema(self) -> Schema:
@@ -444,11 +444,11 @@ def children(node: Node) -> tuple[Node, ...]:
     return (node.child,)
 
 
-def leaves(node: Node) -> tuple[Source, ...]:
+def relations(node: Node) -> tuple[Source, ...]:
     """The sources below ``node``, left to right."""
     if isinstance(node, Source):
         return (node,)
-    return tuple(leaf for child in children(node) for leaf in leaves(child))
+    return tuple(relation for child in children(node) for relation in relations(child))
 
 
 #: where a query starts to read: at an end of its topics, at a time (epoch ms), or as properties say
@@ -513,7 +513,7 @@ class PullQuery:
     source: DataSource
     lookups: tuple[KeyLookup, ...] | None
     predicate: Expression | None
-    items: tuple[Named, ...]
+    items: tuple[NamedExpression, ...]
     key_names: frozenset[str]
     limit: int | None = None
     offset: int | None = None
@@ -525,7 +525,7 @@ class BatchQuery:
 
     Args:
         root: its columns are the result's, in SELECT order.
-        lookups: for each of ``leaves(root)`` the keys that its rows can have in the result; None: any.
+        lookups: for each of ``relations(root)`` the keys that its rows can have in the result; None: any.
         key_names: which of the result columns are flagged KEY.
     """
 

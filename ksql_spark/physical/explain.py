@@ -159,8 +159,8 @@ def explain_pull(query: nodes.PullQuery) -> str:
 
 def explain_batch(query: nodes.BatchQuery) -> str:
     """What a pull query that Spark runs means, and how each source is read."""
-    leaves = nodes.leaves(query.root)
-    read = (_read(leaf.source, keys) for leaf, keys in zip(leaves, query.lookups, strict=True))
+    relations = nodes.relations(query.root)
+    read = (_read(relation.source, keys) for relation, keys in zip(relations, query.lookups, strict=True))
     lines = "\n".join(f"  {line}" for line in dict.fromkeys(read))
     plan = explain_logical(query.root)
     return f"Logical plan\n{plan}\n\nRead\n{lines}\nExecution: one Spark batch query over these rows."

@@ -71,7 +71,7 @@ def lower(
             reason="ORDER = 'event-time' is for queries that join, aggregate or filter a table; here no row "
             "depends on another.",
         )
-    sources = tuple(leaf.source for leaf in nodes.leaves(root))
+    sources = tuple(relation.source for relation in nodes.relations(root))
     plan = PhysicalPlan(step, sink, mode, reason, sources, tuple(lowering.inner), by_event_time)
     return replace(_in_its_mode(plan), inner=tuple(map(_in_its_mode, plan.inner)))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ksql_spark.expressions import Expression, name_text
-from ksql_spark.logical.nodes import AggregateCall, Named, WindowSpec, WithinSpec
+from ksql_spark.logical.nodes import AggregateCall, NamedExpression, WindowSpec, WithinSpec
 from ksql_spark.metastore.sources import DataSource, Windowing
 from ksql_spark.physical.text import (
     aggregates_text,
@@ -130,7 +130,7 @@ class SourceStep(Step):
 class AggregateStep(OneInputStep, StatefulStep):
     """Aggregates per group."""
 
-    group_by: tuple[Named, ...]
+    group_by: tuple[NamedExpression, ...]
     aggregates: tuple[AggregateCall, ...]
     having: Expression | None
 
@@ -245,7 +245,7 @@ class StreamSelectKey(OneInputStep):
     """PARTITION BY; empty ``keys``: no key."""
 
     child: Step
-    keys: tuple[Named, ...]
+    keys: tuple[NamedExpression, ...]
     schema: Schema
     window: Windowing | None = None
 
@@ -263,7 +263,7 @@ class StreamFlatMap(OneInputStep):
     """Table functions, zipped row by row."""
 
     child: Step
-    functions: tuple[Named, ...]
+    functions: tuple[NamedExpression, ...]
     schema: Schema
     window: Windowing | None = None
 
@@ -281,8 +281,8 @@ class StreamSelect(OneInputStep):
     """Projection of a stream."""
 
     child: Step
-    keys: tuple[Named, ...]
-    values: tuple[Named, ...]
+    keys: tuple[NamedExpression, ...]
+    values: tuple[NamedExpression, ...]
     schema: Schema
     window: Windowing | None = None
 
@@ -300,8 +300,8 @@ class TableSelect(OneInputStep):
     """Projection of a table; deletions pass."""
 
     child: Step
-    keys: tuple[Named, ...]
-    values: tuple[Named, ...]
+    keys: tuple[NamedExpression, ...]
+    values: tuple[NamedExpression, ...]
     schema: Schema
     window: Windowing | None = None
 
@@ -319,7 +319,7 @@ class StreamAggregate(AggregateStep):
     """Aggregates of a stream per key (§6.8): for every row that comes one leaves, if it passes ``having``."""
 
     child: Step
-    group_by: tuple[Named, ...]
+    group_by: tuple[NamedExpression, ...]
     aggregates: tuple[AggregateCall, ...]
     having: Expression | None
     schema: Schema
@@ -334,7 +334,7 @@ class StreamWindowedAggregate(AggregateStep, WaitingStep):
     """
 
     child: Step
-    group_by: tuple[Named, ...]
+    group_by: tuple[NamedExpression, ...]
     aggregates: tuple[AggregateCall, ...]
     having: Expression | None
     window_spec: WindowSpec
@@ -541,7 +541,7 @@ class TableAggregate(AggregateStep):
     """Aggregates of a table (§6.8): rows are taken back or applied by the sign in column ``sign``."""
 
     child: Step
-    group_by: tuple[Named, ...]
+    group_by: tuple[NamedExpression, ...]
     aggregates: tuple[AggregateCall, ...]
     having: Expression | None
     sign: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ksql_spark.expressions import Expression, name_text
-from ksql_spark.logical.nodes import AggregateCall, Named, WindowSpec, WithinSpec
+from ksql_spark.logical.nodes import AggregateCall, NamedExpression, WindowSpec, WithinSpec
 from ksql_spark.metastore.sources import Windowing
 
 _UNITS = (("DAYS", 86_400_000), ("HOURS", 3_600_000), ("MINUTES", 60_000), ("SECONDS", 1000))
@@ -16,12 +16,12 @@ def _aliased(expression: Expression, name: str) -> str:
     return text if text == as_name else f"{text} AS {as_name}"
 
 
-def items_text(items: Iterable[Named]) -> str:
+def items_text(items: Iterable[NamedExpression]) -> str:
     """Expressions as in SELECT, with AS where the name is not the expression's."""
     return ", ".join(_aliased(item.expression, item.name) for item in items)
 
 
-def groups_text(items: Iterable[Named]) -> str:
+def groups_text(items: Iterable[NamedExpression]) -> str:
     """The expressions of GROUP BY."""
     return items_text(items) or "all rows"
 

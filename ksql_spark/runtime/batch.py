@@ -21,7 +21,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.logical.nodes import BatchQuery, KeyLookup, Limit, Node, Project, Source, leaves
+from ksql_spark.logical.nodes import BatchQuery, KeyLookup, Limit, Node, Project, Source, relations
 from ksql_spark.runtime.pull import encoded_keys
 from ksql_spark.runtime.results import Row, api_value, result_columns
 from ksql_spark.runtime.views import StoredRow, Views
@@ -156,25 +156,25 @@ def run(
     Raises:
         KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE, NOT_DONE_YET; INTERNAL where Spark refuses.
     """
-    sources = leaves(query.root)
-    ends = views.ends(dict.fromkeys(leaf.source.topic for leaf in sources))
+    sources = relations(query.root)
+    ends = views.ends(dict.fromkeys(relation.source.topic for relation in sources))
     views.folder.mkdir(parents=True, exist_ok=True)
     folder = tempfile.TemporaryDirectory(dir=views.folder, prefix="pull-")
     try:
         reading = _Reading(views, session, ends, timeout_s, Path(folder.name))
         stored = [
-            reading.rows(leaf, keys) if leaf.source.is_table else None
-            for leaf, keys in zip(sources, query.lookups, strict=True)
+            reading.rows(relation, keys) if relation.source.is_table else None
+            for relation, keys in zip(sources, query.lookups, strict=True)
         ]
         own = batch.session_for(session, query.root, reading.count)
         frames = (
-            batch.stream(own, consumer, leaf, ends[leaf.source.topic])
+            batch.stream(own, consumer, relation, ends[relation.source.topic])
             if rows is None
-            else batch.table(own, leaf, rows)
-            for leaf, rows in zip(sources, stored, strict=True)
+            else batch.table(own, relation, rows)
+            for relation, rows in zip(sources, stored, strict=True)
         )
         frame = batch.build(query.root, frames, setting)
-        kind = "PULL" if all(leaf.source.is_table for leaf in sources) else "STREAM_PULL"
+        kind = "PULL" if all(relation.source.is_table for relation in sources) else "STREAM_PULL"
         columns = query.root.schema.columns
         return BatchResult(own, frame, columns, query.key_names, kind, _limit(query.root), folder.cleanup)
     except PySparkException as error:
@@ -217,8 +217,8 @@ class _Reading:
         self._scans: dict[str, list[StoredRow] | Path] = {}
         self._numbers = itertools.count()
 
-    def rows(self, leaf: Source, lookups: tuple[KeyLookup, ...] | None) -> list[StoredRow] | Path:
-        source = leaf.source
+    def rows(self, relation: Source, lookups: tuple[KeyLookup, ...] | None) -> list[StoredRow] | Path:
+        source = relation.source
         view = self._views.reaching(source, self._ends[source.topic], self._timeout_s)
         if source.name in self._scans:
             return self._scans[source.name]

@@ -68,12 +68,12 @@ def _is_at_one_place(node: nodes.Aggregate) -> bool:
 # ---- what is read -------------------------------------------------------------------------------------
 
 
-def table(session: SparkSession, leaf: nodes.Source, rows: Sequence[StoredRow] | Path) -> DataFrame:
+def table(session: SparkSession, relation: nodes.Source, rows: Sequence[StoredRow] | Path) -> DataFrame:
     """A table's rows.
 
     Args:
         session: the query's.
-        leaf: the table, and what its columns are called.
+        relation: the table, and what its columns are called.
         rows: (key bytes, value bytes, ROWTIME ms, window start ms, window end ms), a few thousand at most; or
             a file of them as CSV, bytes in hexadecimal digits.
     """
@@ -89,50 +89,50 @@ def table(session: SparkSession, leaf: nodes.Source, rows: Sequence[StoredRow] |
         raw = session.sql(f"SELECT * FROM {values(rows)}")
     else:
         raw = session.sql(f"SELECT * FROM {values([(b'', b'', 0, None, None)])} WHERE false")
-    decoded = DecodedRows.of(leaf.source)
-    prefix = f"{leaf.alias}_" if leaf.prefixed else ""
-    wanted = [*(c.name for c in leaf.source.schema.columns), *leaf.exposed]
+    decoded = DecodedRows.of(relation.source)
+    prefix = f"{relation.alias}_" if relation.prefixed else ""
+    wanted = [*(c.name for c in relation.source.schema.columns), *relation.exposed]
     columns = [named(decoded.columns[name], prefix + name) for name in wanted]
     return raw.selectExpr(*decoded.parts).filter(decoded.is_readable).selectExpr(*columns)
 
 
 def stream(
-    session: SparkSession, consumer: Mapping[str, str], leaf: nodes.Source, ends: Mapping[int, int]
+    session: SparkSession, consumer: Mapping[str, str], relation: nodes.Source, ends: Mapping[int, int]
 ) -> DataFrame:
     """A stream's rows from its first record up to ``ends`` (partition -> offset)."""
-    raw = sources.read(session, consumer, leaf.source.topic, {}, is_batch=True, ends=ends)
+    raw = sources.read(session, consumer, relation.source.topic, {}, is_batch=True, ends=ends)
     # without a prefix an exposed column is called as the hidden one that there is anyway
-    prefix, exposed = (f"{leaf.alias}_", leaf.exposed) if leaf.prefixed else ("", ())
-    frame = sources.decode(raw, leaf.source, prefix, exposed).filter(f"NOT {NULL_VALUE}")
-    return frame.selectExpr(*(quoted(c.name) for c in leaf.schema.columns))
+    prefix, exposed = (f"{relation.alias}_", relation.exposed) if relation.prefixed else ("", ())
+    frame = sources.decode(raw, relation.source, prefix, exposed).filter(f"NOT {NULL_VALUE}")
+    return frame.selectExpr(*(quoted(c.name) for c in relation.schema.columns))
 
 
 # ---- nodes --------------------------------------------------------------------------------------------
 
 
-def build(root: Node, leaves: Iterable[DataFrame], setting: Callable[[str], Any]) -> DataFrame:
+def build(root: Node, relations: Iterable[DataFrame], setting: Callable[[str], Any]) -> DataFrame:
     """The frame of ``root``.
 
     Args:
         root: a batch query's.
-        leaves: the frames of ``logical.nodes.leaves(root)``.
+        relations: the frames of ``logical.nodes.relations(root)``.
         setting: effective value of a property, by name.
 
     Raises:
         KsqlError: NOT_DONE_YET.
     """
-    return _Builder(iter(leaves), setting).build(root)
+    return _Builder(iter(relations), setting).build(root)
 
 
 class _Builder:
-    def __init__(self, leaves: Iterator[DataFrame], setting: Callable[[str], Any]) -> None:
-        self._leaves = leaves
+    def __init__(self, relations: Iterator[DataFrame], setting: Callable[[str], Any]) -> None:
+        self._relations = relations
         self._setting = setting
 
     def build(self, node: Node) -> DataFrame:
         match node:
             case nodes.Source():
-                return next(self._leaves)
+                return next(self._relations)
             case nodes.Filter(child, predicate):
                 return self.build(child).filter(lower_condition(predicate))
             case nodes.Project(child, keys, values):
@@ -206,7 +206,7 @@ class _Builder:
         return f"cast({text} AS {spark_type(call.type)})"
 
 
-def _all(columns: Iterable[nodes.Named]) -> list[str]:
+def _all(columns: Iterable[nodes.NamedExpression]) -> list[str]:
     return [named(lower(c.expression), c.name) for c in columns]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from ksql_spark.expressions import name_text
-from ksql_spark.logical.nodes import Named
+from ksql_spark.logical.nodes import NamedExpression
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE, Step
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
@@ -44,7 +44,7 @@ def _hidden(frame: DataFrame, taken: Iterable[str]) -> list[str]:
     return [quoted(name) for name in _HIDDEN if name in there and name not in taken]
 
 
-def _all(columns: Iterable[Named], context: Context, step: str, child: Step) -> list[str]:
+def _all(columns: Iterable[NamedExpression], context: Context, step: str, child: Step) -> list[str]:
     row = [c.name for c in child.schema.columns]
     return [
         named(context.lower(c.expression, step, f"Column {name_text(c.name)}", row), c.name) for c in columns

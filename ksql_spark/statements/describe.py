@@ -14,7 +14,7 @@ from grammar.statements.sources import CreateAsSelect
 from ksql_spark import analyzer
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
-from ksql_spark.logical.nodes import BatchQuery, Node, PullQuery, leaves
+from ksql_spark.logical.nodes import BatchQuery, Node, PullQuery, relations
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical import explain as plan_text
 from ksql_spark.physical.planner import lower, lower_transient
@@ -235,7 +235,7 @@ def _plan(statement: Statement, context: StatementContext) -> tuple[Node, Physic
 
 def _pull_description(pull: PullQuery | BatchQuery, text: str) -> dict[str, Any]:
     if isinstance(pull, BatchQuery):
-        sources = [leaf.source for leaf in leaves(pull.root)]
+        sources = [relation.source for relation in relations(pull.root)]
         columns = [(c.name, c.type) for c in pull.root.schema.columns]
         shown, window = plan_text.explain_batch(pull), None
     else:

@@ -25,7 +25,7 @@ from ksql_spark.logical.nodes import (
     Sort,
     Source,
     UnionAll,
-    leaves,
+    relations,
 )
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
 from ksql_spark.types import BOOLEAN, Null, SqlType
@@ -48,7 +48,7 @@ def problems(bound: object) -> list[str]:
                 expressions.append(bound.predicate)
             return [p for e in expressions for p in _expression(e, names)]
         case BatchQuery(root, lookups):
-            fits = len(lookups) == len(leaves(root))
+            fits = len(lookups) == len(relations(root))
             return [*_node(root), *([] if fits else ["look-ups and sources differ in number"])]
     return []
 

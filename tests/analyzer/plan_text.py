@@ -25,7 +25,7 @@ from ksql_spark.logical.nodes import (
     Source,
     UnionAll,
     children,
-    leaves,
+    relations,
 )
 from ksql_spark.metastore.sources import DataSource, FormatSpec
 
@@ -89,9 +89,9 @@ def _pull(query: PullQuery) -> Iterator[str]:
 def _batch(query: BatchQuery) -> Iterator[str]:
     keys = " KEYS " + ", ".join(sorted(query.key_names)) if query.key_names else ""
     yield f"BATCH {_list(query.root.schema.columns)}{keys}"
-    for leaf, lookups in zip(leaves(query.root), query.lookups, strict=True):
+    for relation, lookups in zip(relations(query.root), query.lookups, strict=True):
         for lookup in lookups or ():
-            yield f"  lookup {leaf.alias} {_list(lookup.values)}"
+            yield f"  lookup {relation.alias} {_list(lookup.values)}"
     yield from _node(query.root, 0)
 
 

@@ -6,7 +6,7 @@ from grammar_cases import identity
 from sqlglot import exp
 
 import grammar
-from grammar import Scope, nodes
+from grammar import StatementSet, nodes
 from grammar.dialect import Ksql
 from grammar.generator import EXPRESSIONS, QUERIES
 from grammar.statements import BY_START, RULES, STATEMENT_STARTERS
@@ -38,7 +38,7 @@ def test_every_statement_class_has_one_rule() -> None:
 def test_every_rule_is_in_the_fixture() -> None:
     seen: set[type] = set()
     for text in identity():
-        for node in grammar.parse_one(text, scope=Scope.TEST).walk():
+        for node in grammar.parse_one(text, allowed=StatementSet.TEST).walk():
             seen.add(type(node))
     missing = ({rule.node for rule in RULES} | set(EXPRESSIONS) | set(QUERIES)) - seen
     assert not missing

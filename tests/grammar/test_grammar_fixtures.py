@@ -6,14 +6,14 @@ import pytest
 from grammar_cases import Invalid, identity, invalid
 
 import grammar
-from grammar import Scope
+from grammar import StatementSet
 
 
 @pytest.mark.parametrize("text", identity())
 def test_identity(text: str) -> None:
-    [node] = grammar.parse(text, scope=Scope.TEST)
+    [node] = grammar.parse(text, allowed=StatementSet.TEST)
     assert grammar.render(node) + ";" == text
-    assert grammar.parse(grammar.render(node) + ";", scope=Scope.TEST) == [node]
+    assert grammar.parse(grammar.render(node) + ";", allowed=StatementSet.TEST) == [node]
     assert node.source_text + ";" == text
     assert node.copy() == node
 

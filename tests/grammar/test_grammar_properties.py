@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import grammar
-from grammar import Scope
+from grammar import StatementSet
 from grammar.words import NON_RESERVED, UNITS
 
 EXAMPLES = int(os.environ.get("GRAMMAR_EXAMPLES", "200"))
@@ -269,7 +269,7 @@ def mutated(draw: st.DrawFn) -> str:
 @given(st.one_of(mutated(), st.text(max_size=40)))
 def test_any_text_parses_or_fails_cleanly(text: str) -> None:
     try:
-        parsed = grammar.parse(text, {"a": "b"}, scope=Scope.TEST)
+        parsed = grammar.parse(text, {"a": "b"}, allowed=StatementSet.TEST)
     except grammar.ParseFailed as error:
         lines = text.split("\n")
         assert 1 <= error.line <= len(lines)
@@ -277,4 +277,4 @@ def test_any_text_parses_or_fails_cleanly(text: str) -> None:
         assert str(error).startswith(f"line {error.line}:{error.column}: Syntax Error\n")
     else:
         rendered = "".join(grammar.render(node) + ";" for node in parsed)
-        assert grammar.parse(rendered, substitution=False, scope=Scope.TEST) == parsed
+        assert grammar.parse(rendered, substitution=False, allowed=StatementSet.TEST) == parsed

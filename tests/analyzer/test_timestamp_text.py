@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ksql_spark.analyzer.moments import epoch_ms
+from ksql_spark.analyzer.timestamp_text import epoch_ms
 
 
 @pytest.mark.parametrize(
