@@ -72,10 +72,15 @@ def headless(file: str) -> RequestError:
     return RequestError(f"This server runs the statements of {file} and takes no others.", FORBIDDEN)
 
 
+def stopping() -> RequestError:
+    """What a client hears from a server that is stopping."""
+    return RequestError("The server is shutting down.", SHUTTING_DOWN)
+
+
 def unavailable(state: str) -> Response:
     """The 503 of a server that is STARTING or STOPPING."""
     if state == "STOPPING":
-        return JSONResponse(_generic(SHUTTING_DOWN, "The server is shutting down."), status_code=503)
+        return response(stopping())
     return JSONResponse(
         _generic(NOT_READY, "The server is still starting. Try again in a few seconds."),
         status_code=503,

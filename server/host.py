@@ -83,6 +83,8 @@ class Host:
         # A stream that waits for rows holds its thread, so there must be one for each.
         self._reads = ThreadPoolExecutor(max_push_queries + PULL_THREADS, thread_name_prefix="query-read")
         self._streams: set[QueryStream] = set()
+        #: streams that ended because the server stops, and not because their query did
+        self.cut_off: set[QueryStream] = set()
 
     @property
     def state(self) -> str:
@@ -113,7 +115,8 @@ class Host:
             LOG.exception("closing query %s failed", stream.query_id)
 
     async def close_streams(self) -> None:
-        """End every open query stream; their responses then end by themselves."""
+        """End every open query stream; their responses then say that the server stops."""
+        self.cut_off |= self._streams
         await asyncio.gather(*(self.close(stream) for stream in list(self._streams)))
 
     def release_threads(self) -> None:

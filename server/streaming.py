@@ -62,6 +62,8 @@ class Format(Protocol):
     """How one kind of response looks."""
 
     media_type: str
+    #: whether a client can tell an error from rows; where it cannot, the connection breaks after one
+    shows_errors: bool = True
 
     def start(self) -> str:
         """What comes before the first row."""
@@ -80,7 +82,7 @@ class Format(Protocol):
         ...
 
 
-class Frames:
+class Frames(Format):
     """One JSON array of frame objects, one per line.
 
     A line is complete when its row is there: the comma is sent with it, as more always follows a push
@@ -122,7 +124,7 @@ class Frames:
         return encode({"finalMessage": self._stream.final_message or "Query Completed"}) + "]\n"
 
 
-class Delimited:
+class Delimited(Format):
     """A metadata object, then one array per row, each on a line; tombstones are left out."""
 
     media_type = DELIMITED
@@ -147,7 +149,7 @@ class Delimited:
         return ""
 
 
-class JsonArray:
+class JsonArray(Format):
     """The values of the delimited format as one array."""
 
     media_type = JSON
@@ -172,8 +174,10 @@ class JsonArray:
         return "]\n"
 
 
-class Lines:
+class Lines(Format):
     """PRINT: its lines as they are."""
+
+    shows_errors = False
 
     def __init__(self, media_type: str) -> None:
         self.media_type = media_type
@@ -220,6 +224,7 @@ class QueryResponse(Response):
         self._stream = stream
         self._format = format
         self._client_left = False
+        self._failed = False
         self._pieces = self._encoded()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -233,6 +238,8 @@ class QueryResponse(Response):
                     return
                 if piece:
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
+            if self._failed and not self._format.shows_errors:
+                return  # without the end of the body, which breaks the connection
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             watcher.cancel()
@@ -256,7 +263,10 @@ class QueryResponse(Response):
                     yield text.encode(errors="replace")
                 if not rows:
                     yield b""
+            if self._stream in self._host.cut_off:
+                raise errors.stopping()
         except Exception as error:
+            self._failed = True
             if not self._client_left:
                 yield self._format.error(errors.body(error)).encode(errors="replace")
         yield self._format.end().encode()

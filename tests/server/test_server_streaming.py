@@ -8,6 +8,7 @@ import socket
 import threading
 
 import httpx
+import pytest
 from fake_engine import FakeEngine, FakeStream
 from live_server import LiveServer
 
@@ -106,6 +107,30 @@ def test_stopping_the_server_ends_its_streams(engine: FakeEngine) -> None:
             lines = response.iter_lines()
             next(lines)
             live.web.should_exit = True
-            assert list(lines) == ['{"finalMessage":"Query Completed"}]']
+            error = '{"@type":"generic_error","error_code":50303,"message":"The server is shutting down."}'
+            assert list(lines) == [f'{{"errorMessage":{error}}}]']
         client.close()
     assert stream.closed.is_set()
+
+
+def test_print_that_the_server_cuts_off_breaks_the_connection(engine: FakeEngine) -> None:
+    # Its lines are text, so a last line could not say it.
+    engine.next_stream = FakeStream("PRINT", COLUMNS, [Row(["one"])], ends=False)
+    with LiveServer(engine) as live, httpx.Client(timeout=SOON_S) as client:
+        body = {"ksql": "PRINT x;"}
+        with client.stream("POST", f"{live.url}/query", json=body) as response:
+            lines = response.iter_lines()
+            assert next(lines) == "one"
+            live.web.should_exit = True
+            with pytest.raises(httpx.RemoteProtocolError):
+                list(lines)
+
+
+def test_a_query_that_has_ended_is_not_cut_off(engine: FakeEngine) -> None:
+    stream = engine.next_stream = push_stream()
+    with LiveServer(engine) as live, httpx.Client(timeout=SOON_S) as client:
+        body = {"sql": "S"}
+        with client.stream("POST", f"{live.url}/query-stream", json=body) as response:
+            stream.end("Limit Reached")
+            assert len(list(response.iter_lines())) == 1
+        assert live.host.cut_off == set()

@@ -231,6 +231,18 @@ def test_results_that_break_off_are_an_error(console: Console, body: bytes) -> N
         run(Session(client, console), "SELECT * FROM RIDES EMIT CHANGES;")
 
 
+def test_a_server_that_stops_during_a_query_is_an_error(engine: FakeEngine, console: Console) -> None:
+    engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a"])], ends=False)
+    with LiveServer(engine) as live:
+
+        def stop(text: str) -> None:
+            live.web.should_exit = True
+
+        console.write = stop  # type: ignore[method-assign]
+        with pytest.raises(Failure, match=r"The server is shutting down\."):
+            run(Session(Client(live.url), console), "SELECT * FROM RIDES EMIT CHANGES;")
+
+
 def test_results_that_are_whole(console: Console, out: io.StringIO) -> None:
     with answering(HEADER + b",\n" + ROW + b"]\n") as client:
         run(Session(client, console), "SELECT * FROM RIDES EMIT CHANGES;")
