@@ -202,7 +202,10 @@ def _fit(member: Expression, wanted: SqlType) -> Expression:
     if wanted == BOOLEAN and isinstance(member, Literal) and isinstance(member.value, str):
         return Literal(_boolean(member.value), BOOLEAN)
     if isinstance(member, Literal) and member.type == STRING and is_numeric(wanted):
-        return Cast(Literal(member.value.strip(), STRING), wanted)
+        text = member.value.strip()
+        if wanted in (INTEGER, BIGINT):
+            text = str(int(PythonDecimal(text)))  # a CAST reads no exponents
+        return Cast(Literal(text, STRING), wanted)
     return coerce(member, wanted)
 
 
@@ -228,7 +231,8 @@ def literal_fits(text: str, wanted: SqlType) -> bool:
     if not number.is_finite():
         return False
     if wanted in (INTEGER, BIGINT):
-        return number == number.to_integral_value() and "." not in text
+        most = 2**31 if wanted == INTEGER else 2**63
+        return -most <= number < most and number == number.to_integral_value() and "." not in text
     return True
 
 
