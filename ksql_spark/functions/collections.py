@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ksql_spark.functions.operators import from_entries, key_text
+from ksql_spark.functions.operators import distinct, from_entries, key_text
 from ksql_spark.functions.signatures import Signature, signature
-from ksql_spark.functions.spark_text import has_own_order, is_literal, let, spark_type, to_text, variable
+from ksql_spark.functions.spark_text import (
+    has_own_order,
+    is_literal,
+    let,
+    spark_type,
+    to_text,
+    variable,
+    with_maps,
+    without_maps,
+)
 from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar
 from ksql_spark.types import INTEGER, PRIMITIVES, STRING, Array, Field, Map, SqlType, Struct
 
@@ -19,18 +28,28 @@ _TWO = (signature("left ARRAY<T>, right ARRAY<T> -> ARRAY<T>"),)
 _TWO_NAMES = {"left": "an array", "right": "another array"}
 
 
-def _contains(args: Sequence[str], _: Types) -> str:
+def _contains(args: Sequence[str], types: Types) -> str:
     if is_literal(args[1]):
         return f"coalesce(array_contains({args[0]}, {args[1]}), false)"
     x = variable(*args)
-    return f"coalesce(exists({args[0]}, {x} -> {x} <=> {args[1]}), false)"
+    return f"coalesce(exists({args[0]}, {x} -> not {distinct(x, args[1], types[1])}), false)"
 
 
-def _remove(args: Sequence[str], _: Types) -> str:
+def _remove(args: Sequence[str], types: Types) -> str:
     if is_literal(args[1]):
         return f"array_remove({args[0]}, {args[1]})"
     x = variable(*args)
-    return f"filter({args[0]}, {x} -> not ({x} <=> {args[1]}))"
+    return f"filter({args[0]}, {x} -> {distinct(x, args[1], types[1])})"
+
+
+def _of_sets(function: str) -> Lowering:
+    """A function of Spark that makes an array of the different elements of one or two."""
+
+    def lower(args: Sequence[str], types: Types) -> str:
+        plain = (without_maps(text, type_) for text, type_ in zip(args, types, strict=True))
+        return with_maps(f"{function}({', '.join(plain)})", types[0])
+
+    return lower
 
 
 def _join(args: Sequence[str], types: Types) -> str:
@@ -131,6 +150,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, 2], 2), True),
         Example(([1, None], Typed(None, INTEGER)), True),
         Example(([1], 2), False),
+        Example(([{"a": 1, "b": 2}], {"b": 2, "a": 1}), True),
         Example((_NO_ARRAY, 2), False),
         parameters=_ARRAY | {"value": "what to look for"},
     ),
@@ -139,8 +159,9 @@ SPECS: tuple[Spec, ...] = (
         Category.ARRAY,
         "The elements without repetitions, in the order of their first appearance.",
         (signature("array ARRAY<T> -> ARRAY<T>"),),
-        lambda args, _: f"array_distinct({args[0]})",
+        _of_sets("array_distinct"),
         Example(([2, 1, None, 2, None],), [2, 1, None]),
+        Example(([{"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1}],), [{"a": 1, "b": 2}, {"a": 1}]),
         parameters=_ARRAY,
     ),
     scalar(
@@ -148,9 +169,10 @@ SPECS: tuple[Spec, ...] = (
         Category.ARRAY,
         "The distinct elements of one array that are not in another.",
         _TWO,
-        lambda args, _: f"array_except({args[0]}, {args[1]})",
+        _of_sets("array_except"),
         Example(([3, 1, 2, 3, None], [1]), [3, 2, None]),
         Example((_NO_ARRAY, [1]), None),
+        Example(([{"a": 1}, {"a": 2}], [{"a": 2}]), [{"a": 1}]),
         parameters=_TWO_NAMES,
     ),
     scalar(
@@ -158,8 +180,9 @@ SPECS: tuple[Spec, ...] = (
         Category.ARRAY,
         "The distinct elements of one array that are in another, too.",
         _TWO,
-        lambda args, _: f"array_intersect({args[0]}, {args[1]})",
+        _of_sets("array_intersect"),
         Example(([3, 1, None, 3], [None, 3]), [3, None]),
+        Example(([{"a": 1}, {"a": 2}], [{"a": 2}]), [{"a": 2}]),
         parameters=_TWO_NAMES,
     ),
     scalar(
@@ -167,8 +190,9 @@ SPECS: tuple[Spec, ...] = (
         Category.ARRAY,
         "The distinct elements of two arrays.",
         _TWO,
-        lambda args, _: f"array_union({args[0]}, {args[1]})",
+        _of_sets("array_union"),
         Example(([2, 1], [None, 1, 3]), [2, 1, None, 3]),
+        Example(([{"a": 1}, {"a": 2}], [{"a": 2}]), [{"a": 1}, {"a": 2}]),
         parameters=_TWO_NAMES,
     ),
     scalar(
@@ -221,6 +245,7 @@ SPECS: tuple[Spec, ...] = (
         _remove,
         Example(([1, 2, 1], 1), [2]),
         Example(([1, None], Typed(None, INTEGER)), [1]),
+        Example(([{"a": 1, "b": 2}, {"a": 1}], {"b": 2, "a": 1}), [{"a": 1}]),
         parameters=_ARRAY | {"value": "what to remove"},
     ),
     scalar(

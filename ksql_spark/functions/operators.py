@@ -15,8 +15,9 @@ from ksql_spark.functions.spark_text import (
     ordered,
     spark_type,
     variable,
+    without_maps,
 )
-from ksql_spark.functions.spec import Example, Lowering, OnNull, Resolved, Spec, Typed, operator
+from ksql_spark.functions.spec import Example, Lowering, OnNull, Resolved, Spec, Typed, operator, struct
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -165,22 +166,12 @@ def _between(types: Types, _: Literals) -> Resolved | None:
 
 def equal(a: str, b: str, type_: SqlType) -> str:
     """Spark SQL text for a = b: NULL where a or b is, whatever is inside them compared NULL-safely."""
-    match type_:
-        case Map():
-            # Spark has no = for maps: order does not count, so compare them as sorted entries
-            return f"({_map_entries(a)} = {_map_entries(b)})"
-    return f"({a} = {b})"
-
-
-def _map_entries(text: str) -> str:
-    return f"array_sort(map_entries({text}))"
+    return f"({without_maps(a, type_)} = {without_maps(b, type_)})"
 
 
 def distinct(a: str, b: str, type_: SqlType) -> str:
     """Spark SQL text for a IS DISTINCT FROM b."""
-    if isinstance(type_, Map):
-        return f"(not ({_map_entries(a)} <=> {_map_entries(b)}))"
-    return f"(not ({a} <=> {b}))"
+    return f"(not ({without_maps(a, type_)} <=> {without_maps(b, type_)}))"
 
 
 def _lower_comparison(symbol: str) -> Lowering:
@@ -262,6 +253,11 @@ def _in(types: Types, literals: Literals) -> Resolved | None:
     if both is None or isinstance(both, (Map, Function)):
         return None
     return Resolved((both,) * len(types), BOOLEAN)
+
+
+def _lower_in(args: Sequence[str], types: Types) -> str:
+    value, *members = (without_maps(text, type_) for text, type_ in zip(args, types, strict=True))
+    return f"({value} in ({', '.join(members)}))"
 
 
 def _array(types: Types, literals: Literals) -> Resolved | None:
@@ -376,6 +372,9 @@ _COMPARE_EXAMPLES = {
         Example(("a", Typed(None, STRING)), False),
         Example(([1, 2], [1, 2]), True),
         Example(({"a": 1, "b": 2}, {"b": 2, "a": 1}), True),
+        Example(([{"a": 1, "b": 2}], [{"b": 2, "a": 1}]), True),
+        Example(({"m": {"a": 1, "b": 2}}, {"m": {"b": 2, "a": 1}}), True),
+        Example((struct(m={"a": 1}, n=1), struct(m={"a": 2}, n=1)), False),
     ),
     "<>": (Example((1, 2), True), Example((Typed(None, INTEGER), 2), False)),
     "<": (
@@ -503,9 +502,10 @@ SPECS: tuple[Spec, ...] = (
         "IN",
         "True where the value equals a member of the list; NULLs in the list are ignored.",
         (signature("value T, member T... -> BOOLEAN"),),
-        lambda args, _: f"({args[0]} in ({', '.join(args[1:])}))",
+        _lower_in,
         Example((2, 1, 2), True),
         Example((3, 1, None), False),
+        Example(([{"a": 1}], [{"a": 2}], [{"a": 1}]), True),
         Example((Typed(None, INTEGER), 1), False),
         typing=_in,
         on_null=OnNull.FALSE,

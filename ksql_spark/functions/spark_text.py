@@ -24,12 +24,14 @@ from ksql_spark.types import (
     TIMESTAMP,
     Array,
     Decimal,
+    Field,
     Function,
     Map,
     Null,
     Primitive,
     SqlType,
     Struct,
+    contains_map,
     is_numeric,
     quote_identifier,
 )
@@ -213,6 +215,52 @@ def _is_below_surrogates(text: str) -> bool:
     """True for a literal whose characters come before all those that UTF-8 and UTF-16 order differently."""
     plain = literal_text(text)
     return plain is not None and all(c < "\ud800" for c in plain)
+
+
+def without_maps(text: str, type_: SqlType) -> str:
+    """Spark SQL text: a value with each MAP in it as the ARRAY of its entries, by key.
+
+    Spark compares no MAPs. In KSQL two are equal that have equal entries, in whatever order.
+    """
+    if not contains_map(type_):
+        return text
+    v = variable(text, "without")
+    match type_:
+        case Map(_, value):
+            entries = f"map_entries({text})"
+            if contains_map(value):
+                entry = f"struct({v}.key as key, {without_maps(f'{v}.value', value)} as value)"
+                entries = f"transform({entries}, {v} -> {entry})"
+            return f"array_sort({entries})"
+        case Array(element):
+            return f"transform({text}, {v} -> {without_maps(v, element)})"
+        case Struct(fields):
+            return let(text, lambda s: _struct_of(s, fields, without_maps))
+    raise ValueError(f"{type_} holds no MAP")
+
+
+def with_maps(text: str, type_: SqlType) -> str:
+    """Spark SQL text: the value of ``type_`` that ``without_maps`` gave ``text`` for."""
+    if not contains_map(type_):
+        return text
+    v = variable(text, "with")
+    match type_:
+        case Map(_, value):
+            entries = text
+            if contains_map(value):
+                entry = f"struct({v}.key as key, {with_maps(f'{v}.value', value)} as value)"
+                entries = f"transform({entries}, {v} -> {entry})"
+            return f"map_from_entries({entries})"
+        case Array(element):
+            return f"transform({text}, {v} -> {with_maps(v, element)})"
+        case Struct(fields):
+            return let(text, lambda s: _struct_of(s, fields, with_maps))
+    raise ValueError(f"{type_} holds no MAP")
+
+
+def _struct_of(text: str, fields: Sequence[Field], change: Callable[[str, SqlType], str]) -> str:
+    parts = (f"{string(f.name)}, {change(f'{text}.{quote_identifier(f.name)}', f.type)}" for f in fields)
+    return f"if({text} is null, NULL, named_struct({', '.join(parts)}))"
 
 
 def attempt(text: str) -> str:

@@ -6,7 +6,7 @@ count or match in another way, functions of ours do it (Utf16Functions.java, Pat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ksql_spark.functions.signatures import signature
@@ -64,10 +64,10 @@ def _to_bytes(text: str, encoding: str) -> str:
     return _chosen(encoding, ways, _NO_BYTES)
 
 
-def _from_bytes(data: str, encoding: str) -> str:
+def _from_bytes(data: str, encoding: str, *, hexadecimal: Callable[[str], str]) -> str:
     ways = {
         "utf8": f"cast({data} as string)",
-        "hex": f"lower(hex({data}))",
+        "hex": hexadecimal(data),
         "ascii": f"regexp_replace(decode({data}, 'ISO-8859-1'), {_NOT_ASCII}, '\ufffd')",
         "base64": f"base64({data})",
     }
@@ -83,13 +83,21 @@ def _chosen(encoding: str, ways: Mapping[str, str], nothing: str) -> str:
     return f"(case lower({encoding}) {cases} end)"
 
 
+def _upper_hex(data: str) -> str:
+    return f"hex({data})"
+
+
+def _lower_hex(data: str) -> str:
+    return f"lower(hex({data}))"
+
+
 def _encode(args: Sequence[str], _: Types) -> str:
     text, source, target = args
     constants = literal_text(source), literal_text(target)
     same = f"lower({source}) = lower({target})"
     if constants[0] is not None and constants[1] is not None:
         same = "true" if constants[0].lower() == constants[1].lower() else "false"
-    coded = let(_to_bytes(text, source), lambda b: _from_bytes(b, target))
+    coded = let(_to_bytes(text, source), lambda b: _from_bytes(b, target, hexadecimal=_lower_hex))
     return f"if({same}, NULL, {coded})"
 
 
@@ -368,8 +376,8 @@ SPECS: tuple[Spec, ...] = (
         Category.CONVERSIONS,
         "Bytes as text in an encoding.",
         (signature("bytes BYTES, encoding STRING -> STRING"),),
-        lambda args, _: _from_bytes(args[0], args[1]),
-        Example((b"!", "hex"), "21"),
+        lambda args, _: _from_bytes(args[0], args[1], hexadecimal=_upper_hex),
+        Example((b"\x0a\xff", "hex"), "0AFF"),
         Example((b"\xc3\xa9", "utf8"), "é"),
         Example((b"!", "base64"), "IQ=="),
         parameters={"bytes": "any bytes"} | _ENCODING,
