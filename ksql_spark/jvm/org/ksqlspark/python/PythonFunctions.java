@@ -15,11 +15,14 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.ksqlspark.log.ProcessingLog;
 import org.ksqlspark.state.KeyedOperator;
+import org.ksqlspark.state.StateLayout;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
+import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.Serializable;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -223,8 +226,12 @@ public final class PythonFunctions {
         transient Object value;
     }
 
-    /** An aggregate of (arguments…) or, over tables, (arguments…, sign). */
-    private static final class Aggregate extends Call implements AggregateFunction<State, Object> {
+    /**
+     * An aggregate of (arguments…) or, over tables, (arguments…, sign). Stored: whether Python
+     * keeps anything (a byte, 0 or 1), and what that is.
+     */
+    private static final class Aggregate extends Call
+            implements AggregateFunction<State, Object>, StateLayout<State> {
         private static final int AGGREGATE = 0;
         private static final int UNDO = 1;
         private static final int MERGE = 2;
@@ -275,6 +282,24 @@ public final class PythonFunctions {
                 ask(RESULT, state, null, null);
             }
             return state.value;
+        }
+
+        @Override
+        public void write(State state, DataOutputStream out) throws IOException {
+            out.writeBoolean(state.kept != null);
+            if (state.kept != null) {
+                out.write(state.kept);
+            }
+        }
+
+        @Override
+        public State read(ByteBuffer in) {
+            State state = new State();
+            if (in.get() != 0) {
+                state.kept = new byte[in.remaining()];
+                in.get(state.kept);
+            }
+            return state;
         }
 
         private State ask(int op, State state, byte[] other, InternalRow input) {

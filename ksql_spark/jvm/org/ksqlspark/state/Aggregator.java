@@ -168,7 +168,7 @@ public final class Aggregator implements Serializable {
             for (; next < end; next++) {
                 AggregateFunction function = functions[next];
                 String name =
-                        function instanceof V2Aggregator v2
+                        function instanceof V2Aggregator<?, ?> v2
                                 ? v2.aggrFunc().name()
                                 : function.prettyName();
                 segment.add(name + "(" + function.aggBufferSchema().toDDL() + ")");
@@ -234,6 +234,16 @@ public final class Aggregator implements Serializable {
         joined = new JoinedRow();
     }
 
+    /**
+     * How the state of a function of ours is stored; null for one of Spark's, which says it itself.
+     */
+    @SuppressWarnings("unchecked")
+    private static StateLayout<Object> stateLayout(Object function) {
+        return function instanceof V2Aggregator<?, ?> ours
+                ? (StateLayout<Object>) ours.aggrFunc()
+                : null;
+    }
+
     private SpecificInternalRow emptyBuffer() {
         return new SpecificInternalRow(types(buffer));
     }
@@ -266,7 +276,11 @@ public final class Aggregator implements Serializable {
         }
         for (int i = 0; i < functions.length; i++) {
             if (imperative[i] instanceof TypedImperativeAggregate<?> typed) {
-                target.update(offsets[i], typed.deserialize(kept.getBinary(offsets[i])));
+                byte[] state = kept.getBinary(offsets[i]);
+                StateLayout<Object> layout = stateLayout(imperative[i]);
+                target.update(
+                        offsets[i],
+                        layout == null ? typed.deserialize(state) : layout.restore(state));
             }
         }
     }
@@ -313,8 +327,12 @@ public final class Aggregator implements Serializable {
                     plain.update(i, row.get(i, buffer[i].dataType()));
                 }
             }
-            for (ImperativeAggregate function : imperative) {
-                if (function instanceof TypedImperativeAggregate<?> typed) {
+            for (int i = 0; i < functions.length; i++) {
+                StateLayout<Object> layout = stateLayout(imperative[i]);
+                if (layout != null) {
+                    Object state = row.get(offsets[i], buffer[offsets[i]].dataType());
+                    plain.update(offsets[i], layout.store(state));
+                } else if (imperative[i] instanceof TypedImperativeAggregate<?> typed) {
                     typed.serializeAggregateBufferInPlace(plain);
                 }
             }

@@ -11,7 +11,10 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.ksqlspark.functions.TextOrder;
 
+import java.io.DataOutputStream;
+import java.io.IOException;
 import java.io.Serializable;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -28,16 +31,16 @@ import java.util.function.Function;
  *
  * <p>The first argument is a STRUCT whose first field is the value; it is kept as the bytes of its
  * row, which are equal for equal values. The second one, where there is one, is a sign: -1 takes
- * back what was added. Constants travel in the function's name. States are plain collections, since
- * Spark keeps them by Java's serialization.
+ * back what was added. Constants travel in the function's name. How states are stored: their {@link
+ * StateLayout}.
  */
 public abstract class CollectingAggregates<S extends Serializable>
-        implements AggregateFunction<S, Object> {
+        implements AggregateFunction<S, Object>, StateLayout<S> {
     private final StructType arguments;
     private final String fullName;
     private final DataType resultType;
     final DataType valueType;
-    private final int width;
+    final int width;
 
     /**
      * @param resultType makes the type of the result out of that of the value
@@ -122,12 +125,42 @@ public abstract class CollectingAggregates<S extends Serializable>
         return row.isNullAt(0) ? null : row.get(0, valueType);
     }
 
+    /** One that keeps rows. Stored: how many, then the rows in their order. */
+    abstract static class OfRows<S extends Collection<UnsafeRow> & Serializable>
+            extends CollectingAggregates<S> {
+        OfRows(String fullName, StructType arguments) {
+            super(fullName, arguments, DataTypes::createArrayType);
+        }
+
+        @Override
+        public void write(S state, DataOutputStream out) throws IOException {
+            out.writeInt(state.size());
+            for (UnsafeRow row : state) {
+                StateLayout.writeRow(row, out);
+            }
+        }
+
+        @Override
+        public S read(ByteBuffer in) {
+            S state = newAggregationState();
+            for (int left = in.getInt(); left > 0; left--) {
+                state.add(StateLayout.readRow(in, width));
+            }
+            return state;
+        }
+
+        @Override
+        public Object produceResult(S state) {
+            return array(state);
+        }
+    }
+
     /** The first {@code limit} values in the order of arrival. */
-    public static final class CollectList extends CollectingAggregates<ArrayList<UnsafeRow>> {
+    public static final class CollectList extends OfRows<ArrayList<UnsafeRow>> {
         private final int limit;
 
         public CollectList(String name, StructType arguments, int limit) {
-            super(name, arguments, DataTypes::createArrayType);
+            super(name, arguments);
             this.limit = limit;
         }
 
@@ -156,19 +189,14 @@ public abstract class CollectingAggregates<S extends Serializable>
             state.addAll(other.subList(0, Math.min(limit - state.size(), other.size())));
             return state;
         }
-
-        @Override
-        public Object produceResult(ArrayList<UnsafeRow> state) {
-            return array(state);
-        }
     }
 
     /** The first {@code limit} different values in the order of their first arrival. */
-    public static final class CollectSet extends CollectingAggregates<LinkedHashSet<UnsafeRow>> {
+    public static final class CollectSet extends OfRows<LinkedHashSet<UnsafeRow>> {
         private final int limit;
 
         public CollectSet(String name, StructType arguments, int limit) {
-            super(name, arguments, DataTypes::createArrayType);
+            super(name, arguments);
             this.limit = limit;
         }
 
@@ -192,14 +220,9 @@ public abstract class CollectingAggregates<S extends Serializable>
             }
             return state;
         }
-
-        @Override
-        public Object produceResult(LinkedHashSet<UnsafeRow> state) {
-            return array(state);
-        }
     }
 
-    /** How often each value came. */
+    /** How often each value came. Stored: how many values, then each with its count (8 bytes). */
     abstract static class Counted extends CollectingAggregates<LinkedHashMap<UnsafeRow, Long>> {
         private final int limit;
 
@@ -220,6 +243,26 @@ public abstract class CollectingAggregates<S extends Serializable>
         @Override
         void add(LinkedHashMap<UnsafeRow, Long> state, UnsafeRow row) {
             count(state, row, 1);
+        }
+
+        @Override
+        public void write(LinkedHashMap<UnsafeRow, Long> state, DataOutputStream out)
+                throws IOException {
+            out.writeInt(state.size());
+            for (Map.Entry<UnsafeRow, Long> entry : state.entrySet()) {
+                StateLayout.writeRow(entry.getKey(), out);
+                out.writeLong(entry.getValue());
+            }
+        }
+
+        @Override
+        public LinkedHashMap<UnsafeRow, Long> read(ByteBuffer in) {
+            LinkedHashMap<UnsafeRow, Long> state = newAggregationState();
+            for (int left = in.getInt(); left > 0; left--) {
+                UnsafeRow row = StateLayout.readRow(in, width);
+                state.put(row, in.getLong());
+            }
+            return state;
         }
 
         final void count(Map<UnsafeRow, Long> state, UnsafeRow row, long times) {
@@ -286,13 +329,13 @@ public abstract class CollectingAggregates<S extends Serializable>
      * The rows with the {@code k} greatest values, greatest first, of equal ones those that came
      * first.
      */
-    public static final class Top extends CollectingAggregates<ArrayList<UnsafeRow>> {
+    public static final class Top extends OfRows<ArrayList<UnsafeRow>> {
         private final int k;
         private final boolean isDistinct;
         private transient Comparator<Object> order;
 
         public Top(String name, StructType arguments, int k, boolean isDistinct) {
-            super(name, arguments, DataTypes::createArrayType);
+            super(name, arguments);
             this.k = k;
             this.isDistinct = isDistinct;
         }
@@ -338,17 +381,13 @@ public abstract class CollectingAggregates<S extends Serializable>
             }
             return state;
         }
-
-        @Override
-        public Object produceResult(ArrayList<UnsafeRow> state) {
-            return array(state);
-        }
     }
 
     /**
      * The first or last {@code count} values in the order of arrival, oldest first. Each has a
      * number that tells when it came, so that groups whose values came by turns can be merged.
-     * ksqlDB has its own way to merge the last N: the oldest of both groups stay.
+     * ksqlDB has its own way to merge the last N: the oldest of both groups stay. Stored: how many,
+     * then the number (8 bytes) and the row of each.
      */
     public static final class ByOffset extends CollectingAggregates<TreeMap<Long, UnsafeRow>> {
         /**
@@ -388,6 +427,25 @@ public abstract class CollectingAggregates<S extends Serializable>
             if (state.size() > count) {
                 state.pollFirstEntry();
             }
+        }
+
+        @Override
+        public void write(TreeMap<Long, UnsafeRow> state, DataOutputStream out) throws IOException {
+            out.writeInt(state.size());
+            for (Map.Entry<Long, UnsafeRow> entry : state.entrySet()) {
+                out.writeLong(entry.getKey());
+                StateLayout.writeRow(entry.getValue(), out);
+            }
+        }
+
+        @Override
+        public TreeMap<Long, UnsafeRow> read(ByteBuffer in) {
+            TreeMap<Long, UnsafeRow> state = newAggregationState();
+            for (int left = in.getInt(); left > 0; left--) {
+                long number = in.getLong();
+                state.put(number, StateLayout.readRow(in, width));
+            }
+            return state;
         }
 
         @Override

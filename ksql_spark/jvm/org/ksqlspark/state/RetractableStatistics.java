@@ -6,16 +6,24 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
+import java.io.DataOutputStream;
+import java.io.IOException;
 import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.math.MathContext;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
  * The variance of x, or the correlation of x and y, that can take rows back: (x, sign) or (x, y,
  * sign), the numbers DOUBLE, the sign -1 to take a row back. The sums are exact, so that what comes
  * and goes leaves no trace.
+ *
+ * <p>Stored: each sum as its scale (4 bytes), the size of its unscaled value (4 bytes) and that
+ * value in two's complement.
  */
-public final class RetractableStatistics implements AggregateFunction<BigDecimal[], Double> {
+public final class RetractableStatistics
+        implements AggregateFunction<BigDecimal[], Double>, StateLayout<BigDecimal[]> {
     private static final int COUNT = 0;
     private static final int X = 1;
     private static final int Y = 2;
@@ -103,6 +111,28 @@ public final class RetractableStatistics implements AggregateFunction<BigDecimal
     public BigDecimal[] merge(BigDecimal[] state, BigDecimal[] other) {
         for (int i = 0; i < state.length; i++) {
             state[i] = state[i].add(other[i]);
+        }
+        return state;
+    }
+
+    @Override
+    public void write(BigDecimal[] state, DataOutputStream out) throws IOException {
+        for (BigDecimal sum : state) {
+            byte[] unscaled = sum.unscaledValue().toByteArray();
+            out.writeInt(sum.scale());
+            out.writeInt(unscaled.length);
+            out.write(unscaled);
+        }
+    }
+
+    @Override
+    public BigDecimal[] read(ByteBuffer in) {
+        BigDecimal[] state = newAggregationState();
+        for (int i = 0; i < state.length; i++) {
+            int scale = in.getInt();
+            byte[] unscaled = new byte[in.getInt()];
+            in.get(unscaled);
+            state[i] = new BigDecimal(new BigInteger(unscaled), scale);
         }
         return state;
     }
