@@ -74,11 +74,44 @@ public final class ProcessingLog {
         volatile long lastMs;
     }
 
-    /** How much a logger may still write in this second. */
-    private static final class Allowance {
-        long second;
-        int left;
-        long leftOut;
+    /** How much a logger may still write in this second, and what it could not. */
+    static final class Allowance {
+        private long second;
+        private int left;
+        private long leftOut;
+
+        /** Whether one more entry may be written in this second since 1970. */
+        synchronized boolean take(long now) {
+            if (second != now) {
+                second = now;
+                left = MOST_A_SECOND;
+            }
+            if (left == 0) {
+                leftOut++;
+                return false;
+            }
+            left--;
+            return true;
+        }
+
+        /** An entry that was allowed found no room. */
+        synchronized void leaveOut() {
+            leftOut++;
+        }
+
+        /**
+         * How many entries were left out in a second that is over; they are reported only once.
+         *
+         * @param now this second; isClosing: it counts as over
+         */
+        synchronized long report(long now, boolean isClosing) {
+            if (second == now && !isClosing) {
+                return 0;
+            }
+            long count = leftOut;
+            leftOut = 0;
+            return count;
+        }
     }
 
     // ---- for Python
@@ -210,32 +243,17 @@ public final class ProcessingLog {
     }
 
     private void add(String query, String logger, int type, Body body) {
-        if (writer == null || muted.contains(query) || !isAllowed(logger)) {
+        if (writer == null || muted.contains(query)) {
             return;
         }
-        if (!queue.offer(entry(logger, "ERROR", type, body))) {
-            Allowance allowance = allowances.get(logger);
-            synchronized (allowance) {
-                allowance.leftOut++;
-            }
+        Allowance allowance = allowances.computeIfAbsent(logger, l -> new Allowance());
+        if (allowance.take(second()) && !queue.offer(entry(logger, "ERROR", type, body))) {
+            allowance.leaveOut();
         }
     }
 
-    private boolean isAllowed(String logger) {
-        long second = System.currentTimeMillis() / 1000;
-        Allowance allowance = allowances.computeIfAbsent(logger, l -> new Allowance());
-        synchronized (allowance) {
-            if (allowance.second != second) {
-                allowance.second = second;
-                allowance.left = MOST_A_SECOND;
-            }
-            if (allowance.left == 0) {
-                allowance.leftOut++;
-                return false;
-            }
-            allowance.left--;
-            return true;
-        }
+    private static long second() {
+        return System.currentTimeMillis() / 1000;
     }
 
     private static String entry(String logger, String level, int type, Body body) {
@@ -276,7 +294,7 @@ public final class ProcessingLog {
                     send(producer, topic, entry);
                 }
                 for (Map.Entry<String, Allowance> logger : allowances.entrySet()) {
-                    long leftOut = leftOut(logger.getValue());
+                    long leftOut = logger.getValue().report(second(), isClosing);
                     if (leftOut > 0) {
                         send(producer, topic, leftOut(logger.getKey(), leftOut));
                     }
@@ -303,19 +321,6 @@ public final class ProcessingLog {
                                 error.toString());
                     }
                 });
-    }
-
-    /** How many entries were left out in a second that is over; they are told only once. */
-    private long leftOut(Allowance allowance) {
-        synchronized (allowance) {
-            if (allowance.leftOut == 0
-                    || allowance.second == System.currentTimeMillis() / 1000 && !isClosing) {
-                return 0;
-            }
-            long count = allowance.leftOut;
-            allowance.leftOut = 0;
-            return count;
-        }
     }
 
     private static String leftOut(String logger, long count) {
