@@ -47,12 +47,12 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "ARTIFACTS_UNAVAILABLE": Condition(
         50000,
-        "Could not fetch {missing} from {repository}: {reason}. Run it once with network access, "
-        "or set KSQL_SPARK_MAVEN_REPOSITORY to a Maven repository that can be reached.",
+        "Could not fetch {missing} from {repository}: {reason}. Run it once with access to the network, "
+        "or set KSQL_SPARK_MAVEN_REPOSITORY to a Maven repository within reach.",
     ),
     "ASSERTION_FAILED": Condition(41700, "{reason}."),
     "BAD_REQUEST": Condition(40000, "{reason}"),
-    "BROKER_FAILED": Condition(50000, "The embedded Kafka broker did not start: {reason}. Its log: {log}."),
+    "BROKER_FAILED": Condition(50000, "The embedded Kafka broker did not start: {reason}. Its log is {log}."),
     "BROKER_UNREACHABLE": Condition(
         50000, "Kafka at {servers} does not answer: {reason}. Is the broker running?"
     ),
@@ -88,7 +88,7 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "DATA_DIR_UNUSABLE": Condition(50000, "The data directory {path} cannot be used: {reason}."),
     "DISK_FULL": Condition(
-        50000, "No space is left on the disk that holds {path}. Free some, or use another --data-dir."
+        50000, "No space is left on the disk of {path}. Free some space, or use another --data-dir."
     ),
     "FIELD_UNKNOWN": Condition(40001, "The STRUCT {operand} has no field '{name}'."),
     "FORMAT_COLUMNS": Condition(40001, "The {format} format cannot carry {what}: {reason}."),
@@ -103,23 +103,21 @@ CONDITIONS: dict[str, Condition] = {
     "FUNCTION_ARGUMENTS": Condition(
         40001, "Function '{name}' does not accept parameters ({given}).\nValid alternatives are:\n{accepted}"
     ),
-    "FUNCTION_CODE": Condition(40001, "No functions from {where}: {reason}."),
-    "FUNCTION_EXISTS": Condition(40001, "A function {name} exists already: {where}."),
+    "FUNCTION_CODE": Condition(40001, "Cannot load functions from {where}: {reason}."),
+    "FUNCTION_EXISTS": Condition(40001, "The function {name} already exists: {where}."),
     "FUNCTION_FIXED": Condition(40001, "The function {name} cannot be changed by statements: {reason}."),
     "FUNCTION_IN_USE": Condition(
         40001, "The function {name} cannot be {what}: it is used by {queries}. Terminate that first."
     ),
     "FUNCTION_STATEMENTS_OFF": Condition(
-        40001, "This server takes no code by CREATE FUNCTION and DROP FUNCTION."
+        40001, "CREATE FUNCTION and DROP FUNCTION are disabled (ksql.create.function.enabled=false)."
     ),
     "FUNCTION_UNKNOWN": Condition(40001, "Can't find any functions with the name '{name}'."),
-    "GROUP_BY_MISSING": Condition(40001, "The aggregates {aggregates} need a GROUP BY clause here."),
+    "GROUP_BY_MISSING": Condition(40001, "The aggregates {aggregates} need a GROUP BY clause."),
     "INSERT_UNKNOWN": Condition(
         40001, "Cannot insert values into an unknown stream/table: `{name}`{similar}"
     ),
-    "INTERNAL": Condition(
-        50000, "Something went wrong inside ksql-spark: {reason}. The server's log has the details."
-    ),
+    "INTERNAL": Condition(50000, "Internal error: {reason}. The server's log has the details."),
     "INVALID_STATEMENT": Condition(40001, "{reason}"),
     "JAVA_COMPILE_FAILED": Condition(50000, "The JVM classes below {sources} do not compile:\n{reason}"),
     "JAVA_MISSING": Condition(
@@ -142,7 +140,7 @@ CONDITIONS: dict[str, Condition] = {
         "Map keys, including types that contain maps, are not supported as they may lead to unexpected "
         "behavior due to inconsistent serialization. Key column name: `{column}`. Column type: {type}.",
     ),
-    "NOT_DONE_YET": Condition(40001, "{what} is not done yet in ksql-spark {version}."),
+    "NOT_DONE_YET": Condition(40001, "{what} is not supported yet by ksql-spark {version}."),
     "NOT_GROUPED": Condition(
         40001,
         "Non-aggregate {clause} {what} not part of GROUP BY: {expressions}\n"
@@ -165,7 +163,7 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "PUSH_LIMIT": Condition(
         40003,
-        "{limit} push queries run already, the most that ksql.max.push.queries allows. End one first.",
+        "{limit} push queries are running, which is the limit (ksql.max.push.queries). End one first.",
     ),
     "QUERY_FAILED": Condition(50000, "Query {id} failed: {reason}. The server's log has the details."),
     "QUERY_IN_KSQL": Condition(
@@ -177,10 +175,10 @@ CONDITIONS: dict[str, Condition] = {
     "REMOTE_CONFLICT": Condition(40900, "{name} refused: {reason}."),
     "REMOTE_REFUSED": Condition(40001, "{name} refused: {reason}."),
     "REMOTE_UNREACHABLE": Condition(
-        50000, "{name} at {url} does not answer: {reason}. The property {setting} says where it is."
+        50000, "{name} at {url} does not answer: {reason}. Its address is the property {setting}."
     ),
     "SCHEMA_REGISTRY_MISSING": Condition(
-        42801, "{what} needs a schema registry: set ksql.schema.registry.url to where it is."
+        42801, "{what} needs a schema registry. Set ksql.schema.registry.url to its address."
     ),
     "SCHEMA_UNKNOWN": Condition(
         40001,

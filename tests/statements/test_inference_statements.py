@@ -118,7 +118,7 @@ def test_a_registry_that_says_no(world: World, answers: dict[str, tuple[int, Any
 
 def test_no_registry(make_world: Callable[..., World]) -> None:
     error = make_world().refused(CREATE)
-    assert error.code == 42801 and "set ksql.schema.registry.url" in error.message
+    assert error.code == 42801 and "Set ksql.schema.registry.url" in error.message
 
 
 def test_a_registry_that_does_not_answer(make_world: Callable[..., World]) -> None:
