@@ -105,7 +105,7 @@ def test_a_full_disk(small_disk: Path) -> None:
         code, _, err = server.end()
         server.wait_until_alone()
     assert code == 1
-    assert err.startswith("ksql-spark server: No space is left on the disk that holds ")
+    assert err.startswith("ksql-spark server: No space is left on the disk of ")
     assert err.count("\n") == 1
 
 

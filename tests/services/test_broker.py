@@ -123,7 +123,7 @@ class TestRefusals:
         told = embedded._failure(
             ["2026 INFO x", "Caused by: a.b.SomeException: the cause.", "\tat a.b.c"]
         ).message
-        assert "did not start: a.b.SomeException: the cause. Its log: " in told
+        assert "did not start: a.b.SomeException: the cause. Its log is " in told
 
 
 def test_a_taken_port_is_not_free():
