@@ -16,16 +16,33 @@ from sqlglot import exp
 from grammar import nodes
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.aggregates import Aggregates, not_grouped, over_groups
-from ksql_spark.analyzer.expressions import bind_expression, bind_predicate, struct_fields
-from ksql_spark.analyzer.failures import failure, invalid, place
+from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
+from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.joins import show
 from ksql_spark.analyzer.lookups import SCAN_HINT, conjuncts, narrow
-from ksql_spark.analyzer.naming import Names, check_unique, item_name
+from ksql_spark.analyzer.naming import Names, check_unique
 from ksql_spark.analyzer.pull_rules import check_limit, check_queryable, check_select, without_disk_columns
 from ksql_spark.analyzer.queries import aligned
-from ksql_spark.analyzer.relations import Context, check_internal_names, flat, hidden_order, named_query
-from ksql_spark.analyzer.scope import BoundRelation, Scope, hidden_columns
-from ksql_spark.analyzer.selects import Item, bind_table_function
+from ksql_spark.analyzer.relations import (
+    Context,
+    check_aliases,
+    check_internal_names,
+    flat,
+    hidden_order,
+    named_query,
+    source_relation,
+)
+from ksql_spark.analyzer.scope import BoundRelation, Scope
+from ksql_spark.analyzer.select_items import (
+    Item,
+    bind_groups,
+    bind_items,
+    bind_table_function,
+    check_typed,
+    expand_stars,
+    star_items,
+    with_aggregates,
+)
 from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in, transform
 from ksql_spark.logical.nodes import (
     Aggregate,
@@ -166,13 +183,10 @@ def _bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) 
     if query is not None:
         node = _bind(query, context)
         return BoundRelation(alias, node.schema, node.kind, None, prefixed, {}, None, node, from_item)
-    assert isinstance(from_item, nodes.AliasedSource)
-    source = context.metastore.require(from_item.source_name, place(from_item))
-    check_queryable(source, from_item, context.config)
-    return BoundRelation(
-        alias, source.schema, source.kind, source.window, prefixed, hidden_columns(source.window),
-        source, None, from_item,
-    )  # fmt: skip
+    relation = source_relation(from_item, context.metastore, prefixed)
+    assert relation.source is not None
+    check_queryable(relation.source, from_item, context.config)
+    return relation
 
 
 def _bind_join(node: nodes.Join, found: Mapping[int, BoundRelation], scope: Scope) -> _Joined:
@@ -254,8 +268,8 @@ class _Select:
         self.is_join = len(from_items) > 1
         found = {id(r): _bind_relation(r, context, self.is_join) for r in from_items}
         self.relations = tuple(found.values())
-        self._check_aliases()
-        check_internal_names(list(self.relations))
+        check_aliases(self.relations)
+        check_internal_names(self.relations)
         self.scope = Scope(self.relations, types=context.metastore.types())
         from_item = select.relation
         self.tree = (
@@ -268,16 +282,6 @@ class _Select:
         self.ambiguous = frozenset(n for n in columns if columns.count(n) > 1)
         self.aggregates = Aggregates()
         self.functions: list[NamedExpression] = []
-
-    def _check_aliases(self) -> None:
-        seen: set[str] = set()
-        for relation in self.relations:
-            if relation.alias in seen:
-                raise invalid(
-                    f"The alias '{relation.alias}' is used twice in FROM.", relation.place,
-                    hint="Give each a name of its own: FROM a x JOIN a y ON ...",
-                )  # fmt: skip
-            seen.add(relation.alias)
 
     def bind(self) -> Node:
         """The plan, ORDER BY and LIMIT on top."""
@@ -351,40 +355,19 @@ class _Select:
     # ---- SELECT list ----------------------------------------------------------------------------------
 
     def _with_aggregates(self, clause: str) -> Scope:
-        scope = without_disk_columns(self.scope, clause)
-        return replace(scope, aggregate=self.aggregates.bind, show=self.aggregates.show)
+        return with_aggregates(without_disk_columns(self.scope, clause), self.aggregates)
 
     def _items(self) -> list[Item]:
         scope = replace(self._with_aggregates("SELECT"), table_function=self._table_function)
-        items: list[Item] = []
-        for node in self.select.items:
-            match node:
-                case nodes.AllColumns():
-                    chosen = self.relations
-                    if node.source_name is not None:
-                        chosen = (scope.relation(node.source_name, node),)
-                    items += (item for relation in chosen for item in self._star(relation, node))
-                case nodes.AllFields():
-                    for name, value in struct_fields(node, scope):
-                        items.append(Item(self.names.field(name), value, node))
-                case nodes.SelectItem():
-                    bound = bind_expression(node.this, scope)
-                    if isinstance(bound.type, Null):
-                        raise invalid("Can't infer a type of null.", node, hint="Use CAST(NULL AS ...).")
-                    name = item_name(node, bound, self.names, self.ambiguous.__contains__)
-                    items.append(Item(name, bound, node))
+        bound = bind_items(self.select, scope, self.names, self.ambiguous.__contains__)
+        items = list(expand_stars(bound, self.relations, self._star))
+        check_typed(items)
         return items
 
-    def _star(self, relation: BoundRelation, node: exp.Expr) -> Iterable[Item]:
-        names = [c.name for c in relation.schema.columns]
+    def _star(self, relation: BoundRelation, node: nodes.AllColumns) -> list[Item]:
         if relation.window is not None:
-            at = len(relation.schema.key)
-            names[at:at] = WINDOW_BOUNDS
             self.scope.named.update((relation.alias, name) for name in WINDOW_BOUNDS)
-        for name in names:
-            type_ = relation.find(name)
-            assert type_ is not None
-            yield Item(relation.internal(name), ColumnRef(relation.internal(name), type_), node)
+        return star_items(relation, node, with_bounds=True)
 
     def _table_function(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
         return bind_table_function(node, scope, self.functions)
@@ -392,20 +375,8 @@ class _Select:
     # ---- GROUP BY -------------------------------------------------------------------------------------
 
     def _groups(self) -> tuple[NamedExpression, ...]:
-        def refuse(node: nodes.FunctionCall, _: Scope) -> Expression:
-            reason = f"GROUP BY does not support aggregate functions: {node.name} is an aggregate function."
-            raise invalid(reason, node)
-
-        scope = replace(without_disk_columns(self.scope, "GROUP BY"), aggregate=refuse)
-        groups: list[NamedExpression] = []
-        for node in self.select.group_by:
-            expression = bind_expression(node, scope)
-            if any(g.expression == expression for g in groups):
-                raise invalid(f"Duplicate GROUP BY expression: {show(expression, scope)}.", node)
-            if isinstance(expression.type, Null):
-                raise invalid("GROUP BY needs expressions with a type, not NULL.", node)
-            groups.append(NamedExpression(f"{_GROUP}{len(groups)}", expression))
-        return tuple(groups)
+        found = bind_groups(self.select, without_disk_columns(self.scope, "GROUP BY"))
+        return tuple(NamedExpression(f"{_GROUP}{i}", expression) for i, expression in enumerate(found))
 
     def _over(
         self, groups: tuple[NamedExpression, ...], bound: Expression, clause: str, node: exp.Expr | None

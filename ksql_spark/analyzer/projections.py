@@ -9,7 +9,8 @@ from sqlglot import exp
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.joins import Joined
 from ksql_spark.analyzer.naming import check_unique
-from ksql_spark.analyzer.selects import BoundSelect, Item, KeySlot
+from ksql_spark.analyzer.select_items import Item
+from ksql_spark.analyzer.selects import BoundSelect, KeySlot
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.logical.nodes import NamedExpression, Project
 from ksql_spark.metastore.sources import TABLE

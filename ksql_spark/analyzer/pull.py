@@ -7,26 +7,25 @@ BatchQuery (batch.py), which Spark runs.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
-
-from sqlglot import exp
 
 from grammar import nodes
 from ksql_spark.analyzer.batch import bind_batch
-from ksql_spark.analyzer.expressions import bind_expression, bind_predicate, struct_fields
-from ksql_spark.analyzer.failures import invalid, place, within_statement
+from ksql_spark.analyzer.expressions import bind_predicate
+from ksql_spark.analyzer.failures import within_statement
 from ksql_spark.analyzer.lookups import check_key_literals, check_scan, find_lookups
-from ksql_spark.analyzer.naming import Names, check_unique, item_name
+from ksql_spark.analyzer.naming import Names, check_unique
 from ksql_spark.analyzer.pull_rules import check_limit, check_queryable, check_select, without_disk_columns
+from ksql_spark.analyzer.relations import source_relation
 from ksql_spark.analyzer.scope import BoundRelation, Scope
+from ksql_spark.analyzer.select_items import bind_items, check_typed, expand_stars, star_items
 from ksql_spark.analyzer.settings import check_lambdas
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.functions import registry
 from ksql_spark.logical.nodes import BatchQuery, NamedExpression, PullQuery
-from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS, Column
-from ksql_spark.types import Null
+from ksql_spark.schema import WINDOW_BOUNDS
 
 
 def bind_pull(
@@ -59,18 +58,13 @@ def _is_plain(query: nodes.Select) -> bool:
 
 def _bind(query: nodes.Select, metastore: MetaStore, config: Mapping[str, Any]) -> PullQuery:
     check_select(query, config)
-    from_item = query.relation
-    assert isinstance(from_item, nodes.AliasedSource)
-    source = metastore.require(from_item.source_name, place(from_item))
-    check_queryable(source, from_item, config)
+    relation = source_relation(query.relation, metastore, prefixed=False)
+    source = relation.source
+    assert source is not None
+    check_queryable(source, query.relation, config)
     check_limit(query, config)
-    hidden = {ROWTIME: PSEUDO_COLUMNS[ROWTIME]} | (WINDOW_BOUNDS if source.window else {})
-    relation = BoundRelation(
-        from_item.alias_name, source.schema, source.kind, source.window, hidden=hidden, source=source
-    )
     scope = Scope((relation,), types=metastore.types())
-    names = Names(c.name for c in source.schema.columns)
-    items, key_names = _items(query, scope, source, names)
+    items, key_names = _items(query, scope, relation)
     predicate = lookups = None
     if query.where is not None:
         predicate = bind_predicate(query.where, without_disk_columns(scope, "WHERE"))
@@ -88,36 +82,18 @@ def _bind(query: nodes.Select, metastore: MetaStore, config: Mapping[str, Any]) 
 
 
 def _items(
-    query: nodes.Select, scope: Scope, source: DataSource, names: Names
+    query: nodes.Select, scope: Scope, relation: BoundRelation
 ) -> tuple[list[NamedExpression], list[str]]:
-    select = without_disk_columns(scope, "SELECT")
-    keys = {c.name for c in source.schema.key} | (set(WINDOW_BOUNDS) if source.window else set())
-    items: list[NamedExpression] = []
-    places: list[exp.Expr] = []
-    for node in query.items:
-        match node:
-            case nodes.AllColumns():
-                if node.source_name is not None:
-                    scope.relation(node.source_name, node)
-                items += (NamedExpression(c.name, ColumnRef(c.name, c.type)) for c in _star(source))
-            case nodes.AllFields():
-                items += (
-                    NamedExpression(names.field(name), value) for name, value in struct_fields(node, select)
-                )
-            case nodes.SelectItem():
-                bound = bind_expression(node.this, select)
-                if isinstance(bound.type, Null):
-                    raise invalid("Can't infer a type of null.", node, hint="Use CAST(NULL AS ...).")
-                items.append(NamedExpression(item_name(node, bound, names), bound))
-        places += [node] * (len(items) - len(places))
-    check_unique([i.name for i in items], places)
+    """The result's columns, and the names of those that are key columns of a table."""
+    names = Names(c.name for c in relation.schema.columns)
+    bound = bind_items(query, without_disk_columns(scope, "SELECT"), names)
+    items = list(expand_stars(bound, [relation], partial(star_items, with_bounds=True)))
+    check_typed(items)
+    check_unique([i.name for i in items], [i.node for i in items])
+    keys = {c.name for c in relation.schema.key} | (set(WINDOW_BOUNDS) if relation.window else set())
     flagged = (i for i in items if isinstance(i.expression, ColumnRef) and i.expression.name in keys)
-    return items, [i.name for i in flagged] if source.is_table else []
+    is_table = relation.source is not None and relation.source.is_table
+    return [NamedExpression(i.name, i.expression) for i in items], [i.name for i in flagged if is_table]
 
 
-def _star(source: DataSource) -> list[Column]:
-    columns = list(source.schema.columns)
-    if source.window is not None:
-        at = len(source.schema.key)
-        columns[at:at] = [Column(name, type_) for name, type_ in WINDOW_BOUNDS.items()]
-    return columns
+__all__ = ["bind_pull"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -66,7 +66,8 @@ def bind_from(from_item: nodes.Relation, context: Context) -> From:
     """
     is_join = isinstance(from_item, nodes.Join)
     relations = [_bind_relation(r, context, is_join) for r in flat(from_item)]
-    _check_repeats(relations)
+    _check_self_joins(relations)
+    check_aliases(relations)
     scope = Scope(tuple(relations), types=context.metastore.types())
     if not isinstance(from_item, nodes.Join):
         return From(relations[0], scope)
@@ -79,7 +80,7 @@ def bind_from(from_item: nodes.Relation, context: Context) -> From:
     return From(tree, scope)
 
 
-def check_internal_names(relations: list[BoundRelation]) -> None:
+def check_internal_names(relations: Iterable[BoundRelation]) -> None:
     """Refuse relations whose columns ``<ALIAS>_<COLUMN>`` are not unique: A_B.C and A.B_C.
 
     Raises:
@@ -130,11 +131,20 @@ def _bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) 
     alias, query, context = named_query(from_item, context)
     if query is not None:
         return _nested(query, alias, context, prefixed, from_item)
+    return source_relation(from_item, context.metastore, prefixed)
+
+
+def source_relation(from_item: nodes.Relation, metastore: MetaStore, prefixed: bool) -> BoundRelation:
+    """The stream or table that ``from_item`` names; ``prefixed`` where it is joined.
+
+    Raises:
+        KsqlError: SOURCE_UNKNOWN.
+    """
     assert isinstance(from_item, nodes.AliasedSource)
-    source = context.metastore.require(from_item.source_name, place(from_item))
+    source = metastore.require(from_item.source_name, place(from_item))
     return BoundRelation(
-        alias, source.schema, source.kind, source.window, prefixed, hidden_columns(source.window),
-        source, None, from_item,
+        from_item.alias_name, source.schema, source.kind, source.window, prefixed,
+        hidden_columns(source.window), source, None, from_item,
     )  # fmt: skip
 
 
@@ -146,12 +156,29 @@ def _nested(
     return BoundRelation(alias, node.schema, node.kind, node.window, prefixed, hidden, None, node, at)
 
 
-def _check_repeats(relations: list[BoundRelation]) -> None:
-    names: dict[str, BoundRelation] = {}
-    aliases: set[str] = set()
+def check_aliases(relations: Iterable[BoundRelation]) -> None:
+    """Refuse an alias that stands for two relations.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    seen: set[str] = set()
     for relation in relations:
-        name = relation.source.name if relation.source is not None else None
-        if name is not None and name in names:
+        if relation.alias in seen:
+            raise invalid(
+                f"The alias '{relation.alias}' is used twice in FROM.", relation.place,
+                hint="Give each a name of its own: FROM a x JOIN a y ON ...",
+            )  # fmt: skip
+        seen.add(relation.alias)
+
+
+def _check_self_joins(relations: Sequence[BoundRelation]) -> None:
+    names: set[str] = set()
+    for relation in relations:
+        if relation.source is None:
+            continue
+        name = relation.source.name
+        if name in names:
             if len(relations) == 2:
                 raise invalid(
                     f"Can not join '{name}' to '{name}': self joins are not yet supported.", relation.place,
@@ -161,11 +188,7 @@ def _check_repeats(relations: list[BoundRelation]) -> None:
                 f"N-way joins do not support multiple occurrences of the same source. Source: '{name}'.",
                 relation.place,
             )
-        if relation.alias in aliases:
-            raise invalid(f"The alias '{relation.alias}' is used twice in FROM.", relation.place)
-        aliases.add(relation.alias)
-        if name is not None:
-            names[name] = relation
+        names.add(name)
 
 
 def _join_tree(node: nodes.Join, relations: dict[int, BoundRelation], scope: Scope, rowkey: str) -> Joined:

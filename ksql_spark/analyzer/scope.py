@@ -12,7 +12,7 @@ from grammar.nodes import FunctionCall
 from ksql_spark.analyzer.failures import failure
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.expressions import ColumnRef, Expression, LambdaRef
-from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Column, Schema
+from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Schema
 from ksql_spark.types import SqlType
 
 if TYPE_CHECKING:
@@ -178,8 +178,3 @@ class Scope:
                 if relation.internal(name) == internal:
                     return f"{relation.alias}.{name}" if relation.alias else name
         return internal
-
-
-def star_columns(relation: BoundRelation) -> tuple[Column, ...]:
-    """The columns that ``*`` gives for one relation: keys, then values."""
-    return relation.schema.columns

@@ -21,17 +21,24 @@ from ksql_spark.analyzer.aggregates import (
     over_groups,
 )
 from ksql_spark.analyzer.expressions import (
-    bind_arguments,
     bind_expression,
     bind_predicate,
-    call,
-    struct_fields,
 )
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.joins import Joined, relations_of, show
-from ksql_spark.analyzer.naming import Names, item_name
+from ksql_spark.analyzer.naming import Names
 from ksql_spark.analyzer.relations import Context, From, bind_from, build_from
 from ksql_spark.analyzer.scope import BoundRelation, Scope
+from ksql_spark.analyzer.select_items import (
+    Item,
+    bind_groups,
+    bind_items,
+    bind_table_function,
+    check_typed,
+    expand_stars,
+    star_items,
+    with_aggregates,
+)
 from ksql_spark.analyzer.windows import bind_window
 from ksql_spark.expressions import ColumnRef, Expression, FieldRef, Literal, transform
 from ksql_spark.logical.nodes import (
@@ -48,35 +55,6 @@ from ksql_spark.logical.nodes import (
 )
 from ksql_spark.metastore.sources import STREAM, TABLE, Windowing
 from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Role
-from ksql_spark.types import Null
-
-#: names of the columns that table functions give
-SYNTHETIC = "KSQL_SYNTH_"
-
-
-def bind_table_function(
-    node: nodes.FunctionCall, scope: Scope, found: list[NamedExpression], *, of_table: bool = False
-) -> ColumnRef:
-    """Bind a call of a table function in SELECT and add it to ``found``; gives the column it will be.
-
-    Raises:
-        KsqlError: it is nested, it is over a table (``of_table``), it has an aggregate in it.
-    """
-    parent = node.parent
-    while parent is not None and not isinstance(parent, nodes.SelectItem | nodes.QueryNode):
-        if isinstance(parent, nodes.FunctionCall | exp.Case):
-            raise invalid(f"Table functions can't be nested: {node.name}.", node)
-        parent = parent.parent
-    if of_table:
-        raise invalid("Table source is not supported with table functions.", node)
-
-    def refuse(inner: nodes.FunctionCall, _: Scope) -> Expression:
-        raise invalid("Table functions cannot be used with aggregations.", inner)
-
-    inside = replace(scope, aggregate=refuse, table_function=None)
-    bound = call(node.name, bind_arguments(node, inside), node)
-    found.append(NamedExpression(f"{SYNTHETIC}{len(found)}", bound))
-    return ColumnRef(found[-1].name, bound.type)
 
 
 class Target(Enum):
@@ -85,15 +63,6 @@ class Target(Enum):
     PERSISTENT = "PERSISTENT"
     PUSH = "PUSH"
     NESTED = "NESTED"
-
-
-@dataclass(frozen=True)
-class Item:
-    """One output column: its name, what it is over the stages below, where it was written."""
-
-    name: str
-    expression: Expression
-    node: exp.Expr | None
 
 
 @dataclass(frozen=True)
@@ -216,9 +185,9 @@ class _Binder:
         window = bind_window(select.window, self.is_final) if select.window is not None else None
         where = bind_predicate(select.where, scope.at("WHERE")) if select.where is not None else None
         guarded = replace(scope.at("GROUP BY"), forbidden=FORBIDDEN_BOUNDS if window else {})
-        groups = self._group_expressions(guarded)
+        groups = bind_groups(select, guarded)
         partitions = self._partition_expressions(scope.at("PARTITION BY"))
-        bound = self._explicit_items(self._select_scope(window))
+        bound = bind_items(select, self._select_scope(window), self.names, self._clashes)
         having = self._having(guarded)
         partition_by = self._partition_by(partitions, bound)
         items = list(self._all_items(bound, partition_by))
@@ -239,7 +208,7 @@ class _Binder:
         if self.is_final and (grouping is None or grouping.window is None):
             raise invalid("EMIT FINAL is only supported for windowed aggregations.", select)
         self._check_value_formats()
-        _check_typed(items)
+        check_typed(items)
         if self._is_current_key(partition_by):
             partition_by = None
         return BoundSelect(
@@ -254,30 +223,11 @@ class _Binder:
         extra = dict(scope.extra)
         if window is not None and not self.source.is_join:
             extra |= WINDOW_BOUNDS
-        return replace(
-            scope, extra=extra, clause="SELECT", aggregate=self.aggregates.bind,
-            table_function=self._table_function, show=self.aggregates.show,
-        )  # fmt: skip
+        scope = replace(scope, extra=extra, clause="SELECT", table_function=self._table_function)
+        return with_aggregates(scope, self.aggregates)
 
     def _table_function(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
         return bind_table_function(node, scope, self.functions, of_table=self.source.tree.kind == TABLE)
-
-    def _explicit_items(self, scope: Scope) -> list[Item | nodes.AllColumns]:
-        """The items in order, with ``*`` left for later and ``s->*`` expanded."""
-        found: list[Item | nodes.AllColumns] = []
-        for node in self.select.items:
-            match node:
-                case nodes.AllColumns():
-                    if node.source_name is not None:
-                        scope.relation(node.source_name, node)
-                    found.append(node)
-                case nodes.AllFields():
-                    for name, value in struct_fields(node, scope):
-                        found.append(Item(self.names.field(name), value, node))
-                case nodes.SelectItem():
-                    bound = bind_expression(node.this, scope)
-                    found.append(Item(item_name(node, bound, self.names, self._clashes), bound, node))
-        return found
 
     def _clashes(self, name: str) -> bool:
         return sum(relation.find(name) is not None for relation in self.source.relations) > 1
@@ -286,10 +236,8 @@ class _Binder:
         self, bound: list[Item | nodes.AllColumns], partition_by: tuple[NamedExpression, ...] | None
     ) -> Iterator[Item]:
         for item in bound:
-            if isinstance(item, Item):
-                yield item
-            elif item.source_name is not None:
-                yield from self._relation_star(self.source.scope.relation(item.source_name), item)
+            if isinstance(item, Item) or item.source_name is not None:
+                yield from expand_stars([item], self.source.relations, self._relation_star)
             else:
                 yield from self._star(item, partition_by)
 
@@ -299,8 +247,7 @@ class _Binder:
         if partition_by is None or self._is_current_key(partition_by):
             for name, type_ in self.source.scope.extra.items():
                 yield Item(name, ColumnRef(name, type_), node)
-            for relation in self.source.relations:
-                yield from self._relation_star(relation, node)
+            yield from expand_stars([node], self.source.relations, self._relation_star)
             return
         for key in partition_by:
             yield Item(key.name, ColumnRef(key.name, key.expression.type), node)
@@ -317,16 +264,12 @@ class _Binder:
                 if internal not in new:
                     yield Item(internal, ColumnRef(internal, type_), node)
 
-    def _relation_star(self, relation: BoundRelation, node: nodes.AllColumns) -> Iterator[Item]:
-        columns = [(c.name, c.type) for c in relation.schema.columns]
-        if relation.window is not None and (self.source.is_join or self.target is Target.PUSH):
-            bounds = [] if self.select.group_by else list(WINDOW_BOUNDS.items())
-            if self.source.is_join:
-                self.source.scope.named.update((relation.alias, name) for name, _ in bounds)
-            keys = len(relation.schema.key)
-            columns[keys:keys] = bounds
-        for name, type_ in columns:
-            yield Item(relation.internal(name), ColumnRef(relation.internal(name), type_), node)
+    def _relation_star(self, relation: BoundRelation, node: nodes.AllColumns) -> list[Item]:
+        is_shown = self.source.is_join or self.target is Target.PUSH
+        with_bounds = relation.window is not None and is_shown and not self.select.group_by
+        if with_bounds and self.source.is_join:
+            self.source.scope.named.update((relation.alias, name) for name in WINDOW_BOUNDS)
+        return star_items(relation, node, with_bounds=with_bounds)
 
     # ---- PARTITION BY ---------------------------------------------------------------------------------
 
@@ -430,29 +373,10 @@ class _Binder:
 
     # ---- GROUP BY -------------------------------------------------------------------------------------
 
-    def _group_expressions(self, scope: Scope) -> list[Expression]:
-        bound: list[Expression] = []
-
-        def refuse(node: nodes.FunctionCall, _: Scope) -> Expression:
-            raise invalid(
-                f"GROUP BY does not support aggregate functions: {node.name} is an aggregate function.", node
-            )
-
-        for node in self.select.group_by:
-            expression = bind_expression(node, replace(scope, aggregate=refuse))
-            if expression in bound:
-                raise invalid(f"Duplicate GROUP BY expression: {show(expression, scope)}.", node)
-            if isinstance(expression.type, Null):
-                raise invalid("GROUP BY needs expressions with a type, not NULL.", node)
-            bound.append(expression)
-        return bound
-
     def _having(self, scope: Scope) -> Expression | None:
         if self.select.having is None:
             return None
-        having = replace(
-            scope, clause="HAVING", aggregate=self.aggregates.bind, show=self.aggregates.show
-        )  # fmt: skip
+        having = with_aggregates(replace(scope, clause="HAVING"), self.aggregates)
         return bind_predicate(self.select.having, having)
 
     def _grouping(
@@ -509,16 +433,6 @@ class _Binder:
             )
 
 
-def _check_typed(items: list[Item]) -> None:
-    for item in items:
-        if isinstance(item.expression.type, Null):
-            raise invalid(
-                "Can't infer a type of null. Please explicitly cast it to a required type, "
-                "e.g. CAST(null AS VARCHAR).",
-                item.node,
-            )
-
-
 def _over_keys(node: Expression, partition_by: tuple[NamedExpression, ...]) -> Expression:
     """``node`` with references in place of what PARTITION BY made a key of."""
 
@@ -532,4 +446,4 @@ def _over_keys(node: Expression, partition_by: tuple[NamedExpression, ...]) -> E
     return transform(node, rewrite) if partition_by else node
 
 
-__all__ = ["STREAM", "BoundSelect", "Grouping", "Item", "KeySlot", "Target", "bind_select"]
+__all__ = ["STREAM", "BoundSelect", "Grouping", "KeySlot", "Target", "bind_select"]

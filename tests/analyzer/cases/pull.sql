@@ -240,7 +240,7 @@ SELECT name FROM s UNION ALL SELECT id FROM s;
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT name, NULL AS x FROM counts ORDER BY name;
-    INVALID_STATEMENT: Can't infer a type of null. Use CAST(NULL AS ...).
+    INVALID_STATEMENT: Can't infer a type of null. Please explicitly cast it to a required type, e.g. CAST(null AS VARCHAR).
     line 1:14
       SELECT name, NULL AS x FROM counts ORDER BY name
                    ^^^^^^^^^

@@ -1,0 +1,163 @@
+"""The parts of a SELECT that mean the same in streams and in pull queries: its items, ``*``, and GROUP BY.
+
+What follows from them differs: selects.py makes keys of them for queries that run on, batch.py and pull.py
+answer with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from grammar import nodes
+from ksql_spark.analyzer.aggregates import Aggregates
+from ksql_spark.analyzer.expressions import bind_arguments, bind_expression, call, struct_fields
+from ksql_spark.analyzer.failures import invalid
+from ksql_spark.analyzer.joins import show
+from ksql_spark.analyzer.naming import Names, item_name
+from ksql_spark.analyzer.scope import BoundRelation, Scope
+from ksql_spark.expressions import ColumnRef, Expression
+from ksql_spark.logical.nodes import NamedExpression
+from ksql_spark.schema import WINDOW_BOUNDS
+from ksql_spark.types import Null
+
+#: names of the columns that table functions give
+_SYNTHETIC = "KSQL_SYNTH_"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One output column: its name, what it is over the stages below, where it was written."""
+
+    name: str
+    expression: Expression
+    node: exp.Expr | None
+
+
+def bind_items(
+    select: nodes.Select,
+    scope: Scope,
+    names: Names,
+    is_ambiguous: Callable[[str], bool] = lambda name: False,
+) -> list[Item | nodes.AllColumns]:
+    """The items of ``select`` in order: ``s->*`` is expanded, ``*`` is left to the caller.
+
+    Args:
+        select: the query.
+        scope: the names that its items may use.
+        names: gives out generated names.
+        is_ambiguous: whether several relations have a column of a name.
+
+    Raises:
+        KsqlError: an unknown name, a reserved alias, or as bind_expression.
+    """
+    found: list[Item | nodes.AllColumns] = []
+    for node in select.items:
+        match node:
+            case nodes.AllColumns():
+                if node.source_name is not None:
+                    scope.relation(node.source_name, node)
+                found.append(node)
+            case nodes.AllFields():
+                found += (Item(names.field(name), value, node) for name, value in struct_fields(node, scope))
+            case nodes.SelectItem():
+                bound = bind_expression(node.this, scope)
+                found.append(Item(item_name(node, bound, names, is_ambiguous), bound, node))
+    return found
+
+
+def expand_stars(
+    items: Iterable[Item | nodes.AllColumns],
+    relations: Sequence[BoundRelation],
+    star: Callable[[BoundRelation, nodes.AllColumns], Iterable[Item]],
+) -> Iterator[Item]:
+    """``items`` with each ``*`` replaced by what ``star`` gives for the relations that it stands for."""
+    for item in items:
+        if isinstance(item, Item):
+            yield item
+            continue
+        for relation in relations:
+            if item.source_name in (None, relation.alias):
+                yield from star(relation, item)
+
+
+def star_items(relation: BoundRelation, node: exp.Expr, *, with_bounds: bool) -> list[Item]:
+    """What ``*`` gives for one relation: keys, bounds of a windowed key where wanted, values."""
+    columns = [(c.name, c.type) for c in relation.schema.columns]
+    if with_bounds and relation.window is not None:
+        keys = len(relation.schema.key)
+        columns[keys:keys] = WINDOW_BOUNDS.items()
+    return [
+        Item(relation.internal(name), ColumnRef(relation.internal(name), type_), node)
+        for name, type_ in columns
+    ]
+
+
+def check_typed(items: Iterable[Item]) -> None:
+    """Refuse an output column that is a bare NULL.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    for item in items:
+        if isinstance(item.expression.type, Null):
+            raise invalid(
+                "Can't infer a type of null. Please explicitly cast it to a required type, "
+                "e.g. CAST(null AS VARCHAR).",
+                item.node,
+            )
+
+
+def with_aggregates(scope: Scope, aggregates: Aggregates) -> Scope:
+    """``scope`` where calls of aggregates are allowed, and collected in ``aggregates``."""
+    return replace(scope, aggregate=aggregates.bind, show=aggregates.show)
+
+
+def bind_groups(select: nodes.Select, scope: Scope) -> list[Expression]:
+    """The expressions of GROUP BY.
+
+    Raises:
+        KsqlError: an aggregate, an expression that stands twice, a bare NULL.
+    """
+
+    def refuse(node: nodes.FunctionCall, _: Scope) -> Expression:
+        raise invalid(
+            f"GROUP BY does not support aggregate functions: {node.name} is an aggregate function.", node
+        )
+
+    found: list[Expression] = []
+    for node in select.group_by:
+        expression = bind_expression(node, replace(scope, aggregate=refuse))
+        if expression in found:
+            raise invalid(f"Duplicate GROUP BY expression: {show(expression, scope)}.", node)
+        if isinstance(expression.type, Null):
+            raise invalid("GROUP BY needs expressions with a type, not NULL.", node)
+        found.append(expression)
+    return found
+
+
+def bind_table_function(
+    node: nodes.FunctionCall, scope: Scope, found: list[NamedExpression], *, of_table: bool = False
+) -> ColumnRef:
+    """Bind a call of a table function in SELECT and add it to ``found``; gives the column it will be.
+
+    Raises:
+        KsqlError: it is nested, it is over a table (``of_table``), it has an aggregate in it.
+    """
+    parent = node.parent
+    while parent is not None and not isinstance(parent, nodes.SelectItem | nodes.QueryNode):
+        if isinstance(parent, nodes.FunctionCall | exp.Case):
+            raise invalid(f"Table functions can't be nested: {node.name}.", node)
+        parent = parent.parent
+    if of_table:
+        raise invalid("Table source is not supported with table functions.", node)
+
+    def refuse(inner: nodes.FunctionCall, _: Scope) -> Expression:
+        raise invalid("Table functions cannot be used with aggregations.", inner)
+
+    inside = replace(scope, aggregate=refuse, table_function=None)
+    bound = call(node.name, bind_arguments(node, inside), node)
+    found.append(NamedExpression(f"{_SYNTHETIC}{len(found)}", bound))
+    return ColumnRef(found[-1].name, bound.type)
