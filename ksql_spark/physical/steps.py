@@ -3,7 +3,7 @@
 Names are ksqlDB's where it has the step. A step's ``schema`` and hidden columns are those of the logical node
 it comes from (see logical.nodes); spark.build turns each into a frame with exactly these columns:
 the schema's by name, ROWTIME (BIGINT, ms), NULL_VALUE (BOOLEAN: the record's value is NULL) and, where they
-exist, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND.
+exist, NULL_KEY, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from ksql_spark.schema import Column, Schema
 
 #: hidden column: the record's value is NULL (in a table: a tombstone)
 NULL_VALUE = "__NULL_VALUE"
+#: hidden column of streams with several key columns: the record's key is NULL, so it has none of them
+NULL_KEY = "__NULL_KEY"
 #: hidden column of rows that are still one record's: that record's headers, which go on to the output (§6.1)
 FORWARDED_HEADERS = "__HEADERS"
 

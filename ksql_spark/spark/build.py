@@ -12,16 +12,16 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from ksql_spark.expressions import name_text
+from ksql_spark.expressions import columns_in, name_text
 from ksql_spark.logical.nodes import NamedExpression
 from ksql_spark.physical import steps
-from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE, Step
+from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, Step
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark import keyed, python_calls, sources
 from ksql_spark.spark.frames import Context, exploded, named, quoted
 
 #: hidden columns that go along with rows as long as they are there
-_HIDDEN = (ROWTIME, NULL_VALUE, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND, FORWARDED_HEADERS)
+_HIDDEN = (ROWTIME, NULL_VALUE, NULL_KEY, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND, FORWARDED_HEADERS)
 
 
 def build(step: Step, context: Context) -> DataFrame:
@@ -74,10 +74,18 @@ def _stream_filter(step: steps.StreamFilter, inputs: Sequence[DataFrame], contex
 
 
 def _select_key(step: steps.StreamSelectKey, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """Reference §6.3; of a NULL value what depends on more than the old key is NULL, ROWTIME too."""
     new = {k.name for k in step.keys}
     rest = [quoted(c.name) for c in step.schema.columns if c.name not in new]
-    keys = _all(step.keys, context, "PartitionBy", step.child)
-    return inputs[0].selectExpr(*keys, *rest, *_hidden(inputs[0], new))
+    row = [c.name for c in step.child.schema.columns]
+    old_key = {c.name for c in step.child.schema.key}
+    keys = []
+    for key in step.keys:
+        text = context.lower(key.expression, "PartitionBy", f"Column {name_text(key.name)}", row)
+        if not columns_in(key.expression) <= old_key:
+            text = f"if({NULL_VALUE}, NULL, {text})"
+        keys.append(named(text, key.name))
+    return inputs[0].selectExpr(*keys, *rest, *_hidden(inputs[0], {*new, NULL_KEY}))
 
 
 def _flat_map(step: steps.StreamFlatMap, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
@@ -98,7 +106,8 @@ def _union(step: steps.StreamUnion, inputs: Sequence[DataFrame], _: Context) -> 
     for child, frame in zip(step.branches, inputs, strict=True):
         pairs = zip(child.schema.columns, step.schema.columns, strict=True)
         renamed = [named(quoted(theirs.name), ours.name) for theirs, ours in pairs]
-        frames.append(frame.selectExpr(*renamed, ROWTIME, NULL_VALUE, FORWARDED_HEADERS))
+        null_key = NULL_KEY if NULL_KEY in frame.columns else named("false", NULL_KEY)
+        frames.append(frame.selectExpr(*renamed, ROWTIME, NULL_VALUE, null_key, FORWARDED_HEADERS))
     result = frames[0]
     for frame in frames[1:]:
         result = result.unionAll(frame)

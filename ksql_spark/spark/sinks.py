@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE, REALTIME
+from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, REALTIME
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark.frames import quoted
 from ksql_spark.spark.processing_log import QueryLog
@@ -51,6 +51,8 @@ def encode(
                 partition = [f"ksql.kafka_partition({key}, {partitions}) AS partition"]
             bounds = [WINDOWEND, WINDOWSTART] if sink.window.kind == "SESSION" else [WINDOWSTART]
             key = f"concat({key}, {', '.join(f'cast({b} AS binary)' for b in bounds)})"
+        if NULL_KEY in frame.columns:
+            key = f"if({NULL_KEY}, NULL, {key})"
     else:
         key = "cast(NULL AS binary)"
     values = [quoted(c.name) for c in schema.value]

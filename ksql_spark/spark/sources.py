@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from ksql_spark.functions.spark_text import string
 from ksql_spark.metastore.serdes import Serde, key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE
+from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Role
 from ksql_spark.spark.frames import quoted
 from ksql_spark.spark.processing_log import QueryLog
@@ -135,6 +135,7 @@ def decode(
     hidden = {
         ROWTIME: _event_time(source),
         NULL_VALUE: "(value IS NULL)",
+        **({NULL_KEY: "(key IS NULL)"} if len(schema.key) > 1 and not source.is_table else {}),
         ROWPARTITION: "partition",
         ROWOFFSET: "offset",
         FORWARDED_HEADERS: "headers",

@@ -1,0 +1,61 @@
+-- Records without a key, and keys whose columns are NULL.
+
+--@test: a record without a key keeps none where there are several key columns
+CREATE STREAM keyless (v INT) WITH (KAFKA_TOPIC = '${case}_in', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM two (a STRING KEY, b INT KEY, v INT) WITH (KAFKA_TOPIC = '${case}_in', FORMAT = 'JSON');
+CREATE STREAM copies WITH (KAFKA_TOPIC = '${case}_copies') AS SELECT * FROM two WHERE v > 0 EMIT CHANGES;
+CREATE STREAM both WITH (KAFKA_TOPIC = '${case}_both') AS
+  SELECT * FROM two WHERE v > 1 UNION ALL SELECT * FROM two WHERE v > 2 EMIT CHANGES;
+CREATE STREAM rekeyed WITH (KAFKA_TOPIC = '${case}_rekeyed') AS SELECT * FROM two PARTITION BY b, a EMIT CHANGES;
+CREATE STREAM copied (k STRING KEY, v INT)
+  WITH (KAFKA_TOPIC = '${case}_copies', KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'JSON');
+CREATE STREAM united (k STRING KEY, v INT)
+  WITH (KAFKA_TOPIC = '${case}_both', KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'JSON');
+CREATE STREAM partitioned (k STRING KEY, v INT)
+  WITH (KAFKA_TOPIC = '${case}_rekeyed', KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'JSON');
+INSERT INTO keyless (v) VALUES (1);
+INSERT INTO two (a, b, v) VALUES ('x', 1, 2);
+INSERT INTO keyless (v) VALUES (3);
+--@output COPIED ordered
+-- k               | v
+-- NULL            | 1
+-- {"A":"x","B":1} | 2
+-- NULL            | 3
+--@output UNITED rowsort
+-- k               | v
+-- NULL            | 3
+-- NULL            | 3
+-- {"A":"x","B":1} | 2
+--@output PARTITIONED ordered
+-- k                   | v
+-- {"B":null,"A":null} | 1
+-- {"B":1,"A":"x"}     | 2
+-- {"B":null,"A":null} | 3
+
+--@test: PARTITION BY of a NULL value: what depends on it is NULL, the rest is computed
+CREATE STREAM s (k INT KEY, name STRING)
+  WITH (KAFKA_TOPIC = '${case}_s', VALUE_FORMAT = 'JSON', WRAP_SINGLE_VALUE = false, PARTITIONS = 1);
+CREATE STREAM by_name AS SELECT COALESCE(name, 'none') AS who, k FROM s PARTITION BY COALESCE(name, 'none') EMIT CHANGES;
+CREATE STREAM by_null WITH (KEY_FORMAT = 'JSON') AS SELECT name IS NULL AS n, k FROM s PARTITION BY (name IS NULL) EMIT CHANGES;
+CREATE STREAM by_key AS SELECT k + 1 AS next, name FROM s PARTITION BY k + 1 EMIT CHANGES;
+CREATE STREAM by_all WITH (KAFKA_TOPIC = '${case}_all', KEY_FORMAT = 'JSON') AS
+  SELECT ROWTIME AS t, IFNULL(name, '-') AS n, 1 AS one, k FROM s PARTITION BY ROWTIME, IFNULL(name, '-'), 1 EMIT CHANGES;
+CREATE STREAM all_keys (k STRING KEY) WITH (KAFKA_TOPIC = '${case}_all', KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'JSON');
+INSERT INTO s (ROWTIME, k, name) VALUES (5, 1, 'ann');
+INSERT INTO s (ROWTIME, k) VALUES (6, 2);
+--@output BY_NAME ordered
+-- who  | k
+-- ann  | 1
+-- NULL | <deleted>
+--@output BY_NULL ordered
+-- n     | k
+-- false | 1
+-- NULL  | <deleted>
+--@output BY_KEY ordered
+-- next | name
+-- 2    | ann
+-- 3    | <deleted>
+--@output ALL_KEYS ordered
+-- k
+-- {"T":5,"N":"ann","ONE":1}
+-- {"T":null,"N":null,"ONE":1}
