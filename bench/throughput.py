@@ -1,14 +1,17 @@
 """Throughput on a backlog: our queries beside the same by hand, in PySpark and for Kafka Streams, in one run.
 
-    python bench/throughput.py [--records 2000000] [--rounds 3] [--only stateless,aggregate]
+    python bench/throughput.py [--records 2000000] [--rounds 5] [--only stateless,aggregate]
                                [--sides ours,pyspark,streams]
 
 Records are JSON auction bids (six fields) in a topic of two partitions; every query reads them from the
 beginning and writes to a topic of its own, the Spark ones in real-time mode. The aggregate groups by a field
 of the value, so there is a repartition, and gives one update for each record. The clock runs from the first
-record written to the last; the settings of the sinks' producers are the same on all sides. Sides take turns,
-round by round; the first round warms up and does not count where there are more. Prints records read per
-second, and the ratios of the medians.
+record written to the last; the settings of the sinks' producers are the same on all sides.
+
+Each side stays in one process for the whole run: Kafka Streams in a JVM of its own, ours and PySpark by hand
+in Spark's. Sides take turns, round by round. The first round warms their JVMs up and does not count; it is
+printed as "first", beside the median of the rounds after it. (The first round of a query that is not the
+first of the run finds JVMs that have run another one.)
 
 The aim: 0.95 of PySpark in the same mode; 0.8 (stateless) and 1.1 (aggregate) of Kafka Streams.
 """
@@ -16,6 +19,7 @@ The aim: 0.95 of PySpark in the same mode; 0.8 (stateless) and 1.1 (aggregate) o
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -24,7 +28,7 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +44,8 @@ STREAMS_JARS = (
     "org/rocksdb/rocksdbjni/10.1.3/rocksdbjni-10.1.3.jar",
 )
 LINGER_MS = 5
+#: starts a query by its name, into a topic, and gives what stops it
+Side = Callable[[str, str], Callable[[], None]]
 BIDS = "bids"
 STREAM = (
     "CREATE STREAM bids (auction STRING, bidder BIGINT, price BIGINT, channel STRING, url STRING,"
@@ -108,20 +114,35 @@ def streams_classpath() -> str:
     return os.pathsep.join(map(str, [artifacts.compile_java(STREAMS_SOURCES, needed), *needed]))
 
 
-def streams(name: str, out: str, servers: str, folder: Path) -> Callable[[], None]:
-    """Start the query as a program for Kafka Streams; gives what stops it."""
-    command = [str(java.java_binary()), "-Xmx4g", "-cp", streams_classpath()]
-    command += ["Bids", name, servers, out, str(folder / f"streams-{out}")]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+class StreamsProcess:
+    """A JVM that runs the queries for Kafka Streams, one after another."""
 
-    def stop() -> None:
-        assert process.stdin is not None
-        process.stdin.close()
-        process.wait(60)
+    def __init__(self, servers: str, log: Path) -> None:
+        command = [str(java.java_binary()), "-Xmx4g", "-cp", streams_classpath(), "Bids", servers]
+        with log.open("wb") as file:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, text=True
+            )
+        self._log = log
 
-    return stop
+    def start(self, name: str, out: str, folder: Path) -> Callable[[], None]:
+        """Start a query; gives what stops it."""
+        self._ask(f"{name} {out} {folder / f'streams-{out}'}")
+        return lambda: self._ask("")
+
+    def _ask(self, line: str) -> None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+        if not self._process.stdout.readline():
+            raise SystemExit(f"Kafka Streams ended:\n{self._log.read_text(errors='replace')[-2000:]}")
+
+    def close(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(60)
+        self._process.stdout.close()
 
 
 def measure(admin: KafkaAdmin, out: str, expected: int, start: Callable[[], Callable[[], None]]) -> float:
@@ -143,24 +164,51 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--records", type=int, default=2_000_000)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5, help="rounds after the first one (default 5)")
     parser.add_argument("--only", default="stateless,aggregate")
     parser.add_argument("--sides", default="ours,pyspark,streams")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ksql-spark-bench-", ignore_cleanup_errors=True) as folder:
-        properties = {"ksql.spark.memory": "4g", "ksql.sink.linger.ms": str(LINGER_MS)}
+        properties = {
+            "ksql.spark.memory": "4g",
+            "ksql.sink.linger.ms": str(LINGER_MS),
+            "ksql.spark.warm.up.enabled": "false",  # the first round is to be a cold one
+        }
         engine = Engine(Config({"ksql.spark.data.dir": folder, **properties}))
-        engine.start(print)
-        try:
-            servers = engine.services.admin.servers
-            admin, producer = KafkaAdmin(servers), RecordProducer(servers, linger_ms=20)
+        with contextlib.ExitStack() as stack:
+            stack.callback(engine.stop)
+            engine.start(print)
+            admin = engine.services.admin
+            producer = RecordProducer(admin.servers, linger_ms=20)
+            stack.callback(producer.close)
             expected = fill(admin, producer, options.records)
             engine.execute(Request(STREAM))
+            sides = make_sides(options.sides.split(","), engine, Path(folder), stack)
             for name in options.only.split(","):
-                compare(engine, admin, name, expected[name], Path(folder), options)
-            producer.close()
-        finally:
-            engine.stop()
+                compare(sides, admin, name, expected[name], options)
+
+
+def make_sides(
+    names: Sequence[str], engine: Engine, folder: Path, stack: contextlib.ExitStack
+) -> dict[str, Side]:
+    """What starts a query (its name, its topic) on each side, and gives what stops it."""
+    servers = engine.services.admin.servers
+
+    def ours(name: str, out: str) -> Callable[[], None]:
+        answer = engine.execute(Request(OURS[name].format(out=out), {"auto.offset.reset": "earliest"}))
+        query_id = answer[0]["commandStatus"]["queryId"]
+        return lambda: drop(engine, f"TERMINATE {query_id};")
+
+    def pyspark(name: str, out: str) -> Callable[[], None]:
+        query = handwritten(engine, name, out, servers, folder)
+        return lambda: query.stop()
+
+    sides: dict[str, Side] = {"ours": ours, "pyspark": pyspark}
+    if "streams" in names:
+        process = StreamsProcess(servers, folder / "streams.log")
+        stack.callback(process.close)
+        sides["streams"] = lambda name, out: process.start(name, out, folder)
+    return {name: sides[name] for name in names}
 
 
 def drop(engine: Engine, statement: str) -> None:
@@ -169,33 +217,26 @@ def drop(engine: Engine, statement: str) -> None:
 
 
 def compare(
-    engine: Engine, admin: KafkaAdmin, name: str, expected: int, folder: Path, options: argparse.Namespace
+    sides: Mapping[str, Side], admin: KafkaAdmin, name: str, expected: int, options: argparse.Namespace
 ) -> None:
     """Run one query on all sides, round by round, and print what came out."""
-    speeds: dict[str, list[float]] = {side: [] for side in options.sides.split(",")}
-    for round_ in range(options.rounds):
-        for side in speeds:
+    speeds: dict[str, list[float]] = {side: [] for side in sides}
+    for round_ in range(options.rounds + 1):
+        for side, start in sides.items():
             out = f"OUT_{name}_{side}_{round_}".upper()
             admin.create_topic(out, 2, config={"retention.ms": "-1"})
-
-            def start(side: str = side, out: str = out) -> Callable[[], None]:
-                if side == "pyspark":
-                    query = handwritten(engine, name, out, admin.servers, folder)
-                    return lambda: query.stop()
-                if side == "streams":
-                    return streams(name, out, admin.servers, folder)
-                text = OURS[name].format(out=out)
-                answer = engine.execute(Request(text, {"auto.offset.reset": "earliest"}))
-                query_id = answer[0]["commandStatus"]["queryId"]
-                return lambda: drop(engine, f"TERMINATE {query_id};")
-
-            seconds = measure(admin, out, expected, start)
+            seconds = measure(admin, out, expected, lambda: start(name, out))  # noqa: B023 (called at once)
             speeds[side].append(options.records / seconds)
             print(f"{name:10} {side:8} {options.records / seconds:10,.0f} records/s", flush=True)
             admin.delete_topics([out])
     medians = {side: statistics.median(found[1:] or found) for side, found in speeds.items()}
+    print(f"\n{name:10} {'':8} {'first':>10} {'median':>10}  records/s, median of {options.rounds}")
     for side, speed in medians.items():
-        print(f"{name:10} {side:8} {speed:10,.0f} records/s, ours is {medians['ours'] / speed:.2f} of it")
+        ratio = (
+            f"  ours is {medians['ours'] / speed:.2f} of it" if side != "ours" and "ours" in medians else ""
+        )
+        print(f"{name:10} {side:8} {speeds[side][0]:10,.0f} {speed:10,.0f}{ratio}")
+    print(flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.ObjectReader;
 import com.fasterxml.jackson.databind.ObjectWriter;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.Properties;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
@@ -20,7 +23,11 @@ import org.apache.kafka.streams.state.KeyValueStore;
 /**
  * The queries of throughput.py as one would write them for Kafka Streams: typed classes, Jackson.
  *
- * <pre>Bids (stateless|aggregate) BOOTSTRAP_SERVERS OUTPUT_TOPIC STATE_FOLDER, until standard input ends</pre>
+ * <pre>Bids BOOTSTRAP_SERVERS</pre>
+ *
+ * One process runs one query after another, so that its JVM stays warm. Each line of standard input starts
+ * one, {@code (stateless|aggregate) OUTPUT_TOPIC STATE_FOLDER}; an empty line stops it. Each line is answered
+ * by one line. The process ends with standard input.
  *
  * The cache that merges updates is off: every record gives an update, as in KSQL's changelogs here.
  */
@@ -49,12 +56,31 @@ public final class Bids {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   public static void main(String[] arguments) throws IOException {
-    String query = arguments[0];
-    String output = arguments[2];
+    BufferedReader commands =
+        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    KafkaStreams running = null;
+    for (String line = commands.readLine(); line != null; line = commands.readLine()) {
+      if (running != null) {
+        running.close();
+        running = null;
+      }
+      if (!line.isEmpty()) {
+        String[] words = line.split(" ", 3);
+        running = query(words[0], arguments[0], words[1], words[2]);
+        running.start();
+      }
+      System.out.println(line.isEmpty() ? "stopped" : "started");
+    }
+    if (running != null) {
+      running.close();
+    }
+  }
+
+  private static KafkaStreams query(String query, String servers, String output, String folder) {
     Properties properties = new Properties();
-    properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, arguments[1]);
+    properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, servers);
     properties.put(StreamsConfig.APPLICATION_ID_CONFIG, output);
-    properties.put(StreamsConfig.STATE_DIR_CONFIG, arguments[3]);
+    properties.put(StreamsConfig.STATE_DIR_CONFIG, folder);
     properties.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, 2);
     properties.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0);
     properties.put(StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest");
@@ -78,12 +104,7 @@ public final class Bids {
           .toStream()
           .to(output, Produced.with(Serdes.String(), json(Totals.class)));
     }
-    try (KafkaStreams streams = new KafkaStreams(builder.build(), properties)) {
-      streams.start();
-      while (System.in.read() >= 0) {
-        // whoever started us closes it when the output is complete
-      }
-    }
+    return new KafkaStreams(builder.build(), properties);
   }
 
   private static Doubled doubled(Bid bid) {
