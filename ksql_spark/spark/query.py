@@ -59,6 +59,11 @@ class SparkQuery:
         """What Spark says of the latest batch that has ended, or None."""
         return self._query.lastProgress
 
+    @property
+    def job_group(self) -> str:
+        """The group of its jobs, in Spark's status tracker."""
+        return str(self._query.runId)
+
     def exception(self) -> BaseException | None:
         """Why it ended by itself, or None."""
         return self._query.exception()

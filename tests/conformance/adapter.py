@@ -329,7 +329,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
     def _tasks_run(self, spark: Any) -> bool:
         if not spark.is_active:
             return True
-        for job in self._tracker.getJobIdsForGroup(spark._query.runId):
+        for job in self._tracker.getJobIdsForGroup(spark.job_group):
             info = self._tracker.getJobInfo(job)
             stages = [self._tracker.getStageInfo(s) for s in (info.stageIds if info else ())]
             if stages and all(s is not None and s.numActiveTasks == s.numTasks for s in stages):
