@@ -1,0 +1,43 @@
+"""DESCRIBE EXTENDED on a real broker: how far a query has read, by its checkpoint."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ksql_spark.engine import Engine, Request
+from ksql_spark.kafka.producer import RecordProducer
+
+pytestmark = pytest.mark.kafka
+
+PATIENCE_S = 60.0
+
+
+def test_offsets_follow_the_checkpoints(
+    execute: Callable[[str], Any], engine: Engine, topic_names: Callable[[str], str]
+) -> None:
+    source, sink = topic_names("in"), topic_names("out")
+    execute(f"""
+        CREATE STREAM seen (k STRING KEY, v INT)
+          WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+        SET 'ksql.checkpoint.interval.ms' = '5000';
+        CREATE TABLE seen_often WITH (KAFKA_TOPIC = '{sink}') AS
+          SELECT k, COUNT(*) AS n FROM seen GROUP BY k EMIT CHANGES;
+    """)
+    producer = RecordProducer(engine.services.admin.servers)
+    for _ in range(3):
+        producer.send(source, b"a", b'{"V": 1}')
+    producer.close()
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        (answer,) = engine.execute(Request("DESCRIBE seen EXTENDED;"))
+        (summary,) = answer["sourceDescription"]["queryOffsetSummaries"]
+        ((offsets,),) = (topic["offsets"] for topic in summary["topicSummaries"])
+        assert offsets["logEndOffset"] == 3 and offsets["consumerOffset"] in range(4)
+        if offsets["consumerOffset"] == 3:
+            break
+        assert time.monotonic() < deadline
+    assert summary["groupId"].startswith("CTAS_SEEN_OFTEN_")
