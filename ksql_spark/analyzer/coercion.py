@@ -16,12 +16,9 @@ from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
     BYTES,
-    DATE,
     INTEGER,
     NULL,
     STRING,
-    TIME,
-    TIMESTAMP,
     Array,
     Decimal,
     Field,
@@ -48,33 +45,6 @@ def coerce(node: Expression, target: SqlType) -> Expression:
 def is_implicit(source: SqlType, target: SqlType) -> bool:
     """Whether a value of ``source`` may stand where ``target`` is wanted (reference §3.4, strict)."""
     return implicit_cost(source, target) is not None
-
-
-# ---- CAST ---------------------------------------------------------------------------------------------
-
-_FROM_STRING = (BOOLEAN, BYTES, DATE, TIME, TIMESTAMP)
-_TEMPORAL_CASTS = {(TIMESTAMP, DATE), (TIMESTAMP, TIME), (DATE, TIMESTAMP)}
-
-
-def can_cast(source: SqlType, target: SqlType) -> bool:
-    """Whether CAST from ``source`` to ``target`` exists (the table in reference §3.4)."""
-    if source == target or isinstance(source, Null):
-        return True
-    if is_numeric(source) and is_numeric(target):
-        return True
-    match source, target:
-        case Array(a), Array(b):
-            return can_cast(a, b)
-        case Map(k, v), Map(k2, v2):
-            return can_cast(k, k2) and can_cast(v, v2)
-        case Struct(fields), Struct():
-            pairs = ((f.type, target.field(f.name)) for f in fields)
-            return all(wanted is None or can_cast(given, wanted.type) for given, wanted in pairs)
-    if target == STRING:
-        return source != BYTES and not isinstance(source, Function)
-    if source == STRING:
-        return is_numeric(target) or target in _FROM_STRING
-    return (source, target) in _TEMPORAL_CASTS
 
 
 # ---- lists: ARRAY, MAP, IN, CASE ----------------------------------------------------------------------

@@ -14,13 +14,14 @@ from sqlglot import exp
 
 from grammar import nodes
 from ksql_spark.analyzer import timestamp_text
-from ksql_spark.analyzer.coercion import can_cast, coerce, unify
+from ksql_spark.analyzer.coercion import coerce, unify
 from ksql_spark.analyzer.failures import failure, invalid, placed_at
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.analyzer.type_nodes import resolve_type
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.expressions import Call, Case, Cast, Expression, FieldRef, Lambda, Literal, MakeStruct
 from ksql_spark.functions import registry
+from ksql_spark.functions.casts import can_cast
 from ksql_spark.functions.spec import Kind, decimal_type
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.types import (

@@ -16,7 +16,8 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.formats.base import BadRecord, Format
 from ksql_spark.formats.number_text import double_text, parse_decimal, parse_double, parse_integer
 from ksql_spark.formats.temporal import NUMBER_OF, to_number
-from ksql_spark.functions.spark_text import plain_decimal, spark_type, string
+from ksql_spark.functions.casts import plain_decimal
+from ksql_spark.functions.spark_text import spark_type, string
 from ksql_spark.schema import Column
 from ksql_spark.types import (
     BOOLEAN,

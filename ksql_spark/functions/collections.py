@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ksql_spark.functions.casts import to_text
 from ksql_spark.functions.operators import distinct, from_entries, key_text
 from ksql_spark.functions.signatures import Signature, signature
 from ksql_spark.functions.spark_text import (
@@ -11,7 +12,6 @@ from ksql_spark.functions.spark_text import (
     is_literal,
     let,
     spark_type,
-    to_text,
     variable,
     with_maps,
     without_maps,

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from ksql_spark.expressions import Call, Cast, Expression, Lambda, Literal, children
 from ksql_spark.functions import registry
+from ksql_spark.functions.casts import cast_can_fail
 from ksql_spark.functions.nullness import Nullness, nullness
 from ksql_spark.functions.spec import OnNull
 from ksql_spark.functions.user import is_user_call
-from ksql_spark.types import BIGINT, BOOLEAN, INTEGER, STRING, Decimal, Primitive, SqlType, is_numeric
 
 
 def can_fail(node: Expression) -> bool:
@@ -25,7 +25,7 @@ def can_fail(node: Expression) -> bool:
         case Cast(Literal(), _):
             return False
         case Cast(operand, type_):
-            return _cast_can_fail(operand.type, type_)
+            return cast_can_fail(operand.type, type_)
         case Call() if is_user_call(node):
             return False
         case Call(name, _):
@@ -63,19 +63,3 @@ def cause(node: Expression) -> str:
         case Call(name, _):
             return f"{name} has no result for its arguments."
     raise TypeError(f"{node!r} cannot fail")
-
-
-def _cast_can_fail(source: SqlType, target: SqlType) -> bool:
-    if source == STRING:
-        return target not in (STRING, BOOLEAN) and isinstance(target, (Primitive, Decimal))
-    if isinstance(target, Decimal):
-        whole = target.precision - target.scale
-        match source:
-            case Decimal(precision, scale):
-                return precision - scale > whole
-            case Primitive("INTEGER"):
-                return whole < 10
-            case Primitive("BIGINT"):
-                return whole < 19
-        return is_numeric(source)
-    return isinstance(source, Decimal) and target in (INTEGER, BIGINT)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ksql_spark.functions.casts import cast, to_text
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import cast, string, to_text, variable
+from ksql_spark.functions.spark_text import string, variable
 from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar, struct
 from ksql_spark.types import (
     BIGINT,

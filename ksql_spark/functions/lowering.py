@@ -28,14 +28,13 @@ from ksql_spark.expressions import (
     MakeStruct,
 )
 from ksql_spark.functions import registry
+from ksql_spark.functions.casts import cast
 from ksql_spark.functions.failures import can_fail, cause, needed, passes_on
 from ksql_spark.functions.nullness import Nullness, nullness
 from ksql_spark.functions.spark_text import (
     SESSION_SETTINGS,
     LambdaText,
-    cast,
     constant,
-    is_castable,
     spark_type,
     string,
     variable,
@@ -225,8 +224,6 @@ def _spark(node: Call, texts: Sequence[str]) -> str:
 __all__ = [
     "SESSION_SETTINGS",
     "Report",
-    "cast",
-    "is_castable",
     "literal",
     "lower",
     "lower_condition",

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
+from ksql_spark.functions.casts import can_cast
 from ksql_spark.functions.operators import list_type
 from ksql_spark.functions.signatures import common_type, implicit_cost, signature
-from ksql_spark.functions.spark_text import is_castable, spark_type
+from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -207,7 +208,7 @@ def test_lists_of_literals_are_lax(types: list[SqlType], literals: list[Any], re
     ],
 )
 def test_casts(source: SqlType, target: SqlType, is_allowed: bool) -> None:
-    assert is_castable(source, target) is is_allowed
+    assert can_cast(source, target) is is_allowed
 
 
 @given(TYPES, TYPES)
@@ -221,7 +222,7 @@ def test_common_type_takes_both(left: SqlType, right: SqlType) -> None:
 @given(TYPES, TYPES)
 def test_implicit_coercion_is_a_cast(source: SqlType, target: SqlType) -> None:
     if implicit_cost(source, target) is not None:
-        assert is_castable(source, target)
+        assert can_cast(source, target)
 
 
 def test_precision_is_cut_at_spark_s_limit() -> None:

@@ -1,0 +1,279 @@
+"""Casts (reference §3.4): which there are, their Spark SQL text, and which can fail.
+
+One table for values without parts; ARRAY, MAP and STRUCT are cast part by part. The text forms of reference
+§3.1 are here too, since they are what a cast to STRING gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ksql_spark.functions.spark_text import let, spark_type, string, variable
+from ksql_spark.types import (
+    Array,
+    Decimal,
+    Map,
+    Null,
+    Primitive,
+    SqlType,
+    Struct,
+    quote_identifier,
+)
+
+_DATE_PATTERN = string(r"^\d{4}(-\d{1,2}(-\d{1,2})?)?$")
+_TIME_PATTERN = string(r"^\d{1,2}(:\d{1,2}(:\d{1,2}([.]\d{1,9})?)?)?$")
+_TIMESTAMP_PATTERN = string(r"^\d{4}(-\d{1,2}(-\d{1,2})?)?(T.*)?$")
+TIMESTAMP_TEXT = "yyyy-MM-dd\\'T\\'HH:mm:ss.SSS"
+
+# ---- the table ----------------------------------------------------------------------------------------
+
+
+def _by_spark(text: str, target: SqlType) -> str:
+    return f"cast({text} as {spark_type(target)})"
+
+
+def _never(source: SqlType, target: SqlType) -> bool:
+    return False
+
+
+def _always(source: SqlType, target: SqlType) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class _Cast:
+    """How values of one type become values of another.
+
+    Args:
+        lower: Spark SQL text of the value, the target -> text; None: the text form of §3.1.
+        can_fail: of the two types: whether a value may have no counterpart, for which there is NULL.
+    """
+
+    lower: Callable[[str, SqlType], str] | None = _by_spark
+    can_fail: Callable[[SqlType, SqlType], bool] = _never
+
+
+# ---- from text ----------------------------------------------------------------------------------------
+
+
+def _parse_whole(text: str, target: SqlType) -> str:
+    # Spark would cut a fraction off
+    return let(text, lambda t: f"if(instr({t}, '.') = 0, {_by_spark(t, target)}, NULL)")
+
+
+def _parse_double(text: str, _: SqlType) -> str:
+    return let(
+        f"cast({text} as double)",
+        lambda t: f"if(abs({t}) <= 1.7976931348623157E308D, {t}, NULL)",
+    )
+
+
+def _parse_boolean(text: str, _: SqlType) -> str:
+    return f"(lower(trim({text})) in ('t', 'tr', 'tru', 'true', 'y', 'ye', 'yes'))"
+
+
+def _parse_date(text: str, _: SqlType) -> str:
+    return let(text, lambda t: f"if({t} rlike {_DATE_PATTERN}, cast({t} as date), NULL)")
+
+
+def _parse_time(text: str) -> str:
+    moment = f"cast(concat('1970-01-01T', {text}) as timestamp)"
+    return f"if({text} rlike {_TIME_PATTERN}, cast(unix_millis({moment}) as int), NULL)"
+
+
+def _parse_any_timestamp(text: str) -> str:
+    # Spark wants minutes and seconds before a zone
+    hours = f"regexp_replace({text}, {string(r'(T[0-9]{1,2})([Z+-].*)$')}, '$1:00$2')"
+    minutes = f"regexp_replace({hours}, {string(r'(T[0-9]{1,2}:[0-9]{1,2})([Z+-].*)$')}, '$1:00$2')"
+    parsed = f"timestamp_millis(unix_millis(cast({minutes} as timestamp)))"
+    # what is written in full is the rule, and quick to read
+    return f"coalesce(ksql.full_timestamp({text}), {parsed})"
+
+
+def _parse_timestamp(text: str, _: SqlType) -> str:
+    return let(text, lambda t: f"if({t} rlike {_TIMESTAMP_PATTERN}, {_parse_any_timestamp(t)}, NULL)")
+
+
+def _whole_digits(source: SqlType) -> int:
+    match source:
+        case Decimal(precision, scale):
+            return precision - scale
+        case Primitive("INTEGER"):
+            return 10
+    return 19
+
+
+def _loses_digits(source: SqlType, target: SqlType) -> bool:
+    return _whole_digits(source) > _whole_digits(target)
+
+
+#: (from, to) by the types' base names; a type to itself changes nothing
+_CASTS: dict[tuple[str, str], _Cast] = {
+    ("INTEGER", "BIGINT"): _Cast(),
+    ("INTEGER", "DOUBLE"): _Cast(),
+    ("BIGINT", "INTEGER"): _Cast(),
+    ("BIGINT", "DOUBLE"): _Cast(),
+    ("DOUBLE", "INTEGER"): _Cast(),
+    ("DOUBLE", "BIGINT"): _Cast(),
+    **{("DECIMAL", whole): _Cast(can_fail=_always) for whole in ("INTEGER", "BIGINT")},
+    ("DECIMAL", "DOUBLE"): _Cast(),
+    **{(number, "DECIMAL"): _Cast(can_fail=_loses_digits) for number in ("INTEGER", "BIGINT", "DECIMAL")},
+    ("DOUBLE", "DECIMAL"): _Cast(can_fail=_always),
+    **{
+        (any_, "STRING"): _Cast(None)
+        for any_ in (
+            "BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "DATE", "TIME", "TIMESTAMP", "ARRAY", "MAP",
+            "STRUCT",
+        )
+    },
+    **{("STRING", whole): _Cast(_parse_whole, _always) for whole in ("INTEGER", "BIGINT")},
+    ("STRING", "DOUBLE"): _Cast(_parse_double, _always),
+    ("STRING", "DECIMAL"): _Cast(lambda text, target: _by_spark(f"trim({text})", target), _always),
+    ("STRING", "BOOLEAN"): _Cast(_parse_boolean),
+    ("STRING", "BYTES"): _Cast(lambda text, _: f"try_to_binary({text}, 'base64')", _always),
+    ("STRING", "DATE"): _Cast(_parse_date, _always),
+    ("STRING", "TIME"): _Cast(lambda text, _: let(text, _parse_time), _always),
+    ("STRING", "TIMESTAMP"): _Cast(_parse_timestamp, _always),
+    ("TIMESTAMP", "DATE"): _Cast(),
+    ("TIMESTAMP", "TIME"): _Cast(lambda text, _: f"cast(pmod(unix_millis({text}), 86400000L) as int)"),
+    ("DATE", "TIMESTAMP"): _Cast(),
+}  # fmt: skip
+
+
+def _base(type_: SqlType) -> str:
+    """The name of a type without its parameters."""
+    return type_.name if isinstance(type_, Primitive) else type(type_).__name__.upper()
+
+
+def _between(source: SqlType, target: SqlType) -> _Cast | None:
+    return _CASTS.get((_base(source), _base(target)))
+
+
+# ---- asking it ----------------------------------------------------------------------------------------
+
+
+def can_cast(source: SqlType, target: SqlType) -> bool:
+    """Whether CAST from ``source`` to ``target`` exists (the table in reference §3.4)."""
+    if source == target or isinstance(source, Null):
+        return True
+    match source, target:
+        case Array(a), Array(b):
+            return can_cast(a, b)
+        case Map(k, v), Map(k2, v2):
+            return can_cast(k, k2) and can_cast(v, v2)
+        case Struct(fields), Struct():
+            pairs = ((f.type, target.field(f.name)) for f in fields)
+            return all(wanted is None or can_cast(given, wanted.type) for given, wanted in pairs)
+    return _between(source, target) is not None
+
+
+def cast_can_fail(source: SqlType, target: SqlType) -> bool:
+    """Whether a value of ``source`` may have no counterpart in ``target``; not asked of parts."""
+    found = None if source == target else _between(source, target)
+    return found is not None and found.can_fail(source, target)
+
+
+def cast(text: str, source: SqlType, target: SqlType) -> str:
+    """Spark SQL text that casts ``text`` from ``source`` to ``target`` as KSQL does; bad values give NULL.
+
+    Raises:
+        ValueError: KSQL has no such cast; ask ``can_cast`` first.
+    """
+    if source == target:
+        return text
+    if isinstance(source, Null):
+        return _by_spark(text, target)
+    if not can_cast(source, target):
+        raise ValueError(f"no cast from {source} to {target}")
+    match source, target:
+        case Array(a), Array(b):
+            v = variable(text)
+            made = cast(v, a, b)
+            if made == _by_spark(v, b):
+                return _by_spark(text, target)
+            return f"transform({text}, {v} -> {made})"
+        case Map(k, item), Map(k2, item2):
+            v = variable(text)
+            key, value = cast(f"{v}.key", k, k2), cast(f"{v}.value", item, item2)
+            entries = f"transform(map_entries({text}), {v} -> struct({key} as key, {value} as value))"
+            return f"map_from_entries({entries})"
+        case Struct(), Struct(fields):
+            return let(text, lambda s: _cast_struct(s, source, fields, spark_type(target)))
+    found = _between(source, target)
+    assert found is not None  # can_cast says so
+    return to_text(text, source) if found.lower is None else found.lower(text, target)
+
+
+def _cast_struct(text: str, source: Struct, fields: tuple[Any, ...], wanted: str) -> str:
+    parts = []
+    for field in fields:
+        have = source.field(field.name)
+        value = f"{text}.{quote_identifier(field.name)}"
+        inner = cast(value, have.type, field.type) if have else f"cast(NULL as {spark_type(field.type)})"
+        parts.append(f"{string(field.name)}, {inner}")
+    return f"if({text} is null, cast(NULL as {wanted}), named_struct({', '.join(parts)}))"
+
+
+# ---- text forms (reference §3.1) ----------------------------------------------------------------------
+
+
+def to_text(text: str, type_: SqlType) -> str:
+    """Spark SQL text for the STRING form of a value of ``type_`` (reference §3.1)."""
+    match type_:
+        case Primitive("STRING"):
+            return text
+        case Primitive("TIME"):
+            return let(text, _time_text)
+        case Primitive("TIMESTAMP"):
+            return f"date_format({text}, '{TIMESTAMP_TEXT}')"
+        case Primitive("BYTES"):
+            return f"base64({text})"
+        case Decimal():
+            return plain_decimal(text, type_)
+        case Array(element):
+            v = variable(text)
+            if to_text(v, element) in (v, f"cast({v} as string)"):
+                return f"concat('[', array_join(cast({text} as array<string>), ', ', 'null'), ']')"
+            return f"concat('[', array_join(transform({text}, {v} -> {_inner_text(v, element)}), ', '), ']')"
+        case Map(key, value):
+            v = variable(text)
+            entry = f"concat({_inner_text(f'{v}.key', key)}, '=', {_inner_text(f'{v}.value', value)})"
+            # a NULL map must not become {}
+            return f"concat('{{', array_join(transform(map_entries({text}), {v} -> {entry}), ', '), '}}')"
+        case Struct(fields):
+            return let(text, lambda t: _struct_text(t, fields))
+    return f"cast({text} as string)"
+
+
+def _inner_text(text: str, type_: SqlType) -> str:
+    return f"coalesce({to_text(text, type_)}, 'null')"
+
+
+def _struct_text(text: str, fields: tuple[Any, ...]) -> str:
+    parts = []
+    for field in fields:
+        value = to_text(f"{text}.{quote_identifier(field.name)}", field.type)
+        parts.append(f"concat({string(field.name + '=')}, {value})")
+    # fields that are NULL are left out
+    return f"if({text} is null, NULL, concat('Struct{{', concat_ws(',', {', '.join(parts)}), '}}'))"
+
+
+def _time_text(text: str) -> str:
+    minutes = f"lpad(({text} div 3600000), 2, '0'), ':', lpad(({text} div 60000) % 60, 2, '0')"
+    seconds = f"({text} div 1000) % 60"
+    return f"concat({minutes}, if({seconds} = 0, '', concat(':', lpad({seconds}, 2, '0'))))"
+
+
+def plain_decimal(text: str, type_: Decimal) -> str:
+    """The digits of a DECIMAL without an exponent, scale kept."""
+    if type_.scale <= 6:
+        return f"cast({text} as string)"
+
+    # from the 7th decimal on Java writes small numbers with an exponent; one added keeps it away
+    def digits(t: str) -> str:
+        fraction = f"substring_index(cast((abs({t}) % 1 + 1) as string), '.', -1)"
+        return f"concat(if({t} < 0, '-', ''), cast(floor(abs({t})) as string), '.', {fraction})"
+
+    return let(text, digits)
