@@ -45,7 +45,7 @@ class StatementExecutor:
         Raises:
             KsqlError: STOPPED; COMMAND_LOG_NEWER.
         """
-        with registry.scope(self._services.user_functions):
+        with registry.with_functions(self._services.user_functions):
             self._replay(report)
 
     def _replay(self, report: Callable[[str], None]) -> None:
@@ -94,7 +94,7 @@ class StatementExecutor:
         Raises:
             KsqlError: with ``statement``, and ``entities`` of the statements that ran before it.
         """
-        with registry.scope(self._services.user_functions):
+        with registry.with_functions(self._services.user_functions):
             return self._execute(request)
 
     def _execute(self, request: Request) -> list[dict[str, Any]]:
@@ -130,7 +130,7 @@ class StatementExecutor:
         for statement in statements:
             if isinstance(statement, (Query, PrintTopic)):
                 raise KsqlError("QUERY_IN_KSQL", statement=statement.source_text)
-            with located(statement, entities), registry.scope(context.metastore.functions):
+            with located(statement, entities), registry.with_functions(context.metastore.functions):
                 action = handle(statement, context)
             if isinstance(action, Logged):
                 context.commands += 1

@@ -61,7 +61,7 @@ class QueryService:
                 reason = f"Expected exactly one KSQL statement; found {len(statements)}"
                 raise KsqlError("BAD_REQUEST", reason=reason)
         (statement,) = statements
-        with located(statement), registry.scope(services.user_functions):
+        with located(statement), registry.with_functions(services.user_functions):
             if isinstance(statement, PrintTopic):
                 stream = self._print(statement, services)
             elif not isinstance(statement, Query):

@@ -3,7 +3,7 @@
 The analyzer asks ``resolve`` for types, ``lowering.lower`` asks for Spark SQL text, statements list the
 specs. Families are an explicit table: a new family is one line in ``FAMILIES``.
 
-User functions belong to one server, and there may be several in a process: ``scope`` says whose are known.
+User functions belong to one server, and there may be several in a process: ``with_functions`` says whose are known.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _USER: ContextVar[Callable[[], Mapping[str, Spec]]] = ContextVar("user_functions
 
 
 @contextlib.contextmanager
-def scope(functions: Callable[[], Mapping[str, Spec]]) -> Iterator[None]:
+def with_functions(functions: Callable[[], Mapping[str, Spec]]) -> Iterator[None]:
     """Within the block, in this thread alone, ``functions()`` are known too, by their names in upper case.
 
     The engine's threads enter it where they begin to work for a server. The engine's own go first.
@@ -264,7 +264,7 @@ __all__ = [
     "require",
     "resolve",
     "scalar",
-    "scope",
     "table_function",
     "unbound_lambda",
+    "with_functions",
 ]

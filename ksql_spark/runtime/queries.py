@@ -374,7 +374,7 @@ class QueryManager:
         )
         is_last = stage is query.plan
         try:
-            with registry.scope(self._functions):
+            with registry.with_functions(self._functions):
                 frame = build(stage.root, context)
             checkpoint.check_layout(context.state_layout, session.version)
             records = sinks.encode(

@@ -94,7 +94,7 @@ class QueryLog:
         return f"{self._function('log_failed', step, message, why)}({record})"
 
     def caused(self, step: str, message: str, cause: str) -> str:
-        """A FALSE that reports a row whose failure is told in the STRING ``cause``, Spark SQL text."""
+        """A FALSE that reports a row with why it failed in the STRING ``cause``, Spark SQL text."""
         return f"{self._function('log_caused', step, message)}({cause})"
 
     def unreadable(self, step: str, topic: str, target: str, reason: str, data: str) -> str:

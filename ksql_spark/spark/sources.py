@@ -101,7 +101,7 @@ def decode(
         parts.append(f"{value_serde(source).decode_sql('value')} AS __value")
     frame = raw.selectExpr(*parts)
 
-    def told(serde: Serde, target: str, data: str) -> str:
+    def reported(serde: Serde, target: str, data: str) -> str:
         """Only a record that is bad gets as far as this, and leaves an entry."""
         reason = serde.explain_sql(data)
         text = ""
@@ -114,9 +114,9 @@ def decode(
 
     good = []
     if schema.value:
-        good.append(f"(value IS NULL OR __value IS NOT NULL{told(value_serde(source), 'value', 'value')})")
+        good.append(f"(value IS NULL OR __value IS NOT NULL{reported(value_serde(source), 'value', 'value')})")
     if schema.key:
-        good.append(f"(key IS NULL OR __key IS NOT NULL{told(key_serde(source), 'key', key_bytes)})")
+        good.append(f"(key IS NULL OR __key IS NOT NULL{reported(key_serde(source), 'key', key_bytes)})")
     if source.is_table:
         good.append("key IS NOT NULL")
     if good:
