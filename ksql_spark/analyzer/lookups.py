@@ -6,6 +6,7 @@ What is found only narrows what is read: the whole WHERE is still evaluated over
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import reduce
 from itertools import product
 from typing import Any
 
@@ -153,85 +154,119 @@ def _with_equals(known: list[_Alternative], equal: list[tuple[str, str]]) -> lis
 # ---- rules --------------------------------------------------------------------------------------------
 
 
-def check_key_literals(predicate: Expression, source: DataSource, node: exp.Expr) -> None:
-    """A text in an IN list is no number key (reference §2.5: strict coercion)."""
+def check_key_values(predicate: Expression, source: DataSource, node: exp.Expr) -> None:
+    """Refuse what no key can be: a text in an IN list for a number, NULL for a table's key (reference §2.5).
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
     keys = {c.name: c for c in source.schema.key}
     for part in walk(predicate):
         match part:
-            case Call("IN", (ColumnRef(name, _), *members), _) if name in keys:
-                for member in members:
-                    match member:
-                        case Cast(Literal(value, given), wanted) if given == STRING and is_numeric(wanted):
-                            raise invalid(
-                                f"'{value}' can not be converted to the type of the key column: "
-                                f"{name} {keys[name].type} KEY",
-                                node,
-                            )
+            case Call("IN" | "=" as function, (ColumnRef(name, _), *values), _) if name in keys:
+                pass
+            case Call("=" as function, (*values, ColumnRef(name, _)), _) if name in keys:
+                pass
+            case _:
+                continue
+        for value in values:
+            match value:
+                case Cast(Literal(text, given), wanted) if (
+                    function == "IN" and given == STRING and is_numeric(wanted)
+                ):
+                    raise invalid(
+                        f"'{text}' can not be converted to the type of the key column: "
+                        f"{name} {keys[name].type} KEY",
+                        node,
+                    )
+                case Literal(None) | Cast(Literal(None)) if source.is_table:
+                    raise invalid(f"Primary key columns can not be NULL: {part}.", node)
 
 
+#: conditions of which all must hold
+_Conditions = tuple[Expression, ...]
 _RANGES = frozenset({"<", "<=", ">", ">=", "BETWEEN"})
 
 
 def check_scan(
     predicate: Expression | None, source: DataSource, query: nodes.Select, config: Mapping[str, Any]
 ) -> None:
-    """Scans may be turned off by configuration (reference §2.5)."""
+    """Where configuration turns scans off, refuse a WHERE that needs one (reference §2.5).
+
+    Each of the alternatives (disjuncts) that WHERE comes down to must be a look-up or a range of its own.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
     if settings.flag(config, "ksql.query.pull.table.scan.enabled"):
         return
     if predicate is None:
-        raise invalid("Query requires table scan to be enabled.", query, hint=SCAN_HINT)
+        raise invalid(_SCAN_NEEDED, query, hint=SCAN_HINT)
+    for conditions in _disjuncts(predicate):
+        reason = _needs_scan(conditions, source, config)
+        if reason is not None:
+            raise invalid(reason, query.where, hint=SCAN_HINT)
+
+
+_SCAN_NEEDED = "Query requires table scan to be enabled."
+
+
+def _needs_scan(conditions: _Conditions, source: DataSource, config: Mapping[str, Any]) -> str | None:
+    """Why rows for which all ``conditions`` hold can only be found by a scan; None where they need none."""
     keys = frozenset(c.name for c in source.schema.key)
-    for alternative in _disjuncts(predicate):
-        conditions = list(conjuncts(alternative))
-        said = {k for c in conditions for a in _alternatives(c, keys) for k in a}
-        if keys <= said:
-            continue
-        touched = {k for c in conditions for k in columns_in(c) & keys}
-        if not touched:
-            raise invalid(
-                f"WHERE clause missing key column for disjunct: {alternative}", query.where, hint=SCAN_HINT
-            )
-        ranged = [
-            c for c in conditions if isinstance(c, Call) and c.function in _RANGES and columns_in(c) & keys
-        ]
-        if len(keys) > 1:
-            if touched == keys:
-                raise invalid("Query requires table scan to be enabled.", query.where, hint=SCAN_HINT)
-            raise invalid(
-                "Multi-column sources must specify every key in the WHERE clause. "
-                f"Specified: {sorted(touched)} Expected: {sorted(keys)}.", query.where, hint=SCAN_HINT,
-            )  # fmt: skip
-        key = source.schema.key[0]
-        if len(ranged) > 1 or (ranged and len(ranged) < len(conditions) and said):
-            raise invalid(
-                "A comparison condition on the key column cannot be combined with other comparisons such as "
-                "an IN predicate.", query.where, hint=SCAN_HINT,
-            )  # fmt: skip
-        if (
-            ranged
-            and key.type in (STRING, BYTES)
-            and settings.flag(config, "ksql.query.pull.range.scan.enabled")
-        ):
-            continue
-        if not ranged and not any(_is_direct(c, keys) for c in conditions):
-            raise invalid("A comparison must directly reference a key column.", query.where, hint=SCAN_HINT)
-        if not ranged:
-            raise invalid(
-                "A comparison must be between a key column and a resolvable expression.",
-                query.where,
-                hint=SCAN_HINT,
-            )
-        raise invalid("Query requires table scan to be enabled.", query.where, hint=SCAN_HINT)
+    comparisons = [c for c in conditions if isinstance(c, Call)]
+    compared = [(name, c.function) for c in comparisons if (name := _compared_key(c, keys)) is not None]
+    names = [name for name, _ in compared]
+    if len(set(names)) < len(names):
+        return (
+            "A comparison condition on the key column cannot be combined with other comparisons such as an "
+            "IN predicate."
+        )
+    if keys == set(names):
+        if not any(function in _RANGES for _, function in compared):
+            return None
+        is_range = len(keys) == 1 and source.schema.key[0].type in (STRING, BYTES)
+        if is_range and settings.flag(config, "ksql.query.pull.range.scan.enabled"):
+            return None
+        return _SCAN_NEEDED
+    touched = {k for c in conditions for k in columns_in(c) & keys}
+    if not touched:
+        return f"WHERE clause missing key column for disjunct: {_text(conditions)}"
+    if len(keys) > 1:
+        return (
+            "Multi-column sources must specify every key in the WHERE clause. "
+            f"Specified: {sorted(touched)} Expected: {sorted(keys)}."
+        )
+    if any(isinstance(a, ColumnRef) and a.name in keys for c in comparisons for a in c.arguments):
+        return "A comparison must be between a key column and a resolvable expression."
+    return "A comparison must directly reference a key column."
 
 
-def _is_direct(node: Expression, keys: frozenset[str]) -> bool:
-    return isinstance(node, Call) and any(isinstance(a, ColumnRef) and a.name in keys for a in node.arguments)
+def _compared_key(node: Call, keys: frozenset[str]) -> str | None:
+    """The key column that ``node`` compares with values which need no columns; None where it does not."""
+    if node.function not in {"=", "IN", *_RANGES}:
+        return None
+    sides = node.arguments[:1] if node.function in ("IN", "BETWEEN") else node.arguments
+    for side in sides:
+        others = (a for a in node.arguments if a is not side)
+        if isinstance(side, ColumnRef) and side.name in keys and not any(columns_in(o) for o in others):
+            return side.name
+    return None
 
 
-def _disjuncts(node: Expression) -> list[Expression]:
-    if isinstance(node, Call) and node.function == "OR":
-        return [d for a in node.arguments for d in _disjuncts(a)]
-    return [node]
+def _disjuncts(node: Expression) -> list[_Conditions]:
+    """``node`` as alternatives: an OR of ANDs."""
+    match node:
+        case Call("OR", (left, right), _):
+            return [*_disjuncts(left), *_disjuncts(right)]
+        case Call("AND", (left, right), _):
+            return [(*a, *b) for a, b in product(_disjuncts(left), _disjuncts(right))]
+    return [(node,)]
+
+
+def _text(conditions: _Conditions) -> str:
+    """``conditions`` as one, as messages show it."""
+    return reduce("({} AND {})".format, map(str, conditions))
 
 
 def conjuncts(node: Expression) -> list[Expression]:

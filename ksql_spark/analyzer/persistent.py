@@ -10,7 +10,6 @@ from typing import Any
 from grammar import nodes
 from grammar.statements.inserts import InsertSelect
 from grammar.statements.sources import CreateAsSelect
-from ksql_spark import formats
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.coercion import is_implicit
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
@@ -205,18 +204,10 @@ def _key_format(
     name = inherited.name
     if name == "NONE":
         name = (settings.text(config, "ksql.persistence.default.format.key") or "KAFKA").upper()
-    if name == "KAFKA" and select.grouping is not None and not _kafka_carries(schema):
-        name = "JSON"
-    check_columns(name, schema.key, is_key=True, node=statement)
+    hint = "Add WITH (KEY_FORMAT = 'JSON')." if name == "KAFKA" else None
+    check_columns(name, schema.key, is_key=True, node=statement, hint=hint)
     spec = given.format_spec("KEY", name, inherited)
     return replace(spec, wrapped=inherited.wrapped if inherited.name == name else None)
-
-
-def _kafka_carries(schema: Schema) -> bool:
-    """Whether the key format KAFKA can stay for a grouping, else JSON takes its place (reference §5.4)."""
-    if len(schema.key) > 1:
-        return False
-    return not any(formats.lookup("KAFKA").refusal(c.type) for c in schema.key)
 
 
 def _value_format(

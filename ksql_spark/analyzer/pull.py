@@ -14,7 +14,7 @@ from grammar import nodes
 from ksql_spark.analyzer.batch import bind_batch
 from ksql_spark.analyzer.expressions import bind_predicate
 from ksql_spark.analyzer.failures import within_statement
-from ksql_spark.analyzer.lookups import check_key_literals, check_scan, find_lookups
+from ksql_spark.analyzer.lookups import check_key_values, check_scan, find_lookups
 from ksql_spark.analyzer.naming import Names, check_unique
 from ksql_spark.analyzer.pull_rules import check_limit, check_queryable, check_select, without_disk_columns
 from ksql_spark.analyzer.relations import source_relation
@@ -68,10 +68,10 @@ def _bind(query: nodes.Select, metastore: MetaStore, config: Mapping[str, Any]) 
     predicate = lookups = None
     if query.where is not None:
         predicate = bind_predicate(query.where, without_disk_columns(scope, "WHERE"))
-        check_key_literals(predicate, source, query.where)
+        check_key_values(predicate, source, query.where)
         if source.is_table:
             lookups = find_lookups(predicate, source)
-    if source.is_table and lookups is None:
+    if source.is_table:
         check_scan(predicate, source, query, config)
     return PullQuery(
         source, lookups, predicate, tuple(items), frozenset(key_names), query.limit, query.offset

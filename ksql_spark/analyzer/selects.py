@@ -54,7 +54,7 @@ from ksql_spark.logical.nodes import (
     WindowSpec,
 )
 from ksql_spark.metastore.sources import STREAM, TABLE, Windowing
-from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Role
+from ksql_spark.schema import PSEUDO_COLUMNS, RESERVED_COLUMNS, WINDOW_BOUNDS, Role
 
 
 class Target(Enum):
@@ -387,7 +387,11 @@ class _Binder:
         if self.functions:
             raise invalid("Table functions cannot be used with aggregations.", select)
         allowed = frozenset(WINDOW_BOUNDS) if window is not None and not self.source.is_join else frozenset()
-        names = self._key_names(expressions, list(items))
+        # hidden columns of those names go along with every row
+        names = [
+            self.names.field(f"KSQL_{n}") if n in RESERVED_COLUMNS else n
+            for n in self._key_names(expressions, list(items))
+        ]
         groups = tuple(NamedExpression(n, e) for n, e in zip(names, expressions, strict=True))
         over = [(item, *over_groups(item.expression, groups, allowed)) for item in items]
         if not self.aggregates.calls:

@@ -71,8 +71,12 @@ def known_format(name: str, node: Placed | None) -> str:
     raise failure("FORMAT_UNKNOWN", node, name=name, hint=hint)
 
 
-def check_columns(name: str, columns: Sequence[Column], *, is_key: bool, node: Placed | None) -> None:
+def check_columns(
+    name: str, columns: Sequence[Column], *, is_key: bool, node: Placed | None, hint: str | None = None
+) -> None:
     """Refuse columns that the format called ``name`` cannot carry as a key or a value.
+
+    ``hint``: what to do where there is another way.
 
     Raises:
         KsqlError: FORMAT_SCHEMA, MAP_KEY, INVALID_STATEMENT.
@@ -83,20 +87,16 @@ def check_columns(name: str, columns: Sequence[Column], *, is_key: bool, node: P
         for column in columns:
             if contains_map(column.type):
                 raise failure("MAP_KEY", node, column=column.name, type=column.type)
+    reason = None
     if name == "NONE":
         if columns or not is_key:
             reason = f"The 'NONE' format can only be used when no columns are defined. Got: [{listed}]"
-            raise failure("FORMAT_SCHEMA", node, side=side, format=name, columns=listed, reason=reason)
-        return
-    if name == "KAFKA" and len(columns) > 1:
+    elif name == "KAFKA" and len(columns) > 1:
         reason = f"The 'KAFKA' format only supports a single field. Got: [{listed}]"
-        raise failure("FORMAT_SCHEMA", node, side=side, format=name, columns=listed, reason=reason)
-    for column in columns:
-        reason_or_none = _refusal(name, column)
-        if reason_or_none:
-            raise failure(
-                "FORMAT_SCHEMA", node, side=side, format=name, columns=listed, reason=reason_or_none
-            )
+    else:
+        reason = next(filter(None, (_refusal(name, c) for c in columns)), None)
+    if reason is not None:
+        raise failure("FORMAT_SCHEMA", node, side=side, format=name, columns=listed, reason=reason, hint=hint)
 
 
 def _refusal(name: str, column: Column) -> str | None:

@@ -142,7 +142,10 @@ def decode(
         **{name: name for name in bounds},
     }
     copies = [f"{hidden[name]} AS {quoted(prefix + name)}" for name in exposed]
-    frame = frame.selectExpr(*columns, *copies, *(f"{text} AS {quoted(n)}" for n, text in hidden.items()))
+    # a key that PARTITION BY made of a pseudo column has its name, and takes its place
+    taken = {prefix + column.name for column in schema.columns}
+    named = (f"{text} AS {quoted(name)}" for name, text in hidden.items() if name not in taken)
+    frame = frame.selectExpr(*columns, *copies, *named)
     if source.timestamp is None:
         return frame
     return _usable(frame, source, prefix, log, bool(setting(STOPS_ON_NO_TIME)))

@@ -11,6 +11,9 @@ from ksql_spark.metastore.store import MetaStore
 from tests.analyzer.binding import bind, run
 
 SCAN = {"ksql.query.pull.table.scan.enabled": False}
+RANGE = {**SCAN, "ksql.query.pull.range.scan.enabled": False}
+NEEDED = "Query requires table scan to be enabled."
+COMBINED = "A comparison condition on the key column cannot be combined with other comparisons"
 JOIN = "SELECT a.k FROM t a LEFT JOIN t b ON a.k = b.k"
 
 
@@ -21,6 +24,8 @@ def store() -> MetaStore:
         """
         CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
         CREATE TABLE t AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;
+        CREATE TABLE numbered AS SELECT v, COUNT(*) AS n FROM s GROUP BY v;
+        CREATE TABLE pairs WITH (KEY_FORMAT='JSON') AS SELECT k, v, COUNT(*) AS n FROM s GROUP BY k, v;
         """,
         made,
     )
@@ -34,6 +39,19 @@ def store() -> MetaStore:
         (f"{JOIN} WHERE a.n = 3;", SCAN, "Query requires table scan of T to be enabled."),
         ("SELECT k FROM (SELECT k FROM t WHERE k = 'a' LIMIT 1) UNION ALL SELECT k FROM t;", SCAN, "of T"),
         ("SELECT k FROM (SELECT k FROM t ORDER BY n LIMIT 1) WHERE k = 'a';", SCAN, "of T"),
+        ("SELECT n FROM t;", SCAN, NEEDED),
+        ("SELECT n FROM t WHERE k = 'a' OR n = 1;", SCAN, "missing key column for disjunct: (N = "),
+        ("SELECT n FROM t WHERE (k = 'a' OR n = 1) AND n > 2;", SCAN, "missing key column for disjunct: ((N"),
+        ("SELECT n FROM t WHERE k = 'a' OR k LIKE 'b%';", SCAN, "must be between a key column and"),
+        ("SELECT n FROM t WHERE k > 'a' OR UCASE(k) = 'B';", SCAN, "must directly reference a key column."),
+        ("SELECT n FROM t WHERE k > 'a';", RANGE, NEEDED),
+        ("SELECT n FROM t WHERE k = 'a' OR k BETWEEN 'b' AND 'c';", RANGE, NEEDED),
+        ("SELECT n FROM t WHERE k > 'a' AND k < 'c';", SCAN, COMBINED),
+        ("SELECT n FROM t WHERE k = 'a' AND k IN ('a', 'b');", SCAN, COMBINED),
+        ("SELECT n FROM numbered WHERE v > 1;", SCAN, NEEDED),
+        ("SELECT n FROM numbered WHERE v = 0 OR v BETWEEN 1 AND 2;", SCAN, NEEDED),
+        ("SELECT n FROM pairs WHERE k = 'a' OR v = 1;", SCAN, "must specify every key in the WHERE clause."),
+        ("SELECT n FROM pairs WHERE k = 'a' AND v > 1;", SCAN, NEEDED),
         ("SELECT v FROM s ORDER BY v;", {"ksql.query.pull.stream.enabled": False}, "Pull queries on streams"),
         ("SELECT n FROM t ORDER BY n;", {"ksql.pull.queries.enable": False}, "Pull queries are disabled."),
         (
@@ -67,3 +85,30 @@ def test_refused(store: MetaStore, sql: str, config: dict[str, Any], message: st
 )
 def test_no_scan_is_needed(store: MetaStore, sql: str) -> None:
     assert bind(sql, store, **SCAN).root
+
+
+@pytest.mark.parametrize(
+    ("sql", "looked_up"),
+    [
+        ("SELECT n FROM t WHERE k = 'a' OR k IN ('b', 'c');", 3),
+        ("SELECT n FROM t WHERE k = 'a' AND n = 1 OR k = 'b';", 2),
+        ("SELECT n FROM t WHERE (k = 'a' OR k = 'b') AND n > 1;", 2),
+        ("SELECT n FROM pairs WHERE k = 'a' AND v IN (1, 2);", 2),
+        ("SELECT n FROM t WHERE k > 'a' AND n > 1;", None),
+        ("SELECT n FROM t WHERE k BETWEEN 'a' AND 'b' OR k = 'd';", None),
+        ("SELECT n FROM numbered WHERE v = CAST('1' AS INT);", 1),
+        ("SELECT v FROM s WHERE v > 1;", None),
+    ],
+)
+def test_lookups_and_ranges_are_allowed(store: MetaStore, sql: str, looked_up: int | None) -> None:
+    lookups = bind(sql, store, **SCAN).lookups
+    assert (None if lookups is None else len(lookups)) == looked_up
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["k IN ('a', NULL)", "n = 1 OR k IN (NULL)", "k = CAST(NULL AS STRING)", "CAST(NULL AS STRING) = k"],
+)
+def test_no_key_is_null(store: MetaStore, where: str) -> None:
+    with pytest.raises(KsqlError, match="Primary key columns can not be NULL"):
+        bind(f"SELECT n FROM t WHERE {where};", store)

@@ -44,8 +44,6 @@ DELIBERATE = {
     "rest/pull-queries-against-materialized-aggregates/fail on unsupported query feature: join": (
         "pull queries can join"
     ),
-    "rest/pull-queries-against-materialized-aggregates/fail on unsupported query feature: where key multiple "
-    "times": "pull queries answer any condition",
     "rest/pull-queries-against-streams/error on ORDER BY": "pull queries can sort",
 }
 

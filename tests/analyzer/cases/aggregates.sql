@@ -20,12 +20,13 @@ CREATE TABLE o AS SELECT name AS k, UCASE(name) AS u, COUNT(*) AS n FROM s WHERE
             Source S
 
 CREATE TABLE o AS SELECT id, name, COUNT(*) AS n FROM s GROUP BY id, name;
-    TABLE O SINK
-      columns `ID` INTEGER KEY, `NAME` STRING KEY, `N` BIGINT
-      topic O, key JSON, value JSON
-    Project key [ID AS ID, NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
-      Aggregate by [ID AS ID, NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0
-        Source S
+    FORMAT_SCHEMA: Key format does not support schema.
+    format: KAFKA
+    schema: [`ID` INTEGER KEY, `NAME` STRING KEY]
+    reason: The 'KAFKA' format only supports a single field. Got: [`ID` INTEGER KEY, `NAME` STRING KEY]. Add WITH (KEY_FORMAT = 'JSON').
+    line 1:1
+      CREATE TABLE o AS SELECT id, name, COUNT(*) AS n FROM s GROUP BY id, name
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE TABLE o AS SELECT ABS(id) AS a, COUNT(*) AS n FROM s GROUP BY ABS(id);
     TABLE O SINK
@@ -239,3 +240,43 @@ CREATE TABLE o AS SELECT name, TOPK(DISTINCT id, 2) AS t FROM s GROUP BY name;
     line 1:32
       CREATE TABLE o AS SELECT name, TOPK(DISTINCT id, 2) AS t FROM s GROUP BY name
                                      ^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o WITH (KEY_FORMAT='JSON') AS SELECT id, name, COUNT(*) AS n FROM s GROUP BY id, name;
+    TABLE O SINK
+      columns `ID` INTEGER KEY, `NAME` STRING KEY, `N` BIGINT
+      topic O, key JSON, value JSON
+    Project key [ID AS ID, NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [ID AS ID, NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        Source S
+
+CREATE TABLE o AS SELECT CAST(id AS DECIMAL(4, 1)) AS d, COUNT(*) AS n FROM s GROUP BY CAST(id AS DECIMAL(4, 1));
+    FORMAT_SCHEMA: Key format does not support schema.
+    format: KAFKA
+    schema: [`D` DECIMAL(4, 1) KEY]
+    reason: The 'KAFKA' format does not support type 'DECIMAL', column: `D`. Add WITH (KEY_FORMAT = 'JSON').
+    line 1:1
+      CREATE TABLE o AS SELECT CAST(id AS DECIMAL(4, 1)) AS d, COUNT(*) AS n FROM s GROUP BY CAST(id AS DECIMAL(4, 1))
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM s PARTITION BY id, name;
+    FORMAT_SCHEMA: Key format does not support schema.
+    format: KAFKA
+    schema: [`ID` INTEGER KEY, `NAME` STRING KEY]
+    reason: The 'KAFKA' format only supports a single field. Got: [`ID` INTEGER KEY, `NAME` STRING KEY]. Add WITH (KEY_FORMAT = 'JSON').
+    line 1:1
+      CREATE STREAM o AS SELECT * FROM s PARTITION BY id, name
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT ROWTIME AS t, COUNT(*) AS n FROM s GROUP BY ROWTIME;
+    TABLE O SINK
+      columns `T` BIGINT KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [KSQL_ROWTIME AS T] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [ROWTIME AS KSQL_ROWTIME] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        Source S
+
+CREATE TABLE o AS SELECT ROWTIME, COUNT(*) AS n FROM s GROUP BY ROWTIME;
+    INVALID_STATEMENT: Reserved column name in select: `ROWTIME`. Please remove or alias the column.
+    line 1:26
+      CREATE TABLE o AS SELECT ROWTIME, COUNT(*) AS n FROM s GROUP BY ROWTIME
+                               ^^^^^^^

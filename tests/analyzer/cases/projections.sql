@@ -100,7 +100,7 @@ CREATE STREAM o AS SELECT id, name, amount FROM s PARTITION BY name, amount;
     FORMAT_SCHEMA: Key format does not support schema.
     format: KAFKA
     schema: [`NAME` STRING KEY, `AMOUNT` DECIMAL(10, 2) KEY]
-    reason: The 'KAFKA' format only supports a single field. Got: [`NAME` STRING KEY, `AMOUNT` DECIMAL(10, 2) KEY].
+    reason: The 'KAFKA' format only supports a single field. Got: [`NAME` STRING KEY, `AMOUNT` DECIMAL(10, 2) KEY]. Add WITH (KEY_FORMAT = 'JSON').
     line 1:1
       CREATE STREAM o AS SELECT id, name, amount FROM s PARTITION BY name, amount
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -5,7 +5,7 @@ CREATE STREAM other (k STRING KEY, n INT) WITH (KAFKA_TOPIC = '${case}_other', V
 --@test: each writer's rows of a key keep their order; ending one leaves the others
 CREATE STREAM both_of WITH (PARTITIONS = 2) AS SELECT k, n, 'first' AS writer FROM first EMIT CHANGES;
 INSERT INTO both_of WITH (QUERY_ID = 'second') SELECT k, n * 10 AS n, 'other' AS writer FROM other EMIT CHANGES;
-CREATE TABLE orders AS
+CREATE TABLE orders WITH (KEY_FORMAT = 'JSON') AS
   SELECT writer, k, COLLECT_LIST(n) AS seen FROM both_of GROUP BY writer, k EMIT CHANGES;
 INSERT INTO first (k, n) VALUES ('a', 1);
 INSERT INTO first (k, n) VALUES ('b', 2);
