@@ -22,6 +22,9 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetS
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection
 
+#: a topic that another client made reaches the broker that is asked within this time, in seconds
+NEW_TOPIC_WAIT_S = 1.0
+
 Partition = tuple[str, int]
 """A topic's name and a partition number."""
 
@@ -99,14 +102,16 @@ class KafkaAdmin:
             raise
 
     def require_topic(self, name: str) -> Topic:
-        """The topic called exactly ``name``.
+        """The topic called exactly ``name``; asks for up to a second, since it may have been made just now.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN.
         """
-        topic = self.topic(name)
-        if topic is None:
-            raise KsqlError("TOPIC_UNKNOWN", topic=name)
+        deadline = time.monotonic() + NEW_TOPIC_WAIT_S
+        while (topic := self.topic(name)) is None:
+            if time.monotonic() >= deadline:
+                raise KsqlError("TOPIC_UNKNOWN", topic=name)
+            time.sleep(0.05)
         return topic
 
     def create_topic(

@@ -10,6 +10,7 @@ from grammar.statements.inserts import InsertSelect
 from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark import analyzer
 from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.kafka.admin import Topic
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.runtime.pending import CleanupRecord, Orphans
@@ -78,18 +79,26 @@ def _topic_partitions(source: DataSource, context: StatementContext) -> int:
         KsqlError: TOPIC_MISSING, TOPIC_MISMATCH.
     """
     topic = context.services.admin.topic(source.topic)
-    there = len(topic.replicas) if topic is not None else context.new_topics.get(source.topic)
+    there = topic.partitions if topic is not None else context.new_topics.get(source.topic)
     if there is None:
         if source.partitions is None:
-            topics = context.services.admin.topics()
-            near = nearest(source.topic, topics)
-            hint = f"Did you mean '{near}'?" if near else None
-            raise KsqlError("TOPIC_MISSING", topic=source.topic, hint=hint)
+            return _required_topic(source.topic, context).partitions
         context.new_topics[source.topic] = source.partitions
         return source.partitions
     if source.partitions is not None and source.partitions != there:
         raise KsqlError("TOPIC_MISMATCH", topic=source.topic, there=there, wanted=source.partitions)
     return there
+
+
+def _required_topic(name: str, context: StatementContext) -> Topic:
+    """The topic ``name``, for a statement that does not say how to make it; raises TOPIC_MISSING."""
+    try:
+        return context.services.admin.require_topic(name)
+    except KsqlError as error:
+        if error.condition != "TOPIC_UNKNOWN":
+            raise
+    near = nearest(name, context.services.admin.topics())
+    raise KsqlError("TOPIC_MISSING", topic=name, hint=f"Did you mean '{near}'?" if near else None)
 
 
 def create_as_select(statement: CreateAsSelect, context: StatementContext) -> Action:

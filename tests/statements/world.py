@@ -48,6 +48,8 @@ class FakeAdmin:
 
     def require_topic(self, name: str) -> Topic:
         topic = self.topic(name)
+        while topic is None and name in self.late:
+            topic = self.topic(name)
         if topic is None:
             raise KsqlError("TOPIC_UNKNOWN", topic=name)
         return topic
