@@ -178,7 +178,9 @@ class StatementExecutor:
         services.commands.note(sequence)
         self._note(action.command_id, outcome.message, outcome.query_id)
         text = statement.source_text + ";"
-        return command_status(text, action.command_id, outcome.message, outcome.query_id, sequence)
+        answer = command_status(text, action.command_id, outcome.message, outcome.query_id, sequence)
+        answer["warnings"] += [{"message": message} for message in outcome.warnings]
+        return answer
 
     def _note(self, command_id: str, message: str, query_id: str | None) -> None:
         self.statuses[command_id] = {"status": "SUCCESS", "message": message, "queryId": query_id}

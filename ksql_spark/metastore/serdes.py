@@ -47,16 +47,21 @@ def _serde(spec: FormatSpec, columns: tuple[Column, ...], *, is_key: bool) -> Se
     return Serde(format_, columns, format_.wraps(len(columns), is_key, spec.wrapped))
 
 
+def unsupported_formats(source: DataSource) -> tuple[str, ...]:
+    """The formats of ``source`` whose records cannot be read and written yet, each once."""
+    names = (source.key_format.name, source.value_format.name)
+    return tuple(dict.fromkeys(name for name in names if name not in FORMATS))
+
+
 def check_supported(source: DataSource) -> None:
     """Raise NOT_DONE_YET where records of ``source`` cannot be read and written yet, for their format."""
-    for spec in (source.key_format, source.value_format):
-        if spec.name not in FORMATS:
-            raise KsqlError(
-                "NOT_DONE_YET",
-                what=f"The format {spec.name}",
-                version=__version__,
-                hint=f"The formats are {', '.join(sorted(FORMATS))}.",
-            )
+    for name in unsupported_formats(source):
+        raise KsqlError(
+            "NOT_DONE_YET",
+            what=f"The format {name}",
+            version=__version__,
+            hint=f"The formats are {', '.join(sorted(FORMATS))}.",
+        )
 
 
 def key_serde(source: DataSource) -> Serde:

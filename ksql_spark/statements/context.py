@@ -151,12 +151,13 @@ class StatementContext:
 class Outcome:
     """How a logged statement ended: the message for the user, and the query it started.
 
-    ``plan`` is the document of physical.codec that the command log keeps.
+    ``plan`` is the document of physical.codec that the command log keeps; ``warnings`` are sentences.
     """
 
     message: str
     query_id: str | None = None
     plan: Mapping[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
