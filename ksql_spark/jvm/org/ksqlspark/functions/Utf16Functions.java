@@ -1,16 +1,18 @@
 package org.ksqlspark.functions;
 
+import org.apache.commons.lang3.ArrayUtils;
+import org.apache.commons.lang3.StringUtils;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.catalyst.util.MapData;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -21,48 +23,14 @@ import java.util.regex.Pattern;
  * question mark at the end, since UTF-8 cannot say it.
  */
 public final class Utf16Functions {
-    private static final long HIGH_BITS = 0x8080808080808080L;
     private static final Pattern WORD = Pattern.compile("[^\\s]+\\s*");
     private static final Pattern EMPTY = Pattern.compile("");
 
     private Utf16Functions() {}
 
-    public static boolean isAscii(UTF8String text) {
-        Object base = text.getBaseObject();
-        long at = text.getBaseOffset();
-        long end = at + text.numBytes();
-        for (; at + 8 <= end; at += 8) {
-            if ((Platform.getLong(base, at) & HIGH_BITS) != 0) {
-                return false;
-            }
-        }
-        for (; at < end; at++) {
-            if (Platform.getByte(base, at) < 0) {
-                return false;
-            }
-        }
-        return true;
-    }
-
     /** How many units a text has. */
     static int length(UTF8String text) {
-        Object base = text.getBaseObject();
-        long at = text.getBaseOffset();
-        long end = at + text.numBytes();
-        int units = text.numBytes();
-        for (; at + 8 <= end; at += 8) {
-            long bytes = Platform.getLong(base, at);
-            if ((bytes & HIGH_BITS) != 0) {
-                // 10xxxxxx goes on with a character; 1111xxxx begins one that takes two units
-                units -= Long.bitCount(bytes & ~(bytes << 1) & HIGH_BITS);
-                units += Long.bitCount(bytes & bytes << 1 & bytes << 2 & bytes << 3 & HIGH_BITS);
-            }
-        }
-        for (; at < end; at++) {
-            int b = Platform.getByte(base, at) & 0xFF;
-            units += b >= 0xF0 ? 1 : b >= 0x80 && b < 0xC0 ? -1 : 0;
-        }
-        return units;
+        return text.isFullAscii() ? text.numBytes() : text.toString().length();
     }
 
     /** A part of ASCII text. */
@@ -100,7 +68,7 @@ public final class Utf16Functions {
             if (text == null) {
                 return null;
             }
-            if (isAscii(text)) {
+            if (text.isFullAscii()) {
                 int start = start(text.numBytes(), position);
                 return part(text, start, end(text.numBytes(), start, length));
             }
@@ -137,37 +105,16 @@ public final class Utf16Functions {
             if (text == null || padding == null || padding.numBytes() == 0 || length < 0) {
                 return null;
             }
-            if (isAscii(text) && isAscii(padding)) {
-                int size = text.numBytes();
-                if (size >= length) {
-                    return part(text, 0, length);
-                }
-                byte[] padded = new byte[length];
-                int missing = length - size;
-                int from = left ? 0 : size;
-                for (int i = 0; i < missing; ) {
-                    int more = Math.min(padding.numBytes(), missing - i);
-                    Platform.copyMemory(
-                            padding.getBaseObject(),
-                            padding.getBaseOffset(),
-                            padded,
-                            Platform.BYTE_ARRAY_OFFSET + from + i,
-                            more);
-                    i += more;
-                }
-                Platform.copyMemory(
-                        text.getBaseObject(),
-                        text.getBaseOffset(),
-                        padded,
-                        Platform.BYTE_ARRAY_OFFSET + (left ? missing : 0),
-                        size);
-                return UTF8String.fromBytes(padded);
+            if (text.isFullAscii() && padding.isFullAscii()) {
+                return left ? text.lpad(length, padding) : text.rpad(length, padding);
             }
             String string = text.toString();
-            int missing = Math.max(length - string.length(), 0);
-            String unit = padding.toString();
-            String filling = unit.repeat(missing / unit.length() + 1).substring(0, missing);
-            return utf8((left ? filling + string : string + filling).substring(0, length));
+            String filling = padding.toString();
+            String padded =
+                    left
+                            ? StringUtils.leftPad(string, length, filling)
+                            : StringUtils.rightPad(string, length, filling);
+            return utf8(padded.substring(0, length));
         }
 
         @Override
@@ -196,7 +143,7 @@ public final class Utf16Functions {
             if (text == null || part == null || position == 0 || occurrence < 1) {
                 return 0;
             }
-            if (position == 1 && occurrence == 1 && isAscii(text)) {
+            if (position == 1 && occurrence == 1 && text.isFullAscii()) {
                 return text.numBytes() == 0 ? 0 : text.indexOf(part, 0) + 1;
             }
             String string = text.toString();
@@ -229,36 +176,14 @@ public final class Utf16Functions {
             if (text == null) {
                 return null;
             }
-            if (!isAscii(text)) {
-                StringBuilder capitals = new StringBuilder();
-                Matcher word = WORD.matcher(text.toString().toLowerCase(java.util.Locale.ROOT));
-                while (word.find()) {
-                    String found = word.group();
-                    capitals.append(found.substring(0, 1).toUpperCase(java.util.Locale.ROOT));
-                    capitals.append(found, 1, found.length());
-                }
-                return utf8(capitals.toString());
+            StringBuilder capitals = new StringBuilder();
+            Matcher word = WORD.matcher(text.toString().toLowerCase(Locale.ROOT));
+            while (word.find()) {
+                String found = word.group();
+                capitals.append(found.substring(0, 1).toUpperCase(Locale.ROOT));
+                capitals.append(found, 1, found.length());
             }
-            byte[] bytes = text.getBytes();
-            byte[] capitals = new byte[bytes.length];
-            int size = 0;
-            boolean begins = true;
-            for (byte b : bytes) {
-                boolean isBlank = b == ' ' || b >= '\t' && b <= '\r';
-                if (size > 0 || !isBlank) { // blanks in front belong to no word
-                    capitals[size++] = isBlank ? b : (byte) (begins ? upper(b) : lower(b));
-                }
-                begins = isBlank;
-            }
-            return UTF8String.fromBytes(capitals, 0, size);
-        }
-
-        private static int upper(byte b) {
-            return b >= 'a' && b <= 'z' ? b - 32 : b;
-        }
-
-        private static int lower(byte b) {
-            return b >= 'A' && b <= 'Z' ? b + 32 : b;
+            return utf8(capitals.toString());
         }
     }
 
@@ -317,23 +242,11 @@ public final class Utf16Functions {
     static List<UTF8String> pieces(UTF8String text, UTF8String delimiter) {
         List<UTF8String> pieces = new ArrayList<>();
         int from = 0;
-        for (int at; (at = find(text, delimiter, from)) >= 0; from = at + delimiter.numBytes()) {
+        for (int at; (at = text.find(delimiter, from)) >= 0; from = at + delimiter.numBytes()) {
             pieces.add(part(text, from, at));
         }
         pieces.add(part(text, from, text.numBytes()));
         return pieces;
-    }
-
-    /** The byte at which {@code wanted} begins at or behind {@code from}; -1 where it does not. */
-    private static int find(UTF8String text, UTF8String wanted, int from) {
-        int last = text.numBytes() - wanted.numBytes();
-        byte first = wanted.getByte(0);
-        for (int i = from; i <= last; i++) {
-            if (text.getByte(i) == first && (wanted.numBytes() == 1 || text.matchAt(wanted, i))) {
-                return i;
-            }
-        }
-        return -1;
     }
 
     static ArrayData array(List<UTF8String> texts) {
@@ -363,9 +276,9 @@ public final class Utf16Functions {
             }
             Map<UTF8String, UTF8String> entries = new LinkedHashMap<>();
             for (UTF8String piece : pieces(text, entry)) {
-                int at = find(piece, assign, 0);
+                int at = piece.find(assign, 0);
                 if (at >= 0) {
-                    int end = find(piece, assign, at + assign.numBytes());
+                    int end = piece.find(assign, at + assign.numBytes());
                     end = end < 0 ? piece.numBytes() : end;
                     entries.put(part(piece, 0, at), part(piece, at + assign.numBytes(), end));
                 }
@@ -383,15 +296,6 @@ public final class Utf16Functions {
     public static final class Mask extends InvokeFunction<UTF8String> {
         private static final int NONE = Integer.MAX_VALUE;
         private static final int WRONG = -1;
-
-        /** The kind of each ASCII character. */
-        private static final byte[] KINDS = new byte[0x80];
-
-        static {
-            for (int c = 0; c < KINDS.length; c++) {
-                KINDS[c] = (byte) kind(c);
-            }
-        }
 
         private final String kind;
 
@@ -418,19 +322,10 @@ public final class Utf16Functions {
                 UTF8String digit,
                 UTF8String other) {
             int[] marks = {mark(upper), mark(lower), mark(digit), mark(other)};
-            boolean isPlain = true;
-            for (int mark : marks) {
-                if (mark == WRONG) {
-                    return null;
-                }
-                isPlain &= mark < 0x80 || mark == NONE;
-            }
-            if (text == null || count < 0) {
+            if (text == null || count < 0 || ArrayUtils.contains(marks, WRONG)) {
                 return null;
             }
-            return isPlain && isAscii(text)
-                    ? masked(text, count, marks)
-                    : masked(text.toString(), count, marks);
+            return masked(text.toString(), count, marks);
         }
 
         private int first(int size, int count) {
@@ -443,19 +338,6 @@ public final class Utf16Functions {
             return kind.equals("LEFT")
                     ? Math.min(count, size)
                     : kind.equals("KEEP_RIGHT") ? Math.max(size - count, 0) : size;
-        }
-
-        private UTF8String masked(UTF8String text, int count, int[] marks) {
-            byte[] bytes = new byte[text.numBytes()];
-            text.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET);
-            int last = last(bytes.length, count);
-            for (int i = first(bytes.length, count); i < last; i++) {
-                int mark = marks[KINDS[bytes[i]]];
-                if (mark != NONE) {
-                    bytes[i] = (byte) mark;
-                }
-            }
-            return UTF8String.fromBytes(bytes);
         }
 
         private UTF8String masked(String text, int count, int[] marks) {

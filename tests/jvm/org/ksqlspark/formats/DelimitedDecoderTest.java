@@ -85,6 +85,31 @@ class DelimitedDecoderTest {
         assertEquals(1, read(",A INT", "\r\n\n1\n2,3").getInt(0));
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"a\n", "a\r\n", "a\r", "\ra", "a\rb,c", "a\n\"", "\"a\"\r\n"})
+    void everyLineEndEndsTheLine(String line) {
+        assertEquals("a", read(",A STRING", line).getUTF8String(0).toString());
+    }
+
+    @Test
+    void lineEndsWithinQuotesStayAsTheyAre() {
+        InternalRow row = read(",A STRING, B STRING", "\"a\r\nb\",\"c\rd\"\n");
+        assertEquals("a\r\nb", row.getUTF8String(0).toString());
+        assertEquals("c\rd", row.getUTF8String(1).toString());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"#a", "\u0000a", "'a'", "\\a"})
+    void noCharacterBeginsACommentOrEscapes(String line) {
+        assertEquals(line, read(",A STRING", line).getUTF8String(0).toString());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"\"a", "\"a\"\"", "\"a\"\"b", "\"a\"b\""})
+    void aQuotedFieldMustEnd(String line) {
+        assertNull(read(",A STRING", line));
+    }
+
     @Test
     void aDelimiterMayBeBeyondAsciiAndBeyondAJavaChar() {
         assertEquals(2, read("éA INT, B INT", "1é2").getInt(1));
