@@ -273,9 +273,9 @@ def boundaries(engine: Engine, found: set[float]) -> None:
     session = engine.services.spark.running_session
     for query in session._jsparkSession.sharedState().activeStreamingQueries().values():
         for progress in query.recentProgress():
-            told = json.loads(progress.json())
-            began = datetime.fromisoformat(told["timestamp"].replace("Z", "+00:00")).timestamp()
-            found |= {began, began + told["durationMs"].get("triggerExecution", 0) / 1000}
+            reported = json.loads(progress.json())
+            began = datetime.fromisoformat(reported["timestamp"].replace("Z", "+00:00")).timestamp()
+            found |= {began, began + reported["durationMs"].get("triggerExecution", 0) / 1000}
 
 
 def measure(

@@ -1,4 +1,4 @@
-"""A cursor over one statement's tokens: take, expect, look ahead, build nodes, and say what went wrong.
+"""A cursor over one statement's tokens: take, expect, look ahead, build nodes, and report errors.
 
 No rule of the language is here. It is sqlglot's Parser with its rules left unused: they are lenient in ways
 KSQL is not (anything may be an alias, unknown statements become commands).

@@ -204,7 +204,7 @@ class KsqlParser(ExpressionParser):
         return self.source_name()
 
     def _starts_clause(self) -> bool:
-        """True where a word that may be a name begins a clause instead, told by the word after it."""
+        """True where a word that may be a name begins a clause instead, which the word after it shows."""
         return (
             # with a slip of the pen behind it (EMIT CHANGE) it is still the clause that was meant
             (self.is_word("EMIT") and (self.at_end(1) or self.is_name(1)))

@@ -107,7 +107,7 @@ class Host:
         self._streams.add(stream)
 
     async def close(self, stream: QueryStream) -> None:
-        """Close a stream; whatever goes wrong there is only logged, since nobody waits for it."""
+        """Close a stream; errors are only logged, because nobody waits for them."""
         self._streams.discard(stream)
         try:
             await asyncio.to_thread(stream.close)

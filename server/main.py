@@ -50,7 +50,7 @@ class StartableEngine(Engine, Protocol):
 
 
 def main(argv: Sequence[str], make_engine: Callable[[Config], StartableEngine] | None = None) -> int:
-    """Run a server until it is told to stop.
+    """Run a server until a signal stops it.
 
     Args:
         argv: the options after ``ksql-spark server``.
@@ -97,9 +97,11 @@ def _parser() -> argparse.ArgumentParser:
         "--listen", metavar="HOST:PORT", help="where to serve the REST API (default 127.0.0.1:8088)"
     )
     parser.add_argument("--data-dir", metavar="DIR", help="where to keep everything that outlives a run")
-    parser.add_argument("--properties", metavar="FILE", type=Path, help="a file of name=value lines")
     parser.add_argument(
-        "--queries-file", metavar="FILE.sql", help="run these statements, and no others (headless)"
+        "--properties", metavar="FILE", type=Path, help="a file of properties, name=value on each line"
+    )
+    parser.add_argument(
+        "--queries-file", metavar="FILE.sql", help="run these statements and refuse all others (headless)"
     )
     # For a program that starts the server as its child: the pipe closes even where that program is killed.
     parser.add_argument("--exit-with-stdin", action="store_true", help=argparse.SUPPRESS)

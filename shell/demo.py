@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
         "examples/taxi.sql and shows what comes out, live, until Ctrl-C. It leaves nothing behind.",
     )
     parser.add_argument("--rate", metavar="N", type=int, default=50, help="rides per second (default: 50)")
-    parser.add_argument("--seconds", metavar="N", type=float, help="end by itself after N seconds of data")
+    parser.add_argument("--seconds", metavar="N", type=float, help="end after N seconds of data")
     parser.add_argument("--server", metavar="URL", help="use this server instead of starting one")
     parser.add_argument("--file", metavar="FILE.sql", default=str(SCRIPT), help=argparse.SUPPRESS)
     return parser

@@ -36,14 +36,14 @@ def add_connection_options(parser: argparse.ArgumentParser) -> None:
     """How to reach the server and who we are."""
     group = parser.add_argument_group("connection")
     group.add_argument("-u", "--user", metavar="NAME", help="user of basic authentication")
-    group.add_argument("-p", "--password", metavar="WORD", help="its password; asked for where it is missing")
+    group.add_argument("-p", "--password", metavar="WORD", help="its password; without it the shell asks")
     group.add_argument("-t", "--token", metavar="TOKEN", help="bearer token, instead of user and password")
     group.add_argument("--confluent-api-key", metavar="KEY", help=argparse.SUPPRESS)
     group.add_argument("--confluent-api-secret", metavar="SECRET", help=argparse.SUPPRESS)
     group.add_argument(
         "--config-file",
         metavar="FILE",
-        help="a file of name=value lines: ssl.* for the connection, the others are SET for the session",
+        help="a file of name=value lines: ssl.* are for the connection, the others for the session, as by SET",
     )
     group.add_argument(
         "--data-dir",

@@ -62,7 +62,7 @@ def history_file() -> Path:
 
 
 def run_input(text: str, context: Context) -> None:
-    """Run what was typed; what goes wrong is printed.
+    """Run what was typed; errors are printed.
 
     Raises:
         Leave: the shell is to end.

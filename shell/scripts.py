@@ -20,7 +20,7 @@ from shell.session import Failure
 
 
 class ScriptFailure(ClientError):
-    """What ended a script; the text is ``file:line:column: what went wrong``."""
+    """What ended a script; the text is ``file:line:column: message``."""
 
     def __init__(self, name: str, failure: Failure) -> None:
         line, column = failure.place

@@ -138,7 +138,7 @@ class Session:
             answer = self.client.run(text, self.settings)
         self._remember(answer)
         for entity in answer:
-            # The server warns with each request of what is set; the user is told once.
+            # The server warns with each request of what is set; the user sees it once.
             warnings = {str(w.get("message", "")): w for w in entity.get("warnings") or []}
             entity["warnings"] = [w for message, w in warnings.items() if message not in self._warned]
             self._warned.update(warnings)
@@ -193,8 +193,8 @@ class Session:
         self._ready()
         # The server knows which properties and values there are; what it answers with is a warning.
         others = {known: given for known, given in self.properties.items() if known != name}
-        for told in self.client.run(f"SET {_quoted(name)} = {_quoted(value)};", Settings(others)):
-            self._warn(str(told.get("message", "")))
+        for entity in self.client.run(f"SET {_quoted(name)} = {_quoted(value)};", Settings(others)):
+            self._warn(str(entity.get("message", "")))
         before = f" from '{self.properties[name]}'" if name in self.properties else ""
         self.properties[name] = value
         self.console.note(f"Successfully changed local property '{name}'{before} to '{value}'.")

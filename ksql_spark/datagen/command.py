@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
         argv: the words after ``ksql-spark datagen``.
 
     Returns:
-        0 when all is written or after Ctrl-C, 1 for an error (told in one line), 2 for wrong options.
+        0 when all is written or after Ctrl-C, 1 for an error (reported in one line), 2 for wrong options.
     """
     try:
         options = _parser().parse_args(list(argv))
@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
         "--rate",
         type=_rate,
         metavar="N",
-        help="events per second, for example 50 or 50/s; 0 for as fast as it goes (default: 10, zones: 0)",
+        help="events per second, for example 50 or 50/s; 0 for as fast as possible (default: 10, zones: 0)",
     )
     parser.add_argument("--count", type=_count, metavar="N", help="stop after so many events")
     parser.add_argument(
@@ -118,7 +118,7 @@ def _rate(text: str) -> float:
     except ValueError:
         rate = -1
     if not (rate >= 0 and math.isfinite(rate)):
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of events per second")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of events per second")
     return rate
 
 

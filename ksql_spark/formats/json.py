@@ -103,7 +103,7 @@ class JsonFormat(Format):
 
 
 def _schema(columns: Sequence[Column], wrapped: bool) -> str:
-    """What JsonDecoder.java is told: the columns as Spark DDL, after "=" where there is one bare value."""
+    """The argument of JsonDecoder.java: the columns as Spark DDL, after "=" where there is one bare value."""
     return ("" if wrapped else "=") + ", ".join(
         f"{quote_identifier(c.name)} {spark_type(c.type)}" for c in columns
     )

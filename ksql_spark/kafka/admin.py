@@ -249,7 +249,7 @@ class KafkaAdmin:
             raise self._failure(error, action, topic) from None
 
     def _failure(self, error: BaseException, action: str, topic: str = "") -> KsqlError:
-        self._client.poll(0)  # have the reasons of failed connections told
+        self._client.poll(0)  # lets the client report why connections failed
         return self._connection.failure(error, action, topic)
 
     def _until(self, condition: Callable[[], bool], action: str) -> None:

@@ -98,13 +98,13 @@ class RecordProducer:
             on_delivery: called, in another thread, with None when it is written and with the error when it
                 is not. The other arguments are those of send().
         """
-        told = on_delivery
-        if told is None:
+        report = on_delivery
+        if report is None:
             self._produce(topic, key, value, timestamp_ms, headers, partition, None)
             return
 
         def tell(error: KafkaError | None, message: Message) -> None:
-            told(self._failure(error, topic) if error else None)
+            report(self._failure(error, topic) if error else None)
 
         self._produce(topic, key, value, timestamp_ms, headers, partition, tell)
 

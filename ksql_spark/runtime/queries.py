@@ -105,7 +105,7 @@ class QueryManager:
         heartbeat: for queries that must notice that nothing comes.
         setting: effective value of a property by name, of the server's configuration.
         client: settings of a Kafka client on the JVM ("consumer", "producer"), with a query's overrides.
-        processing_log: where what goes wrong with single records is reported; None: nowhere.
+        processing_log: takes errors of single records; None: they are not reported.
         functions: gives the server's user functions by name.
     """
 
@@ -433,7 +433,7 @@ class QueryManager:
         return found
 
     def counts(self, query_id: str) -> Counts:
-        """What went wrong with records of a query since the server started."""
+        """Errors of single records of a query since the server started."""
         return self._log.counts(query_id) if self._log is not None else Counts(0, 0, 0, None)
 
     def kill(self, query_id: str) -> ManagedQuery | None:

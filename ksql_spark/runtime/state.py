@@ -1,4 +1,4 @@
-"""How much state a running query keeps, as Spark last told it."""
+"""How much state a running query keeps, as Spark reported last."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StateSize:
 
 
 def state_sizes(query: ManagedQuery) -> tuple[StateSize | None, ...]:
-    """The state of each sub-topology, upstream first; None: it keeps none, or has not told yet.
+    """The state of each sub-topology, upstream first; None: it has none, or Spark has not reported yet.
 
     In real time Spark tells it at checkpoints (``ksql.checkpoint.interval.ms``).
     """

@@ -51,7 +51,7 @@ def ensure(confs: Iterable[str] = CONFS, report: Report = lambda text: None) -> 
 
     Args:
         confs: names of configurations in ``ivy.xml``.
-        report: told what is being looked up and fetched, and how much of it is done.
+        report: called with what is being resolved and fetched, and the progress.
 
     Raises:
         KsqlError: ARTIFACTS_UNAVAILABLE, JAVA_MISSING, DISK_FULL.
@@ -165,7 +165,7 @@ def _run(command: Sequence[str], read: Report) -> int:
 
 
 class _IvyProgress:
-    """Reads what Ivy prints: counts for the report, and what went wrong."""
+    """Reads what Ivy prints: counts for the report, and errors."""
 
     def __init__(self, ivy_cache: Path, report: Report) -> None:
         self._ivy_cache = ivy_cache
@@ -271,7 +271,7 @@ def compile_java(
     Args:
         sources: the root folder of the packages.
         classpath: jars to compile against; by default PySpark's and those of the configuration ``spark``.
-        report: told when the compiler runs.
+        report: called when the compiler runs.
 
     Returns:
         the jar, in the cache.

@@ -72,7 +72,7 @@ class EmbeddedBroker:
         data_dir: where its data, its log and its port are kept; made where missing.
         port: the port to listen on at first; another one where it is taken, or for 0.
             A restart takes the one it had.
-        report: told what is going on.
+        report: called with progress lines.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class EmbeddedBroker:
         lock = (self.data_dir / "broker.lock").open("a+")
         try:
             deadline = time.monotonic() + _STOP_TIMEOUT_S
-            told = False
+            reported = False
             while True:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -193,9 +193,9 @@ class EmbeddedBroker:
                     # an owner that was killed leaves a broker that is just stopping
                     if not owner or is_alive(owner) or time.monotonic() > deadline:
                         raise KsqlError("DATA_DIR_IN_USE", path=str(self.data_dir), pid=owner) from None
-                    if not told:
+                    if not reported:
                         self._report("waiting: the Kafka broker of an earlier run is stopping")
-                        told = True
+                        reported = True
                     time.sleep(0.05)
             lock.truncate(0)
             lock.write(str(os.getpid()))
@@ -313,8 +313,8 @@ class EmbeddedBroker:
         log = str(self.log_file)
         if any("Address already in use" in line for line in lines):
             return KsqlError("BROKER_FAILED", reason=f"port {self.port} is taken", log=log)
-        telling = [line for line in lines if "Exception:" in line or "Error:" in line or " ERROR " in line]
-        reason = telling[-1].strip() if telling else "it did not answer in time"
+        errors = [line for line in lines if "Exception:" in line or "Error:" in line or " ERROR " in line]
+        reason = errors[-1].strip() if errors else "it did not answer in time"
         return KsqlError("BROKER_FAILED", reason=reason.removeprefix("Caused by: ").rstrip("."), log=log)
 
     # ---- the port

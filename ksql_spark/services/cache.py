@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 Report = Callable[[str], None]
-"""A function that is told, in one short line each, what is going on."""
+"""A function that takes progress messages of one short line each."""
 
 
 def cache_dir() -> Path:
@@ -39,7 +39,7 @@ def locked(path: Path, report: Report, waiting_for: str) -> Iterator[None]:
 
     Args:
         path: the lock file; made where missing.
-        report: told once when somebody else has the lock.
+        report: called once if another process has the lock.
         waiting_for: what the other one is doing, for the report.
     """
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -234,7 +234,7 @@ def table_table_join(step: steps.TableTableJoin, inputs: Sequence[DataFrame], co
 def stream_stream_join(
     step: steps.StreamStreamJoin, inputs: Sequence[DataFrame], context: Context
 ) -> DataFrame:
-    """Reference §6.5; without GRACE PERIOD the operator is told so by a negative one."""
+    """Reference §6.5; a negative grace period stands for none given."""
     join = _Joining.of(step, inputs)
     outer = (step.join in ("LEFT", "FULL"), step.join in ("RIGHT", "FULL"))
     records = join.records(context, left_nulls=outer[0], right_nulls=outer[1])

@@ -34,7 +34,7 @@ Report = Callable[[str], None]
 
 
 def load(places: PythonFunctions, metastore: MetaStore, report: Report) -> None:
-    """Add the functions of the configured folder and modules; what cannot be loaded is told, and left out."""
+    """Add the functions of the configured folder and modules; report those that cannot be loaded."""
     sources = places.sources()
     if sources:
         report("loading user functions")

@@ -24,6 +24,6 @@ async def run_statements(http: Request) -> Response:
     request = (await read_body(StatementsBody, http)).request()
     entities = await host.call(lambda engine: engine.execute(request))
     if entities:
-        told = (warning(name, value) for name, value in request.properties.items())
-        entities[0]["warnings"] += [{"message": message} for message in told if message is not None]
+        warnings = (warning(name, value) for name, value in request.properties.items())
+        entities[0]["warnings"] += [{"message": message} for message in warnings if message is not None]
     return Response(json.dumps(entities, ensure_ascii=False), media_type="application/json")

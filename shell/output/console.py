@@ -107,7 +107,7 @@ class Console:
             self._copy(text + "\n")
 
     def error(self, message: str) -> None:
-        """Print what went wrong, to standard error."""
+        """Print an error to standard error."""
         self._complain(message, "31")
 
     def warning(self, message: str) -> None:

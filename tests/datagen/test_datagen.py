@@ -108,7 +108,7 @@ class TestOptions:
         ("argv", "complaint"),
         [
             (["cars"], "invalid choice: 'cars'"),
-            (["rides", "--rate", "fast"], "'fast' is no number of events per second"),
+            (["rides", "--rate", "fast"], "'fast' is not a number of events per second"),
             (["rides", "--count", "0"], "'0' is not a number from 1 on"),
             (["rides", "--start", "noon"], "'noon' is no time"),
         ],
