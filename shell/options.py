@@ -43,7 +43,7 @@ def add_connection_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--config-file",
         metavar="FILE",
-        help="a file of name=value lines: ssl.* are for the connection, the others for the session, as by SET",
+        help="a file of name=value lines: ssl.* for the connection, the others for the session",
     )
     group.add_argument(
         "--data-dir",
