@@ -114,7 +114,9 @@ def decode(
 
     good = []
     if schema.value:
-        good.append(f"(value IS NULL OR __value IS NOT NULL{reported(value_serde(source), 'value', 'value')})")
+        good.append(
+            f"(value IS NULL OR __value IS NOT NULL{reported(value_serde(source), 'value', 'value')})"
+        )
     if schema.key:
         good.append(f"(key IS NULL OR __key IS NOT NULL{reported(key_serde(source), 'key', key_bytes)})")
     if source.is_table:
