@@ -183,6 +183,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.source.table.materialization.enabled", "boolean", True, "Whether SOURCE tables answer pull queries."),
     Property("ksql.variable.substitution.enable", "boolean", True, "Whether ${variables} are replaced."),
     Property("ksql.suppress.enabled", "boolean", True, "Whether EMIT FINAL is allowed."),
+    Property("ksql.suppress.lossy.jumps", "boolean", False, "Whether EMIT FINAL loses what ksqlDB loses: tumbling and hopping windows whose end and grace period lie before the start of the window of the record that closes them. A query keeps the value of its creation."),
     Property("ksql.suppress.buffer.size.bytes", "long", -1, "The most that EMIT FINAL may hold back; -1 for no limit.", minimum=-1, in_force=False),
     # ---- statements
     Property("ksql.output.topic.name.prefix", "string", "", "Prefix of the default names of sink topics."),

@@ -23,6 +23,7 @@ from ksql_spark.types import BOOLEAN, BYTES, INTEGER, Array, Map, SqlType, Struc
 
 EXECUTION_MODE = "ksql.execution.mode"
 IDLE_TIMEOUT = "ksql.idle.window.timeout"
+LOSSY_JUMPS = "ksql.suppress.lossy.jumps"
 #: what internal topics hold: rows as bytes
 _BYTES = Schema((Column("K", BYTES, Role.KEY), Column("V", BYTES)))
 #: column of a table's changes: -1 for a row to take back, 1 for one to apply
@@ -62,7 +63,8 @@ def lower(
         )
     idle_ms = int(config.get(IDLE_TIMEOUT) or 0)
     prefix = f"_confluent-ksql-{config.get('ksql.service.id')}query_{query_id}"
-    lowering = _Lowering(prefix, mode, reason, idle_ms, by_event_time)
+    is_lossy = bool(config.get(LOSSY_JUMPS))
+    lowering = _Lowering(prefix, mode, reason, idle_ms, is_lossy, by_event_time)
     step = lowering.lower(root)
     keeps_state = bool(lowering.inner) or any(isinstance(s, steps.StatefulStep) for s in steps.walk(step))
     if by_event_time and not keeps_state:
@@ -141,9 +143,12 @@ def _names_bounds(node: nodes.Aggregate) -> bool:
 class _Lowering:
     """Lowers one query; collects the sub-topologies that it cuts off."""
 
-    def __init__(self, prefix: str, mode: str, reason: str, idle_ms: int, by_event_time: bool) -> None:
+    def __init__(
+        self, prefix: str, mode: str, reason: str, idle_ms: int, is_lossy: bool, by_event_time: bool
+    ) -> None:
         self.inner: list[PhysicalPlan] = []
         self._idle_ms = idle_ms
+        self._is_lossy = is_lossy
         self._by_event_time = by_event_time
         self._prefix = prefix
         self._mode = mode
@@ -272,4 +277,5 @@ class _Lowering:
             node.schema,
             node.window,
             self._idle_ms if node.emit_final else 0,
+            self._is_lossy and node.emit_final,
         )

@@ -332,7 +332,8 @@ class StreamAggregate(AggregateStep):
 class StreamWindowedAggregate(AggregateStep, WaitingStep):
     """Aggregates per key and window (§6.9); with ``emit_final`` one row leaves when stream time closes it.
 
-    ``idle_ms``: after so long without rows windows close all the same; 0: never. Only with ``emit_final``.
+    ``idle_ms``: after so long without rows windows close all the same; 0: never. ``is_lossy``: windows that a
+    jump in time leaves behind are lost (ksql.suppress.lossy.jumps). Both only with ``emit_final``.
     """
 
     child: Step
@@ -344,10 +345,12 @@ class StreamWindowedAggregate(AggregateStep, WaitingStep):
     schema: Schema
     window: Windowing | None = None
     idle_ms: int = 0
+    is_lossy: bool = False
 
     @property
     def details(self) -> Details:
-        emit = "FINAL" if self.emit_final else None
+        lost = ", windows that a jump in time leaves behind are lost" if self.is_lossy else ""
+        emit = f"FINAL{lost}" if self.emit_final else None
         window = ("Window", window_text(self.window_spec))
         return [*super().details, window, ("Emit", emit), ("Idle timeout", _idle(self.idle_ms))]
 

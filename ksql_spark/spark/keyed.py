@@ -325,6 +325,7 @@ def aggregate(
         (window.advance_ms or window.size_ms) if window else 0,
         window.grace_ms if window else 0,
         isinstance(step, steps.StreamWindowedAggregate) and step.emit_final,
+        isinstance(step, steps.StreamWindowedAggregate) and step.is_lossy,
         idle_ms,
         state=state,
     )

@@ -132,6 +132,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
                         # a case that fails fails once
                         "ksql.query.retry.backoff.initial.ms": 3_600_000,
                         "ksql.query.retry.backoff.max.ms": 3_600_000,
+                        "ksql.suppress.lossy.jumps": True,
                     }
                 ),
                 spark,

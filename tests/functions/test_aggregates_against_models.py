@@ -78,7 +78,7 @@ def _updates(
     frame = session.createDataFrame(data, f"ts bigint, {DDL}").selectExpr(
         "0 as task", "X'01' as k", "0 as side", "ts", f"{packed} as v", "cast(NULL AS binary) AS h"
     )
-    done = operators.aggregate(frame._jdf, aggregator, False, kind, GAP_MS, 0, 10**9, False, 0)
+    done = operators.aggregate(frame._jdf, aggregator, False, kind, GAP_MS, 0, 10**9, False, False, 0)
     columns = ", ".join(f"c{i} {spark_type(t)}" for i, t in enumerate(types))
     given = (
         DataFrame(done, session)

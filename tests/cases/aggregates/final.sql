@@ -15,6 +15,41 @@ INSERT INTO clicks (page, ts) VALUES ('home', 1000000);
 -- 1       | home | 0           | 2         | 2
 -- 2       | home | 2           | 4         | 1
 
+--@test: where jumps are lossy, windows whose end and grace period lie before the closing record's window are lost
+SET 'ksql.suppress.lossy.jumps' = 'true';
+CREATE TABLE finals AS
+  SELECT page, COUNT(*) AS n FROM clicks WINDOW TUMBLING (SIZE 2 MILLISECONDS, GRACE PERIOD 1 MILLISECONDS)
+  GROUP BY page EMIT FINAL;
+CREATE TABLE hops AS
+  SELECT page, COUNT(*) AS n FROM clicks
+  WINDOW HOPPING (SIZE 4 MILLISECONDS, ADVANCE BY 2 MILLISECONDS, GRACE PERIOD 0 MILLISECONDS)
+  GROUP BY page EMIT FINAL;
+CREATE TABLE sessions AS
+  SELECT page, COUNT(*) AS n FROM clicks WINDOW SESSION (2 MILLISECONDS, GRACE PERIOD 0 MILLISECONDS)
+  GROUP BY page EMIT FINAL;
+INSERT INTO clicks (page, ts) VALUES ('home', 0);
+INSERT INTO clicks (page, ts) VALUES ('home', 1);
+INSERT INTO clicks (page, ts) VALUES ('home', 2);
+INSERT INTO clicks (page, ts) VALUES ('home', 5);
+INSERT INTO clicks (page, ts) VALUES ('home', 7);
+INSERT INTO clicks (page, ts) VALUES ('home', 1000000);
+INSERT INTO clicks (page, ts) VALUES ('home', 1000003);
+--@output FINALS ordered
+-- page | windowstart | windowend | n
+-- home | 2           | 4         | 1
+-- home | 4           | 6         | 1
+-- home | 1000000     | 1000002   | 1
+--@output HOPS ordered
+-- page | windowstart | windowend | n
+-- home | 0           | 4         | 3
+-- home | 2           | 6         | 2
+-- home | 999998      | 1000002   | 1
+--@output SESSIONS ordered
+-- page | windowstart | windowend | n
+-- home | 0           | 2         | 3
+-- home | 5           | 7         | 2
+-- home | 1000000     | 1000000   | 1
+
 --@test: windows close when nothing comes for the idle timeout, and stay closed
 SET 'ksql.idle.window.timeout' = '1500';
 INSERT INTO clicks (page, ts) VALUES ('home', 100);

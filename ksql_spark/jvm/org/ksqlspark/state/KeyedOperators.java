@@ -86,6 +86,7 @@ public final class KeyedOperators {
      * @param advance of hopping windows, ms
      * @param grace how late a record may be, ms
      * @param isFinal emit once, when the window closes
+     * @param isLossy windows that a jump in time leaves behind are lost; not sessions
      * @param idle see KeyedOperator.apply
      */
     public static Dataset<Row> aggregate(
@@ -97,6 +98,7 @@ public final class KeyedOperators {
             long advance,
             long grace,
             boolean isFinal,
+            boolean isLossy,
             long idle) {
         return KeyedOperator.apply(
                 input,
@@ -109,7 +111,8 @@ public final class KeyedOperators {
                                 size,
                                 advance,
                                 grace,
-                                isFinal),
+                                isFinal,
+                                isLossy),
                 idle);
     }
 }

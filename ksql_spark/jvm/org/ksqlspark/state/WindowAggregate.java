@@ -22,6 +22,7 @@ final class WindowAggregate extends KeyedOperator {
     private final long advance;
     private final long grace;
     private final boolean isFinal;
+    private final boolean isLossy;
 
     private transient MapState<byte[], byte[]> groups;
     private transient MapState<byte[], byte[]> members;
@@ -37,7 +38,8 @@ final class WindowAggregate extends KeyedOperator {
             long size,
             long advance,
             long grace,
-            boolean isFinal) {
+            boolean isFinal,
+            boolean isLossy) {
         this.aggregator = aggregator;
         this.hasFilter = hasFilter;
         this.isUnwindowed = isUnwindowed;
@@ -45,6 +47,7 @@ final class WindowAggregate extends KeyedOperator {
         this.advance = advance;
         this.grace = grace;
         this.isFinal = isFinal;
+        this.isLossy = isLossy;
     }
 
     @Override
@@ -90,7 +93,7 @@ final class WindowAggregate extends KeyedOperator {
         if (isLate) {
             late();
         }
-        closeExpired();
+        closeExpired(ts / advance * advance);
     }
 
     /** Take a record in and pass the result on; true where the group is new. */
@@ -144,19 +147,25 @@ final class WindowAggregate extends KeyedOperator {
 
     @Override
     protected void timePassed() {
-        closeExpired();
+        closeExpired(Long.MIN_VALUE);
     }
 
-    /** Windows that stream time has closed: emitted where that is what is wanted, and forgotten. */
-    private void closeExpired() {
+    /**
+     * Windows that stream time has closed: emitted where that is what is wanted, and forgotten.
+     *
+     * @param newest start of the latest window of the record at hand; what ends with its grace
+     *     period before it has left Kafka Streams' store by now, and is lost there
+     */
+    private void closeExpired(long newest) {
         while (!open.isEmpty() && open.firstKey() + size + grace <= streamTime) {
             Map.Entry<Long, Long> window = open.pollFirstEntry();
             long start = window.getKey();
+            boolean isLost = isLossy && start + size + grace < newest;
             for (long n = 0; n < window.getValue(); n++) {
                 byte[] member = ByteBuffer.allocate(16).putLong(start).putLong(n).array();
                 byte[] place = members.getValue(member);
                 members.removeKey(member);
-                if (isFinal) {
+                if (isFinal && !isLost) {
                     byte[] saved = groups.getValue(place);
                     aggregator.load(Arrays.copyOfRange(saved, 9, saved.length));
                     if (!hasFilter || aggregator.passes()) {
