@@ -10,7 +10,6 @@ from ksql_spark.logical.nodes import (
     Filter,
     FlatMap,
     Join,
-    NamedExpression,
     Node,
     PersistentQuery,
     Project,
@@ -20,9 +19,16 @@ from ksql_spark.logical.nodes import (
 )
 from ksql_spark.schema import Schema
 
+#: what may change; what to do where nothing may
+RULE = (
+    "CREATE OR REPLACE may change the WHERE over the source and append columns to SELECT, from aggregate "
+    "functions that are there. To change more, DROP it and CREATE it again."
+)
+ANEW = "DROP it and CREATE it again."
+
 
 def check_query_replacement(old: PersistentQuery, new: PersistentQuery, node: Placed | None = None) -> None:
-    """Refuse a replacement that is more than another WHERE or columns appended to the projection.
+    """Refuse a replacement that changes more than the WHERE over the source and columns appended to SELECT.
 
     Args:
         old: the query that runs; its sink's schema, formats and topic are checked with the source already.
@@ -33,44 +39,58 @@ def check_query_replacement(old: PersistentQuery, new: PersistentQuery, node: Pl
         KsqlError: INVALID_STATEMENT naming what differs.
     """
 
-    def refuse(reason: str) -> Exception:
-        return invalid(f"Cannot upgrade the query that writes `{new.sink.name}`: {reason}", node)
+    def refuse(reason: str, hint: str = RULE) -> Exception:
+        return invalid(f"Cannot upgrade the query that writes `{new.sink.name}`: {reason}", node, hint=hint)
 
     before, after = old.root, new.root
     if not isinstance(before, Project) or not isinstance(after, Project):
-        raise refuse("UNION ALL cannot be replaced.")
+        raise refuse("queries with UNION ALL cannot be replaced.", ANEW)
     for part in _parts(before.child):
         if isinstance(part, Join):
-            raise refuse("joins cannot be replaced.")
+            raise refuse("queries with joins cannot be replaced.", ANEW)
         if isinstance(part, Aggregate) and part.window_spec is not None:
-            raise refuse("windowed aggregations cannot be replaced.")
+            raise refuse("windowed aggregations cannot be replaced.", ANEW)
         if isinstance(part, Aggregate) and part.child.kind == "TABLE":
-            raise refuse("aggregations of tables cannot be replaced.")
-    if _without_where(before.child) != _without_where(after.child):
-        raise refuse("only WHERE may change, and columns may be appended to SELECT.")
-    if before.keys != after.keys or not _extends(after.values, before.values):
-        raise refuse("columns of SELECT may be appended, but not changed, removed or reordered.")
-
-
-def _extends(new: tuple[NamedExpression, ...], old: tuple[NamedExpression, ...]) -> bool:
-    return new[: len(old)] == old
+            raise refuse("aggregations of tables cannot be replaced.", ANEW)
+    first, second = _fixed_clauses(before.child), _fixed_clauses(after.child)
+    if first != second:
+        changed = dict.fromkeys(c[0] for c in (*first, *second) if c not in first or c not in second)
+        raise refuse(f"{' and '.join(changed)} cannot change.")
+    if before.keys != after.keys or after.values[: len(before.values)] != before.values:
+        raise refuse("columns of SELECT cannot be changed, removed or reordered.")
 
 
 def _parts(node: Node) -> list[Node]:
     return [node, *(part for child in children(node) for part in _parts(child))]
 
 
-def _without_where(node: Node) -> Node:
-    """``node`` without the filter right above its source; a source counts by its name only."""
+def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
+    """What must stay of the plan below SELECT, by what users call it: all but the WHERE over its source."""
     match node:
-        case Filter(Source() as child, _):
-            return _without_where(child)
         case Source():
-            bare = replace(node.source, schema=Schema(()), statement="", partitions=None, replicas=None)
-            return replace(node, source=bare)
-        case Filter() | SelectKey() | FlatMap() | Aggregate() | Project():
-            return replace(node, child=_without_where(node.child))
-    return node
+            # columns may have been added to it
+            return [
+                (
+                    "FROM",
+                    replace(node.source, schema=Schema(()), statement="", partitions=None, replicas=None),
+                )
+            ]
+        case Filter(Source() as child, _):
+            return _fixed_clauses(child)
+        case Filter(child, predicate):
+            what = "HAVING" if isinstance(child, Aggregate) else "the WHERE over a sub-query"
+            own: list[tuple[str, object]] = [(what, predicate)]
+        case Aggregate(child):
+            own = [("the aggregate functions", node.aggregates), ("GROUP BY", node.group_by)]
+        case FlatMap(child, functions):
+            own = [("the table functions", functions)]
+        case SelectKey(child, keys):
+            own = [("PARTITION BY", keys)]
+        case Project(child):
+            own = [("the sub-query", (node.keys, node.values))]
+        case _:
+            return [("FROM", node)]
+    return [*own, *_fixed_clauses(child)]
 
 
 __all__ = ["check_query_replacement"]

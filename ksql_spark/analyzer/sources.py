@@ -253,8 +253,11 @@ def check_replacement(old: DataSource, new: DataSource, statement: nodes.NamedSt
 
     def refuse(reason: str) -> Exception:
         return invalid(
-            f"Cannot add {word} '{new.name}': Cannot upgrade data source: {reason}", statement.this
-        )
+            f"Cannot add {word} '{new.name}': Cannot upgrade data source: {reason}", statement.this,
+            hint="CREATE OR REPLACE may only append value columns."
+            if not new.is_sink
+            else "CREATE OR REPLACE ... AS SELECT may change WHERE, and append value columns.",
+        )  # fmt: skip
 
     if old.kind != new.kind:
         raise refuse(

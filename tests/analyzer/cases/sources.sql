@@ -196,7 +196,7 @@ CREATE STREAM there (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
                     ^^^^^
 
 CREATE OR REPLACE STREAM there (id INT KEY, w STRING) WITH (KAFKA_TOPIC='there', VALUE_FORMAT='JSON');
-    INVALID_STATEMENT: Cannot add stream 'THERE': Cannot upgrade data source: The following columns are changed, missing or reordered: [`V` STRING].
+    INVALID_STATEMENT: Cannot add stream 'THERE': Cannot upgrade data source: The following columns are changed, missing or reordered: [`V` STRING]. CREATE OR REPLACE may only append value columns.
     line 1:26
       CREATE OR REPLACE STREAM there (id INT KEY, w STRING) WITH (KAFKA_TOPIC='there', VALUE_FORMAT='JSON')
                                ^^^^^
