@@ -1,6 +1,7 @@
 """Write the pages below docs/reference from the tables of the code: ``python docs/generate.py [--check]``.
 
-Each page is a function in PAGES; whatever a page says stands in the code first. No JVM, no Kafka; run by
+Each page is a function in PAGES; whatever a page says stands in the code first. In docs/architecture.md one
+table is generated: how much Java there is. No JVM, no Kafka; run by
 ``make docs``, and tests/test_docs.py holds that nothing differs.
 """
 
@@ -59,6 +60,8 @@ from shell.main import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
+JAVA = ROOT / "ksql_spark" / "jvm" / "org" / "ksqlspark"
 
 
 # ---- Markdown ------------------------------------------------------------------------------------------
@@ -469,6 +472,44 @@ def shell_commands() -> str:
     )
 
 
+# ---- how much Java there is ----------------------------------------------------------------------------
+
+_JAVA_BEGINS, _JAVA_ENDS = "<!-- java: written by make docs -->\n", "<!-- end of java -->\n"
+
+
+def _lines(paths: Iterable[Path]) -> int:
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
+
+
+def _package_doc(package: Path) -> str:
+    """The text of package-info.java's comment."""
+    comment = (package / "package-info.java").read_text(encoding="utf-8").split("*/")[0]
+    return " ".join(line.strip("/* ") for line in comment.splitlines()).strip()
+
+
+def java() -> str:
+    """The packages of the JVM classes with their lines, up to the next hundred; Java's share of all."""
+    packages = sorted(path for path in JAVA.iterdir() if path.is_dir())
+    lines = {package: _lines(package.glob("*.java")) for package in packages}
+    python = _lines(
+        path for name in ("grammar", "ksql_spark", "server", "shell") for path in (ROOT / name).rglob("*.py")
+    )
+    share = sum(lines.values()) / (sum(lines.values()) + python)
+    rows = [
+        (f"`{package.name}`", _package_doc(package), f"{math.ceil(lines[package] / 100) * 100}")
+        for package in packages
+    ]
+    text = f"About {share:.0%} of the product's lines are Java, the rest is Python."
+    return f"{text}\n\n{table(('package', 'what it contains', 'lines, up to'), rows)}"
+
+
+def architecture() -> str:
+    """docs/architecture.md with the table of Java as it should be."""
+    before, _, rest = ARCHITECTURE.read_text(encoding="utf-8").partition(_JAVA_BEGINS)
+    _, _, after = rest.partition(_JAVA_ENDS)
+    return f"{before}{_JAVA_BEGINS}{java().strip()}\n{_JAVA_ENDS}{after}"
+
+
 #: file below docs/reference -> what makes it
 PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors,
@@ -484,7 +525,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 def differing() -> dict[Path, str]:
     """The pages that are not as the code would have them, with what they should be."""
-    made = {REFERENCE / name: build() for name, build in PAGES.items()}
+    made = {REFERENCE / name: build() for name, build in PAGES.items()} | {ARCHITECTURE: architecture()}
     return {p: t for p, t in made.items() if not p.exists() or p.read_text(encoding="utf-8") != t}
 
 

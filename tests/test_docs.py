@@ -54,6 +54,11 @@ def _name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+def test_the_table_of_java_is_up_to_date() -> None:
+    text = generate.ARCHITECTURE.read_text(encoding="utf-8")
+    assert "| `state` |" in text and text == generate.architecture(), "run: make docs"
+
+
 @pytest.mark.parametrize("name", generate.PAGES)
 def test_generated_pages_are_up_to_date(name: str) -> None:
     path = generate.REFERENCE / name
