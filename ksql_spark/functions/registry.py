@@ -3,7 +3,7 @@
 The analyzer asks ``resolve`` for types, ``lowering.lower`` asks for Spark SQL text, statements list the
 specs. Families are an explicit table: a new family is one line in ``FAMILIES``.
 
-User functions belong to one server, and a process may have several: ``with_functions`` makes those of one known.
+User functions belong to one server, and a process may have several: ``with_functions`` selects those of one.
 """
 
 from __future__ import annotations
