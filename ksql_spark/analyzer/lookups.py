@@ -255,12 +255,14 @@ def _compared_key(node: Call, keys: frozenset[str]) -> str | None:
 
 
 def _disjuncts(node: Expression) -> list[_Conditions]:
-    """``node`` as alternatives: an OR of ANDs."""
+    """``node`` as alternatives, an OR of ANDs; parts that would give too many stay whole."""
     match node:
         case Call("OR", (left, right), _):
             return [*_disjuncts(left), *_disjuncts(right)]
         case Call("AND", (left, right), _):
-            return [(*a, *b) for a, b in product(_disjuncts(left), _disjuncts(right))]
+            first, second = _disjuncts(left), _disjuncts(right)
+            if len(first) * len(second) <= MAX_LOOKUPS:
+                return [(*a, *b) for a, b in product(first, second)]
     return [(node,)]
 
 

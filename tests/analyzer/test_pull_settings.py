@@ -73,6 +73,12 @@ def test_refused(store: MetaStore, sql: str, config: dict[str, Any], message: st
     assert message in caught.value.message and caught.value.position is not None
 
 
+def test_very_many_alternatives_need_a_scan(store: MetaStore) -> None:
+    where = " AND ".join(["(k = 'a' OR n = 1)"] * 40)
+    with pytest.raises(KsqlError, match="must directly reference a key column"):
+        bind(f"SELECT * FROM t WHERE {where};", store, **SCAN)
+
+
 @pytest.mark.parametrize(
     "sql",
     [
