@@ -340,7 +340,7 @@ class QueryManager:
         """Start the Spark query of a stage; of those that join tables in ``loading`` only these are read."""
         stage = query.plan.stages[number]
         is_loading = any(topic in stage.topics for topic in loading or ())
-        held = frozenset(t for t in stage.topics if t not in (loading or ())) if is_loading else frozenset()
+        paused = frozenset(t for t in stage.topics if t not in (loading or ())) if is_loading else frozenset()
         # its own session: settings of one query are none of another's business
         session = self._session.newSession()
         tasks = _partitions(query) if stage.state_kinds else 1
@@ -363,7 +363,7 @@ class QueryManager:
             session,
             self._client("consumer", query.properties),
             starts,
-            held=held,
+            paused=paused,
             tasks=self._tasks[tasks],
             setting=lambda name: self._property(query, name),
             heartbeats=self._heartbeat.topic() if stage.has_idle_timeout else None,

@@ -61,7 +61,7 @@ def _source(
         topic,
         context.starts,
         is_batch=context.is_batch,
-        is_held=topic in context.held,
+        is_paused=topic in context.paused,
         run=context.run,
     )
     return sources.decode(raw, step.source, step.prefix, step.exposed, context.log, context.setting)

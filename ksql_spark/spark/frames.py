@@ -22,7 +22,7 @@ class Context:
         consumer: settings of Kafka's consumers, ``bootstrap.servers`` among them.
         starts: topic -> {partition: offset} as JSON, or "earliest".
         is_batch: read what the topics hold now, then end (pull queries on streams).
-        held: topics to read nothing of for now (while the tables of a join are loaded).
+        paused: topics to read nothing of for now (while the tables of a join are loaded).
         tasks: a number for each task, which Spark's hash partitioner puts into a partition of its own.
         setting: effective value of a property, by name.
         heartbeats: topic of the idle heartbeats, for operators with an idle timeout.
@@ -39,7 +39,7 @@ class Context:
     consumer: Mapping[str, str]
     starts: Mapping[str, str]
     is_batch: bool = False
-    held: frozenset[str] = frozenset()
+    paused: frozenset[str] = frozenset()
     tasks: tuple[int, ...] = (0,)
     setting: Callable[[str], Any] = lambda name: None
     heartbeats: str | None = None

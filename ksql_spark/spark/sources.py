@@ -32,7 +32,7 @@ def read(
     *,
     is_batch: bool = False,
     ends: Mapping[int, int] | None = None,
-    is_held: bool = False,
+    is_paused: bool = False,
     run: str | None = None,
 ) -> DataFrame:
     """The records of ``topic``: key, value, timestamp, partition, offset, headers.
@@ -44,7 +44,7 @@ def read(
         starts: topic -> {partition: offset} as JSON, or "earliest"; used only where no checkpoint is.
         is_batch: read what is there now instead of a stream.
         ends: partition -> offset at which a batch ends; None: where the topic does.
-        is_held: read nothing for now, in micro-batches.
+        is_paused: read nothing for now, in micro-batches.
         run: id of the run, for a stream that can be drained (spark/query.py).
     """
     start = starts.get(topic, "earliest")
@@ -54,7 +54,7 @@ def read(
     reader = reader.format("kafka" if run is None else "org.ksqlspark.kafka.DrainableSource").option(
         "ksql.run", run
     )
-    if is_held:
+    if is_paused:
         # a batch takes records of this topic once there are more than can be, or after a century
         reader = reader.option("minOffsetsPerTrigger", str(2**62)).option("maxTriggerDelay", "1000000h")
     if ends is not None:
