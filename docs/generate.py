@@ -222,6 +222,8 @@ def _function(spec: Spec) -> str:
     named = {p.name for s in spec.signatures for p in s.parameters}
     if shown := [f"- {code(name)}: {text}" for name, text in spec.parameters.items() if name in named]:
         parts.append("\n".join(shown))
+    if spec.beyond:
+        parts.append(f"*({spec.beyond[0].lower()}{spec.beyond[1:-1]})*")
     if not spec.is_deterministic:
         parts.append("Each call may give another result.")
     if spec.examples:

@@ -99,10 +99,11 @@ class Cursor(Parser):
 
     # ------------------------------------------------------------------------------- errors
 
-    def unknown_statement(self, suggestion: str | None) -> NoReturn:
-        """Fail because no statement begins here."""
+    def unknown_statement(self, suggestion: str | None, hint: str | None = None) -> NoReturn:
+        """Fail because no statement begins here; ``hint``: what to do, a sentence without its full stop."""
         shown = self._shown(self._curr) if self._curr else "''"
-        failure = self._failure(f"Unknown statement {shown}", self._index, ())
+        message = f"Unknown statement {shown}" + (f". {hint}" if hint else "")
+        failure = self._failure(message, self._index, ())
         failure.suggestion = suggestion
         raise failure
 

@@ -332,6 +332,11 @@ class ExpressionParser(Cursor):
                     return node
             elif self._curr.text == "SELECT":
                 self.fail("A sub-query can only stand in FROM")
+            elif self._curr.text in ("LEFT", "RIGHT") and self._next.token_type == TokenType.L_PAREN:
+                start = self._index
+                self._advance()
+                name = self.build(exp.Identifier, start, this=self._prev.text, quoted=True)
+                return self._call(name, start)
             elif self._curr.text in RESERVED:
                 self._seek("an expression")
                 self._seek("a name")

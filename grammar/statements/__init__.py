@@ -63,6 +63,16 @@ def statement(parser: KsqlParser, allowed: StatementSet = StatementSet.SERVER) -
     return node
 
 
+#: statements of SQL that KSQL lacks -> what to do instead
+_INSTEAD = {
+    "DELETE": "A table's row is deleted by a record with its key and no value in the table's topic; a whole "
+    "stream or table goes by DROP",
+    "MERGE": "INSERT INTO a table replaces the row that has the same key",
+    "TRUNCATE": "DROP with DELETE TOPIC removes a stream or table and what it holds; CREATE makes it anew",
+    "UPDATE": "INSERT INTO a table replaces the row that has the same key",
+}
+
+
 def _rule(parser: KsqlParser, allowed: StatementSet) -> StatementRule:
     """The rule with the longest phrase that stands here; fails where there is none."""
     if parser.is_symbol(TokenType.L_PAREN):
@@ -77,6 +87,8 @@ def _rule(parser: KsqlParser, allowed: StatementSet) -> StatementRule:
     known = [s.split() for s, rule in BY_START.items() if rule.statement_set.value <= allowed.value]
     first = words[0] if words else ""
     if not any(k[0] == first for k in known):
+        if first in _INSTEAD:
+            parser.unknown_statement(None, _INSTEAD[first])
         suggestion = nearest(first, (k[0] for k in known)) if first else None
         parser.unknown_statement(suggestion)
     # the first words are right: say which could follow

@@ -83,7 +83,8 @@ class Aggregates:
         forbidden = {**scope.forbidden, **(FORBIDDEN_BOUNDS if len(extra) != len(scope.extra) else {})}
         inside = replace(scope, aggregate=nested, table_function=None, extra=extra, forbidden=forbidden)
         arguments = bind_arguments(node, inside)
-        if node.distinct and (node.name not in _with_distinct() or len(arguments) != 1):
+        function = registry.require(node.name).name
+        if node.distinct and (function not in _with_distinct() or len(arguments) != 1):
             raise invalid(
                 f"DISTINCT is for one argument of {', '.join(_with_distinct())}; not for {node.name}.", node
             )

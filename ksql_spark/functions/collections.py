@@ -216,6 +216,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, None],), 2),
         Example((_NO_ARRAY,), None),
         parameters=_ARRAY,
+        aliases=("CARDINALITY", "ARRAY_SIZE"),
     ),
     scalar(
         "ARRAY_MAX",

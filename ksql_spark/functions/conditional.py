@@ -37,6 +37,7 @@ SPECS: tuple[Spec, ...] = (
         Example((Typed(None, STRING), "x"), "x"),
         Example(("a", "x"), "a"),
         parameters={"value": "what to give when it is there", "alternative": "what to give otherwise"},
+        aliases=("NVL",),
     ),
     scalar(
         "NULLIF",

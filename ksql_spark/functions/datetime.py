@@ -78,6 +78,16 @@ def _parse_timestamp(args: Sequence[str]) -> str:
 #: current_timestamp() is one value for a whole batch, which in real-time mode lasts for minutes
 _NOW_MS = "cast(reflect('java.lang.System', 'currentTimeMillis') as bigint)"
 
+#: units of DATE_TRUNC, as Spark knows them too
+_TRUNCATED_TO = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND")
+
+
+def _date_trunc(args: Sequence[str], _: Sequence[SqlType]) -> str:
+    unit, moment = args
+    known = ", ".join(f"'{name}'" for name in _TRUNCATED_TO)
+    return f"if(upper({unit}) in ({known}), date_trunc({unit}, {moment}), NULL)"
+
+
 # ---- specs -----------------------------------------------------------------------------------------------
 
 _UNIT = {"unit": "MILLISECONDS, SECONDS, MINUTES, HOURS or DAYS", "count": "how many"}
@@ -289,6 +299,34 @@ SPECS: tuple[Spec, ...] = (
         Example((_MOMENT,), 1526075913123),
         parameters={"value": "a TIMESTAMP"},
         is_deterministic=False,
+    ),
+    scalar(
+        "NOW",
+        Category.DATE_TIME,
+        "The TIMESTAMP of now.",
+        (signature("-> TIMESTAMP"),),
+        lambda _args, _types: f"timestamp_millis({_NOW_MS})",
+        is_deterministic=False,
+        aliases=("CURRENT_TIMESTAMP",),
+        is_ours=True,
+    ),
+    scalar(
+        "DATE_TRUNC",
+        Category.DATE_TIME,
+        "A TIMESTAMP with all that is less than a unit cut off, in UTC; a WEEK begins on Monday.",
+        (signature("unit STRING, value TIMESTAMP -> TIMESTAMP"),),
+        _date_trunc,
+        Example(("hour", _MOMENT), "2018-05-11T21:00:00.000"),
+        Example(("WEEK", _MOMENT), "2018-05-07T00:00:00.000"),
+        Example(("month", _MOMENT), "2018-05-01T00:00:00.000"),
+        Example(("minute", Typed("1969-12-31T23:59:59.999", TIMESTAMP)), "1969-12-31T23:59:00.000"),
+        Example(("fortnight", _MOMENT), None),
+        parameters={
+            "unit": "YEAR, QUARTER, MONTH, WEEK, DAY, HOUR, MINUTE, SECOND or MILLISECOND",
+            "value": "a TIMESTAMP",
+        },
+        can_fail=True,
+        is_ours=True,
     ),
     scalar(
         "DATETOSTRING",

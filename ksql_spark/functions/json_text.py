@@ -111,6 +111,7 @@ SPECS: tuple[Spec, ...] = (
         Example(('{"a": 1}', "a"), None),
         Example(("{", "$.b"), None),
         parameters=_JSON | {"path": "such as $.a.b[0].c"},
+        aliases=("JSON_VALUE", "GET_JSON_OBJECT"),
     ),
     scalar(
         "IS_JSON_STRING",
@@ -228,5 +229,6 @@ SPECS: tuple[Spec, ...] = (
         Example(({2: [True], 1: Typed(None, Array(BOOLEAN))},), '{"1":null,"2":[true]}'),
         Example((Typed("2020-02-29T12:00:00.500", TIMESTAMP),), '"2020-02-29T12:00:00.500"'),
         parameters={"value": "anything"},
+        aliases=("TO_JSON",),
     ),
 )

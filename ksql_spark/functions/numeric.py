@@ -226,6 +226,7 @@ SPECS: tuple[Spec, ...] = (
         Example((1e300,), 1e300),
         Example((3,), 3),
         parameters=_VALUE,
+        aliases=("CEILING",),
     ),
     scalar(
         "FLOOR",
@@ -269,6 +270,7 @@ SPECS: tuple[Spec, ...] = (
         Example((_D("-1.29"), 1), _D("-1.20")),
         Example((_D("-1.9"),), _D("-1")),
         parameters=_VALUE | {"decimals": "how many decimals to keep; negative ones cut whole digits"},
+        aliases=("TRUNCATE",),
     ),
     scalar(
         "SIGN",
@@ -321,6 +323,7 @@ SPECS: tuple[Spec, ...] = (
         Example((2, 10), 1024.0),
         Example((-1, 0.5), _NAN),
         parameters={"base": "the base", "exponent": "the exponent"},
+        aliases=("POW",),
     ),
     scalar(
         "LOG",
@@ -349,6 +352,7 @@ SPECS: tuple[Spec, ...] = (
         (signature("-> DOUBLE"),),
         lambda args, _: "rand()",
         is_deterministic=False,
+        aliases=("RAND",),
     ),
     scalar(
         "GREATEST",

@@ -31,6 +31,7 @@ from ksql_spark.functions import (
 from ksql_spark.functions.aggregates import by_offset, collected, statistics, totals
 from ksql_spark.functions.signatures import Match, Signature, common_type, match_signature
 from ksql_spark.functions.spec import Ambiguous, Kind, Spec
+from ksql_spark.functions.sql_words import INSTEAD
 from ksql_spark.types import NULL, Function, Null, SqlType
 
 #: every family's specs, in the order of the reference
@@ -72,7 +73,18 @@ def _index(families: Iterable[Iterable[Spec]]) -> dict[str, Spec]:
     return found
 
 
+def _index_aliases(specs: Mapping[str, Spec]) -> dict[str, Spec]:
+    found: dict[str, Spec] = {}
+    for item in specs.values():
+        for alias in item.aliases:
+            if alias in specs or alias in found:
+                raise ValueError(f"{alias}, an alias of {item.name}, is defined twice")
+            found[alias] = item
+    return found
+
+
 _SPECS = _index(FAMILIES)
+_ALIASES = _index_aliases(_SPECS)
 
 #: gives the user functions by name that are known here and now
 _USER: ContextVar[Callable[[], Mapping[str, Spec]]] = ContextVar("user_functions", default=dict)
@@ -97,9 +109,12 @@ def is_built_in(name: str) -> bool:
 
 
 def find(name: str) -> Spec | None:
-    """The spec called ``name``, letter case aside, of any kind; None where there is none."""
+    """The spec called ``name``, letter case aside, of any kind; None where there is none.
+
+    A user function goes before an alias.
+    """
     folded = name.upper()
-    return _SPECS.get(folded) or _USER.get()().get(folded)
+    return _SPECS.get(folded) or _USER.get()().get(folded) or _ALIASES.get(folded)
 
 
 def _known() -> dict[str, Spec]:
@@ -137,6 +152,12 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(s.name for s in _known().values() if s.kind is not Kind.OPERATOR))
 
 
+def aliases() -> dict[str, Spec]:
+    """The specs that have another name, beyond ksqlDB, by that name, sorted."""
+    user = _USER.get()()
+    return {name: spec for name, spec in sorted(_ALIASES.items()) if name not in user}
+
+
 def nearest(name: str) -> str | None:
     """The function name most like ``name``, or None."""
     return errors.nearest(name, names())
@@ -146,13 +167,14 @@ def require(name: str) -> Spec:
     """The spec called ``name``.
 
     Raises:
-        KsqlError: FUNCTION_UNKNOWN, with the nearest name and a hint at SHOW FUNCTIONS.
+        KsqlError: FUNCTION_UNKNOWN, with what KSQL has instead or the nearest name, and a hint at SHOW
+            FUNCTIONS.
     """
     spec = find(name)
     if spec is not None:
         return spec
-    near = nearest(name)
-    did_you_mean = f"Did you mean {near}? " if near else ""
+    instead, near = INSTEAD.get(name.upper()), nearest(name)
+    did_you_mean = f"Write {instead}. " if instead else f"Did you mean {near}? " if near else ""
     raise KsqlError(
         "FUNCTION_UNKNOWN",
         name=name,
@@ -254,6 +276,7 @@ __all__ = [
     "FAMILIES",
     "Resolution",
     "aggregate",
+    "aliases",
     "all_specs",
     "common_type",
     "find",

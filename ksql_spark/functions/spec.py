@@ -138,6 +138,9 @@ class Spec:
     ``can_fail``: it has an answer to all arguments but bad ones, so NULL for arguments that are there means
     that it failed, and is reported.
 
+    ``aliases`` are other names that SQL has for it, beyond ksqlDB. ``is_ours``: the function itself is beyond
+    ksqlDB.
+
     ``origin`` is None for what comes with the engine.
     """
 
@@ -152,6 +155,8 @@ class Spec:
     on_null: OnNull = OnNull.VALUE
     typing: TypingRule | None = None
     can_fail: bool = False
+    aliases: tuple[str, ...] = ()
+    is_ours: bool = False
     is_deterministic: bool = True
     spark_table: Lowering | None = None
     spark_merged: Lowering | None = None
@@ -161,6 +166,14 @@ class Spec:
     merge: bool = False
     gap: str | None = None
     origin: Origin | None = None
+
+    @property
+    def beyond(self) -> str:
+        """What of it goes beyond ksqlDB, as a sentence; empty: nothing."""
+        also = f"also written {' or '.join(self.aliases)}" if self.aliases else ""
+        if self.is_ours:
+            return f"Beyond ksqlDB; {also}." if also else "Beyond ksqlDB."
+        return f"Beyond ksqlDB: {also}." if also else ""
 
     @property
     def undo(self) -> bool:

@@ -153,6 +153,18 @@ def _substring(args: Sequence[str], types: Types) -> str:
     return unless_null(counts, f"ksql.substring({value}, {', '.join(counts)})")
 
 
+def _left(args: Sequence[str], _: Types) -> str:
+    return unless_null([args[1]], f"ksql.substring({args[0]}, 1, {args[1]})")
+
+
+def _right(args: Sequence[str], _: Types) -> str:
+    text, count = args
+    # position 0 is that of the first character
+    return unless_null(
+        [count], f"if({count} > 0, ksql.substring({text}, (- {count}), {_MOST}), left({text}, 0))"
+    )
+
+
 def _pad(function: str) -> Lowering:
     def lower(args: Sequence[str], types: Types) -> str:
         value, size, padding = args
@@ -236,7 +248,9 @@ _MASKS = {
 _COUNT = {"count": "how many characters"}
 
 
-def _text_function(name: str, description: str, function: str, *examples: Example) -> Spec:
+def _text_function(
+    name: str, description: str, function: str, *examples: Example, aliases: tuple[str, ...] = ()
+) -> Spec:
     return scalar(
         name,
         Category.STRING,
@@ -245,6 +259,7 @@ def _text_function(name: str, description: str, function: str, *examples: Exampl
         lambda args, _: function.format(args[0]),
         *examples,
         parameters=_TEXT,
+        aliases=aliases,
     )
 
 
@@ -416,9 +431,14 @@ SPECS: tuple[Spec, ...] = (
             "position": "where to begin; negative ones count from the end and search backwards",
             "occurrence": "which match",
         },
+        aliases=("STRPOS",),
     ),
-    _text_function("LCASE", "The text in lower case.", "lower({})", Example(("Abc",), "abc")),
-    _text_function("UCASE", "The text in upper case.", "upper({})", Example(("Abc",), "ABC")),
+    _text_function(
+        "LCASE", "The text in lower case.", "lower({})", Example(("Abc",), "abc"), aliases=("LOWER",)
+    ),
+    _text_function(
+        "UCASE", "The text in upper case.", "upper({})", Example(("Abc",), "ABC"), aliases=("UPPER",)
+    ),
     _text_function(
         "TRIM",
         "The text without blanks and control characters at its ends.",
@@ -435,6 +455,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("a😀",), 3),
         Example((b"\x00\x01",), 2),
         parameters=_TEXT | {"bytes": "any bytes"},
+        aliases=("LENGTH", "CHAR_LENGTH", "CHARACTER_LENGTH"),
     ),
     *(
         scalar(
@@ -624,6 +645,33 @@ SPECS: tuple[Spec, ...] = (
             "position": "from 1, or from -1 at the end",
             "length": "how much at most",
         },
+        aliases=("SUBSTR",),
+    ),
+    scalar(
+        "LEFT",
+        Category.STRING,
+        "The first characters of a text.",
+        (signature("text STRING, count INTEGER -> STRING"),),
+        _left,
+        Example(("stream", 2), "st"),
+        Example(("stream", 9), "stream"),
+        Example(("stream", -1), ""),
+        Example((_NULL_STRING, 2), None),
+        parameters=_TEXT | _COUNT,
+        is_ours=True,
+    ),
+    scalar(
+        "RIGHT",
+        Category.STRING,
+        "The last characters of a text.",
+        (signature("text STRING, count INTEGER -> STRING"),),
+        _right,
+        Example(("stream", 2), "am"),
+        Example(("stream", 9), "stream"),
+        Example(("stream", 0), ""),
+        Example((_NULL_STRING, 2), None),
+        parameters=_TEXT | _COUNT,
+        is_ours=True,
     ),
     scalar(
         "UUID",

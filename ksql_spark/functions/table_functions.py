@@ -36,6 +36,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, None],), [1, None]),
         Example((Typed(None, Array(INTEGER)),), None),
         parameters={"array": "any array"},
+        aliases=("UNNEST",),
     ),
     table_function(
         "CUBE_EXPLODE",

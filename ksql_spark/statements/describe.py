@@ -175,7 +175,7 @@ def describe_function(statement: DescribeFunction, context: StatementContext) ->
             "describe_function",
             statement.source_text,
             name=spec.name,
-            description=spec.description,
+            description=f"{spec.description} {spec.beyond}".strip(),
             author=spec.origin.author if spec.origin else "ksql-spark",
             version=spec.origin.version if spec.origin else "",
             path=spec.origin.path if spec.origin else "internal",

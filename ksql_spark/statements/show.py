@@ -83,8 +83,8 @@ def _properties(statement: Show, context: StatementContext) -> Entity:
 
 
 def _functions(statement: Show, context: StatementContext) -> Entity:
-    specs = [s for s in registry.all_specs() if s.kind is not Kind.OPERATOR]
-    rows = [{"name": s.name, "type": s.kind.value, "category": s.category} for s in specs]
+    named = {s.name: s for s in registry.all_specs() if s.kind is not Kind.OPERATOR} | registry.aliases()
+    rows = [{"name": name, "type": s.kind.value, "category": s.category} for name, s in sorted(named.items())]
     return entity("function_names", statement.source_text, functions=rows)
 
 

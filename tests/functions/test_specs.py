@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spec import Category, Kind, Spec
+from ksql_spark.functions.sql_words import INSTEAD
+from ksql_spark.types import STRING
 
 from .binding import call
 
@@ -31,7 +37,7 @@ CORRELATION ATTR EXPLODE CUBE_EXPLODE
 """
 
 #: no example can say what is random
-WITHOUT_EXAMPLES = {"RANDOM"}
+WITHOUT_EXAMPLES = {"NOW", "RANDOM"}
 ON_TABLES = {
     "COUNT",
     "SUM",
@@ -48,7 +54,31 @@ CATEGORIES = {v for k, v in vars(Category).items() if k.isupper()}
 
 
 def test_names_are_those_of_the_reference() -> None:
-    assert sorted(REFERENCE.split()) == list(registry.names())
+    beyond = [s.name for s in registry.all_specs() if s.is_ours]
+    assert sorted([*REFERENCE.split(), *beyond]) == list(registry.names())
+
+
+def test_aliases_are_the_functions_themselves() -> None:
+    for alias, spec in registry.aliases().items():
+        assert registry.find(alias.lower()) is spec
+        assert alias in spec.aliases and alias in spec.beyond
+    assert registry.resolve("upper", [STRING]).spec.name == "UCASE"
+
+
+def test_a_user_function_goes_before_an_alias() -> None:
+    own = replace(registry.require("LCASE"), name="UPPER", aliases=())
+    with registry.with_functions(lambda: {"UPPER": own}):
+        assert registry.find("upper") is own and "UPPER" not in registry.aliases()
+    assert registry.require("upper").name == "UCASE"
+
+
+@pytest.mark.parametrize("name", sorted(INSTEAD))
+def test_words_of_sql_without_a_function_have_a_hint(name: str) -> None:
+    with pytest.raises(KsqlError) as caught:
+        registry.require(name)
+    assert INSTEAD[name] in caught.value.message
+    for function in re.findall(r"([A-Z_]+)\(", INSTEAD[name]):
+        assert function == "AS" or function == "CAST" or registry.find(function)
 
 
 @pytest.mark.parametrize("spec", registry.all_specs(), ids=lambda s: s.name)

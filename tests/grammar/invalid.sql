@@ -2,8 +2,12 @@
 
 -- 1:1 Unknown statement 'SELEC'. Did you mean SELECT?
 SELEC * FROM s;
--- 1:1 Unknown statement 'UPDATE'.
+-- 1:1 Unknown statement 'UPDATE'. INSERT INTO a table replaces the row that has the same key.
 UPDATE s SET a = 1;
+-- 1:1 Unknown statement 'DELETE'. A table's row is deleted by a record with its key and no value in the table's topic
+DELETE FROM s WHERE a = 1;
+-- 1:13 LEFT is a reserved word
+SELECT a AS left FROM s;
 -- 1:1 Unknown statement 'RUN'.
 RUN SCRIPT 'x';
 -- 1:8 Unexpected 'VALUES'. Expected NOT, TOPIC or SCHEMA.

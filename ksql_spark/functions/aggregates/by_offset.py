@@ -73,6 +73,7 @@ SPECS: tuple[Spec, ...] = (
         merge=True,
         spark_merged=_merged("first", "earliest"),
         parameters=_PARAMETERS,
+        aliases=("FIRST_VALUE",),
     ),
     aggregate(
         "LATEST_BY_OFFSET",
@@ -86,5 +87,6 @@ SPECS: tuple[Spec, ...] = (
         merge=True,
         spark_merged=_merged("last", "latest"),
         parameters=_PARAMETERS,
+        aliases=("LAST_VALUE",),
     ),
 )

@@ -147,6 +147,7 @@ SPECS: tuple[Spec, ...] = (
         settings=("ksql.functions.collect_list.limit",),
         merge=True,
         parameters={"value": "any expression"},
+        aliases=("ARRAY_AGG",),
     ),
     aggregate(
         "COLLECT_SET",

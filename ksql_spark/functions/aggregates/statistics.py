@@ -40,6 +40,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([1],), 0.0),
         spark_table=lambda args, types: f"sqrt({_retractable(1)(args, types)})",
         merge=True,
+        aliases=("STDDEV",),
     ),
     aggregate(
         "STDDEV_SAMP",
@@ -59,6 +60,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([1], [2]), float("nan")),
         spark_table=_retractable(2),
         merge=True,
+        aliases=("CORR",),
     ),
     aggregate(
         "COUNT_DISTINCT",
@@ -68,5 +70,6 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, 2, 2, None],), 2),
         Example(([Typed(None, DOUBLE)],), 0),
         merge=True,
+        aliases=("APPROX_COUNT_DISTINCT",),
     ),
 )

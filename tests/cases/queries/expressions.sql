@@ -51,3 +51,18 @@ INSERT INTO s (id) VALUES (1);
 --@output O ordered
 -- numbers       | doubles          | decimals              | m                  | is_in
 -- [1, 1000, 20] | [1.0, 0.1, 25.0] | ["1.5", "0.1", "2.5"] | {"a": 1, "b": 200} | true
+
+--@test: functions by the names that SQL has for them
+CREATE STREAM words (a STRING, n DOUBLE, t TIMESTAMP) WITH (KAFKA_TOPIC = '${case}_w', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM o AS
+  SELECT UPPER(a) AS u, lower(a) AS l, LENGTH(a) AS n, SUBSTR(a, 2) AS s, NVL(a, '-') AS v, POW(n, 2) AS p, LEFT(a, 1) AS first,
+    RIGHT(a, 1) AS last, DATE_TRUNC('hour', t) AS hour, NOW() > t AS is_past, CURRENT_TIMESTAMP() > t AS was
+  FROM words EMIT CHANGES;
+CREATE TABLE counted AS SELECT a, ARRAY_AGG(n) AS ns, STDDEV(n) AS dev, APPROX_COUNT_DISTINCT(n) AS c FROM words GROUP BY a EMIT CHANGES;
+INSERT INTO words (a, n, t) VALUES ('Abc', 3, '2024-05-06T07:08:09.010');
+--@output O ordered
+-- u   | l   | n | s  | v   | p   | first | last | hour                    | is_past | was
+-- ABC | abc | 3 | bc | Abc | 9.0 | A     | c    | 2024-05-06T07:00:00.000 | true    | true
+--@output COUNTED ordered
+-- a   | ns    | dev | c
+-- Abc | [3.0] | 0.0 | 1

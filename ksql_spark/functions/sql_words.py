@@ -1,0 +1,42 @@
+"""What other SQL dialects call things that KSQL writes in another way; for hints where a name is unknown.
+
+Functions that are the same under another name are ``aliases`` in their specs and need no hint.
+"""
+
+from __future__ import annotations
+
+#: name in upper case -> what to write instead
+INSTEAD: dict[str, str] = {
+    "ANY_VALUE": "LATEST_BY_OFFSET(x)",
+    "CONTAINS": "INSTR(text, part) > 0",
+    "COUNT_IF": "SUM(CASE WHEN condition THEN 1 ELSE 0 END)",
+    "DATEDIFF": "UNIX_DATE(a) - UNIX_DATE(b)",
+    "DATE_ADD": "DATEADD(DAYS, n, date)",
+    "DATE_FORMAT": "FORMAT_TIMESTAMP(timestamp, pattern)",
+    "DATE_SUB": "DATESUB(DAYS, n, date)",
+    "DAY": "CAST(FORMAT_TIMESTAMP(timestamp, 'd') AS INT)",
+    "DECODE": "CASE WHEN … THEN … ELSE … END",
+    "EXTRACT": "FORMAT_TIMESTAMP(timestamp, pattern)",
+    "HOUR": "CAST(FORMAT_TIMESTAMP(timestamp, 'H') AS INT)",
+    "IF": "CASE WHEN condition THEN a ELSE b END",
+    "IIF": "CASE WHEN condition THEN a ELSE b END",
+    "ISNULL": "x IS NULL, or IFNULL(x, other)",
+    "LOCATE": "INSTR(text, part)",
+    "LOG10": "LOG(10, x)",
+    "LOG2": "LOG(2, x)",
+    "MINUTE": "CAST(FORMAT_TIMESTAMP(timestamp, 'm') AS INT)",
+    "MOD": "a % b",
+    "MONTH": "CAST(FORMAT_TIMESTAMP(timestamp, 'M') AS INT)",
+    "NVL2": "CASE WHEN x IS NOT NULL THEN a ELSE b END",
+    "POSITION": "INSTR(text, part)",
+    "REGEXP_LIKE": "REGEXP_EXTRACT(pattern, text) IS NOT NULL",
+    "SPLIT_PART": "SPLIT(text, delimiter)[n]",
+    "STRING_AGG": "ARRAY_JOIN(COLLECT_LIST(x), ',')",
+    "TO_CHAR": "FORMAT_TIMESTAMP(timestamp, pattern)",
+    "TO_DATE": "PARSE_DATE(text, pattern)",
+    "TO_NUMBER": "CAST(text AS DOUBLE)",
+    "TO_TIMESTAMP": "PARSE_TIMESTAMP(text, pattern)",
+    "TRY_CAST": "CAST(x AS type), which gives NULL for what cannot be cast",
+    "TYPEOF": "DESCRIBE of the stream or table",
+    "YEAR": "CAST(FORMAT_TIMESTAMP(timestamp, 'yyyy') AS INT)",
+}
