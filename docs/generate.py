@@ -31,7 +31,7 @@ from grammar.statements.show import Show
 from ksql_spark.config import PROPERTIES, Property
 from ksql_spark.errors import CONDITIONS
 from ksql_spark.expressions import Call, Case, Cast, Expression, FieldRef, Lambda, Literal, MakeStruct
-from ksql_spark.formats import FORMATS
+from ksql_spark.formats import CAPABILITIES, FORMATS
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spec import Category, Example, Kind, Spec, expression
@@ -412,22 +412,27 @@ _SHOWN_TYPES: dict[str, SqlType] = {
 
 def formats() -> str:
     """Every format, and which types it carries."""
-    listed = [FORMATS[name] for name in sorted(FORMATS)]
+    listed = [(name, CAPABILITIES[name]) for name in sorted(CAPABILITIES)]
+    single = {
+        (True, True): "record, or bare on demand",
+        (True, False): "bare",
+        (False, True): "record",
+        (False, False): "",
+    }
     rows = [
-        ("as key", *(yes(f.supports_key) for f in listed)),
-        ("as value", *(yes(f.supports_value) for f in listed)),
-        ("columns at most", *("" if f.max_columns is None else str(f.max_columns) for f in listed)),
-        (
-            "a single value column",
-            *("record, or bare on demand" if f.wraps(1, False) else "bare" for f in listed),
-        ),
-        *((name, *(yes(f.refusal(t) is None) for f in listed)) for name, t in _SHOWN_TYPES.items()),
+        ("records can be read and written", *(yes(n in FORMATS) or "not yet" for n, _ in listed)),
+        ("as key", *(yes(True) for _ in listed)),
+        ("as value", *(yes(c.values) for _, c in listed)),
+        ("columns at most", *("" if c.max_columns is None else str(c.max_columns) for _, c in listed)),
+        ("a single value column", *(single[c.unwrapped, c.wrapped] for _, c in listed)),
+        ("columns from a schema registry", *(yes(c.registry) for _, c in listed)),
+        *((name, *(yes(c.carries(t)) for _, c in listed)) for name, t in _SHOWN_TYPES.items()),
     ]
     intro = """
         What KEY_FORMAT and VALUE_FORMAT may name, and what each can carry. A key never holds a MAP. A
         source without key columns has the key format NONE.
     """
-    return page("Formats", intro, table(("", *(f.name for f in listed)), rows))
+    return page("Formats", intro, table(("", *(name for name, _ in listed)), rows))
 
 
 # ---- REST and shell ------------------------------------------------------------------------------------

@@ -91,7 +91,6 @@ CONDITIONS: dict[str, Condition] = {
         50000, "No space is left on the disk of {path}. Free some space, or use another --data-dir."
     ),
     "FIELD_UNKNOWN": Condition(40001, "The STRUCT {operand} has no field '{name}'."),
-    "FORMAT_COLUMNS": Condition(40001, "The {format} format cannot carry {what}: {reason}."),
     "FORMAT_SCHEMA": Condition(
         40001,
         "{side} format does not support schema.\nformat: {format}\nschema: [{columns}]\nreason: {reason}.",

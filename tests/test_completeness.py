@@ -12,10 +12,8 @@ import pytest
 import grammar
 from grammar import StatementSet
 from grammar.statements import RULES
-from ksql_spark.analyzer.serialization import CAPABILITIES
 from ksql_spark.errors import CONDITIONS
-from ksql_spark.formats import FORMATS
-from ksql_spark.formats.base import Format, Wrapping
+from ksql_spark.formats import CAPABILITIES, FORMATS
 from ksql_spark.physical.codec import CLASSES
 from ksql_spark.physical.steps import Step
 from ksql_spark.schema import Column, Role
@@ -101,38 +99,26 @@ def test_every_condition_that_a_case_expects_is_listed() -> None:
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
 class TestFormats:
-    def test_it_is_known_to_the_analyzer(self, name: str) -> None:
+    def test_the_table_says_what_it_carries(self, name: str) -> None:
         assert name in CAPABILITIES
         assert FORMATS[name].name == name
 
-    def test_it_carries_or_refuses_every_type(self, name: str) -> None:
-        for type_ in TYPES:
-            reason = FORMATS[name].refusal(type_)
-            assert reason is None or reason.strip()
-
     def test_what_it_carries_comes_back_also_as_null(self, name: str) -> None:
         format_ = FORMATS[name]
-        for type_ in TYPES if format_.max_columns != 0 else ():
+        for type_ in TYPES:
             column = Column("C", type_, Role.VALUE)
-            if format_.refusal(type_) is None:
+            if CAPABILITIES[name].carries(type_):
                 data = format_.encode([None], [column], True)
                 assert data is None or format_.decode(data, [column], True) in ([None], None)
 
     def test_it_writes_spark_text_for_what_it_carries(self, name: str) -> None:
         format_ = FORMATS[name]
-        columns = [Column("C", t, Role.VALUE) for t in TYPES if format_.refusal(t) is None]
-        if format_.max_columns is not None:
-            columns = columns[: format_.max_columns]
+        columns = [Column("C", t, Role.VALUE) for t in TYPES if CAPABILITIES[name].carries(t)]
+        columns = columns[: CAPABILITIES[name].max_columns]
         if columns:
             texts = [f"`{c.name}`" for c in columns]
             assert "`C`" in format_.encode_sql(texts, columns, len(columns) > 1)
             assert "data" in format_.decode_sql("data", columns, len(columns) > 1)
-
-    def test_its_wrapping_follows_its_class(self, name: str) -> None:
-        format_: Format = FORMATS[name]
-        assert format_.wraps(2, is_key=False) and format_.wraps(2, is_key=True)
-        assert format_.wraps(1, is_key=True) is False
-        assert format_.wraps(1, is_key=False) is (format_.wrapping is Wrapping.BOTH)
 
 
 def _texts(path: Path) -> Iterator[str]:

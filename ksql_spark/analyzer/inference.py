@@ -10,8 +10,9 @@ import grammar
 from grammar.statements.sources import CreateSource
 from ksql_spark.analyzer.failures import Placed, failure, invalid, within_statement
 from ksql_spark.analyzer.properties import CREATE, Properties
-from ksql_spark.analyzer.serialization import CAPABILITIES, check_wrapping
+from ksql_spark.analyzer.serialization import check_wrapping
 from ksql_spark.analyzer.sources import COLUMNS_HINT, format_names
+from ksql_spark.formats import CAPABILITIES
 from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, ReadSchema, columns
 from ksql_spark.formats.schemas import KINDS, read_schema
 from ksql_spark.metastore.sources import DataSource, FormatSpec

@@ -10,8 +10,9 @@ from typing import Any
 from grammar import nodes
 from ksql_spark.analyzer import timestamp_text
 from ksql_spark.analyzer.failures import failure, invalid
-from ksql_spark.analyzer.serialization import CAPABILITIES, PROPERTY_NAMES, known_format
+from ksql_spark.analyzer.serialization import PROPERTY_NAMES, known_format
 from ksql_spark.errors import nearest
+from ksql_spark.formats import CAPABILITIES
 from ksql_spark.logical.nodes import Start
 from ksql_spark.metastore.sources import TABLE, FormatSpec, TimestampColumn, Windowing
 from ksql_spark.schema import Role, Schema

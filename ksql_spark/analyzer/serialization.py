@@ -1,53 +1,14 @@
-"""What a format can carry, and which format a side gets (reference §5.1, §5.3, §5.4).
-
-Formats that ksql_spark.formats has speak for themselves; those that need a schema registry and are not there
-yet are known here by name and rules, so that their statements can be checked.
-"""
+"""Refuse columns that a format cannot carry, by the table of its capabilities (reference §5.1, §5.3)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from ksql_spark import formats
 from ksql_spark.analyzer.failures import Placed, failure, invalid
 from ksql_spark.errors import nearest
+from ksql_spark.formats.capabilities import CAPABILITIES, base_name
 from ksql_spark.schema import Column
-from ksql_spark.types import STRING, Array, Decimal, Map, Primitive, SqlType, Struct, contains_map
-
-
-@dataclass(frozen=True)
-class Capability:
-    """What one format can do.
-
-    Args:
-        unwrapped, wrapped: how a single column may be stored (§5.3).
-        registry: it keeps schemas in a registry, so columns can be inferred.
-        properties: what it understands: delimiter, full_name, nullable.
-        names: what its field names must look like.
-    """
-
-    unwrapped: bool
-    wrapped: bool
-    registry: bool = False
-    properties: frozenset[str] = frozenset()
-    names: re.Pattern[str] | None = None
-
-
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-CAPABILITIES: dict[str, Capability] = {
-    "AVRO": Capability(True, True, registry=True, properties=frozenset({"full_name"}), names=_NAME),
-    "DELIMITED": Capability(True, False, properties=frozenset({"delimiter"})),
-    "JSON": Capability(True, True),
-    "JSON_SR": Capability(True, True, registry=True, properties=frozenset({"full_name"})),
-    "KAFKA": Capability(True, False),
-    "NONE": Capability(False, False),
-    "PROTOBUF": Capability(
-        False, True, registry=True, properties=frozenset({"full_name", "nullable"}), names=_NAME
-    ),
-    "PROTOBUF_NOSR": Capability(True, True, properties=frozenset({"nullable"}), names=_NAME),
-}  # fmt: skip
+from ksql_spark.types import Array, Map, SqlType, Struct, contains_map
 
 #: how messages call what CAPABILITIES calls properties
 PROPERTY_NAMES = {
@@ -88,11 +49,11 @@ def check_columns(
             if contains_map(column.type):
                 raise failure("MAP_KEY", node, column=column.name, type=column.type)
     reason = None
-    if name == "NONE":
-        if columns or not is_key:
-            reason = f"The 'NONE' format can only be used when no columns are defined. Got: [{listed}]"
-    elif name == "KAFKA" and len(columns) > 1:
-        reason = f"The 'KAFKA' format only supports a single field. Got: [{listed}]"
+    capability = CAPABILITIES[name]
+    if (columns or not is_key) and capability.max_columns == 0:
+        reason = f"The '{name}' format can only be used when no columns are defined. Got: [{listed}]"
+    elif capability.max_columns is not None and len(columns) > capability.max_columns:
+        reason = f"The '{name}' format only supports a single field. Got: [{listed}]"
     else:
         reason = next(filter(None, (_refusal(name, c) for c in columns)), None)
     if reason is not None:
@@ -101,48 +62,24 @@ def check_columns(
 
 def _refusal(name: str, column: Column) -> str | None:
     """Why the format cannot carry ``column``, None where it can."""
-    names = CAPABILITIES[name].names
+    capability = CAPABILITIES[name]
+    names = capability.names
     if names is not None:
         bad = next((n for n in _field_names(column) if not names.fullmatch(n)), None)
         if bad is not None:
             label = "Avro" if name == "AVRO" else "Protobuf"
             return f"Schema is not compatible with {label}: Illegal initial character or name: {bad}"
-    if name in ("DELIMITED", "KAFKA"):
-        refused = formats.lookup(name).refusal(column.type)
-        base = base_name(column.type)
-        return (
-            f"The '{name}' format does not support type '{base}', column: `{column.name}`"
-            if refused
-            else None
-        )
-    if _has_odd_map(column.type):
-        shown = {"AVRO": "Avro only supports MAPs", "JSON_SR": "JSON only supports MAP types"}.get(
-            name, f"{'JSON' if name == 'JSON' else 'PROTOBUF format'} only supports MAP types"
-        )
-        return f"{shown} with STRING keys"
-    return None
-
-
-def base_name(type_: SqlType) -> str:
-    """The name of a type without its parameters: ARRAY, DECIMAL …"""
-    match type_:
-        case Primitive(name):
-            return name
-        case Decimal() | Array() | Map() | Struct():
-            return type(type_).__name__.upper()
-    return str(type_)
-
-
-def _has_odd_map(type_: SqlType) -> bool:
-    """Whether there is a MAP with a key that is no STRING in ``type_``."""
-    match type_:
-        case Map(key, value):
-            return key != STRING or _has_odd_map(value)
-        case Array(element):
-            return _has_odd_map(element)
-        case Struct(fields):
-            return any(_has_odd_map(f.type) for f in fields)
-    return False
+    if capability.carries(column.type):
+        return None
+    base = base_name(column.type)
+    if base not in capability.types:
+        return f"The '{name}' format does not support type '{base}', column: `{column.name}`"
+    shown = {
+        "AVRO": "Avro only supports MAPs",
+        "JSON": "JSON only supports MAP types",
+        "JSON_SR": "JSON only supports MAP types",
+    }.get(name, "PROTOBUF format only supports MAP types")
+    return f"{shown} with STRING keys"
 
 
 def _field_names(column: Column) -> list[str]:

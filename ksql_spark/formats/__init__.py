@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ksql_spark.errors import KsqlError, nearest
-from ksql_spark.formats.base import BadRecord, Format, Wrapping
+from ksql_spark.formats.base import BadRecord, Format
+from ksql_spark.formats.capabilities import CAPABILITIES
 from ksql_spark.formats.delimited import DelimitedFormat
 from ksql_spark.formats.json import JsonFormat
 from ksql_spark.formats.kafka import KafkaFormat
@@ -42,4 +43,4 @@ def lookup(name: str, delimiter: str | None = None) -> Format:
     return found.with_delimiter(delimiter)
 
 
-__all__ = ["FORMATS", "BadRecord", "Format", "Wrapping", "lookup"]
+__all__ = ["CAPABILITIES", "FORMATS", "BadRecord", "Format", "lookup"]

@@ -24,11 +24,8 @@ from ksql_spark.types import (
     BYTES,
     DOUBLE,
     STRING,
-    Array,
     Decimal,
-    Map,
     SqlType,
-    Struct,
     quote_identifier,
 )
 
@@ -58,10 +55,6 @@ class DelimitedFormat(Format):
             reason = f"Invalid delimiter value: '{text}'. Use one character, or SPACE or TAB."
             raise KsqlError("INVALID_STATEMENT", reason=reason)
         return DelimitedFormat(delimiter)
-
-    def refusal(self, type_: SqlType) -> str | None:
-        """A line has no room for nested values."""
-        return "it supports no ARRAY, MAP or STRUCT" if isinstance(type_, (Array, Map, Struct)) else None
 
     # ---- in Python -----------------------------------------------------------------------------------
 

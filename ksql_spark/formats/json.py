@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal as PythonDecimal
 from typing import Any, ClassVar
 
-from ksql_spark.formats.base import BadRecord, Format, Wrapping
+from ksql_spark.formats.base import BadRecord, Format
 from ksql_spark.formats.number_text import (
     double_text,
     fit_decimal,
@@ -43,18 +43,6 @@ class JsonFormat(Format):
     """Objects with one member for each column; names match exactly or by their upper-case form."""
 
     name: ClassVar[str] = "JSON"
-    wrapping: ClassVar[Wrapping] = Wrapping.BOTH
-
-    def refusal(self, type_: SqlType) -> str | None:
-        """Names of members are strings, so keys of maps must be."""
-        match type_:
-            case Map(key, value):
-                return "a MAP's key must be STRING" if key != STRING else self.refusal(value)
-            case Array(element):
-                return self.refusal(element)
-            case Struct(fields):
-                return next((r for f in fields if (r := self.refusal(f.type))), None)
-        return None
 
     # ---- in Python -----------------------------------------------------------------------------------
 

@@ -29,13 +29,6 @@ class KafkaFormat(Format):
     """INTEGER, BIGINT, DOUBLE, STRING or BYTES, bare."""
 
     name: ClassVar[str] = "KAFKA"
-    max_columns: ClassVar[int | None] = 1
-
-    def refusal(self, type_: SqlType) -> str | None:
-        """Anything but the types Kafka has serializers for."""
-        if type_ in (*_PACKED, STRING, BYTES):
-            return None
-        return "it supports INTEGER, BIGINT, DOUBLE, STRING and BYTES only"
 
     def encode(self, values: Sequence[Any], columns: Sequence[Column], wrapped: bool) -> bytes | None:
         """The bare value's bytes; None for NULL or no column."""

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from ksql_spark.formats.base import Format
 from ksql_spark.schema import Column
-from ksql_spark.types import SqlType
 
 
 @dataclass(frozen=True)
@@ -16,12 +15,6 @@ class NoneFormat(Format):
     """For keys that are not there or not read."""
 
     name: ClassVar[str] = "NONE"
-    supports_value: ClassVar[bool] = False
-    max_columns: ClassVar[int | None] = 0
-
-    def refusal(self, type_: SqlType) -> str | None:
-        """It carries no column at all."""
-        return "it holds no columns"
 
     def encode(self, values: Sequence[Any], columns: Sequence[Column], wrapped: bool) -> bytes | None:
         """Always a null record."""

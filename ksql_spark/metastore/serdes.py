@@ -8,7 +8,7 @@ from typing import Any
 
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
-from ksql_spark.formats import FORMATS, Format, lookup
+from ksql_spark.formats import CAPABILITIES, FORMATS, Format, lookup
 from ksql_spark.metastore.sources import DataSource, FormatSpec
 from ksql_spark.schema import Column
 
@@ -44,7 +44,7 @@ class Serde:
 
 def _serde(spec: FormatSpec, columns: tuple[Column, ...], *, is_key: bool) -> Serde:
     format_ = lookup(spec.name, spec.delimiter)
-    return Serde(format_, columns, format_.wraps(len(columns), is_key, spec.wrapped))
+    return Serde(format_, columns, CAPABILITIES[spec.name].wraps(len(columns), is_key, spec.wrapped))
 
 
 def unsupported_formats(source: DataSource) -> tuple[str, ...]:

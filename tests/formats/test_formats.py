@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal as PythonDecimal
+from itertools import product
 from typing import Any
 
 import pytest
@@ -10,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.formats import FORMATS, BadRecord, lookup
+from ksql_spark.formats import CAPABILITIES, FORMATS, BadRecord, lookup
 from ksql_spark.formats.number_text import double_text
-from ksql_spark.schema import Column
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -37,7 +37,7 @@ CARRIED = [
     (format_, type_, value)
     for format_ in (JSON, KAFKA, DELIMITED)
     for type_, values in {**SAMPLES, **NESTED}.items()
-    if format_.refusal(type_) is None
+    if CAPABILITIES[format_.name].carries(type_)
     for value in values
 ]
 
@@ -163,34 +163,31 @@ def test_unknown_format_names_the_nearest() -> None:
     assert "JSON?" in caught.value.message
 
 
-@pytest.mark.parametrize(
-    ("name", "columns", "is_key", "what"),
-    [
-        ("KAFKA", [column(BOOLEAN)], False, "`A` BOOLEAN"),
-        ("KAFKA", [column(INTEGER), column(INTEGER, "B")], True, "2 key columns"),
-        ("DELIMITED", [column(Array(INTEGER))], False, "ARRAY"),
-        ("JSON", [column(Map(INTEGER, STRING))], False, "MAP's key"),
-        ("JSON", [column(Map(STRING, STRING))], True, "key cannot contain a MAP"),
-        ("NONE", [], False, "a value"),
-        ("NONE", [column(INTEGER)], True, "no columns"),
-    ],
-)
-def test_what_formats_refuse(name: str, columns: list[Column], is_key: bool, what: str) -> None:
-    with pytest.raises(KsqlError) as caught:
-        FORMATS[name].check(columns, is_key)
-    assert caught.value.condition == "FORMAT_COLUMNS"
-    assert what in caught.value.message
+def test_what_formats_do_not_carry() -> None:
+    refused = {
+        (name, str(type_))
+        for name in FORMATS
+        for type_ in (*SAMPLES, *NESTED, Map(INTEGER, STRING), Array(Map(INTEGER, STRING)))
+        if name != "NONE" and not CAPABILITIES[name].carries(type_)
+    }
+    nested = [str(t) for t in (*NESTED, Map(INTEGER, STRING), Array(Map(INTEGER, STRING)))]
+    plain = [str(t) for t in SAMPLES if t not in (INTEGER, BIGINT, DOUBLE, STRING, BYTES)]
+    assert refused == {
+        *product(["JSON"], nested[-2:]),
+        *product(["DELIMITED"], nested),
+        *product(["KAFKA"], [*plain, *nested]),
+    }
+    assert not any(CAPABILITIES["NONE"].carries(t) for t in (*SAMPLES, *NESTED))
 
 
 def test_wrapping() -> None:
-    assert JSON.wraps(1, is_key=False)
-    assert not JSON.wraps(1, is_key=False, requested=False)
-    assert not JSON.wraps(1, is_key=True)
-    assert JSON.wraps(2, is_key=True)
-    assert not KAFKA.wraps(1, is_key=False, requested=False)
-    for format_, count, requested in ((KAFKA, 1, True), (JSON, 2, True), (JSON, 2, False)):
-        with pytest.raises(KsqlError, match="WRAP_SINGLE_VALUE"):
-            format_.wraps(count, is_key=False, requested=requested)
+    json, kafka, protobuf = (CAPABILITIES[n] for n in ("JSON", "KAFKA", "PROTOBUF"))
+    assert json.wraps(1, is_key=False)
+    assert not json.wraps(1, is_key=False, requested=False)
+    assert not json.wraps(1, is_key=True)
+    assert json.wraps(2, is_key=True)
+    assert not kafka.wraps(1, is_key=False)
+    assert protobuf.wraps(1, is_key=True) and protobuf.wraps(1, is_key=False)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.formats import FORMATS, BadRecord
+from ksql_spark.formats import CAPABILITIES, FORMATS, BadRecord
 from ksql_spark.functions.spark_text import constant, spark_type
 from ksql_spark.types import BIGINT, INTEGER, STRING
 
@@ -18,7 +18,7 @@ CASES = [
     (FORMATS[name], type_, value, wrapped)
     for name in ("JSON", "KAFKA", "DELIMITED")
     for type_, values in {**SAMPLES, **NESTED}.items()
-    if FORMATS[name].refusal(type_) is None
+    if CAPABILITIES[name].carries(type_)
     for wrapped in ((True, False) if name == "JSON" else (False,))
     for value in values
 ]
@@ -62,7 +62,7 @@ def test_python_reads_what_spark_writes(local_spark: Any) -> None:
 
 def test_spark_and_python_write_the_same_lines(local_spark: Any) -> None:
     format_ = FORMATS["DELIMITED"]
-    types = [t for t in SAMPLES if format_.refusal(t) is None]
+    types = [t for t in SAMPLES if CAPABILITIES[format_.name].carries(t)]
     columns = [column(t, f"C{i}") for i, t in enumerate(types)]
     records = [[values[min(i, len(values) - 1)] for values in SAMPLES.values()] for i in range(9)]
     texts = [
