@@ -31,7 +31,7 @@ server: $(RUNTIME) $(JVM) ## start Kafka, Spark and the server, until Ctrl-C
 demo: $(RUNTIME) $(JVM) ## the taxi story: generated rides, live results
 	@$(BIN)/ksql-spark demo $(ARGS)
 
-test: lint lint-java types contracts test-fast test-java test-kafka ## everything: lint, types, layers, fast tests, tests on Kafka and Spark
+test: setup lint lint-java types contracts test-fast test-java test-kafka ## everything: lint, types, layers, fast tests, tests on Kafka and Spark
 
 check: lint lint-java types contracts test-fast test-java ## lint, types, layers, fast tests; where there is Java, those of the JVM classes too
 

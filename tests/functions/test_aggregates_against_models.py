@@ -107,6 +107,12 @@ def test_each_aggregate_has_its_own_part_of_the_buffer(local_spark: Any) -> None
     assert list(operators.aggregator(_template(local_spark, *calls), False).layout()) == list(layout)[:4]
 
 
+def test_the_state_of_a_function_of_ours_has_a_version(local_spark: Any) -> None:
+    operators = local_spark._jvm.org.ksqlspark.state.KeyedOperators
+    layout = operators.aggregator(_template(local_spark, "ksql.`collect_list:9`(struct(i))"), False).layout()
+    assert list(layout) == ["collect_list:9 version 1(buf BINARY)"]
+
+
 def _is_like(got: Any, wanted: Any, type_: SqlType) -> bool:
     """Equal; doubles nearly so, since every way to add them up rounds in its own way."""
     match got, wanted, type_:

@@ -114,8 +114,7 @@ public final class ProcessingLog {
         }
     }
 
-    // ---- for Python
-    // ----------------------------------------------------------------------------------------
+    // ---- for Python ----
 
     /**
      * Write entries of the log {@code name} to a topic from now on.
@@ -174,8 +173,7 @@ public final class ProcessingLog {
                         });
     }
 
-    // ---- for operators and functions
-    // -----------------------------------------------------------------------
+    // ---- for operators and functions ----
 
     public static ProcessingLog of(String name) {
         return LOGS.computeIfAbsent(name, n -> new ProcessingLog());
@@ -227,8 +225,7 @@ public final class ProcessingLog {
                 });
     }
 
-    // ---- entries
-    // -------------------------------------------------------------------------------------------
+    // ---- entries ----
 
     private interface Body {
         void write(JsonGenerator json) throws IOException;
@@ -282,8 +279,7 @@ public final class ProcessingLog {
         return out.toString();
     }
 
-    // ---- the thread that writes
-    // ----------------------------------------------------------------------------
+    // ---- the thread that writes ----
 
     private void write(String topic, Map<String, Object> settings) {
         ByteArraySerializer bytes = new ByteArraySerializer();
@@ -336,8 +332,7 @@ public final class ProcessingLog {
                 });
     }
 
-    // ---- functions
-    // -----------------------------------------------------------------------------------------
+    // ---- functions ----
 
     /**
      * A condition that is always false, and writes down why it was asked; never evaluated ahead or

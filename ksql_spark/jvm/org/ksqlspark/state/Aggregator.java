@@ -169,7 +169,7 @@ public final class Aggregator implements Serializable {
                 AggregateFunction function = functions[next];
                 String name =
                         function instanceof V2Aggregator<?, ?> v2
-                                ? v2.aggrFunc().name()
+                                ? v2.aggrFunc().name() + " version " + StateLayout.VERSION
                                 : function.prettyName();
                 segment.add(name + "(" + function.aggBufferSchema().toDDL() + ")");
             }
@@ -317,8 +317,7 @@ public final class Aggregator implements Serializable {
         for (ImperativeAggregate function : imperative) {
             isTyped |= function instanceof TypedImperativeAggregate<?>;
         }
-        if (isTyped) { // serialising takes the object's place, but the object may be needed for the
-            // result
+        if (isTyped) { // the bytes take the object's place, but the result may need the object
             plain = emptyBuffer();
             for (int i = 0; i < buffer.length; i++) {
                 if (row.isNullAt(i)) {
