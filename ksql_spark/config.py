@@ -196,8 +196,8 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.timestamp.throw.on.invalid", "boolean", False, "Whether a record without a usable event time stops the query; otherwise it is skipped."),
     Property("ksql.fail.on.deserialization.error", "boolean", False, "Whether a record that cannot be read stops the query; otherwise it is skipped."),
     Property("ksql.fail.on.production.error", "boolean", True, "Whether a record that cannot be written stops the query.", in_force=False),
-    Property("ksql.functions.collect_list.limit", "int", _INT_MAX, "The most elements of COLLECT_LIST.", minimum=0),
-    Property("ksql.functions.collect_set.limit", "int", _INT_MAX, "The most elements of COLLECT_SET.", minimum=0),
+    Property("ksql.functions.collect_list.limit", "int", _INT_MAX, "The most elements of COLLECT_LIST. A query goes on from its state only with the limit it began with.", minimum=0),
+    Property("ksql.functions.collect_set.limit", "int", _INT_MAX, "The most elements of COLLECT_SET. A query goes on from its state only with the limit it began with.", minimum=0),
     # ---- how queries run
     Property("ksql.execution.mode", "string", None, "How queries run; by default in real time wherever possible.", choices=("realtime", "microbatch")),
     Property("ksql.idle.window.timeout", "long", 0, "After how many ms without a record windows of EMIT FINAL close, and unmatched rows of outer joins with GRACE PERIOD leave, although stream time has not moved; 0: never, as in ksqlDB. A query keeps the value of its creation.", minimum=0),
