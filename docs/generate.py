@@ -200,13 +200,12 @@ def runs_on(spec: Spec) -> str:
             ]
             texts = ["x"] * len(types)
         else:
-            types, texts = [a.type for a in arguments], [lower(a) for a in arguments]
+            types = [a.type for a in arguments]
+            # constants and lambdas as they are: the text may depend on them
+            texts = [lower(a) if isinstance(a, Literal | Lambda) else "x" for a in arguments]
         literals = [a.value if isinstance(a, Literal) else None for a in arguments]
         found = registry.resolve(spec.name, types, literals)
-        text = spec.spark(texts, found.parameter_types)
-        for argument in sorted(texts, key=len, reverse=True):
-            text = text.replace(argument, "x")
-        if "ksql." in text:
+        if "ksql." in spec.spark(texts, found.parameter_types):
             return "JVM"
     return "Catalyst"
 
