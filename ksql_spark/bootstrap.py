@@ -31,6 +31,7 @@ from ksql_spark.runtime.warm_up import WarmUp
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.services import artifacts
 from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.services.data_dir import locked_data_dir
 from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.spark import sinks
 from ksql_spark.spark.evaluate import evaluate
@@ -78,6 +79,8 @@ class Bootstrap:
         Raises:
             KsqlError: what could not be started, and what to do; STOPPED. Call stop() then.
         """
+        # first of all: what starts below removes what a run before it has left in the folder
+        self._stack.enter_context(locked_data_dir(self._data_dir))
         artifacts.ensure(report=report)
         self._check_not_stopping()
         spark, servers = self._start_spark_and_broker(report)

@@ -26,10 +26,7 @@ class Health:
         self._admin = admin
 
     def body(self) -> dict[str, Any]:
-        """The body of GET /healthcheck of a server that runs.
-
-        Queries that have failed are listed, but do not make the server unhealthy: to restart it is no cure.
-        """
+        """The body of GET /healthcheck of a server that runs: it is well where all its parts are."""
         kafka = self._kafka()
         parts = {
             "metastore": self._metastore(),
@@ -40,7 +37,7 @@ class Health:
         failed = [q.id for q in self._services.queries.all() if q.state == ERROR and not q.is_transient]
         details: dict[str, Any] = {name: {"isHealthy": is_well} for name, is_well in parts.items()}
         details["queries"] = {"isHealthy": not failed, "inError": failed}
-        return {"isHealthy": all(parts.values()), "details": details, "serverState": "READY"}
+        return {"isHealthy": all(parts.values()) and not failed, "details": details, "serverState": "READY"}
 
     def _kafka(self) -> bool:
         """Whether the cluster answers in time."""

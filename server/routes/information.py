@@ -27,7 +27,7 @@ async def info(http: Request) -> Response:
 
 @router.get("/healthcheck")
 async def healthcheck(http: Request) -> Response:
-    """Whether metastore, Kafka and command runner are well; 200 in either case."""
+    """Whether metastore, Kafka, command log, Spark and queries are well; 200 in either case."""
     host: Host = http.app.state.host
     return JSONResponse(await host.call(lambda engine: engine.health()))
 

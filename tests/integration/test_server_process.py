@@ -15,6 +15,7 @@ import pytest
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine
 from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.services.data_dir import locked_data_dir
 from ksql_spark.spark.session import SparkProcess
 from tests.integration.server_process import ServerProcess
 from tests.server.live_server import LiveServer
@@ -80,12 +81,24 @@ def test_a_broker_that_does_not_answer(tmp_path: Path) -> None:
     assert err.endswith("Is the broker running?\n") and err.count("\n") == 1
 
 
-def test_a_data_folder_in_use(tmp_path: Path) -> None:
+def test_a_data_folder_whose_broker_still_runs(tmp_path: Path) -> None:
     with EmbeddedBroker(tmp_path / "kafka", port=0), ServerProcess(tmp_path) as server:
         code, _, err = server.end()
         server.wait_until_alone()
     assert code == 1
     assert "is in use by another ksql-spark" in err and err.count("\n") == 1
+
+
+def test_a_data_folder_in_use(tmp_path: Path) -> None:
+    """Refused before anything starts: what starts removes scratch files of the server that has the folder."""
+    scratch = tmp_path / "spark" / "scratch"
+    scratch.mkdir(parents=True)
+    with locked_data_dir(tmp_path), ServerProcess(tmp_path, "--bootstrap-servers", "127.0.0.1:1") as server:
+        code, out, err = server.end()
+        server.wait_until_alone()
+    assert code == 1 and "starting Spark" not in out
+    assert "is in use by another ksql-spark" in err and err.count("\n") == 1
+    assert scratch.exists()
 
 
 @pytest.fixture

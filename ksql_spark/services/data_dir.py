@@ -1,0 +1,43 @@
+"""The lock on a server's data folder: whoever has it may write there, and nobody else may."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ksql_spark.errors import KsqlError
+
+
+@contextlib.contextmanager
+def locked_data_dir(path: Path) -> Iterator[None]:
+    """Make the folder ``path`` where it is missing, and hold its lock for the block.
+
+    The lock goes with the process that holds it, however that ends. The file ``lock`` stays and says who
+    took the lock last.
+
+    Raises:
+        KsqlError: DATA_DIR_IN_USE, DATA_DIR_UNUSABLE, DISK_FULL; nothing in the folder has changed.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        file = (path / "lock").open("a+")
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise KsqlError("DISK_FULL", path=str(path)) from None
+        reason = error.strerror or str(error)
+        raise KsqlError("DATA_DIR_UNUSABLE", path=str(path), reason=reason) from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            owner = file.read().strip() or "unknown"
+            raise KsqlError("DATA_DIR_IN_USE", path=str(path), pid=owner) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
