@@ -64,7 +64,7 @@ def main(argv: Sequence[str]) -> int:
         print(f"ksql-spark demo: {problem}", file=sys.stderr)
         return 1
     except Failure as failure:
-        print(f"{options.file}:{failure.place[0]}:{failure.place[1]}: {failure.message}", file=sys.stderr)
+        print(failure.located(options.file), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 0

@@ -23,8 +23,7 @@ class ScriptFailure(ClientError):
     """What ended a script; the text is ``file:line:column: message``."""
 
     def __init__(self, name: str, failure: Failure) -> None:
-        line, column = failure.place
-        super().__init__(f"{name}:{line}:{column}: {failure.message}")
+        super().__init__(failure.located(name))
 
 
 def run_script(lines: Iterable[str], name: str, context: Context) -> None:

@@ -22,7 +22,8 @@ from shell.statements import Kind, StatementProblem
 TICK_S = 0.1
 #: a pull query's table waits this long for rows to choose its widths by
 FIRST_ROWS_S = 0.25
-_PLACE = re.compile(r"\bline (\d+):(\d+)")
+#: how the server says a place: at the start of a line; statements that it quotes are indented
+_PLACE = re.compile(r"^line (\d+):(\d+)", re.M)
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,12 @@ class Failure(Exception):
             return f"line {line}:{column}"
 
         return _PLACE.sub(shifted, str(self.error))
+
+    def located(self, name: str) -> str:
+        """The error of the script ``name``: ``name:line:column: message``, with the place only there."""
+        line, column = self.place
+        message = re.sub(rf"{_PLACE.pattern}(: |\n|\Z)", "", self.message, count=1, flags=re.M)
+        return f"{name}:{line}:{column}: {message}"
 
     def moved(self, lines: int) -> Failure:
         """The same failure where ``lines`` lines come before the text."""

@@ -13,11 +13,13 @@ import pytest
 from fake_engine import FakeEngine, FakeStream
 from live_server import LiveServer
 
+import grammar
 from ksql_spark.engine import ResultColumn, Row
+from shell.client import ClientError
 from shell.commands.command import Context
 from shell.main import main
 from shell.scripts import ScriptFailure, inputs, run_file, run_script
-from shell.session import Session
+from shell.session import Failure, Session
 
 
 class Done(NamedTuple):
@@ -77,7 +79,7 @@ def test_the_first_error_ends_a_script_and_what_ran_before_stays(
     text = "CREATE STREAM a;\n-- then\nSHOW TOPICS; DESCRIBE\n    NOWHERE;\nSHOW TABLES;\nCREATE STREAM b;\n"
     done, name = way(text, server.url, tmp_path)
     assert done.code == 1
-    assert done.err.startswith(f"{name}:4:5: Source does not exist: NOWHERE.\nline 4:5\n")
+    assert done.err == f"{name}:4:5: Source does not exist: NOWHERE.\n      NOWHERE\n      ^^^^^^^\n"
     assert [request.text for request in engine.requests] == [
         "CREATE STREAM a;",
         "SHOW TOPICS;",
@@ -135,6 +137,21 @@ def test_a_query_that_fails_on_its_way_is_an_error(
     assert done.err.startswith(f"{name}:1:1: ")
     assert "RuntimeError: no" in done.err
     assert len(engine.requests) == 1
+
+
+def test_the_place_of_a_syntax_error_is_said_once() -> None:
+    with pytest.raises(grammar.ParseFailed) as caught:
+        grammar.parse("SHOW NOTHING;")
+    failure = Failure(ClientError(str(caught.value)), 2, 14)
+    said = failure.located("a.sql")
+    assert said.startswith("a.sql:2:19: Syntax Error\n") and "line " not in said
+    assert said.endswith("\n  SHOW NOTHING;\n       ^^^^^^^")
+    assert failure.message.startswith("line 2:19: Syntax Error\n"), "the prompt has no other place"
+
+
+def test_quoted_text_is_no_place() -> None:
+    error = ClientError("Wrong.\nline 1:8\n  SELECT 'line 7:7';\n         ^")
+    assert Failure(error, 3, 1).located("a.sql") == "a.sql:3:8: Wrong.\n  SELECT 'line 7:7';\n         ^"
 
 
 def test_a_script_within_a_script_says_its_own_place(session: Session, tmp_path: Path) -> None:
