@@ -90,9 +90,13 @@ def _shell(arguments: Sequence[str]) -> int:
 
     parser = _parser()
     options = parser.parse_args(arguments)
-    meant = difflib.get_close_matches(options.url or "", SUBCOMMANDS, n=1)
-    if meant:
-        parser.error(f"'{options.url}' is neither a command nor a URL. Did you mean 'ksql-spark {meant[0]}'?")
+    if options.url is not None and not _is_address(options.url):
+        meant = difflib.get_close_matches(options.url, SUBCOMMANDS, n=1)
+        advice = f"Did you mean 'ksql-spark {meant[0]}'? " if meant else ""
+        parser.error(
+            f"'{options.url}' is neither a command nor a URL. {advice}The commands are "
+            f"{', '.join(SUBCOMMANDS)}; a URL is written like http://localhost:8088."
+        )
     try:
         text = read_script(options.file) if options.file is not None else options.execute
         with connect(options.url, options, Console()) as connection:
@@ -108,6 +112,11 @@ def _shell(arguments: Sequence[str]) -> int:
     except (OptionProblem, ClientError) as problem:
         print(f"ksql-spark: {problem}", file=sys.stderr)
         return WRONG_OPTIONS
+
+
+def _is_address(text: str) -> bool:
+    """Whether ``text`` can be meant as a server's address: a host with a dot or a port, a URL, localhost."""
+    return text.lower() == "localhost" or any(mark in text for mark in ".:/")
 
 
 def _interactive(connection: Connection) -> int:

@@ -17,7 +17,7 @@ from live_server import LiveServer
 from shell import embedded
 from shell.client import Client
 from shell.embedded import EmbeddedServer, StartFailed
-from shell.main import main
+from shell.main import _is_address, main
 
 FAKE_SERVER = Path(__file__).parent.parent / "server" / "fake_server.py"
 #: for what happens at once, unless the machine is very busy
@@ -73,10 +73,21 @@ def test_the_installed_command() -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_misspelt_command() -> None:
-    done = ksql("sever")
-    assert done.returncode == 2
-    assert "Did you mean 'ksql-spark server'?" in done.stderr
+@pytest.mark.parametrize(
+    ("word", "advice"), [("sever", "Did you mean 'ksql-spark server'? The commands are "), ("bogus", "")]
+)
+def test_a_word_that_is_neither_a_command_nor_an_address(word: str, advice: str) -> None:
+    done = ksql(word, "-e", "SHOW TOPICS")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"'{word}' is neither a command nor a URL. {advice}" in done.stderr
+    assert "The commands are server, run, datagen, demo; a URL is" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "address", ["localhost", "LOCALHOST", "host.example", "ksqldb:8088", "http://ksqldb", "::1"]
+)
+def test_addresses(address: str) -> None:
+    assert _is_address(address)
 
 
 def test_version() -> None:
@@ -161,7 +172,7 @@ def test_run_ends_at_the_first_error(server: LiveServer, engine: FakeEngine, tmp
     second.write_text("SHOW TOPICS;")
     done = ksql("run", str(first), str(second), "--server", server.url)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"{first}:3:5: Source does not exist: NOWHERE.\nline 3:5\n")
+    assert done.stderr.startswith(f"{first}:3:5: Source does not exist: NOWHERE.\n  ")
     assert len(engine.requests) == 2
 
 
