@@ -67,7 +67,8 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], StartableEngine] |
     try:
         config = Config.load(options.properties, os.environ, _overrides(options))
         listeners = _listeners(config)
-    except (KsqlError, OSError, ValueError) as error:
+        queries = _queries_of(config["ksql.queries.file"])
+    except (KsqlError, OSError, ValueError, QueriesFileProblem) as error:
         return _fail(str(error))
     sockets: list[socket.socket] = []
     for listener in listeners:
@@ -77,7 +78,7 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], StartableEngine] |
             for sock in sockets:
                 sock.close()
             return _fail(_bind_problem(error, *listener))
-    return Running(config, sockets, began, make_engine or _real_engine).run(options.exit_with_stdin)
+    return Running(config, queries, sockets, began, make_engine or _real_engine).run(options.exit_with_stdin)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -85,8 +86,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="ksql-spark server",
         description="Run the ksql-spark server: a REST API over streams and tables on Kafka.",
         epilog="Every property can also be set in the environment: KSQL_ and its name in capitals, with _ "
-        "for the dots (KSQL_BOOTSTRAP_SERVERS, KSQL_KSQL_SERVICE_ID). The command line wins over the "
-        "environment, and that over the file.",
+        "for a dot, __ for an underscore and ___ for a dash (KSQL_BOOTSTRAP_SERVERS, KSQL_KSQL_SERVICE_ID). "
+        "The command line wins over the environment, and that over the file.",
     )
     parser.add_argument(
         "--bootstrap-servers",
@@ -117,6 +118,21 @@ def _overrides(options: argparse.Namespace) -> Mapping[str, str]:
         "ksql.queries.file": options.queries_file,
     }
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _queries_of(file: str | None) -> str | None:
+    """The statements of a headless server; None for a server that is not headless.
+
+    Raises:
+        QueriesFileProblem: the file cannot be read.
+    """
+    if not file:
+        return None
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise QueriesFileProblem(f"Cannot read the queries file {file}: {reason}.") from error
 
 
 def _listeners(config: Config) -> list[tuple[str, int]]:
@@ -219,11 +235,13 @@ class Running:
     def __init__(
         self,
         config: Config,
+        queries: str | None,
         sockets: Sequence[socket.socket],
         began: float,
         make_engine: Callable[[Config], StartableEngine],
     ) -> None:
         self._config = config
+        self._queries = queries
         self._sockets = sockets
         self._began = began
         self._make_engine = make_engine
@@ -284,8 +302,8 @@ class Running:
             if self._host.stopping:
                 return
             engine.start(_say)
-            if self._host.queries_file is not None:
-                self._run_queries_file(engine, Path(self._host.queries_file))
+            if self._queries is not None:
+                self._run_queries(engine, self._queries)
             self._host.engine = engine
             if not self._host.stopping:
                 _say(f"ready: {self._url} in {time.monotonic() - self._began:.1f} s")
@@ -295,25 +313,23 @@ class Running:
                 self._failure = error
                 self._request_stop()
 
-    def _run_queries_file(self, engine: StartableEngine, file: Path) -> None:
+    def _run_queries(self, engine: StartableEngine, queries: str) -> None:
         """Run the statements of a headless server, unless a run before this one has done so.
 
         Raises:
-            QueriesFileProblem: the file cannot be read, or a statement of it fails.
+            QueriesFileProblem: a statement fails.
         """
         from ksql_spark.engine import Request
 
+        file = self._host.queries_file
         # Statements from the command log are running again already; the file would only repeat them.
         if engine.statuses():
             _say(f"the command log has statements already; {file} is not run again")
             return
         try:
-            engine.execute(Request(file.read_text(encoding="utf-8")))
+            engine.execute(Request(queries))
         except KsqlError as error:
             raise QueriesFileProblem(f"{file}: {error.message}") from error
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-            raise QueriesFileProblem(f"Cannot read the queries file {file}: {reason}.") from error
         _say(f"running the statements of {file}")
 
     def _stop(self, starter: threading.Thread) -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from server.main import _bind
+from ksql_spark.config import Config
+from server.main import StartableEngine, _bind, main
 
 SERVER = Path(__file__).with_name("fake_server.py")
 #: for what happens at once, unless the machine is very busy
@@ -136,26 +137,47 @@ def test_headless_server_runs_its_file_and_nothing_else(run, tmp_path: Path) -> 
 
 
 def test_headless_server_leaves_it_at_what_the_command_log_has(run, tmp_path: Path) -> None:
-    process = run("--listen", "127.0.0.1:0", "--queries-file", str(tmp_path / "queries.sql"))
+    file = tmp_path / "queries.sql"
+    file.write_text("CREATE STREAM a;")
+    process = run("--listen", "127.0.0.1:0", "--queries-file", str(file))
     assert process.until("the command log has statements already")
     assert process.until("ready: ")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (None, "Cannot read the queries file {file}: No such file or directory."),
-        ("DESCRIBE NOWHERE;", "{file}: Source does not exist: NOWHERE.\nline 1:10\n"),
-    ],
-)
-def test_queries_file_that_fails_ends_the_server(run, tmp_path: Path, text: str | None, message: str) -> None:
+def test_queries_file_that_fails_ends_the_server(run, tmp_path: Path) -> None:
     file = tmp_path / "queries.sql"
-    if text is not None:
-        file.write_text(text)
+    file.write_text("DESCRIBE NOWHERE;")
     process = run("--listen", "127.0.0.1:0", "--queries-file", str(file), engine="NewEngine")
     code, _, err = process.end()
     assert code == 1
-    assert err.startswith(f"ksql-spark server: {message.format(file=file)}")
+    assert err.startswith(f"ksql-spark server: {file}: Source does not exist: NOWHERE.\nline 1:10\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"), [(None, "No such file or directory"), (b"\xff", "it is not UTF-8 text")]
+)
+def test_queries_file_that_cannot_be_read_starts_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None, reason: str
+) -> None:
+    file = tmp_path / "queries.sql"
+    if content is not None:
+        file.write_bytes(content)
+
+    def make_engine(config: Config) -> StartableEngine:
+        raise AssertionError("an engine was started")
+
+    data_dir = tmp_path / "data"
+    options = ["--listen", "127.0.0.1:0", "--data-dir", str(data_dir), "--queries-file", str(file)]
+    assert main(options, make_engine) == 1
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"ksql-spark server: Cannot read the queries file {file}: {reason}.\n")
+    assert not data_dir.exists()
+
+
+def test_help_says_how_properties_are_written_in_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "with _ for a dot, __ for an underscore and ___ for a dash" in shown
 
 
 def test_taken_port_is_one_line(run) -> None:
