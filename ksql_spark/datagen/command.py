@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
     schema = SCHEMAS[options.schema]
     topic = options.topic or schema.name
     if options.sql:
-        print(schema.statement.format(topic=topic))
+        print(schema.statement.format(topic=topic, partitions=options.partitions))
         return 0
     try:
         given = Config.load(options.properties)

@@ -28,7 +28,8 @@ class Schema:
     Args:
         name: what users call it, and the default topic.
         description: one line for the help.
-        statement: how to declare the topic in KSQL; ``{topic}`` stands for its name.
+        statement: how to declare the topic in KSQL; ``{topic}`` stands for its name, ``{partitions}`` for
+            how many it has.
         events: generates them, from a source of chance and a clock; ends where there are only so many.
         rate: events per second unless the user says otherwise; None for as fast as it goes.
         topic_config: configuration of the topic where it has to be made.

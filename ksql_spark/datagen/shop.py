@@ -34,6 +34,8 @@ ORDERS = Schema(
     statement="""CREATE STREAM orders (
   orderid INT KEY, ordertime BIGINT, itemid STRING, orderunits DOUBLE,
   address STRUCT<city STRING, state STRING, zipcode BIGINT>
-) WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON', TIMESTAMP = 'ordertime');""",
+) WITH (
+  KAFKA_TOPIC = '{topic}', PARTITIONS = {partitions}, VALUE_FORMAT = 'JSON', TIMESTAMP = 'ordertime'
+);""",
     events=order_events,
 )

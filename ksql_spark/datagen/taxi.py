@@ -160,7 +160,10 @@ RIDES = Schema(
   trip_distance DOUBLE, RatecodeID INT, store_and_fwd_flag STRING, PULocationID INT, DOLocationID INT,
   payment_type INT, fare_amount DOUBLE, extra DOUBLE, mta_tax DOUBLE, tip_amount DOUBLE,
   tolls_amount DOUBLE, improvement_surcharge DOUBLE, total_amount DOUBLE, congestion_surcharge DOUBLE
-) WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON', TIMESTAMP = 'tpep_pickup_datetime');""",
+) WITH (
+  KAFKA_TOPIC = '{topic}', PARTITIONS = {partitions}, VALUE_FORMAT = 'JSON',
+  TIMESTAMP = 'tpep_pickup_datetime'
+);""",
     events=ride_events,
 )
 
@@ -169,7 +172,7 @@ ZONES = Schema(
     description="the 263 taxi zones of New York, each once (a table)",
     statement="""CREATE TABLE zones (
   LocationID INT PRIMARY KEY, Borough STRING, Zone STRING, service_zone STRING
-) WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON');""",
+) WITH (KAFKA_TOPIC = '{topic}', PARTITIONS = {partitions}, VALUE_FORMAT = 'JSON');""",
     events=zone_events,
     rate=None,
     topic_config={"cleanup.policy": "compact"},

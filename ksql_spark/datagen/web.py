@@ -42,7 +42,9 @@ PAGEVIEWS = Schema(
     name="pageviews",
     description="views of pages by users, keyed by page",
     statement="""CREATE STREAM pageviews (pageid STRING KEY, viewtime BIGINT, userid STRING)
-  WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON', TIMESTAMP = 'viewtime');""",
+WITH (
+  KAFKA_TOPIC = '{topic}', PARTITIONS = {partitions}, VALUE_FORMAT = 'JSON', TIMESTAMP = 'viewtime'
+);""",
     events=page_view_events,
 )
 
@@ -51,7 +53,7 @@ USERS = Schema(
     description="users and changes of their data, keyed by user (a table)",
     statement="""CREATE TABLE users (
   userid STRING PRIMARY KEY, registertime BIGINT, regionid STRING, gender STRING
-) WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON');""",
+) WITH (KAFKA_TOPIC = '{topic}', PARTITIONS = {partitions}, VALUE_FORMAT = 'JSON');""",
     events=user_events,
     topic_config={"cleanup.policy": "compact"},
 )

@@ -42,7 +42,7 @@ def test_a_seed_decides_everything(schema):
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_values_are_what_the_statement_declares(schema):
     key, value, timestamp_ms = events(schema, 1)[0]
-    declared = SCHEMAS[schema].statement.format(topic="t").lower()
+    declared = SCHEMAS[schema].statement.format(topic="t", partitions=1).lower()
     for column in json.loads(value):
         assert f"{column.lower()} " in declared
     assert ("key" in declared.split(") with")[0]) == (key is not None)
@@ -118,8 +118,13 @@ class TestOptions:
         assert complaint in capsys.readouterr().err
 
     def test_the_statement_is_printed(self, capsys):
-        assert main(["zones", "--sql", "--topic", "z2"]) == 0
-        assert "KAFKA_TOPIC = 'z2'" in capsys.readouterr().out
+        assert main(["zones", "--sql", "--topic", "z2", "--partitions", "3"]) == 0
+        assert "KAFKA_TOPIC = 'z2', PARTITIONS = 3, " in capsys.readouterr().out
+
+    @pytest.mark.parametrize("schema", SCHEMAS)
+    def test_the_statement_makes_the_topic_where_it_is_missing(self, schema, capsys):
+        assert main([schema, "--sql"]) == 0
+        assert f"KAFKA_TOPIC = '{schema}', PARTITIONS = 1, " in capsys.readouterr().out
 
     def test_no_kafka_is_one_line(self, capsys, monkeypatch):
         monkeypatch.setattr(command, "KafkaAdmin", partial(KafkaAdmin, timeout_s=0.5))
