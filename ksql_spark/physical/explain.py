@@ -95,14 +95,19 @@ def _logical_details(node: Node) -> Details:
 
 
 def explain_plan(plan: PhysicalPlan) -> str:
-    """The steps of each sub-topology, its sink first, with their schemas; then how it runs, and why."""
-    parts = []
+    """The steps of each sub-topology, its sink first, with their schemas; then how it runs, and why.
+
+    What holds for all of them is said once, before them.
+    """
+    shared = _shared_execution(plan)
+    parts = [] if shared is None else [f"Execution: {shared}."]
     for number, stage in enumerate(plan.stages):
         lines = [f"Sub-topology {number}"] if plan.inner else []
         schema = stage.root.shown_schema if stage.is_transient else stage.sink.schema
         lines.append(f" > [ SINK ] | Topic: {stage.sink.topic} | Schema: {schema}")
         lines += _step_lines(stage.root, 1)
-        lines.append(f"Execution: {_execution(stage)}.")
+        if shared is None:
+            lines.append(f"Execution: {_execution(stage)}.")
         if order := _order(stage, plan.is_transient):
             lines.append(f"Order: {order}")
         parts.append("\n".join(lines))
@@ -114,6 +119,12 @@ def _step_lines(step: Step, depth: int) -> Iterator[str]:
     yield f"{'    ' * depth}> [ {title} ]{_described([*step.details, ('Schema', step.shown_schema)])}"
     for child in step.inputs:
         yield from _step_lines(child, depth + 1)
+
+
+def _shared_execution(plan: PhysicalPlan) -> str | None:
+    """How all sub-topologies run, where there are several and all run so; else None."""
+    ways = {_execution(stage) for stage in plan.stages}
+    return ways.pop() if plan.inner and len(ways) == 1 else None
 
 
 def _execution(stage: PhysicalPlan) -> str:
@@ -184,10 +195,12 @@ def _read(source: DataSource, lookups: tuple[nodes.KeyLookup, ...] | None) -> st
 def explain_topology(plan: PhysicalPlan, sizes: Sequence[object] = ()) -> str:
     """The sub-topologies: the topics that each reads and writes, the state that it keeps, how it runs.
 
+    What holds for all of them is said once, before them.
     ``sizes``: of a running query, how much state each stage keeps now, None where that is not known.
     """
     inner = {stage.sink.topic for stage in plan.inner}
-    parts = []
+    shared = _shared_execution(plan)
+    parts = [] if shared is None else [f"Runs {shared}"]
     for number, stage in enumerate(plan.stages):
         lines = [f"Sub-topology {number}"]
         for step in walk(stage.root):
@@ -199,7 +212,8 @@ def explain_topology(plan: PhysicalPlan, sizes: Sequence[object] = ()) -> str:
             lines.append(f"  State now: {sizes[number]}")
         reader = "read for the client" if stage.is_transient else None
         lines.append(f"  Sink: {_topic(stage.sink, inner, reader)}")
-        lines.append(f"  Runs {_execution(stage)}")
+        if shared is None:
+            lines.append(f"  Runs {_execution(stage)}")
         parts.append("\n".join(lines))
     return "\n".join(parts)
 
