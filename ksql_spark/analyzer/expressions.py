@@ -401,7 +401,7 @@ def _cast(node: exp.Cast, scope: Scope) -> Expression:
 
 
 def _call(node: nodes.FunctionCall, scope: Scope) -> Expression:
-    with placed_at(node):
+    with placed_at(node.this):
         spec = registry.require(node.name)
     if spec.kind is Kind.AGGREGATE:
         if scope.aggregate is None:
@@ -412,7 +412,9 @@ def _call(node: nodes.FunctionCall, scope: Scope) -> Expression:
             raise failure("TABLE_FUNCTION_NOT_ALLOWED", node, name=node.name, clause=scope.clause)
         return scope.table_function(node, scope)
     if spec.kind is Kind.OPERATOR:
-        raise failure("FUNCTION_UNKNOWN", node, name=node.name, hint="See SHOW FUNCTIONS for all of them.")
+        raise failure(
+            "FUNCTION_UNKNOWN", node.this, name=node.name, hint="See SHOW FUNCTIONS for all of them."
+        )
     if node.distinct:
         raise invalid(f"DISTINCT is for aggregates; {node.name} is none.", node)
     return call(node.name, bind_arguments(node, scope), node)

@@ -6,7 +6,7 @@ import pytest
 
 import grammar
 from ksql_spark.analyzer import Scope, bind_expression
-from ksql_spark.errors import KsqlError
+from ksql_spark.errors import KsqlError, Position
 from ksql_spark.schema import Column, Schema
 from ksql_spark.types import (
     BIGINT,
@@ -181,3 +181,9 @@ def test_refused(text: str, condition: str, column: int | None, message: str) ->
     assert raised.value.position is not None
     if column is not None:
         assert raised.value.position.column == column
+
+
+def test_an_unknown_function_is_marked_without_its_arguments() -> None:
+    with pytest.raises(KsqlError) as raised:
+        bind("1 + NOFUNC(i, LEN(s))")
+    assert raised.value.position == Position(1, 5, len("NOFUNC"))
