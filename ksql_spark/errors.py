@@ -177,7 +177,7 @@ CONDITIONS: dict[str, Condition] = {
         50000, "{name} at {url} does not answer: {reason}. Its address is the property {setting}."
     ),
     "SCHEMA_REGISTRY_MISSING": Condition(
-        42801, "{what} needs a schema registry. Set ksql.schema.registry.url to its address."
+        42801, "{what} needs a schema registry. Set ksql.schema.registry.url to its address{alternative}."
     ),
     "SCHEMA_UNKNOWN": Condition(
         40001,

@@ -11,7 +11,7 @@ from grammar.statements.sources import CreateSource
 from ksql_spark.analyzer.failures import Placed, failure, invalid, within_statement
 from ksql_spark.analyzer.properties import CREATE, Properties
 from ksql_spark.analyzer.serialization import check_wrapping
-from ksql_spark.analyzer.sources import COLUMNS_HINT, format_names
+from ksql_spark.analyzer.sources import OR_LIST_COLUMNS, format_names
 from ksql_spark.formats import CAPABILITIES
 from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, ReadSchema, columns
 from ksql_spark.formats.schemas import KINDS, read_schema
@@ -184,7 +184,7 @@ def _fetched(
     if registry is None:
         raise failure(
             "SCHEMA_REGISTRY_MISSING", node, what=f"Taking the {side.lower()} columns from a schema",
-            hint=COLUMNS_HINT if spec.schema_id is None else None,
+            alternative=OR_LIST_COLUMNS if spec.schema_id is None else "",
         )  # fmt: skip
     subject = subject_of(topic, side == "KEY")
     schema = registry.latest(subject) if spec.schema_id is None else registry.by_id(spec.schema_id)

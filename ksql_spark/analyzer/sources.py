@@ -19,7 +19,8 @@ from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import RESERVED_COLUMNS, Column, Role, Schema
 from ksql_spark.types import BYTES, HEADERS
 
-COLUMNS_HINT = "List the columns in the statement."
+#: instead of a schema registry: the end of SCHEMA_REGISTRY_MISSING
+OR_LIST_COLUMNS = ", or list the columns in the statement"
 
 
 def bind_create_source(
@@ -66,8 +67,9 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
         )  # fmt: skip
     if not statement.columns:
         raise invalid(
-            "No columns supplied. The statement does not define any columns.", statement, hint=COLUMNS_HINT
-        )
+            "No columns supplied. The statement does not define any columns.", statement,
+            hint="List the columns in the statement.",
+        )  # fmt: skip
     if window is not None and not schema.key:
         raise invalid("Windowed sources require a key column.", given.node("WINDOW_TYPE"))
     retention = given.get("RETENTION_MS")
@@ -241,7 +243,7 @@ def _check_inferred(statement: CreateSource, schema: Schema, key: FormatSpec, va
         if not columns and CAPABILITIES[spec.name].registry:
             raise failure(
                 "SCHEMA_REGISTRY_MISSING", statement, what=f"Taking the {side} columns from a schema",
-                hint=COLUMNS_HINT,
+                alternative=OR_LIST_COLUMNS,
             )  # fmt: skip
 
 

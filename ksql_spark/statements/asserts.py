@@ -75,7 +75,7 @@ def assert_schema(statement: AssertSchema, context: StatementContext) -> Action:
         )
     registry = context.services.registry
     if registry is None:
-        raise KsqlError("SCHEMA_REGISTRY_MISSING", what="ASSERT SCHEMA")
+        raise KsqlError("SCHEMA_REGISTRY_MISSING", what="ASSERT SCHEMA", alternative="")
     parts = [
         *([f"subject {subject}"] if subject is not None else []),
         *([f"id {schema_id}"] if schema_id is not None else []),

@@ -184,7 +184,7 @@ CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO');
-    SCHEMA_REGISTRY_MISSING: Taking the value columns from a schema needs a schema registry. Set ksql.schema.registry.url to its address. List the columns in the statement.
+    SCHEMA_REGISTRY_MISSING: Taking the value columns from a schema needs a schema registry. Set ksql.schema.registry.url to its address, or list the columns in the statement.
     line 1:1
       CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO')
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
