@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from ksql_spark.expressions import Expression
 from ksql_spark.functions import lowering
 from ksql_spark.spark.processing_log import QueryLog
+from ksql_spark.types import quote_identifier
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,8 @@ def exploded(frame: DataFrame, functions: Sequence[str], names: Sequence[str]) -
     return rows.selectExpr(*kept, *(named(f"__row.{quoted(name)}", name) for name in names))
 
 
-def quoted(name: str) -> str:
-    """A column's name as Spark SQL text."""
-    return "`" + name.replace("`", "``") + "`"
+#: a column's name as Spark SQL text
+quoted = quote_identifier
 
 
 def named(text: str, name: str) -> str:

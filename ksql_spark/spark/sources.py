@@ -131,8 +131,8 @@ def decode(
         elif column.header_key is None:
             text = "coalesce(transform(headers, h -> struct(h.key AS KEY, h.value AS VALUE)), array())"
         else:
-            name = column.header_key.replace("\\", "\\\\").replace("'", "\\'")
-            text = f"element_at(filter(headers, h -> h.key = '{name}'), -1).value"
+            name = string(column.header_key)
+            text = f"element_at(filter(headers, h -> h.key = {name}), -1).value"
         columns.append(f"{text} AS {quoted(prefix + column.name)}")
     hidden = {
         ROWTIME: _event_time(source),
