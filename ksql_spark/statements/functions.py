@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import keyword
 import logging
@@ -184,7 +185,11 @@ def _called(value: Any) -> Iterator[str]:
 
 
 def _wrapped(statement: CreateFunction, context: StatementContext) -> str:
-    """The module of a function whose body is given: its parameters by name in lower case, any may be None."""
+    """The module of a function whose body is given: its parameters by name in lower case, any may be None.
+
+    Raises:
+        KsqlError: FUNCTION_CODE where Python cannot have such a parameter, or the body never returns a value.
+    """
     parameters = []
     for parameter in statement.parameters:
         name = parameter.name.lower()
@@ -196,6 +201,13 @@ def _wrapped(statement: CreateFunction, context: StatementContext) -> str:
         parameters.append(f"{name}: {_hint(bind_type(parameter.type, context.metastore))} | None")
     assert statement.returns is not None  # the caller asked
     result = bind_type(statement.returns, context.metastore)
+    body = _indented(statement.code)
+    if not _can_return("\n".join(["def _():", *body])):
+        raise KsqlError(
+            "FUNCTION_CODE", where=f"the code of {statement.name}",
+            reason="it never returns a value, so every call would be NULL",
+            hint="The body is the function's own code, without its def line: end it with return …",
+        )  # fmt: skip
     return "\n".join(
         [
             "from typing import Annotated, Any",
@@ -204,10 +216,30 @@ def _wrapped(statement: CreateFunction, context: StatementContext) -> str:
             "",
             f"@scalar_function(name={statement.name.upper()!r})",
             f"def {_python_name(statement.name)}({', '.join(parameters)}) -> {_hint(result)} | None:",
-            *_indented(statement.code),
+            *body,
             "",
         ]
     )
+
+
+def _can_return(definition: str) -> bool:
+    """Whether calls of the defined function may end in a return or an error of its own.
+
+    It is so for code that Python cannot parse: that has a clearer error when it is loaded.
+    """
+    try:
+        (function,) = ast.parse(definition).body
+    except SyntaxError:
+        return True
+    return any(isinstance(node, ast.Return | ast.Raise) for node in _own_nodes(function))
+
+
+def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """What is in a function's code, without the code of functions and classes that it defines."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from _own_nodes(child)
 
 
 def _hint(type_: types.SqlType) -> str:

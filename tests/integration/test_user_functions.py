@@ -304,6 +304,10 @@ def test_a_module_in_a_statement(server: Server, names: str) -> None:
     [
         ("CREATE FUNCTION bad () RETURNS INT LANGUAGE PYTHON AS $$return ($$;", "SyntaxError"),
         ("CREATE FUNCTION bad LANGUAGE PYTHON AS $$x = 1$$;", "no function BAD"),
+        (
+            "CREATE FUNCTION bad (s STRING) RETURNS INT LANGUAGE PYTHON AS $$ def bad(s): return int(s) $$;",
+            "never returns a value",
+        ),
         ("CREATE FUNCTION ucase () RETURNS INT LANGUAGE PYTHON AS $$return 1$$;", "comes with the server"),
         ("CREATE FUNCTION initials () RETURNS INT LANGUAGE PYTHON AS $$return 1$$;", "text.py"),
         ("DROP FUNCTION ucase;", "comes with the server"),
