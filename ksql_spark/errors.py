@@ -57,6 +57,11 @@ CONDITIONS: dict[str, Condition] = {
         50000, "Kafka at {servers} does not answer: {reason}. Is the broker running?"
     ),
     "CAST_UNSUPPORTED": Condition(40001, "{problem}Cast of {source} to {target} is not supported."),
+    "CHECKPOINT_DAMAGED": Condition(
+        50000,
+        "The query's checkpoint cannot be read: {file} is damaged ({reason}). The state was not touched. "
+        "Restore that file, or drop the query's sink and create it again, which computes it anew.",
+    ),
     "COLUMN_AMBIGUOUS": Condition(40001, "Column '{name}' is ambiguous. Could be {places}."),
     "COLUMN_RESERVED": Condition(40001, "{name} is a reserved column name. {what}"),
     "COLUMN_UNKNOWN": Condition(40001, "{clause} column '{name}' cannot be resolved."),
@@ -188,8 +193,8 @@ CONDITIONS: dict[str, Condition] = {
     "STATE_INCOMPATIBLE": Condition(
         50000,
         "The query's state cannot be read: {part} was `{before}` when it was written, now it is `{now}`. "
-        "The state was not touched. Run what wrote it ({release}, with the same properties), or drop the "
-        "query's sink and create it again, which computes it anew.",
+        "The state was not touched. It was written by {release}: that release reads it, with the properties "
+        "it had then. Otherwise drop the query's sink and create it again, which computes it anew.",
     ),
     "STOPPED": Condition(50303, "The server is shutting down."),
     "SYNTAX": Condition(40001, "{reason}"),

@@ -61,3 +61,14 @@ def test_state_without_a_note_is_refused(tmp_path: Path) -> None:
     (checkpoint.folder / "state").mkdir(parents=True)
     with pytest.raises(KsqlError, match="an unknown release"):
         checkpoint.check_layout(LAYOUT, "4.3.0")
+
+
+@pytest.mark.parametrize("text", ["", '{"state": [', "[]", "\0\0"])
+def test_a_damaged_note_is_refused_by_its_name(checkpoint: Checkpoint, text: str) -> None:
+    note = checkpoint.folder.with_suffix(".json")
+    note.write_text(text, encoding="utf-8")
+    with pytest.raises(KsqlError) as refused:
+        checkpoint.check_layout(LAYOUT, "4.3.0")
+    assert refused.value.condition == "CHECKPOINT_DAMAGED"
+    assert str(note) in refused.value.message and "create it again" in refused.value.message
+    assert note.read_text(encoding="utf-8") == text and (checkpoint.folder / "state").is_dir()

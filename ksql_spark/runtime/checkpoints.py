@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,7 +40,11 @@ class Checkpoint:
 
     @property
     def resumed_at(self) -> Offsets | None:
-        """Where it began anew, its sink having rows already that its state knows nothing of; else None."""
+        """Where it began anew, its sink having rows already that its state knows nothing of; else None.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
         offsets: Offsets | None = self._noted().get("resumed_at")
         return offsets
 
@@ -61,6 +66,9 @@ class Checkpoint:
         """See to it that ``stage`` can go on: begin anew where it keeps other state than what ran last.
 
         May be killed at any point: the note tells of other state only when the old state is gone.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED, the state is left as it is.
         """
         shutil.rmtree(self._removed, ignore_errors=True)
         noted, kinds = self._noted(), list(stage.state_kinds)
@@ -82,7 +90,7 @@ class Checkpoint:
             spark_version: Spark's, to tell who wrote the state.
 
         Raises:
-            KsqlError: STATE_INCOMPATIBLE, the state is left as it is.
+            KsqlError: STATE_INCOMPATIBLE or CHECKPOINT_DAMAGED, the state is left as it is.
         """
         noted = self._noted()
         if not (self.folder / "state").exists():
@@ -103,15 +111,26 @@ class Checkpoint:
                 )
 
     def _noted(self) -> dict[str, Any]:
-        """``state``: kinds of state of what ran last; its ``layout``; ``written_by``; ``resumed_at``."""
+        """``state``: kinds of state of what ran last; its ``layout``; ``written_by``; ``resumed_at``.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
         try:
-            noted: dict[str, Any] = json.loads(self._note.read_text(encoding="utf-8"))
+            noted: Any = json.loads(self._note.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
+        except (OSError, ValueError) as error:
+            raise KsqlError("CHECKPOINT_DAMAGED", file=self._note, reason=error) from error
+        if not isinstance(noted, dict):
+            raise KsqlError("CHECKPOINT_DAMAGED", file=self._note, reason="it is not a JSON object")
         return noted
 
     def _write(self, noted: Mapping[str, Any]) -> None:
         self._note.parent.mkdir(parents=True, exist_ok=True)
         written = self._note.with_suffix(".tmp")
-        written.write_text(json.dumps(noted), encoding="utf-8")
+        with written.open("w", encoding="utf-8") as file:
+            json.dump(noted, file)
+            file.flush()
+            os.fsync(file.fileno())
         written.replace(self._note)

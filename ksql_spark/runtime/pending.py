@@ -67,11 +67,19 @@ class PendingStatement:
         self._path.unlink(missing_ok=True)
 
     def orphans(self, log_end: int) -> Orphans:
-        """What a statement that was cut short has left; the end of the log tells how far it came."""
+        """What a statement that was cut short has left; the end of the log tells how far it came.
+
+        Of a damaged file nothing is known: that is logged, and what the statement left stays.
+        """
         try:
             body: Mapping[str, Any] = json.loads(self._path.read_text(encoding="utf-8"))
+            sequence = int(body["sequence"])
+            found = body["logged" if log_end > sequence else "unlogged"]
+            left = Orphans(tuple(found["topics"]), tuple(found["queries"]))
         except FileNotFoundError:
             return Orphans()
-        found = body["logged" if log_end > body["sequence"] else "unlogged"]
-        log.warning("the server was killed during command %d; it leaves %s", body["sequence"], found)
-        return Orphans(tuple(found["topics"]), tuple(found["queries"]))
+        except (OSError, ValueError, TypeError, KeyError):
+            log.exception("%s is damaged: what the last statement left is not cleaned up", self._path)
+            return Orphans()
+        log.warning("the server was killed during command %d; it leaves %s", sequence, found)
+        return left

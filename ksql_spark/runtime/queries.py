@@ -327,6 +327,9 @@ class QueryManager:
                 self.start(query)
             except KsqlError as error:
                 self._failed(query, error)
+            except Exception as error:  # whatever one query has met, the others start
+                log.exception("query %s did not start", query.id)
+                self._failed(query, error)
 
         with ThreadPoolExecutor(max_workers=4, thread_name_prefix="query-start") as pool:
             list(pool.map(start, enumerate(waiting, 1)))
@@ -425,7 +428,11 @@ class QueryManager:
         found: dict[str, dict[int, int]] = {}
         for number, stage in enumerate(query.plan.stages):
             checkpoint = self._checkpoint(query, number)
-            reached = {**query.starts, **(checkpoint.resumed_at or {}), **(checkpoint.committed() or {})}
+            try:
+                resumed_at = checkpoint.resumed_at or {}
+            except KsqlError:  # the query is in ERROR for that
+                resumed_at = {}
+            reached = {**query.starts, **resumed_at, **(checkpoint.committed() or {})}
             for topic in stage.topics:
                 for partition, offset in reached.get(topic, {}).items():
                     known = found.setdefault(topic, {})

@@ -24,7 +24,7 @@ _OF_SYSTEMS = re.compile(
     r"OutOfMemoryError|StackOverflowError|No space left|DISK_FULL|RocksDBException|java\.io\.IOException"
     r"|TimeoutException|DisconnectException|NetworkException|BrokerNotAvailable|NotEnoughReplicas"
     r"|Connection refused|Connection reset|BROKER_UNREACHABLE|KAFKA_REFUSED|Py4JNetworkError|Py4JError"
-    r"|Answer from Java side is empty"
+    r"|Answer from Java side is empty|STATE_INCOMPATIBLE|CHECKPOINT_DAMAGED"
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +39,8 @@ class FromJava(Exception):
         (FromJava("job aborted", "java.lang.OutOfMemoryError: Java heap space"), "SYSTEM"),
         (KsqlError("BROKER_UNREACHABLE", servers="x", reason="gone"), "SYSTEM"),
         (KsqlError("TOPIC_UNKNOWN", topic="x"), "USER"),
+        (KsqlError("STATE_INCOMPATIBLE", part="key", before="a", now="b", release="x"), "SYSTEM"),
+        (KsqlError("CHECKPOINT_DAMAGED", file="0.json", reason="empty"), "SYSTEM"),
         (FromJava("java.lang.IllegalStateException: odd"), "UNKNOWN"),
         (None, "UNKNOWN"),
     ],
@@ -123,3 +126,31 @@ def test_what_the_watcher_does_not_expect_is_an_error_of_the_query(
     assert (a.errors[0].message, a.errors[0].type) == ("nobody thought of this", "UNKNOWN")
     assert "cannot be watched" in caplog.text
     wait_for(lambda: a.state == "RUNNING")  # the watcher goes on
+
+
+def test_a_damaged_note_stops_its_query_alone(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    world.run(
+        "CREATE STREAM a AS SELECT * FROM s EMIT CHANGES; CREATE STREAM b AS SELECT * FROM s EMIT CHANGES;"
+    )
+    first, second = world.ids()
+    world.close()
+    note = world.checkpoint(first) / "0.json"
+    note.write_text("", encoding="utf-8")
+    world.restart()
+    assert world.states() == {first: "ERROR", second: "RUNNING"}
+    assert world.one("DESCRIBE a EXTENDED;")["sourceDescription"]["queryOffsetSummaries"]
+    (error,) = world.one(f"EXPLAIN {first};")["queryDescription"]["queryErrors"]
+    assert str(note) in error["errorMessage"] and error["type"] == "SYSTEM"
+    world.run("DROP STREAM a;")
+    assert world.ids() == [second] and not world.checkpoint(first).exists()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"sequence": 0}'])
+def test_a_damaged_record_of_the_pending_statement_stops_nothing(
+    world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str
+) -> None:
+    pending = tmp_path / "pending.json"
+    pending.write_text(text, encoding="utf-8")
+    world.statements.finish_pending()
+    assert str(pending) in caplog.text and not pending.exists()
