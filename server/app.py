@@ -18,7 +18,21 @@ def create_app(host: Host) -> FastAPI:
     for module in (statements, queries, information):
         app.include_router(module.router)
     app.add_middleware(ReadinessMiddleware, host=host)
+    app.add_middleware(TrailingSlashMiddleware)
     return app
+
+
+class TrailingSlashMiddleware:
+    """Takes ``/ksql/`` for ``/ksql``, and so every path."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass one request on, without slashes at the end of its path (ASGI)."""
+        if scope["type"] == "http":
+            scope = {**scope, "path": scope["path"].rstrip("/") or "/"}
+        await self._app(scope, receive, send)
 
 
 #: what a headless server does not do (reference §8.4)

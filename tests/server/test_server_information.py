@@ -66,6 +66,14 @@ def test_unknown_path(client: AppClient, path: str) -> None:
     }
 
 
+def test_a_slash_at_the_end_of_a_path_changes_nothing(client: AppClient) -> None:
+    assert client.post("/ksql/", json={"ksql": "SHOW TOPICS;"}).json()[0]["@type"] == "kafka_topics"
+    assert client.get("/info/").json() == client.get("/info").json()
+    response = client.get("/ksql/")
+    assert (response.status_code, response.json()["error_code"]) == (405, 40500)
+    assert client.get("/nope/").json()["message"] == "There is no resource /nope."
+
+
 def test_wrong_method(client: AppClient) -> None:
     response = client.get("/ksql")
     assert (response.status_code, response.headers["allow"]) == (405, "POST")
