@@ -129,7 +129,7 @@ def _queries_of(file: str | None) -> str | None:
     if not file:
         return None
     try:
-        return Path(file).read_text(encoding="utf-8")
+        return Path(file).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise QueriesFileProblem(f"Cannot read the queries file {file}: {reason}.") from error

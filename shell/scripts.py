@@ -13,7 +13,7 @@ from pathlib import Path
 import grammar
 from shell import commands, statements
 from shell.client import ClientError
-from shell.commands.command import Context
+from shell.commands.command import Command, Context
 from shell.output import entities
 from shell.output.console import Form
 from shell.session import Failure
@@ -71,7 +71,7 @@ def run_text(text: str, context: Context) -> None:
         Leave: the shell is to end.
     """
     console = context.session.console
-    if commands.find(text) is not None:
+    if _command(text) is not None:
         parts = [grammar.StatementText(text.strip(), 1, 1, True)]
     else:
         parts = grammar.split(text)
@@ -79,7 +79,10 @@ def run_text(text: str, context: Context) -> None:
         if console.form is Form.TABULAR and (len(parts) > 1 or context.running_scripts):
             console.note()
             console.note(console.cyan(entities.one_line(part.text) + ";"))
-        found = commands.find(part.text)
+        if part.open == "comment":
+            start = part.tokens[-1]
+            raise Failure(ClientError("This comment is never closed."), start.line, start.col)
+        found = _command(part.text)
         if found is None:
             context.session.run(part)
             continue
@@ -93,10 +96,13 @@ def run_text(text: str, context: Context) -> None:
 
 
 def inputs(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """``lines`` put together to whole inputs, each with the number of its first line."""
+    """``lines`` put together to whole inputs, each with the number of its first line.
+
+    A byte order mark before the first line is left out.
+    """
     gathered, first = "", 1
     for number, line in enumerate(lines, start=1):
-        gathered += line
+        gathered += line.removeprefix("\ufeff") if number == 1 else line
         if is_whole(gathered):
             if statements.body(gathered):
                 yield gathered, first
@@ -106,14 +112,23 @@ def inputs(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
 
 
 def is_whole(text: str) -> bool:
-    """Whether an input can be run: nothing, a command on one line, or statements with their ``;``."""
-    return commands.find(text) is not None or statements.is_complete(text)
+    """Whether an input can be run: nothing, a command with its arguments, or statements with their ``;``."""
+    found = _command(text)
+    if found is None:
+        return statements.is_complete(text)
+    command, arguments = found
+    return len(arguments) >= command.least_arguments or text.rstrip().endswith(";")
+
+
+def _command(text: str) -> tuple[Command, list[str]] | None:
+    """The command that ``text`` calls and its arguments; None for statements and within a comment."""
+    return None if statements.opens_comment(text) else commands.find(text)
 
 
 def read_script(path: str) -> str:
     """The text of a file of statements. Raises ClientError where there is none."""
     try:
-        return Path(path).expanduser().read_text(encoding="utf-8")
+        return Path(path).expanduser().read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ClientError(f"Cannot read {path}: {error.strerror}.") from None
     except UnicodeDecodeError:

@@ -11,8 +11,8 @@ from enum import Enum
 
 import grammar
 
-#: white space and comments before a statement's first word
-_BLANK = re.compile(r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z))*", re.S)
+#: white space and comments before a statement's first word; a comment that is never closed is not blank
+_BLANK = re.compile(r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*", re.S)
 _QUOTED = r"'((?:[^']|'')*)'"
 _SET = re.compile(rf"SET\s+{_QUOTED}\s*=\s*{_QUOTED}\s*;?\s*", re.I | re.S)
 _UNSET = re.compile(rf"UNSET\s+{_QUOTED}\s*;?\s*", re.I | re.S)
@@ -70,6 +70,12 @@ def is_complete(text: str) -> bool:
     if not body(text):
         return True
     return all(statement.complete for statement in grammar.split(text))
+
+
+def opens_comment(text: str) -> bool:
+    """Whether ``text`` ends inside a block comment."""
+    tokens = grammar.scan(text)
+    return bool(tokens) and grammar.opened(tokens[-1]) == "comment"
 
 
 def set_parts(text: str) -> tuple[str, str]:

@@ -40,6 +40,7 @@ class Command:
         usage: how it is written.
         help: one line that says what it does.
         run: called with the context and the words after the name; raises CommandProblem or ClientError.
+        least_arguments: with fewer words than this, the input goes on in the next line, up to its ``;``.
         most_arguments: with more words than this, the line is a statement and not this command.
     """
 
@@ -47,5 +48,6 @@ class Command:
     usage: str
     help: str
     run: Callable[[Context, Sequence[str]], None]
+    least_arguments: int = 0
     most_arguments: int = 0
     aliases: tuple[str, ...] = ()

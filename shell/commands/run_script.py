@@ -23,5 +23,6 @@ COMMAND = Command(
     "run script FILE",
     "run a file's statements in order, up to the first error",
     _run,
+    least_arguments=1,
     most_arguments=99,
 )

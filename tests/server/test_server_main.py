@@ -126,7 +126,7 @@ def test_socket_sends_without_delay() -> None:
 
 def test_headless_server_runs_its_file_and_nothing_else(run, tmp_path: Path) -> None:
     file = tmp_path / "queries.sql"
-    file.write_text("CREATE STREAM a;")
+    file.write_text("\ufeffCREATE STREAM a;", encoding="utf-8")
     process = run("--listen", "127.0.0.1:0", "--queries-file", str(file), engine="NewEngine")
     assert process.until("running the statements") == f"running the statements of {file}"
     url = process.until("ready: ").split()[1]

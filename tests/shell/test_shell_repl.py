@@ -106,6 +106,13 @@ def test_enter_takes_what_a_search_found(session: Session, engine: FakeEngine) -
         ("set cli wrap on", True),
         ("SET 'a'", False),
         ("outputs", False),
+        ("/*", False),
+        ("/*\nhelp", False),
+        ("/*\nhelp\n*/", True),
+        ("spool file /*", False),
+        ("RUN SCRIPT", False),
+        ("RUN SCRIPT;", True),
+        ("RUN SCRIPT\n  'file'", True),
     ],
 )
 def test_is_whole(text: str, whole: bool) -> None:

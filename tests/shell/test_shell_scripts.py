@@ -139,6 +139,65 @@ def test_a_query_that_fails_on_its_way_is_an_error(
     assert len(engine.requests) == 1
 
 
+@every_way
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/*\nDROP STREAM victim;\n*/\nSHOW TOPICS;",
+        "/* a */ /* b\nDROP STREAM victim;\n*/ SHOW TOPICS;",
+        "SHOW TOPICS; /*\nDROP STREAM victim;\nexit\n*/",
+    ],
+)
+def test_nothing_in_a_comment_runs(
+    way: Way, text: str, server: LiveServer, engine: FakeEngine, tmp_path: Path
+) -> None:
+    done, _ = way(text, server.url, tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert len(engine.requests) == 1
+    assert "Kafka Topic" in done.out
+
+
+@every_way
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("SHOW TOPICS;\n\n  /* open\nDROP STREAM victim;\nexit\n", "3:3"),
+        ("SHOW TOPICS; /*\nDROP STREAM victim;\n", "1:14"),
+        ("SHOW TOPICS;\nDROP STREAM /* open\nvictim;\n", "2:13"),
+        ("SHOW TOPICS;\nspool off /*\nDROP STREAM victim;\n", "2:11"),
+    ],
+)
+def test_a_comment_that_is_never_closed_is_an_error(
+    way: Way, text: str, place: str, server: LiveServer, engine: FakeEngine, tmp_path: Path
+) -> None:
+    done, name = way(text, server.url, tmp_path)
+    assert done.code == 1
+    assert done.err == f"{name}:{place}: This comment is never closed.\n"
+    assert [request.text for request in engine.requests] == ["SHOW TOPICS;"]
+    assert "Kafka Topic" in done.out
+
+
+@every_way
+def test_a_byte_order_mark_is_no_text(way: Way, server: LiveServer, tmp_path: Path) -> None:
+    done, name = way("\ufeffDESCRIBE NOWHERE;", server.url, tmp_path)
+    assert done.err.startswith(f"{name}:1:10: Source does not exist: NOWHERE.")
+
+
+@every_way
+def test_run_script_over_two_lines(way: Way, server: LiveServer, tmp_path: Path) -> None:
+    inner = tmp_path / "inner.sql"
+    inner.write_text("SHOW TOPICS;")
+    done, _ = way(f"RUN SCRIPT\n  '{inner}';\nDEFINE x = 'y';", server.url, tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert "Kafka Topic" in done.out
+
+
+@every_way
+def test_run_script_without_a_file(way: Way, server: LiveServer, tmp_path: Path) -> None:
+    done, name = way("DEFINE x = 'y';\nRUN SCRIPT;", server.url, tmp_path)
+    assert (done.code, done.err) == (1, f"{name}:2:1: run script takes the name of a file.\n")
+
+
 def test_the_place_of_a_syntax_error_is_said_once() -> None:
     with pytest.raises(grammar.ParseFailed) as caught:
         grammar.parse("SHOW NOTHING;")

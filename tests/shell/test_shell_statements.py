@@ -43,6 +43,9 @@ def test_kind(text: str, kind: Kind) -> None:
         ("SELECT ';' FROM s;", True),
         ("SELECT 1 -- ;", False),
         ("SELECT 1 /* ;", False),
+        ("/*", False),
+        ("/* a */ /* b", False),
+        ("/* a\n; */\n", True),
     ],
 )
 def test_is_complete(text: str, complete: bool) -> None:
