@@ -34,8 +34,9 @@ OLDEST_PYTHON = (3, 11)
 SCRIPTS = """\
 -e, -f, run, a pipe and RUN SCRIPT run statements and commands in order, each on its own. The first error
 ends them; what ran before it stays. The error goes to standard error as FILE:LINE:COLUMN: message. The exit
-code is 0 when all went well, 1 after an error, 2 for wrong options or a file that cannot be read. Where
-standard output is no terminal, nothing but results goes there."""
+code is 0 when all went well, 1 after an error, 2 for wrong options or a file that cannot be read. Ctrl-C ends
+them, during a query too, with the exit code 130; a RUN SCRIPT typed at the prompt goes on after the query.
+Where standard output is no terminal, nothing but results goes there."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -148,7 +148,12 @@ class Connection:
         self.server = server
 
     def run(self, script: Callable[[Context], None]) -> int:
-        """Run a script once the server takes statements; the exit code. An error goes to standard error."""
+        """Run a script once the server takes statements; the exit code. An error goes to standard error.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C, which ends the script even during a query.
+        """
+        self.session.interrupt_ends_query_only = False
         try:
             self.wait_until_ready()
             script(Context(self.session))

@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="ksql-spark run",
         description="Run files of statements, one after the other. The first error ends the run; what ran "
         "before it stays. The error goes to standard error as FILE:LINE:COLUMN: message, and the exit code "
-        "is 1. A SELECT … EMIT CHANGES without LIMIT runs until Ctrl-C, then the next statement follows.",
+        "is 1. A SELECT … EMIT CHANGES without LIMIT runs until Ctrl-C, which ends the run with code 130.",
     )
     parser.add_argument("files", metavar="FILE.sql", nargs="+", help="files of statements, in UTF-8")
     parser.add_argument(

@@ -36,6 +36,7 @@ def run_script(lines: Iterable[str], name: str, context: Context) -> None:
     Raises:
         ScriptFailure: the first statement or command that failed.
         Leave: the script says ``exit``.
+        KeyboardInterrupt: Ctrl-C, unless the session takes it for the end of a query alone.
     """
     for text, line in inputs(lines):
         context.session.console.spool_input(text.strip())

@@ -101,6 +101,8 @@ class Session:
         #: do not wait on the server for commands sent before (request-pipelining ON)
         self.pipelining = False
         self.sequence_number: int | None = None
+        #: Ctrl-C ends a running query and nothing else; False in a script, which it ends as a whole
+        self.interrupt_ends_query_only = True
         #: what the server has warned of
         self._warned: set[str] = set()
 
@@ -152,7 +154,12 @@ class Session:
         entities.show(answer, self.console)
 
     def query(self, text: str) -> None:
-        """Run a SELECT and print its rows as they come; Ctrl-C ends it. Raises ClientError."""
+        """Run a SELECT and print its rows as they come; Ctrl-C ends it.
+
+        Raises:
+            ClientError: it failed.
+            KeyboardInterrupt: Ctrl-C, in a script.
+        """
         self._ready()
         with self.console.busy():
             stream = self.client.query(text, self.settings)
@@ -161,7 +168,7 @@ class Session:
         )
 
     def print_topic(self, text: str) -> None:
-        """Run a PRINT; Ctrl-C ends it. Raises ClientError."""
+        """Run a PRINT; Ctrl-C ends it. Raises as query does."""
         self._ready()
         with self.console.busy():
             stream = self.client.print_topic(text, self.settings)
@@ -182,7 +189,8 @@ class Session:
                 if not frames and view.is_quiet:
                     self.console.status("Press CTRL-C to interrupt")
         except KeyboardInterrupt:
-            self.console.clear_status()
+            if not self.interrupt_ends_query_only:
+                raise
         finally:
             self.console.clear_status()
             stream.close()

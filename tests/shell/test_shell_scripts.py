@@ -15,7 +15,7 @@ from live_server import LiveServer
 
 import grammar
 from ksql_spark.engine import ResultColumn, Row
-from shell.client import ClientError
+from shell.client import ClientError, FrameStream
 from shell.commands.command import Context
 from shell.main import main
 from shell.scripts import ScriptFailure, inputs, run_file, run_script
@@ -181,6 +181,22 @@ def test_a_comment_that_is_never_closed_is_an_error(
 def test_a_byte_order_mark_is_no_text(way: Way, server: LiveServer, tmp_path: Path) -> None:
     done, name = way("\ufeffDESCRIBE NOWHERE;", server.url, tmp_path)
     assert done.err.startswith(f"{name}:1:10: Source does not exist: NOWHERE.")
+
+
+@every_way
+def test_ctrl_c_during_a_query_ends_the_script(
+    way: Way, server: LiveServer, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = engine.next_stream = FakeStream("PUSH", [ResultColumn("K", "STRING")], ends=False)
+
+    def interrupted(self: FrameStream, timeout_s: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FrameStream, "read", interrupted)
+    done, _ = way("SELECT * FROM RIDES EMIT CHANGES;\nSHOW TOPICS;", server.url, tmp_path)
+    assert done.code == 130
+    assert stream.closed.wait(20)
+    assert len(engine.requests) == 1
 
 
 @every_way
