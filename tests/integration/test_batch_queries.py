@@ -137,7 +137,7 @@ def test_a_view_that_is_closed_tells_those_who_wait(engine: Engine, numbers: str
     services = engine.services
     source = services.metastore.require("NUMBERS")
     view = services.views.current(source, 60)
-    closing = threading.Timer(0.5, services.views.forget, ["NUMBERS"])
+    closing = threading.Timer(0.5, services.views.drop, ["NUMBERS"])
     closing.start()
     with pytest.raises(KsqlError) as waiting:
         view.wait_for({0: 2**40}, 60)
