@@ -51,6 +51,8 @@ def make_engine(
         config = {
             "bootstrap.servers": broker.bootstrap_servers,
             "ksql.spark.data.dir": str(tmp_path),
+            # a planned stop repeats nothing, however busy the machine
+            "ksql.query.stop.timeout.ms": "60000",
             **properties,
         }
         return Engine(Config(config), spark_process)
