@@ -50,6 +50,10 @@ class Format(ABC):
     def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
         """Spark SQL text: the STRUCT of ``columns`` in the binary ``data``; NULL where bad or NULL."""
 
+    def or_null_sql(self, data: str) -> str:
+        """Spark SQL text: the binary ``data``, but NULL where the format says null with its bytes."""
+        return data
+
     def explain_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
         """Spark SQL text: why ``data`` is bad, a STRING of one sentence; evaluated for bad records only."""
         return string(f"The bytes are no {self.name} record of the columns {', '.join(map(str, columns))}.")

@@ -78,6 +78,10 @@ class JsonFormat(Format):
         """A call of JsonDecoder.java, the schema in the function's name."""
         return f"ksql.{quote_identifier(f'decode_json:{_schema(columns, wrapped)}')}({data})"
 
+    def or_null_sql(self, data: str) -> str:
+        """The literal ``null`` is a NULL key or value."""
+        return f"if({data} = X'{b'null'.hex()}', NULL, {data})"
+
     def explain_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
         """The decoder's own words."""
         return f"ksql.{quote_identifier(f'explain_json:{_schema(columns, wrapped)}')}({data})"

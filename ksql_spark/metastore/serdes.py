@@ -15,7 +15,7 @@ from ksql_spark.schema import Column
 
 @dataclass(frozen=True)
 class Serde:
-    """One side (key or value) of a source's records; see formats.Format for the four calls."""
+    """One side (key or value) of a source's records; see formats.Format for the calls."""
 
     format: Format
     columns: tuple[Column, ...]
@@ -32,6 +32,10 @@ class Serde:
     def decode_sql(self, data: str) -> str:
         """Spark SQL text: the STRUCT of the columns in binary ``data``, NULL where it is bad."""
         return self.format.decode_sql(data, self.columns, self.wrapped)
+
+    def or_null_sql(self, data: str) -> str:
+        """Spark SQL text: binary ``data``, but NULL where its bytes say null."""
+        return self.format.or_null_sql(data)
 
     def explain_sql(self, data: str) -> str:
         """Spark SQL text: why binary ``data``, which is bad, is so: a STRING."""

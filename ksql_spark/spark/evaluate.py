@@ -88,7 +88,7 @@ class DecodedRows:
         columns = {ROWTIME: "__time", WINDOWSTART: "__start", WINDOWEND: "__end"}
         for place, serde in (("__key", key_serde(source)), ("__value", value_serde(source))):
             if serde.columns:
-                parts.append(f"{serde.decode_sql(place)} AS {place}_row")
+                parts.append(f"{serde.decode_sql(serde.or_null_sql(place))} AS {place}_row")
                 readable.append(f"{place}_row IS NOT NULL")
                 columns |= {c.name: f"{place}_row.{quoted(c.name)}" for c in serde.columns}
         return cls(tuple(parts), " AND ".join(readable), columns)

@@ -91,8 +91,11 @@ def decode(
     """
     schema = source.schema
     key_bytes, bounds = _window(source)
+    key = key_serde(source).or_null_sql("key") if schema.key and source.window is None else "key"
+    value = value_serde(source).or_null_sql("value") if schema.value else "value"
     parts = [
-        "key", "value", "partition", "offset", "headers", "unix_millis(timestamp) AS __time",
+        f"{key} AS key", f"{value} AS value", "partition", "offset", "headers",
+        "unix_millis(timestamp) AS __time",
         *(f"{text} AS {name}" for name, text in bounds.items()),
     ]  # fmt: skip
     if schema.key:

@@ -32,6 +32,48 @@ INSERT INTO keyless (v) VALUES (3);
 -- {"B":1,"A":"x"}     | 2
 -- {"B":null,"A":null} | 3
 
+--@test: the JSON literal null is a NULL key where there are several key columns
+CREATE STREAM raw (k STRING KEY, v INT)
+  WITH (KAFKA_TOPIC = '${case}_in', KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM two (a STRING KEY, b INT KEY, v INT) WITH (KAFKA_TOPIC = '${case}_in', FORMAT = 'JSON');
+CREATE STREAM copies WITH (KAFKA_TOPIC = '${case}_copies') AS SELECT * FROM two EMIT CHANGES;
+CREATE STREAM copied (k STRING KEY, v INT)
+  WITH (KAFKA_TOPIC = '${case}_copies', KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'JSON');
+INSERT INTO raw (k, v) VALUES ('null', 1);
+INSERT INTO two (a, b, v) VALUES ('x', 1, 2);
+--@output COPIED ordered
+-- k               | v
+-- NULL            | 1
+-- {"A":"x","B":1} | 2
+
+--@test: the JSON literal null is a NULL value
+CREATE STREAM raw (k STRING KEY, v STRING)
+  WITH (KAFKA_TOPIC = '${case}_in', FORMAT = 'KAFKA', PARTITIONS = 1);
+CREATE STREAM wide (k STRING KEY, a INT, b STRING) WITH (KAFKA_TOPIC = '${case}_in', VALUE_FORMAT = 'JSON');
+CREATE STREAM bare (k STRING KEY, a STRING)
+  WITH (KAFKA_TOPIC = '${case}_in', VALUE_FORMAT = 'JSON', WRAP_SINGLE_VALUE = false);
+CREATE TABLE latest (k STRING PRIMARY KEY, a INT, b STRING)
+  WITH (KAFKA_TOPIC = '${case}_in', VALUE_FORMAT = 'JSON');
+CREATE STREAM copies AS SELECT * FROM wide EMIT CHANGES;
+CREATE STREAM bare_copies AS SELECT * FROM bare EMIT CHANGES;
+CREATE TABLE kept AS SELECT * FROM latest EMIT CHANGES;
+INSERT INTO raw (k, v) VALUES ('x', '{"A":1,"B":"one"}');
+INSERT INTO raw (k, v) VALUES ('x', 'null');
+INSERT INTO raw (k, v) VALUES ('y', '{"A":2,"B":"two"}');
+--@output COPIES ordered
+-- k | a         | b
+-- x | 1         | one
+-- x | <deleted> | <deleted>
+-- y | 2         | two
+--@output BARE_COPIES ordered
+-- k | a
+-- x | {"A":1,"B":"one"}
+-- x | <deleted>
+-- y | {"A":2,"B":"two"}
+--@output KEPT folded
+-- k | a | b
+-- y | 2 | two
+
 --@test: PARTITION BY of a NULL value: what depends on it is NULL, the rest is computed
 CREATE STREAM s (k INT KEY, name STRING)
   WITH (KAFKA_TOPIC = '${case}_s', VALUE_FORMAT = 'JSON', WRAP_SINGLE_VALUE = false, PARTITIONS = 1);
