@@ -43,6 +43,7 @@ from ksql_spark.analyzer.select_items import (
     star_items,
     with_aggregates,
 )
+from ksql_spark.analyzer.serialization import check_results
 from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in, transform
 from ksql_spark.logical.nodes import (
     Aggregate,
@@ -79,6 +80,7 @@ def bind_batch(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str
         KsqlError: the first rule that is broken, with its place.
     """
     root = _bind(query, Context(metastore, config, _bind))
+    check_results(root.schema.columns, query)
     lookups = narrow(root)
     if not settings.flag(config, "ksql.query.pull.table.scan.enabled"):
         for relation, keys in zip(relations(root), lookups, strict=True):

@@ -20,12 +20,13 @@ from ksql_spark.analyzer.pull_rules import check_limit, check_queryable, check_s
 from ksql_spark.analyzer.relations import source_relation
 from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.analyzer.select_items import bind_items, check_typed, expand_stars, star_items
+from ksql_spark.analyzer.serialization import check_results
 from ksql_spark.analyzer.settings import check_lambdas
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.functions import registry
 from ksql_spark.logical.nodes import BatchQuery, NamedExpression, PullQuery
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.schema import WINDOW_BOUNDS
+from ksql_spark.schema import WINDOW_BOUNDS, Column
 
 
 def bind_pull(
@@ -90,6 +91,7 @@ def _items(
     items = list(expand_stars(bound, [relation], partial(star_items, with_bounds=True)))
     check_typed(items)
     check_unique([i.name for i in items], [i.node for i in items])
+    check_results([Column(i.name, i.expression.type) for i in items], query)
     keys = {c.name for c in relation.schema.key} | (set(WINDOW_BOUNDS) if relation.window else set())
     flagged = (i for i in items if isinstance(i.expression, ColumnRef) and i.expression.name in keys)
     is_table = relation.source is not None and relation.source.is_table

@@ -10,6 +10,7 @@ from ksql_spark.analyzer.failures import invalid, within_statement
 from ksql_spark.analyzer.projections import project
 from ksql_spark.analyzer.queries import bind_any, make_context
 from ksql_spark.analyzer.selects import Target, bind_select
+from ksql_spark.analyzer.serialization import check_results
 from ksql_spark.analyzer.settings import check_lambdas
 from ksql_spark.logical.nodes import PushQuery
 from ksql_spark.metastore.store import MetaStore
@@ -42,9 +43,11 @@ def _bind(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any
         planned = bind_any(query, context, None)
         types = {c.name: c.type for c in planned.root.schema.columns}
         output = tuple(Column(i.name, types[i.name]) for i in planned.select.items if i.name in types)
+        check_results(output, query)
         return PushQuery(planned.root, output, query.limit)
     assert isinstance(query, nodes.Select)
     bound = bind_select(query, context, Target.PUSH, query.emit)
     projected = project(bound, query, None, needs_key=False)
     output = tuple(Column(i.name, i.expression.type) for i in projected.items)
+    check_results(output, query)
     return PushQuery(projected.root, output, query.limit)

@@ -60,6 +60,16 @@ def check_columns(
         raise failure("FORMAT_SCHEMA", node, side=side, format=name, columns=listed, reason=reason, hint=hint)
 
 
+def check_results(columns: Sequence[Column], node: Placed) -> None:
+    """Refuse result columns that cannot be sent: results of push and pull queries travel as JSON.
+
+    Raises:
+        KsqlError: FORMAT_SCHEMA.
+    """
+    hint = "Make a MAP's keys text: TRANSFORM(m, (k, v) => CAST(k AS STRING), (k, v) => v)."
+    check_columns("JSON", columns, is_key=False, node=node, hint=hint)
+
+
 def _refusal(name: str, column: Column) -> str | None:
     """Why the format cannot carry ``column``, None where it can."""
     capability = CAPABILITIES[name]

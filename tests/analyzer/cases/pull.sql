@@ -143,6 +143,28 @@ SELECT name, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY name;
       SELECT name, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY name
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
+SELECT MAP(1 := 'x') AS e FROM s;
+    FORMAT_SCHEMA: Value format does not support schema.
+    format: JSON
+    schema: [`E` MAP<INTEGER, STRING>]
+    reason: JSON only supports MAP types with STRING keys. Make a MAP's keys text: TRANSFORM(m, (k, v) => CAST(k AS STRING), (k, v) => v).
+    line 1:1
+      SELECT MAP(1 := 'x') AS e FROM s
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT MAP(1 := name)[1] AS e, TRANSFORM(MAP(1 := name), (k, v) => CAST(k AS STRING), (k, v) => v) AS m FROM s;
+    PULL MAP(1:=NAME)[1] AS E, TRANSFORM(MAP(1:=NAME), (K, V) => CAST(K AS STRING), (K, V) => V) AS M FROM S
+      scan
+
+SELECT ARRAY[MAP(1 := 'x')] AS e FROM s ORDER BY name;
+    FORMAT_SCHEMA: Value format does not support schema.
+    format: JSON
+    schema: [`E` ARRAY<MAP<INTEGER, STRING>>]
+    reason: JSON only supports MAP types with STRING keys. Make a MAP's keys text: TRANSFORM(m, (k, v) => CAST(k AS STRING), (k, v) => v).
+    line 1:1
+      SELECT ARRAY[MAP(1 := 'x')] AS e FROM s ORDER BY name
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
 SELECT EXPLODE(ARRAY[id, 2]) AS e, name FROM s ORDER BY e;
     BATCH `E` INTEGER, `NAME` STRING
     Sort E

@@ -40,6 +40,29 @@ WITH big AS (SELECT id, name FROM s WHERE amount > 1), named AS (SELECT id, UCAS
           Filter (CAST(AMOUNT AS DECIMAL(12, 2)) > CAST(1 AS DECIMAL(12, 2)))
             Source S
 
+SELECT MAP(1 := 'x') AS e FROM s EMIT CHANGES LIMIT 1;
+    FORMAT_SCHEMA: Value format does not support schema.
+    format: JSON
+    schema: [`E` MAP<INTEGER, STRING>]
+    reason: JSON only supports MAP types with STRING keys. Make a MAP's keys text: TRANSFORM(m, (k, v) => CAST(k AS STRING), (k, v) => v).
+    line 1:1
+      SELECT MAP(1 := 'x') AS e FROM s EMIT CHANGES LIMIT 1
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT MAP(1 := name)[1] AS e, TRANSFORM(MAP(1 := name), (k, v) => CAST(k AS STRING), (k, v) => v) AS m FROM s EMIT CHANGES;
+    OUTPUT `E` STRING, `M` MAP<STRING, STRING>
+    Project key [] value [MAP(1:=NAME)[1] AS E, TRANSFORM(MAP(1:=NAME), (K, V) => CAST(K AS STRING), (K, V) => V) AS M]
+      Source S
+
+SELECT MAP(id := 'x') AS e FROM s UNION ALL SELECT MAP(id := 'y') AS e FROM s2 EMIT CHANGES;
+    FORMAT_SCHEMA: Value format does not support schema.
+    format: JSON
+    schema: [`E` MAP<INTEGER, STRING>]
+    reason: JSON only supports MAP types with STRING keys. Make a MAP's keys text: TRANSFORM(m, (k, v) => CAST(k AS STRING), (k, v) => v).
+    line 1:1
+      SELECT MAP(id := 'x') AS e FROM s UNION ALL SELECT MAP(id := 'y') AS e FROM s2 EMIT CHANGES
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
 CREATE STREAM o AS SELECT id, name FROM s UNION ALL SELECT id, title FROM s2;
     STREAM O SINK
       columns `ID` INTEGER KEY, `NAME` STRING
