@@ -40,7 +40,7 @@ class StatementExecutor:
         self.carried_out = 0
 
     def replay(self, report: Callable[[str], None]) -> None:
-        """Rebuild metastore and queries from the command log.
+        """Rebuild metastore and queries from the command log; remove checkpoints of queries that have ended.
 
         Raises:
             KsqlError: STOPPED; COMMAND_LOG_NEWER.
@@ -51,9 +51,14 @@ class StatementExecutor:
     def _replay(self, report: Callable[[str], None]) -> None:
         services = self._services
         count = 0
+        #: ids of queries that commands have started, and of those whose command could not be carried out
+        logged: set[str] = set()
+        skipped: set[str] = set()
         for sequence, command in services.log.replay():
             if services.is_stopping():
                 raise KsqlError("STOPPED")
+            if command.query_id is not None:
+                logged.add(command.query_id)
             try:
                 context = StatementContext(
                     services,
@@ -70,10 +75,15 @@ class StatementExecutor:
                     outcome = action.apply(command.starts)
                     self._note(command.id, outcome.message, outcome.query_id)
             except (KsqlError, grammar.ParseFailed) as error:
+                if command.query_id is not None:
+                    skipped.add(command.query_id)  # it may start with a later release or configuration
                 log.error("command %d of the log cannot be carried out again: %s", sequence, error)
                 report(f"skipped command {sequence} of the log, see the log: {command.statement[:60]}")
             services.commands.note(sequence)
             count += 1
+        # the folder of an id that is not in this log may belong to another service
+        there = {query.id for query in services.queries.all()}
+        services.queries.remove_checkpoints(*sorted(logged - there - skipped))
         if count:
             report(f"replayed {count} statements")
 

@@ -69,6 +69,7 @@ class ManagedQuery:
         started_at: when it was last started, on the monotonic clock, seconds.
         retry_at: when it is started again after a failure, likewise.
         committed_at_failure: how far it had read when it last failed.
+        control: held by who starts or ends it; the watcher leaves it alone meanwhile.
     """
 
     id: str
@@ -88,6 +89,7 @@ class ManagedQuery:
     started_at: float = 0.0
     retry_at: float = 0.0
     committed_at_failure: Mapping[str, Mapping[int, int]] | None = None
+    control: Any = field(default_factory=threading.RLock, repr=False, compare=False)
 
     @property
     def is_loading(self) -> bool:
@@ -204,9 +206,16 @@ class QueryManager:
         self._admin.delete_topics(internal_topics(query.plan))
 
     def remove_checkpoints(self, *query_ids: str) -> None:
-        """Remove the checkpoints of queries that there are no more."""
+        """Remove the checkpoints of queries that there are no more.
+
+        Spark uploads snapshots of state in the background, and may do so while a folder is removed: that is
+        why there are two attempts. What comes later still is removed by the next start.
+        """
         for query_id in query_ids:
-            shutil.rmtree(self._checkpoints / query_id, ignore_errors=True)
+            folder = self._checkpoints / query_id
+            shutil.rmtree(folder, ignore_errors=True)
+            if folder.exists():
+                shutil.rmtree(folder, ignore_errors=True)
 
     def _checkpoint(self, query: ManagedQuery, stage: int) -> Checkpoint:
         return Checkpoint(self._checkpoints / query.id, stage)
@@ -445,21 +454,33 @@ class QueryManager:
 
     def kill(self, query_id: str) -> ManagedQuery | None:
         """End a query at once, in the middle of a batch; its state stays for drop() or restore()."""
-        with self._lock:
-            query = self._queries.pop(query_id, None)
+        query = self.find(query_id)
         if query is not None:
-            self._end(query)
+            with query.control:
+                self._remove(query)
+                self._end(query)
         return query
+
+    def _remove(self, query: ManagedQuery) -> None:
+        """Take a query out of those that there are."""
+        with self._lock:
+            if self._queries.get(query.id) is query:
+                del self._queries[query.id]
 
     def restore(self, query: ManagedQuery) -> None:
         """Let a query that was killed go on."""
-        with self._lock:
-            self._queries[query.id] = query
-        if query.state != PAUSED:
-            try:
-                self.start(query)
-            except KsqlError as error:
-                self._failed(query, error)
+        with query.control:
+            with self._lock:
+                self._queries[query.id] = query
+            if query.state != PAUSED:
+                self._start_or_fail(query)
+
+    def _start_or_fail(self, query: ManagedQuery) -> None:
+        """Start a query; one that does not start is in ERROR, and is tried again."""
+        try:
+            self.start(query)
+        except KsqlError as error:
+            self._failed(query, error)
 
     def drop(self, query: ManagedQuery) -> None:
         """Kill a query where it still runs, and remove its checkpoints with their state and its topics."""
@@ -469,37 +490,39 @@ class QueryManager:
 
     def stop(self, query_id: str) -> None:
         """Drain a query, then end it; its state stays."""
-        with self._lock:
-            query = self._queries.pop(query_id, None)
+        query = self.find(query_id)
         if query is not None:
-            self._drain_and_end(query)
+            with query.control:
+                self._remove(query)
+                self._drain_and_end(query)
 
     def pause(self, *query_ids: str) -> None:
         """Stop processing, keep everything."""
-        queries = [q for q in map(self.find, query_ids) if q is not None and q.state != PAUSED]
-        for query in queries:
-            query.state = PAUSED
-        self._drain_and_end(*queries)
+        with contextlib.ExitStack() as held:
+            queries = [q for q in map(self.find, query_ids) if q is not None and q.state != PAUSED]
+            for query in queries:
+                held.enter_context(query.control)
+                query.state = PAUSED
+            self._drain_and_end(*queries)
 
     def resume(self, *query_ids: str) -> None:
-        """Go on after pause."""
+        """Go on after pause; a query that does not start is in ERROR, and is tried again."""
         for query in map(self.find, query_ids):
             if query is not None and query.state == PAUSED:
                 if self._replaying:
                     query.state = REGISTERED
                 else:
-                    self.start(query)
+                    with query.control:
+                        self._start_or_fail(query)
 
     def restart(self, query_id: str) -> None:
         """Stop a query and start it again, with other settings for instance; not one that is paused."""
         query = self.find(query_id)
         if query is None or query.state == PAUSED:
             return
-        self._drain_and_end(query)
-        try:
-            self.start(query)
-        except KsqlError as error:
-            self._failed(query, error)
+        with query.control:
+            self._drain_and_end(query)
+            self._start_or_fail(query)
 
     def shut_down(self) -> None:
         """Stop all queries, several at a time; their state stays."""
@@ -554,21 +577,26 @@ class QueryManager:
                     self._failed(query, error)
 
     def _check(self, query: ManagedQuery) -> None:
+        if not query.control.acquire(blocking=False):
+            return  # somebody starts or ends it
+        try:
+            self._check_held(query)
+        finally:
+            query.control.release()
+
+    def _check_held(self, query: ManagedQuery) -> None:
         if query.loading:
             return
         if query.state == RUNNING:
             ended = [run for run in query.spark if not run.is_active]
-            if not ended:
+            if not ended or self.find(query.id) is not query:  # shut_down has ended it
                 return
             cause = next((c for c in (run.exception() for run in ended) if c is not None), None)
             log.error("query %s failed: %s", query.id, cause)
             self._drain_and_end(query)
             self._failed(query, cause)
         elif query.state == ERROR and time.monotonic() >= query.retry_at and self.find(query.id) is query:
-            try:
-                self.start(query)
-            except KsqlError as error:
-                self._failed(query, error)
+            self._start_or_fail(query)
 
     def _failed(self, query: ManagedQuery, cause: BaseException | None) -> None:
         """Note a failure and when to try again: the first pause, then twice as long each time in a row.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -154,3 +156,103 @@ def test_a_damaged_record_of_the_pending_statement_stops_nothing(
     pending.write_text(text, encoding="utf-8")
     world.statements.finish_pending()
     assert str(pending) in caplog.text and not pending.exists()
+
+
+@pytest.mark.parametrize("verb", ["kill", "stop"])
+def test_a_query_that_is_ended_meanwhile_has_not_failed(
+    world: World, caplog: pytest.LogCaptureFixture, verb: str
+) -> None:
+    world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
+    (a,) = world.queries.all()
+
+    class Ending(FakeSparkQuery):
+        """Ended by somebody else just when the watcher looks."""
+
+        @property
+        def is_active(self) -> bool:
+            getattr(world.queries, verb)(a.id)
+            return False
+
+        @is_active.setter
+        def is_active(self, value: bool) -> None:
+            pass
+
+    a.spark[0] = Ending()  # type: ignore[call-overload]
+    world.queries._check(a)
+    assert not a.errors and a.state != "ERROR" and "failed" not in caplog.text
+
+
+def test_the_watcher_leaves_a_query_alone_that_somebody_holds(world: World) -> None:
+    world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
+    (a,) = world.queries.all()
+    checks: list[str] = []
+
+    class Stopping(FakeSparkQuery):
+        """Whose stop takes long enough for the watcher to look."""
+
+        def stop(self, patience_s: float = 0.0) -> bool:
+            # as if the watcher had listed them before: what it sees is ended, and not taken out yet
+            a.spark = [self]  # type: ignore[list-item]
+            self.is_active = False
+            watcher = threading.Thread(target=world.queries._check, args=(a,))
+            watcher.start()
+            watcher.join(PATIENCE_S)
+            checks.append(a.state)
+            a.spark = []
+            return True
+
+    a.spark[0] = Stopping()  # type: ignore[call-overload]
+    world.queries.restart(a.id)
+    assert checks == ["RUNNING"] and not a.errors and a.state == "RUNNING"
+
+
+def test_a_query_that_cannot_go_on_after_a_pause_says_why(world: World) -> None:
+    world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
+    (query_id,) = world.ids()
+    world.run(f"PAUSE {query_id};")
+    world.queries.refused = "SELECT"
+    assert world.message(f"RESUME {query_id};") == "Query resumed."
+    assert world.states() == {query_id: "ERROR"}
+    (error,) = world.one(f"EXPLAIN {query_id};")["queryDescription"]["queryErrors"]
+    assert "Spark says no" in error["errorMessage"]
+    world.run(f"PAUSE {query_id};")
+    shown = world.one(f"EXPLAIN {query_id};")["queryDescription"]
+    assert shown["state"] == "PAUSED" and shown["queryErrors"] == [error]
+
+
+def test_a_start_removes_checkpoints_of_queries_that_have_ended(world: World) -> None:
+    world.run(
+        "CREATE STREAM a AS SELECT * FROM s EMIT CHANGES; CREATE STREAM b AS SELECT * FROM s EMIT CHANGES;"
+    )
+    first, second = world.ids()
+    world.run(f"TERMINATE {first};")
+    for name in (first, "CSAS_OF_ANOTHER_SERVICE_7"):  # Spark has uploaded state after its end
+        (world.checkpoint(name) / "0" / "state").mkdir(parents=True)
+    world.restart()
+    assert not world.checkpoint(first).exists()
+    assert world.checkpoint(second).exists() and world.checkpoint("CSAS_OF_ANOTHER_SERVICE_7").exists()
+
+
+def test_checkpoints_of_a_command_that_was_skipped_stay(world: World) -> None:
+    world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
+    (query_id,) = world.ids()
+    world.log.records[-1] = world.log.records[-1].replace("CREATE STREAM a", "CREATE STREEM a")
+    world.restart()
+    assert world.ids() == [] and world.checkpoint(query_id).exists()
+
+
+def test_what_spark_uploads_during_a_removal_is_removed_as_well(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
+    (query_id,) = world.ids()
+    remove, late = shutil.rmtree, [world.checkpoint(query_id) / "0" / "state"]
+
+    def rmtree(path: Path, ignore_errors: bool = False) -> None:
+        remove(path, ignore_errors=ignore_errors)
+        while late:
+            late.pop().mkdir(parents=True)
+
+    monkeypatch.setattr(shutil, "rmtree", rmtree)
+    world.run(f"TERMINATE {query_id};")
+    assert not late and not world.checkpoint(query_id).exists()
