@@ -204,7 +204,7 @@ def _make_topic(admin: KafkaAdmin, topic: str, options: argparse.Namespace, sche
 
 
 class Generation:
-    """One run: writes events at a pace and tells how far it is.
+    """One run: writes events at a pace and reports how far it is.
 
     Args:
         producer: what writes; closed at the end.

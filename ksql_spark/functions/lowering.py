@@ -5,7 +5,7 @@ which Spark shows as NULL too, fails the expression around it. Texts of single f
 
 ``lower_reporting`` makes error reports part of the text: an expression that may fail becomes ``coalesce(it,
 if(report, NULL, NULL))``. Where it gives a value nothing else is evaluated; where it gives NULL, the report
-finds out whether that is a failure (failures.py) and tells it, and the result is NULL too.
+finds out whether that is a failure (failures.py) and reports it, and the result is NULL too.
 """
 
 from __future__ import annotations

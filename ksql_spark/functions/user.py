@@ -1,4 +1,4 @@
-"""User functions in Python as specs: what ksql_spark.udf_worker tells of a module, for the registry.
+"""User functions in Python as specs: what ksql_spark.udf_worker says of a module, for the registry.
 
 Their Spark text is a call of ``ksql.`python:{…}```, which PythonFunctions.java binds; the JSON text in its
 name says all that a worker needs to find and run the function. Nothing here loads user code.

@@ -65,7 +65,7 @@ class Checkpoint:
     def fit(self, stage: PhysicalPlan) -> None:
         """See to it that ``stage`` can go on: begin anew where it keeps other state than what ran last.
 
-        May be killed at any point: the note tells of other state only when the old state is gone.
+        May be killed at any point: the note names other state only when the old state is gone.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED, the state is left as it is.

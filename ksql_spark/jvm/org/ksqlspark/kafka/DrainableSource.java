@@ -83,8 +83,8 @@ public final class DrainableSource implements TableProvider {
     }
 
     /**
-     * Whether a run in micro-batches has done all that it had begun when it was told to end: a
-     * batch is made of what one round of questions gave, and a round may have been under way.
+     * Whether a run in micro-batches has done all that it had begun when draining began: a batch is
+     * made of what one round of questions gave, and a round may have been under way.
      */
     public static boolean isDrained(String run) {
         return known(run).askedSince >= 2;
