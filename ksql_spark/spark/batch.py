@@ -1,7 +1,6 @@
-"""Batch queries (logical.nodes.BatchQuery) as one Spark query over rows that are there.
+"""Runs a batch query (logical.nodes.BatchQuery) as one Spark query over existing rows.
 
-Logical nodes become frames one by one; how they run is Catalyst's choice. A frame has exactly the columns of
-its node.
+Each logical node becomes a frame with exactly the node's columns; Catalyst optimizes the whole.
 """
 
 from __future__ import annotations
@@ -30,21 +29,21 @@ from ksql_spark.spark.evaluate import DecodedRows, StoredRow, values
 from ksql_spark.spark.frames import exploded, named, quoted
 from ksql_spark.types import contains_map
 
-#: from so many rows on they are worth more than one task
+#: from this many rows on, more than one task pays off
 _MANY_ROWS = 100_000
-#: what LIMIT and OFFSET of Spark take
+#: the largest LIMIT and OFFSET that Spark accepts
 _MOST = 2**31 - 1
 _JOINS = {"INNER": "inner", "LEFT": "left", "RIGHT": "right", "FULL": "full"}
 
 
 def session_for(session: SparkSession, root: Node, row_count: int) -> SparkSession:
-    """The session for a batch query that reads about ``row_count`` rows: its own where settings differ."""
+    """The session for a batch query that reads about ``row_count`` rows: a new one if its settings differ."""
     settings = {}
     if row_count >= _MANY_ROWS:
         tasks = str(os.cpu_count() or 1)
         settings = {"spark.sql.shuffle.partitions": tasks, "spark.sql.files.minPartitionNum": tasks}
     if _any_at_one_place(root):
-        # sorted rows make one state of each group; from hash maps that grow too big there may come two
+        # sort aggregation has one state per group; hash aggregation may split a group when its map is full
         settings["spark.sql.execution.useObjectHashAggregateExec"] = "false"
     if not settings:
         return session
@@ -60,22 +59,22 @@ def _any_at_one_place(node: Node) -> bool:
 
 
 def _is_at_one_place(node: nodes.Aggregate) -> bool:
-    """Whether a group's rows must all come to one state: in their order, or since states cannot be merged."""
+    """Whether one state must take all rows of a group: they are ordered, or states cannot be merged."""
     specs = (registry.require(call.function) for call in node.aggregates)
     return isinstance(node.child, nodes.Sort) or not all(spec.merge for spec in specs)
 
 
-# ---- what is read -------------------------------------------------------------------------------------
+# ---- sources -----------------------------------------------------------------------------------------
 
 
 def table(session: SparkSession, relation: nodes.Source, rows: Sequence[StoredRow] | Path) -> DataFrame:
     """A table's rows.
 
     Args:
-        session: the query's.
-        relation: the table, and what its columns are called.
+        session: the query's session.
+        relation: the table, with its alias and exposed columns.
         rows: (key bytes, value bytes, ROWTIME ms, window start ms, window end ms), a few thousand at most; or
-            a file of them as CSV, bytes in hexadecimal digits.
+            a CSV file of such rows, with the bytes in hexadecimal digits.
     """
     if isinstance(rows, Path):
         schema = "k string, v string, __time bigint, __start bigint, __end bigint"
@@ -101,7 +100,7 @@ def stream(
 ) -> DataFrame:
     """A stream's rows from its first record up to ``ends`` (partition -> offset)."""
     raw = sources.read(session, consumer, relation.source.topic, {}, is_batch=True, ends=ends)
-    # without a prefix an exposed column is called as the hidden one that there is anyway
+    # without a prefix, an exposed column is the hidden one of that name, which is there anyway
     prefix, exposed = (f"{relation.alias}_", relation.exposed) if relation.prefixed else ("", ())
     frame = sources.decode(raw, relation.source, prefix, exposed).filter(f"NOT {NULL_VALUE}")
     return frame.selectExpr(*(quoted(c.name) for c in relation.schema.columns))
@@ -114,12 +113,12 @@ def build(root: Node, relations: Iterable[DataFrame], setting: Callable[[str], A
     """The frame of ``root``.
 
     Args:
-        root: a batch query's.
-        relations: the frames of ``logical.nodes.relations(root)``.
+        root: the last node of a batch query.
+        relations: the frames of ``logical.nodes.relations(root)``, in that order.
         setting: effective value of a property, by name.
 
     Raises:
-        KsqlError: NOT_DONE_YET.
+        KsqlError: NOT_DONE_YET for an aggregate that batch queries do not support yet.
     """
     return _Builder(iter(relations), setting).build(root)
 
@@ -176,7 +175,7 @@ class _Builder:
                 arguments.append(quoted(f"__arg_{i}_{j}"))
             results.append(named(self._call(call, arguments, at_one_place), call.name))
         if at_one_place:
-            # one partition is clustered already, and rows are sorted by group: Spark keeps their order
+            # one partition needs no exchange and its rows are sorted by group, so Spark keeps their order
             orders = [named(lower(key.expression), f"__order_{i}") for i, key in enumerate(arrival)]
             sorted_by = [
                 f"__key_{i}" for i, g in enumerate(node.group_by) if not contains_map(g.expression.type)
@@ -194,7 +193,7 @@ class _Builder:
     def _call(self, call: nodes.AggregateCall, arguments: list[str], at_one_place: bool) -> str:
         spec = registry.require(call.function)
         if call.distinct and call.function == "COUNT" and not at_one_place:
-            # the lowering for streams collects all values, but this one splits the groups of all aggregates
+            # unlike the streams' lowering, this keeps no array of values, but it merges states of all calls
             text = f"count(DISTINCT {arguments[0]})"
         else:
             lowering = spec.spark_distinct if call.distinct else spec.spark
@@ -220,13 +219,13 @@ def _sort_key(key: nodes.SortKey) -> Any:
     return column.asc_nulls_first() if key.nulls_first else column.asc_nulls_last()
 
 
-# ---- what comes out -----------------------------------------------------------------------------------
+# ---- results -----------------------------------------------------------------------------------------
 
 
 def rows(frame: DataFrame, columns: Sequence[Column]) -> Iterator[list[Any]]:
-    """The frame's rows in their order, in formats' Python form, as Spark makes them.
+    """The frame's rows in order, in the formats' Python form (see formats.base), as Spark produces them.
 
-    By way of JSON, whose encoding and decoding every type has already.
+    Rows travel as JSON, because every type already has a JSON encoder and decoder.
     """
     plain = [Column(f"C{i}", c.type) for i, c in enumerate(columns)]
     names = [c.name for c in plain]

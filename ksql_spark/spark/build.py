@@ -1,7 +1,7 @@
 """build: physical steps to a DataFrame, one small function per step.
 
-Every frame has exactly the columns that physical.steps describes. All expressions go over to the JVM as
-Spark SQL text, a whole projection in one call.
+Every frame has exactly the columns that physical.steps describes. Expressions are passed to the JVM
+as Spark SQL text, a whole projection in one call.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDO
 from ksql_spark.spark import keyed, python_calls, sources
 from ksql_spark.spark.frames import Context, exploded, named, quoted
 
-#: hidden columns that go along with rows as long as they are there
+#: hidden columns that projections pass on, where they exist
 _HIDDEN = (ROWTIME, NULL_VALUE, NULL_KEY, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND, FORWARDED_HEADERS)
 
 
 def build(step: Step, context: Context) -> DataFrame:
-    """The frame of ``step`` and all below it."""
+    """The frame of ``step``, built on the frames of all steps below it."""
     inputs = []
     for child in step.inputs:
         if isinstance(step, steps.TableKeepingStep) and isinstance(child, steps.TableFilter):
@@ -74,7 +74,7 @@ def _stream_filter(step: steps.StreamFilter, inputs: Sequence[DataFrame], contex
 
 
 def _select_key(step: steps.StreamSelectKey, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
-    """Reference §6.3; of a NULL value what depends on more than the old key is NULL, ROWTIME too."""
+    """PARTITION BY (reference §6.3). If a value is NULL, so is each key that needs more than the old key."""
     new = {k.name for k in step.keys}
     rest = [quoted(c.name) for c in step.schema.columns if c.name not in new]
     row = [c.name for c in step.child.schema.columns]
@@ -116,7 +116,7 @@ def _union(step: steps.StreamUnion, inputs: Sequence[DataFrame], _: Context) -> 
 
 def _transient_select(step: steps.TransientSelect, inputs: Sequence[DataFrame], _: Context) -> DataFrame:
     flag, *results = step.schema.columns
-    # a stream's NULL value is no row to show; a table's is a deletion
+    # a stream's NULL value is not shown; a table's is a deletion
     frame = inputs[0] if step.is_table else inputs[0].filter(f"NOT {NULL_VALUE}")
     columns = [named(NULL_VALUE if step.is_table else "false", flag.name)]
     for name, column in zip(step.output, results, strict=True):

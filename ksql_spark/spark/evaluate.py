@@ -1,4 +1,4 @@
-"""Expressions over a few rows that are at hand: INSERT VALUES and look-ups use the lowering that streams use.
+"""Evaluates expressions over a few rows in memory, with the lowering of streams: INSERT VALUES, look-ups.
 
 Spark evaluates literals and local relations without a job, in 10 to 15 ms.
 """
@@ -21,7 +21,7 @@ from ksql_spark.spark.frames import quoted
 
 
 def evaluate(session: SparkSession, expressions: Sequence[Expression]) -> list[Any]:
-    """The values of constant expressions, in formats' Python form (see formats.base)."""
+    """The values of constant expressions, in the formats' Python form (see formats.base)."""
     (row,) = _collect(session, [lower(e) for e in expressions], expressions, "")
     return row
 
@@ -33,14 +33,14 @@ def evaluate_rows(
     expressions: Sequence[Expression],
     predicate: Expression | None,
 ) -> list[list[Any]]:
-    """``expressions`` over a table's stored rows that satisfy ``predicate``.
+    """The values of ``expressions``, a list for each of a table's stored rows that satisfies ``predicate``.
 
     Args:
         session: any session.
         source: the table.
         rows: (key bytes, value bytes, ROWTIME ms, window start ms, window end ms).
         expressions: over the table's columns, ROWTIME and the window's bounds.
-        predicate: or None.
+        predicate: a condition over the same columns; None: all rows.
     """
     if not rows:
         return []
@@ -71,9 +71,9 @@ class DecodedRows:
     """How stored rows become a table's columns, as Spark SQL text.
 
     Args:
-        parts: what to select from stored rows first.
-        is_readable: over ``parts``: rows that their formats can read; others are dropped (reference §5.8).
-        columns: over ``parts``: the columns, ROWTIME and the window's bounds, by name.
+        parts: the first projection of stored rows.
+        is_readable: a condition over ``parts``; rows that a format cannot read are dropped (reference §5.8).
+        columns: name -> text over ``parts``, for the columns, ROWTIME and the window's bounds.
     """
 
     parts: tuple[str, ...]
@@ -101,7 +101,7 @@ def _long(value: int | None) -> str:
 def _collect(
     session: SparkSession, texts: Sequence[str], expressions: Sequence[Expression], relation: str
 ) -> list[list[Any]]:
-    """Rows of ``texts``, by way of JSON, whose encoding and decoding every type has already."""
+    """Rows of ``texts``. They travel as JSON, because every type already has a JSON encoder and decoder."""
     columns = [Column(f"C{i}", e.type) for i, e in enumerate(expressions)]
     json = lookup("JSON")
     names = [quoted(c.name) for c in columns]

@@ -1,4 +1,4 @@
-"""What all builders of frames share: the query's context and how names stand in Spark SQL text."""
+"""What all builders of frames share: the query's context, names in Spark SQL text, table functions."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from ksql_spark.types import quote_identifier
 
 @dataclass(frozen=True)
 class Context:
-    """What building needs beside the steps.
+    """What builders need besides the steps.
 
     Args:
-        session: a session of the query's own, so that settings of queries do not meet.
-        consumer: settings of Kafka's consumers, ``bootstrap.servers`` among them.
+        session: the query's own session, so that queries do not share settings.
+        consumer: settings of Kafka's consumers, with ``bootstrap.servers``.
         starts: topic -> {partition: offset} as JSON, or "earliest".
-        is_batch: read what the topics hold now, then end (pull queries on streams).
-        paused: topics to read nothing of for now (while the tables of a join are loaded).
-        tasks: a number for each task, which Spark's hash partitioner puts into a partition of its own.
+        is_batch: read what is in the topics now, then end (pull queries on streams).
+        paused: topics that are not read for now (while the tables of a join are loaded).
+        tasks: one number per task; Spark's hash partitioner puts each into a partition of its own.
         setting: effective value of a property, by name.
         heartbeats: topic of the idle heartbeats, for operators with an idle timeout.
-        log: where failures of single records are reported; None: nowhere.
+        log: takes reports of records that fail; None: nothing is reported.
         run: id of the run, by which its sources can be drained (spark/query.py).
-        is_single: all that is read comes from one partition, so records need no exchange between tasks.
-        computed: calls whose results are columns already, with these columns' texts (spark/python_calls.py).
-        is_resumed: the sink has rows that the query's state knows nothing of (runtime/checkpoints.py).
-        state_layout: filled by building: what the bytes in the state mean, part -> description. A query only
-            goes on from state that was written under an equal one (runtime/checkpoints.py).
+        is_single: only one partition is read, so records need no exchange between tasks.
+        computed: calls that were made before the step -> text of the column with the result
+            (spark/python_calls.py).
+        is_resumed: the sink has rows that are not in the query's state (runtime/checkpoints.py).
+        state_layout: filled in by the builders: what the bytes in the state mean, part -> description. A
+            query resumes only from state with an equal layout (runtime/checkpoints.py).
     """
 
     session: SparkSession
@@ -54,36 +55,36 @@ class Context:
     def lower(
         self, node: Expression, step: str, what: str, row: Sequence[str] = (), *, at_root: bool = True
     ) -> str:
-        """The text of an expression over rows; what fails in it is reported, see QueryLog.lower."""
+        """Spark SQL text of an expression over rows, lowered with error reports (see QueryLog.lower)."""
         if self.log is None:
             return self.lower_silently(node)
         return self.log.lower(node, step, what, row, self.computed, at_root=at_root)
 
     def lower_silently(self, node: Expression) -> str:
-        """The text of an expression over rows, of which nothing is reported."""
+        """Spark SQL text of an expression over rows, lowered without error reports."""
         return lowering.lower(node, self.computed)
 
     def lower_having(self, node: Expression, results: Mapping[Expression, str]) -> str:
-        """The text of a condition on groups; ``results``: texts of the columns of groups and aggregates."""
+        """Spark SQL text of a condition on groups; ``results``: texts of the group and aggregate columns."""
         if self.log is None:
             return lowering.lower(node, results)
         return self.log.lower(node, "HavingFilter", "HAVING", None, results)
 
     def task(self, key: str) -> str:
-        """Text: the task of the key's bytes, by Kafka's partitioner; one of the numbers in ``tasks``."""
+        """Spark SQL text of a key's task, by Kafka's partitioner; ``key``: text of the key's bytes."""
         if len(self.tasks) == 1:
             return str(self.tasks[0])
         numbers = ", ".join(map(str, self.tasks))
         return f"element_at(array({numbers}), ksql.kafka_partition({key}, {len(self.tasks)}) + 1)"
 
     def task_of(self, number: str) -> str:
-        """Text: the task for the INT in the text ``number``, a partition for instance."""
+        """Spark SQL text of the task for ``number``, the text of an INT such as a partition."""
         numbers = ", ".join(map(str, self.tasks))
         return f"element_at(array({numbers}), cast({number} AS int) % {len(self.tasks)} + 1)"
 
 
 def task_numbers(session: SparkSession, count: int) -> tuple[int, ...]:
-    """``count`` numbers that Spark's hash partitioner spreads over as many partitions, in their order."""
+    """``count`` numbers, of which Spark's hash partitioner puts the n-th into partition n of ``count``."""
     if count == 1:
         return (0,)
     rows = session.sql(
@@ -94,12 +95,12 @@ def task_numbers(session: SparkSession, count: int) -> tuple[int, ...]:
 
 
 def exploded(frame: DataFrame, functions: Sequence[str], names: Sequence[str]) -> DataFrame:
-    """Table functions: each row as often as the longest of their arrays says, with their elements.
+    """Apply table functions: one row for each element of the longest array, NULL where another has ended.
 
     Args:
-        frame: rows.
-        functions: texts of the arrays, with the names in ``names``.
-        names: of the columns to add.
+        frame: the rows.
+        functions: texts of the arrays, each ``AS`` its name in ``names``.
+        names: names of the columns that are added, one per array.
     """
     kept = [quoted(c) for c in frame.columns]
     zipped = frame.selectExpr(*kept, *functions)

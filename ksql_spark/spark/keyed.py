@@ -1,6 +1,6 @@
-"""Steps with state per key, on the JVM's keyed operators: table filters, joins, aggregates.
+"""Builds steps with state per key on the JVM's keyed operators: table filters, joins, aggregates.
 
-Rows go in and come out as bytes (PackedRow.java); KeyedOperator.java says which columns there are.
+Rows go in and come out packed into bytes (PackedRow.java); KeyedOperator.java lists the columns.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from ksql_spark.types import BIGINT, INTEGER, SqlType
 #: a record's headers as bytes; most have none
 _PACKED_HEADERS = f"if(size({FORWARDED_HEADERS}) > 0, ksql.pack(struct({FORWARDED_HEADERS})), NULL)"
 _HEADERS_DDL = "h array<struct<key string, value binary>>"
-#: what goes along with an operator's rows
+#: hidden columns that operators pass through
 _ALONG = (ROWTIME, FORWARDED_HEADERS)
 
-#: end of the name of the logger
+#: end of the logger's name
 GROUP_BY = "Aggregate.GroupBy"
 
 
 @dataclass(frozen=True)
 class _Side:
-    """One input of a keyed operator: a frame and the types of its columns (hidden ones aside)."""
+    """One input of a keyed operator: a frame and the types of its columns (without hidden ones)."""
 
     frame: DataFrame
     types: Mapping[str, SqlType]
@@ -58,9 +58,14 @@ class _Side:
         nulls: bool = False,
         task: str | None = None,
     ) -> DataFrame:
-        """(task, k, side, ts, v, h); a key with a NULL is empty, and its record dropped unless ``nulls``.
+        """The frame as an operator's input: task, k, side, ts, v, h.
 
-        ``task``: text of the task, over the frame's columns; None: the key's.
+        Args:
+            side: the input's number, 0 or 1.
+            key: texts of the key's members, over the frame's columns.
+            context: of the query.
+            nulls: keep records whose key has a NULL member, with an empty key; else they are dropped.
+            task: text of the task, over the frame's columns; None: the task of the key.
         """
         known = " AND ".join(f"({text}) IS NOT NULL" for text in key)
         members = ", ".join(f"'c{i}', {text}" for i, text in enumerate(key))
@@ -91,23 +96,23 @@ def _operators(context: Context) -> Any:
 def _operator(
     context: Context, name: str, inputs: Sequence[DataFrame], *arguments: Any, state: Mapping[str, str]
 ) -> DataFrame:
-    """Apply a keyed operator of the JVM to the union of ``inputs``: (k, l, r, ws, we) and what goes along.
+    """Apply a keyed operator of the JVM to the union of ``inputs``: k, l, r, ws, we, ROWTIME and headers.
 
-    ``state``: what the bytes that it keeps are made of, see Context.state_layout.
+    ``state``: the layout of the bytes that it keeps, see Context.state_layout.
     """
     context.state_layout.update({"operator": name, **state})
     both = inputs[0]
     for other in inputs[1:]:
         both = both.unionAll(other)
     if context.is_single:
-        both = both.coalesce(1)  # Spark then knows that there is nothing to exchange
+        both = both.coalesce(1)  # Spark then plans no exchange
     done = DataFrame(getattr(_operators(context), name)(both._jdf, *arguments), context.session)
     headers = f"{_unpacked('h', _HEADERS_DDL)}.h"
     return done.selectExpr("k", "l", "r", "ws", "we", named("ts", ROWTIME), named(headers, FORWARDED_HEADERS))
 
 
 def _heartbeats(idle_ms: int, context: Context) -> list[DataFrame]:
-    """Rows for every task that say that time passes, where an operator with this idle timeout needs them."""
+    """A frame of heartbeats for every task, if an operator with this idle timeout (ms) needs them."""
     if not idle_ms or context.heartbeats is None:
         return []
     latest = {context.heartbeats: '{"0": -1}'}
@@ -118,7 +123,7 @@ def _heartbeats(idle_ms: int, context: Context) -> list[DataFrame]:
 
 
 def deleting(step: steps.TableFilter, frame: DataFrame, context: Context) -> DataFrame:
-    """A table with the rows that do not match turned into deletions (even of keys that never were there)."""
+    """A table whose rows that do not match are deletions (even of keys that were never there)."""
     row = [c.name for c in step.schema.columns]
     predicate = context.lower(step.predicate, "WhereFilter", "WHERE", row)
     deleted = f"({NULL_VALUE} OR NOT coalesce({predicate}, false))"
@@ -127,7 +132,7 @@ def deleting(step: steps.TableFilter, frame: DataFrame, context: Context) -> Dat
 
 
 def table_filter(step: steps.TableFilter, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
-    """WHERE on a table: deletions only of what was passed on before (reference §6.2)."""
+    """WHERE on a table: a deletion only for a row that was passed on before (reference §6.2)."""
     side = _Side.of(deleting(step, inputs[0], context), step.schema)
     bounds = [] if step.window is None else [WINDOWSTART, WINDOWEND]
     keys = [*(quoted(c.name) for c in step.schema.key), *bounds]
@@ -171,12 +176,12 @@ class _Joining:
 
     @property
     def bounds(self) -> list[str]:
-        """A windowed key's bounds: rows meet within one window only."""
+        """The bounds of a windowed key: only rows of the same window join."""
         return [] if self.step.window is None else [WINDOWSTART, WINDOWEND]
 
     @property
     def state(self) -> dict[str, str]:
-        """What is kept where both sides' rows are."""
+        """The state's layout in a join that keeps both sides' rows."""
         return {"key": self.key_ddl, "left": self.left.ddl, "right": self.right.ddl}
 
     @property
@@ -184,7 +189,7 @@ class _Joining:
         return _key_ddl([self.step.left_key.type, *(BIGINT for _ in self.bounds)])
 
     def result(self, done: DataFrame) -> DataFrame:
-        """An operator's output as the step's columns; the key column carries the join value."""
+        """An operator's output as the step's columns; the key column has the value that was joined on."""
         done = done.selectExpr(
             named(_unpacked("k", self.key_ddl), "__k"),
             named(_unpacked("l", self.left.ddl), "__l"),
@@ -204,12 +209,12 @@ class _Joining:
 def stream_table_join(
     step: steps.StreamTableJoin, inputs: Sequence[DataFrame], context: Context
 ) -> DataFrame:
-    """Reference §6.6."""
+    """A stream with a table (reference §6.6)."""
     is_outer = step.join == "LEFT"
     join = _Joining.of(step, inputs)
     left, right = join.records(context, left_nulls=is_outer, right_nulls=False)
     if step.is_replicated:
-        # a row goes to the task of its partition (or of its key), the table's to all
+        # a stream's row goes to the task of its partition (or of its key), a table's row to all tasks
         own = [lower(ColumnRef(c.name, c.type)) for c in step.left.schema.key]
         by_key = context.task(f"ksql.pack(struct({', '.join(own)}))") if own else str(context.tasks[0])
         task = context.task_of(ROWPARTITION) if ROWPARTITION in inputs[0].columns else by_key
@@ -224,7 +229,7 @@ def stream_table_join(
 
 
 def table_table_join(step: steps.TableTableJoin, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
-    """Reference §6.7."""
+    """Two tables by their primary keys (reference §6.7)."""
     join = _Joining.of(step, inputs)
     outer = (step.join in ("LEFT", "FULL"), step.join in ("RIGHT", "FULL"))
     records = join.records(context, left_nulls=False, right_nulls=False)
@@ -234,16 +239,16 @@ def table_table_join(step: steps.TableTableJoin, inputs: Sequence[DataFrame], co
 def stream_stream_join(
     step: steps.StreamStreamJoin, inputs: Sequence[DataFrame], context: Context
 ) -> DataFrame:
-    """Reference §6.5; a negative grace period stands for none given."""
+    """Two streams (reference §6.5). The operator takes a grace period of -1 ms for none."""
     join = _Joining.of(step, inputs)
     outer = (step.join in ("LEFT", "FULL"), step.join in ("RIGHT", "FULL"))
     records = join.records(context, left_nulls=outer[0], right_nulls=outer[1])
     before, after = step.within.before_ms, step.within.after_ms
     if step.join == "RIGHT":
-        # a LEFT join with swapped inputs, for which (before, after) stay as they are written (§6.5)
+        # a RIGHT join is a LEFT join with swapped inputs, but (before, after) are not swapped (§6.5)
         before, after = after, before
     grace = -1 if step.within.grace_ms is None else step.within.grace_ms
-    # a NULL value joins with nothing, but its time counts
+    # a record with a NULL value joins with nothing, but advances stream time
     inputs = [*records, *_heartbeats(step.idle_ms, context)]
     arguments = (*outer, before, after, grace, step.idle_ms)
     return join.result(_operator(context, "streamStreamJoin", inputs, *arguments, state=join.state))
@@ -254,13 +259,13 @@ def aggregate(
     inputs: Sequence[DataFrame],
     context: Context,
 ) -> DataFrame:
-    """Rows that count (§6.8: no NULL value or group) through Catalyst's aggregates, one by one."""
+    """GROUP BY (reference §6.8): each row that has a value and a group updates Catalyst's aggregates."""
     types: dict[str, SqlType] = {}
     columns = []
     row = [c.name for c in step.child.schema.columns]
     for i, group in enumerate(step.group_by):
         types[f"__key_{i}"] = group.expression.type
-        # a failure here is a NULL group, which is reported anyway
+        # a failure here gives a NULL group, which is reported anyway
         text = context.lower(group.expression, GROUP_BY, "GROUP BY", row, at_root=False)
         columns.append(named(text, f"__key_{i}"))
     keys = list(map(quoted, types))
@@ -289,7 +294,7 @@ def aggregate(
             lowering = spec.spark_distinct
         elif step.window is not None and step.window.kind == "SESSION" and spec.spark_merged is not None:
             lowering = spec.spark_merged
-        assert lowering is not None  # the planner asked
+        assert lowering is not None  # the planner has checked it
         text = lowering(arguments, [a.type for a in call.arguments])
         state[_shown(call)] = text
         results[ColumnRef(call.name, call.type)] = f"cast({text} AS {spark_type(call.type)})"
@@ -312,7 +317,7 @@ def aggregate(
     template = _empty(context, side.ddl).selectExpr(*output)
     aggregator = _operators(context).aggregator(template._jdf, step.having is not None)
     for part, buffer in zip([*map(_shown, step.aggregates), "HAVING"], aggregator.layout(), strict=False):
-        if buffer:  # HAVING seldom has one of its own
+        if buffer:  # HAVING rarely has a buffer of its own
             state[f"buffer of {part}"] = buffer
     done = _operator(
         context,
@@ -364,7 +369,7 @@ def _grouped(
 
 
 def pack(step: steps.Packed, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
-    """Rows as they go into an internal topic."""
+    """Rows packed for an internal topic: columns K and V as bytes."""
     (frame,) = inputs
     key = ", ".join(f"'c{i}', {context.lower_silently(e)}" for i, e in enumerate(step.key))
     key = f"ksql.pack(named_struct({key}))" if key else "X''"
@@ -376,7 +381,7 @@ def pack(step: steps.Packed, inputs: Sequence[DataFrame], context: Context) -> D
 
 
 def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
-    """Rows as they were before they went through an internal topic."""
+    """The rows that ``pack`` wrote to an internal topic."""
     ddl = ", ".join(f"{quoted(c.name)} {spark_type(c.type)}" for c in step.schema.columns)
     bounds = [WINDOWSTART, WINDOWEND] if step.window is not None else []
     ddl += "".join(f", {b} bigint" for b in bounds)
@@ -392,7 +397,7 @@ def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) 
 
 
 def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
-    """Old rows to take back and new ones to apply, the sign in the last column."""
+    """Old rows to retract (sign -1) and new rows to add (sign 1); the sign is the last column."""
     *own, sign = step.schema.columns
     side = _Side.of(inputs[0], Schema(tuple(own)))
     bounds = [] if step.child.window is None else [WINDOWSTART, WINDOWEND]
@@ -443,7 +448,7 @@ def foreign_key_subscribe(
 
 
 def _messages(frame: DataFrame, context: Context) -> DataFrame:
-    """What one part of a foreign-key join sends to the next, as a keyed operator takes it."""
+    """The messages between two parts of a foreign-key join, as a keyed operator's input."""
     task = named(context.task("K"), "task")
     return frame.selectExpr(
         task, "K AS k", "0 AS side", named(ROWTIME, "ts"), "V AS v", named(_PACKED_HEADERS, "h")
@@ -487,7 +492,7 @@ def foreign_key_latest(
 
 
 def _empty(context: Context, ddl: str) -> DataFrame:
-    """A frame of these columns that the optimizer knows nothing about."""
+    """An empty frame with these columns, which the optimizer cannot see to be empty."""
     session = context.session
     jvm = session._jvm
     assert jvm is not None

@@ -1,7 +1,7 @@
-"""The processing log (reference §5.8): what went wrong with single records, in a topic and counted by query.
+"""The processing log (reference §5.8): errors of single records, written to a topic and counted by query.
 
-ProcessingLog.java writes and counts. Queries call it from Spark SQL text, which QueryLog makes; the calls
-stand where only records that failed get to, so they cost the others nothing.
+ProcessingLog.java writes and counts. Queries call it from Spark SQL text, which QueryLog makes. Only records
+that failed reach the calls, so they cost the others nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ STREAM_COLUMNS = """
 
 
 class Counts(NamedTuple):
-    """Of one query since the server started; ``last_ms``: when the last failure was, None without any."""
+    """Errors of one query since the server started; ``last_ms``: epoch ms of the last one, None: no error."""
 
     unreadable: int
     failed: int
@@ -48,12 +48,12 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class QueryLog:
-    """Spark SQL text that reports what goes wrong with single records of one query.
+    """Makes Spark SQL text that reports errors of single records of one query.
 
     Args:
         log: the log's name in the JVM.
         query: the query's id.
-        shows_rows: whether entries hold the records they are about.
+        shows_rows: whether entries contain the records they are about.
     """
 
     log: str
@@ -70,40 +70,40 @@ class QueryLog:
         *,
         at_root: bool = True,
     ) -> str:
-        """The text of an expression whose failures are reported.
+        """Spark SQL text of an expression, lowered with error reports.
 
         Args:
             node: a bound expression.
             step: the end of the logger's name.
-            what: for a person: what the expression is for.
-            row: names of the columns that ``record`` shows, those of the frame; None: there is no record, as
-                in HAVING, which is about a group.
+            what: what the expression is for, as users read it.
+            row: names of the frame's columns that the entry shows; None: there is no record, as in HAVING,
+                which is about a group.
             given: see lowering.lower.
             at_root: see lowering.lower_reporting.
         """
 
         def report(part: Expression, why: str) -> str:
             reported = self.failed(step, f"{what}: {part} failed.", why, self._json(row or ()))
-            # NULL is what all columns of a record without a value are
+            # in a record without a value all columns are NULL, which is no failure
             return reported if row is None else f"not {NULL_VALUE} and {reported}"
 
         return lower_reporting(node, report, given, at_root=at_root)
 
     def failed(self, step: str, message: str, why: str, record: str = "") -> str:
-        """A FALSE that reports a row; ``record`` is the text of its JSON, empty: none is shown."""
+        """Spark SQL text of a FALSE that reports a row; ``record``: text of its JSON, empty to show none."""
         return f"{self._function('log_failed', step, message, why)}({record})"
 
     def caused(self, step: str, message: str, cause: str) -> str:
-        """A FALSE that reports a row with why it failed in the STRING ``cause``, Spark SQL text."""
+        """Spark SQL text of a FALSE that reports a row; ``cause``: text of a STRING with the reason."""
         return f"{self._function('log_caused', step, message)}({cause})"
 
     def unreadable(self, step: str, topic: str, target: str, reason: str, data: str) -> str:
-        """A FALSE that reports a record; ``reason`` and ``data``: text of the cause and of the bytes."""
+        """Spark SQL text of a FALSE that reports a record; ``reason``, ``data``: texts of cause and bytes."""
         shown = data if self.shows_rows else "NULL"
         return f"{self._function('log_unreadable', step, target, topic)}({reason}, {shown})"
 
     def record(self, members: Mapping[str, str]) -> str:
-        """Text of the JSON that shows a row, by the texts of its members; empty where none is to be shown."""
+        """Spark SQL text of a row's JSON; ``members``: name -> text. Empty if rows are not to be shown."""
         if not self.shows_rows or not members:
             return ""
         listed = ", ".join(f"{string(name)}, {text}" for name, text in members.items())
@@ -112,9 +112,9 @@ class QueryLog:
     def _json(self, row: Sequence[str]) -> str:
         return self.record({name: quote_identifier(name) for name in row})
 
-    def _function(self, name: str, *said: str) -> str:
-        """The name of a function of ProcessingLog.java, with what it always says."""
-        return f"ksql.{quote_identifier(f'{name}:{json.dumps([self.log, self.query, *said])}')}"
+    def _function(self, name: str, *constants: str) -> str:
+        """The name of a function of ProcessingLog.java, which includes its constant arguments as JSON."""
+        return f"ksql.{quote_identifier(f'{name}:{json.dumps([self.log, self.query, *constants])}')}"
 
 
 class ProcessingLog:
@@ -122,10 +122,10 @@ class ProcessingLog:
 
     Args:
         session: any session of the JVM.
-        name: of the log, different for each server on a JVM.
-        topic: that entries are written to; None: they are only counted.
+        name: the log's name, different for each server on a JVM.
+        topic: the topic for entries; None: they are only counted.
         client: settings of a Kafka client on the JVM.
-        shows_rows: whether entries hold the records they are about.
+        shows_rows: whether entries contain the records they are about.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class ProcessingLog:
         return self._jvm.org.ksqlspark.log.ProcessingLog
 
     def attach(self, session: SparkSession, query: str, topics: Sequence[str]) -> QueryLog:
-        """What a query reports with; ``session`` is its own, ``topics`` are those it reads."""
+        """The reports of a query; ``session``: its own session, ``topics``: the topics that it reads."""
         session.conf.set(LOG_SETTING, self._name)
         session.conf.set(QUERY_SETTING, query)
         if self._topic in topics:
@@ -161,23 +161,23 @@ class ProcessingLog:
         return QueryLog(self._name, query, self._shows_rows)
 
     def query_failed(self, query: str, reason: str) -> None:
-        """Write down that a query stopped with an error."""
+        """Write an entry: the query stopped with an error."""
         with contextlib.suppress(Exception):  # the JVM may be what failed
             self._log.queryFailed(self._name, query, reason)
 
     def counts(self, query: str) -> Counts:
-        """What happened to a query's records."""
+        """How many of a query's records had errors."""
         unreadable, failed, late, last_ms = self._log.counts(self._name, query)
         return Counts(unreadable, failed, late, last_ms or None)
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the entries that are still queued, then close the log."""
         with contextlib.suppress(Exception):  # as above
             self._log.close(self._name)
 
 
 def create_stream(name: str, topic: str) -> str:
-    """The statement that makes the stream over the log."""
+    """The statement that creates the stream ``name`` over the log's topic."""
     return (
         f"CREATE STREAM {name} ({STREAM_COLUMNS}) WITH (KAFKA_TOPIC = {_text(topic)}, VALUE_FORMAT = 'JSON');"
     )

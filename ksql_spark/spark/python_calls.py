@@ -1,7 +1,8 @@
-"""Calls of user functions for many rows at once: before a step's expressions are evaluated, not within them.
+"""Calls user functions for many rows at once, before a step's expressions are evaluated.
 
-Within them a call is made row by row, wherever it stands. What a step calls in any case is computed here
-first, by PythonBatches.java, into columns that these calls are then lowered to (``Context.computed``).
+Within an expression, a call is made row by row. The calls that a step makes for every row are computed here
+first, by PythonBatches.java. Their results are columns, and the calls are lowered to these columns
+(``Context.computed``).
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ _NUMBERS = itertools.count()
 
 @dataclass
 class Computed:
-    """A step's first input with the calls' results: names of columns by the call."""
+    """A step's first input with the results of calls; ``columns``: call -> name of its column."""
 
     frame: DataFrame
     columns: dict[Call, str] = field(default_factory=dict)
 
     def drop(self, frame: DataFrame) -> DataFrame:
-        """``frame``, made of ours, without these columns."""
+        """``frame``, which derives from ours, without the columns of results."""
         return frame.drop(*self.columns.values()) if self.columns else frame
 
     @property
@@ -44,9 +45,9 @@ class Computed:
 
 
 def compute(step: Step, inputs: Sequence[DataFrame], log: QueryLog | None = None) -> Computed | None:
-    """The calls that ``step`` makes for each row of its input; None where there are none.
+    """Compute the calls that ``step`` makes for every row of its input; None if it makes none.
 
-    Those that fail are reported to ``log``.
+    Calls that fail are reported to ``log``.
     """
     waiting = [call for e in step.row_expressions for call in _eager(e)]
     if not waiting:
@@ -54,7 +55,7 @@ def compute(step: Step, inputs: Sequence[DataFrame], log: QueryLog | None = None
     done = Computed(inputs[0])
     waiting = list(dict.fromkeys(waiting))
     while waiting:
-        # innermost ones first: the others take what they gave
+        # innermost calls first: their results are arguments of the others
         ready = [c for c in waiting if not any(inner in waiting for a in c.arguments for inner in _eager(a))]
         waiting = [c for c in waiting if c not in ready]
         _add(done, ready, log)
@@ -62,8 +63,8 @@ def compute(step: Step, inputs: Sequence[DataFrame], log: QueryLog | None = None
 
 
 def end_workers(session: SparkSession, folder: str) -> None:
-    """End the processes of a server's functions that wait for work; ``folder`` is that of its functions."""
-    with contextlib.suppress(Exception):  # the JVM may be gone, and they with it
+    """End the idle worker processes of a server; ``folder``: its folder of user functions."""
+    with contextlib.suppress(Exception):  # the JVM may be gone, and the workers with it
         session._jvm.org.ksqlspark.python.PythonWorker.end(folder)  # type: ignore[union-attr]
 
 
@@ -97,7 +98,7 @@ def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
 
 
 def _eager(node: Expression) -> Iterator[Call]:
-    """The calls of user functions in ``node`` that are made for every row, whatever else comes out."""
+    """The calls of user functions in ``node`` that are made for every row, whatever the other parts yield."""
     match node:
         case Lambda():
             return

@@ -1,6 +1,6 @@
-"""A Spark query that can be stopped where nothing is done twice: at the end of a batch.
+"""A Spark query that can be stopped at the end of a batch, so that no work is repeated.
 
-How a running batch is drained is explained in DrainableSource.java.
+DrainableSource.java explains how a running batch is drained.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from ksql_spark.physical.steps import REALTIME
 
-#: between two looks whether a batch is committed
+#: pause between two checks whether a batch is committed
 LOOK_AGAIN_S = 0.005
 
 
 def new_run_id() -> str:
-    """An id for a query from its start to its end, which its sources must be given."""
+    """An id for one run of a query, to be passed to its sources."""
     return uuid.uuid4().hex
 
 
 class SparkQuery:
-    """A Spark query from its start to its end.
+    """One run of a Spark query.
 
     Args:
         session: any session of the JVM.
-        query: what runs.
-        run_id: new_run_id(), as its sources know it.
+        query: the running query.
+        run_id: the new_run_id() that its sources have.
         mode: REALTIME or MICROBATCH.
-        checkpoint: its folder of checkpoints.
+        checkpoint: the folder of its checkpoints.
     """
 
     def __init__(
@@ -44,24 +44,24 @@ class SparkQuery:
         self._run_id = run_id
         self._is_realtime = mode == REALTIME
         self._commits = checkpoint / "commits"
-        #: the batch to wait for; None while nobody asked to drain it
+        #: the batch to wait for; None until drain() is called
         self._last: int | None = None
         self._stopping = threading.Lock()
         self._was_done: bool | None = None
 
     @property
     def is_active(self) -> bool:
-        """False once it has ended, by itself or not."""
+        """False once it has ended, by stop() or by itself."""
         return bool(self._query.isActive)
 
     @property
     def progress(self) -> Any:
-        """What Spark says of the latest batch that has ended, or None."""
+        """Spark's report on the latest batch that has ended, or None."""
         return self._query.lastProgress
 
     @property
     def job_group(self) -> str:
-        """The group of its jobs, in Spark's status tracker."""
+        """Its job group in Spark's status tracker."""
         return str(self._query.runId)
 
     def exception(self) -> BaseException | None:
@@ -69,19 +69,19 @@ class SparkQuery:
         return self._query.exception()
 
     def drain(self) -> None:
-        """Let it read nothing more from now on; stop() waits until what it has read is done."""
+        """Stop reading; stop() then waits until what was read is committed."""
         if self._last is None:
             self._last = int(self._source.drain(self._run_id))
 
     def stop(self, patience_s: float = 0.0) -> bool:
-        """Stop it, after drain() as soon as what it has read is committed; from any thread, more than once.
+        """Stop it; after drain(), once what was read is committed. Callable from any thread, more than once.
 
         Args:
-            patience_s: how long to wait for that, seconds; then it is stopped all the same, and what came
-                since its last checkpoint will be done again.
+            patience_s: how long to wait for that, seconds. Then it is stopped anyway, and the work since its
+                last checkpoint will be repeated.
 
         Returns:
-            whether nothing will be done again.
+            True if no work will be repeated.
         """
         with self._stopping:
             if self._was_done is None:
@@ -94,7 +94,7 @@ class SparkQuery:
             return self._was_done
 
     def _wait(self, patience_s: float) -> bool:
-        """Wait until what it has read is committed; whether it is."""
+        """Wait until what was read is committed; False if it is not."""
         if self._last is None:
             return False
         deadline = time.monotonic() + patience_s
@@ -107,6 +107,6 @@ class SparkQuery:
     def _is_done(self, last: int) -> bool:
         if not self._is_realtime:
             return bool(self._source.isDrained(self._run_id))
-        # those of stateless queries are written by a thread of their own, after the next batch has begun
+        # Spark commits stateless queries in another thread, after the next batch has begun
         names = (path.name for path in self._commits.glob("*"))
         return max((int(name) for name in names if name.isdecimal()), default=-1) >= last

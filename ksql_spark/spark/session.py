@@ -28,9 +28,9 @@ from ksql_spark.services import artifacts, java
 
 JVM_SOURCES = Path(__file__).parents[1] / "jvm"
 
-#: a log that has grown beyond this is put aside at the next start
+#: a log that is larger than this is rotated at the next start
 LOG_KEPT_BYTES = 20 * 1024 * 1024
-#: what Spark asks for from Java 17 on (org.apache.spark.launcher.JavaModuleOptions)
+#: packages that Spark needs opened from Java 17 on (org.apache.spark.launcher.JavaModuleOptions)
 _OPENED = (
     "java.base/java.lang", "java.base/java.lang.invoke", "java.base/java.lang.reflect", "java.base/java.io",
     "java.base/java.net", "java.base/java.nio", "java.base/java.util", "java.base/java.util.concurrent",
@@ -44,9 +44,9 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.catalog.ksql": "org.ksqlspark.catalog.KsqlCatalog",
     "spark.sql.shuffle.partitions": "1",
-    # it knows no coalesce, which runs in real time like a projection
+    # Spark's list lacks coalesce, which runs in real time like a projection
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
-    # slots are many; work on local rows is not to be spread over all of them
+    # there are many slots; work on local rows must not be spread over all of them
     "spark.default.parallelism": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.ui.enabled": "false",
@@ -60,20 +60,20 @@ SETTINGS: Mapping[str, str] = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # checkpoints by plain files: the default runs readlink and chmod for each of them
+    # checkpoints as plain files: the default runs readlink and chmod for each file
     "spark.hadoop.fs.file.impl": "org.ksqlspark.state.LocalFiles",
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
-    # what real-time mode asks for; a query that starts in micro-batches must have it from its first batch
+    # real-time mode needs this format; a query that starts in micro-batches must use it from its first batch
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
     "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "512",
-    # a query that was killed in its first batch leaves state and unfinished logs behind, and must start all
-    # the same; nobody else writes into these folders
+    # a query that was killed in its first batch leaves state and unfinished logs behind, and must start
+    # anyway; nobody else writes to these folders
     "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
-    # each query brings several generated classes, looked up again at every checkpoint
+    # each query has several generated classes, which are looked up again at every checkpoint
     "spark.sql.codegen.cache.maxEntries": "10000",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "5",
@@ -88,10 +88,10 @@ class SparkProcess:
     """The JVM and the session in it.
 
     Args:
-        work_dir: for logs, the warehouse and scratch files; created if missing.
-        memory: heap of the JVM, as java's -Xmx takes it.
-        slots: task slots; a slot is a thread and idle ones cost nothing.
-        settings: more Spark settings, over SETTINGS.
+        work_dir: folder for logs, the warehouse and scratch files; created if missing.
+        memory: the JVM's heap, as an argument of Java's -Xmx.
+        slots: number of task slots; a slot is a thread, and idle slots cost nothing.
+        settings: more Spark settings; they override SETTINGS.
     """
 
     work_dir: Path
@@ -113,7 +113,7 @@ class SparkProcess:
         )
         jars = [own, *artifacts.jars("spark")]
         self.work_dir.mkdir(parents=True, exist_ok=True)
-        self._clean()  # after a run that was killed
+        self._clean()  # what a killed run left
         (self.work_dir / "tmp").mkdir()
         port, secret = self._launch(jars)
         os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
@@ -173,7 +173,7 @@ class SparkProcess:
                 str(java.java_binary()),
                 f"-Xmx{self.memory}",
                 "-XX:+UseG1GC",
-                # memory that a start or a backlog took goes back when it is over
+                # returns memory that a start or a backlog needed
                 "-XX:MinHeapFreeRatio=10",
                 "-XX:MaxHeapFreeRatio=30",
                 "-XX:G1PeriodicGCInterval=60000",
@@ -192,7 +192,7 @@ class SparkProcess:
             environment = os.environ | {
                 "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address),
                 "SPARK_CONNECT_MODE": "0",
-                # without it each of the many threads gets a heap of its own for what RocksDB allocates
+                # without it, RocksDB's allocations get a heap for each of the many threads
                 "MALLOC_ARENA_MAX": "2",
                 "SPARK_LOCAL_IP": "127.0.0.1",
                 "SPARK_LOCAL_HOSTNAME": "localhost",

@@ -1,4 +1,4 @@
-"""Frames as Kafka records (key, value, event time, partition) as KSQL writes them; the start of queries."""
+"""Turns frames into KSQL's Kafka records (key, value, headers, partition), and starts queries."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def encode(
     """The columns of the Kafka sink: key, value, headers [, partition].
 
     Args:
-        frame: a step's frame; its columns fit ``sink.schema`` by name.
-        sink: formats and window of the topic.
-        partitions: of the sink's topic; needed where keys are windowed and it has more than one.
-        log: where records without a usable event time are reported.
-        stops_on_no_time: such a record stops the query instead of being left out.
+        frame: a step's frame; its columns match ``sink.schema`` by name.
+        sink: the target; its schema, formats and window.
+        partitions: number of the topic's partitions; needed if keys are windowed and there is more than one.
+        log: takes reports of records without a usable event time; None: nothing is reported.
+        stops_on_no_time: such a record stops the query instead of being dropped.
     """
     schema = sink.schema
     partition = []
@@ -47,7 +47,7 @@ def encode(
         key = key_serde(sink).encode_sql(keys)
         if sink.window is not None:
             if (partitions or 1) > 1:
-                # Kafka Streams partitions a windowed key by the key without its window
+                # as Kafka Streams: the partition of a windowed key is that of the key without its window
                 partition = [f"ksql.kafka_partition({key}, {partitions}) AS partition"]
             bounds = [WINDOWEND, WINDOWSTART] if sink.window.kind == "SESSION" else [WINDOWSTART]
             key = f"concat({key}, {', '.join(f'cast({b} AS binary)' for b in bounds)})"
@@ -59,7 +59,7 @@ def encode(
     value = value_serde(sink).encode_sql(values)
     time = ROWTIME
     if sink.timestamp is not None:
-        # a record whose column has no usable time is not written (§5.7); a deletion has none to have
+        # a record without a usable time in its column is not written (§5.7); a deletion has no columns
         frame = frame.selectExpr(
             "*",
             f"if({NULL_VALUE}, {ROWTIME}, {event_time(sink, quoted(sink.timestamp.column))}) AS __sink_time",
@@ -88,7 +88,7 @@ def encode(
 
 
 def _stamp(time: str) -> str:
-    """Text of the header that holds the event time with this text, ms."""
+    """Spark SQL text of the header for an event time; ``time``: text of epoch ms."""
     return f"named_struct('key', '{EVENT_TIME_HEADER}', 'value', cast(cast({time} AS bigint) AS binary))"
 
 
@@ -100,7 +100,15 @@ def write(
     value: bytes | None,
     time_ms: int,
 ) -> None:
-    """Write one record and wait until the cluster has it; ``producer`` as in start.
+    """Write one record to ``topic`` and wait until the cluster has it.
+
+    Args:
+        session: any session.
+        producer: settings of Kafka's producers, with ``bootstrap.servers``.
+        topic: an existing topic.
+        key: the key's bytes, or None.
+        value: the value's bytes, or None.
+        time_ms: the record's timestamp, epoch ms.
 
     Raises:
         KsqlError: KAFKA_REFUSED.
@@ -138,17 +146,17 @@ def start(
     interval_ms: int,
     linger_ms: int,
 ) -> SparkQuery:
-    """Start the query that writes ``records`` (see encode) to ``topic``.
+    """Start the query that writes ``records`` to ``topic``.
 
     Args:
-        records: columns of the Kafka sink.
+        records: the columns of the Kafka sink, from ``encode``.
         name: the query's id.
-        run: the run's name, as the sources of ``records`` know it.
-        producer: settings of Kafka's producers, ``bootstrap.servers`` among them.
-        topic: the sink's topic, which exists.
+        run: id of the run, which the sources of ``records`` have.
+        producer: settings of Kafka's producers, with ``bootstrap.servers``.
+        topic: the sink's topic, which must exist.
         mode: REALTIME or MICROBATCH.
-        checkpoint: folder of the query's checkpoints; made if missing.
-        interval_ms: time between checkpoints in real time (at least 5,000).
+        checkpoint: folder of the query's checkpoints; created if missing.
+        interval_ms: time between checkpoints in real time; less than 5,000 counts as 5,000.
         linger_ms: how long the producer may wait to fill a batch; adds to a quiet stream's latency.
     """
     writer = (

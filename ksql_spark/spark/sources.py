@@ -1,4 +1,4 @@
-"""Kafka topics as frames: read records, decode them to a source's columns and its event time."""
+"""Reads Kafka topics as frames, and decodes records to a source's columns and event time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ksql_spark.spark.frames import quoted
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.types import STRING, TIMESTAMP
 
-#: ends of the names of loggers
+#: ends of loggers' names
 DESERIALIZER, TIMESTAMPS = "KsqlTopic.Source.deserializer", "KsqlTopic.Source"
-NO_TIME = "A record was left out, since it has no event time."
+NO_TIME = "A record was dropped because it has no event time."
 NOT_A_TIME = "The column that TIMESTAMP names is NULL, negative, or does not fit its format."
 STOPS_ON_NO_TIME = "ksql.timestamp.throw.on.invalid"
 
@@ -39,11 +39,11 @@ def read(
 
     Args:
         session: the query's session.
-        consumer: settings of Kafka's consumers, ``bootstrap.servers`` among them.
-        topic: one topic.
-        starts: topic -> {partition: offset} as JSON, or "earliest"; used only where no checkpoint is.
-        is_batch: read what is there now instead of a stream.
-        ends: partition -> offset at which a batch ends; None: where the topic does.
+        consumer: settings of Kafka's consumers, with ``bootstrap.servers``.
+        topic: the topic.
+        starts: topic -> {partition: offset} as JSON, or "earliest"; used only without a checkpoint.
+        is_batch: a batch of the records that are there now, instead of a stream.
+        ends: partition -> offset at which a batch ends; None: at the topic's end.
         is_paused: read nothing for now, in micro-batches.
         run: id of the run, for a stream that can be drained (spark/query.py).
     """
@@ -55,7 +55,7 @@ def read(
         "ksql.run", run
     )
     if is_paused:
-        # a batch takes records of this topic once there are more than can be, or after a century
+        # a batch waits for more records than a topic can have, or for a century
         reader = reader.option("minOffsetsPerTrigger", str(2**62)).option("maxTriggerDelay", "1000000h")
     if ends is not None:
         reader = reader.option("endingOffsets", json.dumps({topic: {str(p): end for p, end in ends.items()}}))
@@ -85,9 +85,17 @@ def decode(
 ) -> DataFrame:
     """Records to columns: keys, values, ``exposed`` pseudo columns (all with ``prefix``), hidden columns.
 
-    A record that its format cannot read is dropped and reported to ``log`` (reference §5.8), and so is one
-    without a usable event time (§5.7); ``setting``, the value of a property by its name, may say that it
-    stops the query instead. One with a NULL key in a table is dropped.
+    A record that its format cannot read is dropped and reported to ``log`` (reference §5.8). So is a record
+    without a usable event time (§5.7). Two properties make either stop the query instead. In a table, a
+    record with a NULL key is dropped.
+
+    Args:
+        raw: a frame from ``read``.
+        source: the stream or table.
+        prefix: put before each name of a column that is not hidden; "" or "ALIAS_".
+        exposed: names of the pseudo columns to add.
+        log: takes the reports; None: nothing is reported.
+        setting: effective value of a property, by name.
     """
     schema = source.schema
     key_bytes, bounds = _window(source)
@@ -105,7 +113,7 @@ def decode(
     frame = raw.selectExpr(*parts)
 
     def reported(serde: Serde, target: str, data: str) -> str:
-        """Only a record that is bad gets as far as this, and leaves an entry."""
+        """Conditions that only a bad record reaches: they report it, or stop the query."""
         reason = serde.explain_sql(data)
         text = ""
         if log is not None:
@@ -147,7 +155,7 @@ def decode(
         **{name: name for name in bounds},
     }
     copies = [f"{hidden[name]} AS {quoted(prefix + name)}" for name in exposed]
-    # a key that PARTITION BY made of a pseudo column has its name, and takes its place
+    # a key that PARTITION BY made from a pseudo column has its name, and replaces it
     taken = {prefix + column.name for column in schema.columns}
     named = (f"{text} AS {quoted(name)}" for name, text in hidden.items() if name not in taken)
     frame = frame.selectExpr(*columns, *copies, *named)
@@ -157,19 +165,19 @@ def decode(
 
 
 def _stopped(message: str) -> str:
-    """Spark SQL text: a BOOLEAN that never comes, since it stops the query; ``message``: text of a STRING."""
+    """Spark SQL text of a BOOLEAN that stops the query when evaluated; ``message``: text of a STRING."""
     return f"cast(raise_error({message}) AS boolean)"
 
 
 def stopped_for_time(topic: str) -> str:
-    """The same for a record of ``topic`` without a usable event time."""
+    """Spark SQL text of a BOOLEAN that stops the query: a record of ``topic`` has no usable event time."""
     return _stopped(string(f"A record of topic {topic} has no event time. {NOT_A_TIME}"))
 
 
 def _usable(
     frame: DataFrame, source: DataSource, prefix: str, log: QueryLog | None, stops: bool
 ) -> DataFrame:
-    """Without the records that have no event time (§5.7)."""
+    """The frame without records that have no usable event time (§5.7)."""
     is_usable = f"coalesce({ROWTIME} >= 0, false)"
     if log is not None:
         row = {c.name: quoted(prefix + c.name) for c in source.schema.columns}
@@ -180,7 +188,7 @@ def _usable(
 
 
 def _window(source: DataSource) -> tuple[str, dict[str, str]]:
-    """Text of the key's own bytes, and of the window's bounds that follow them (reference §6.9)."""
+    """Spark SQL text of the key without its window, and name -> text of the window's bounds (§6.9)."""
     window = source.window
     if window is None:
         return "key", {}
@@ -194,7 +202,7 @@ def _window(source: DataSource) -> tuple[str, dict[str, str]]:
 
 
 def event_time(source: DataSource, text: str) -> str:
-    """Text of the event time, ms, in the TIMESTAMP column with this text; NULL where it is unusable."""
+    """Spark SQL text of the event time (epoch ms) in the TIMESTAMP column ``text``; NULL if unusable."""
     assert source.timestamp is not None
     column = source.schema.find(source.timestamp.column)
     assert column is not None  # the analyzer checked it
@@ -207,7 +215,7 @@ def event_time(source: DataSource, text: str) -> str:
 
 
 def _event_time(source: DataSource) -> str:
-    """Text of the record's event time in ms: the TIMESTAMP column, else Kafka's record timestamp."""
+    """Spark SQL text of a record's event time (epoch ms): its TIMESTAMP column, else Kafka's timestamp."""
     if source.timestamp is None:
         return "__time"
     column = source.schema.find(source.timestamp.column)

@@ -117,7 +117,7 @@ INSERT INTO s (a, ts) VALUES (1, 1);
 --@output ENTRIES ordered
 -- logger                                      | message
 -- processing.CTAS_COUNTED_3.Aggregate.GroupBy | GROUP BY: A is NULL, so the row belongs to no group.
--- processing.CTAS_COUNTED_3.KsqlTopic.Source  | A record was left out, since it has no event time.
+-- processing.CTAS_COUNTED_3.KsqlTopic.Source  | A record was dropped because it has no event time.
 
 --@test: a restart makes no second stream, and goes on writing
 CREATE STREAM entries AS SELECT logger FROM KSQL_PROCESSING_LOG EMIT CHANGES;
