@@ -1,1 +1,1 @@
-"""Running queries and what they leave behind."""
+"""Everything that runs: queries of all kinds, the command log, checkpoints, views, PRINT."""

@@ -1,7 +1,7 @@
-"""Pull queries that Spark runs over all their rows at once (logical.nodes.BatchQuery).
+"""Pull queries that Spark runs as one batch query (logical.nodes.BatchQuery).
 
-The end offsets of all topics are asked first, then each view is waited for, and streams are read up to there:
-so the rows of all sources are those of one moment, or newer in a view that went on meanwhile.
+We first ask for the end offsets of all topics, then wait until each view has reached them; streams are read
+up to them. So the rows of all sources are those of one moment, or newer if a view has moved on meanwhile.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from ksql_spark.spark import batch
 
 log = logging.getLogger(__name__)
 
-#: so many rows, of so many bytes, go to Spark as text of the query, more of them in a file
+#: up to this many rows and bytes go to Spark in the query's text; more go into a file
 _FEW_ROWS, _FEW_BYTES = 1_000, 1_000_000
-#: rows handed over as one piece, and pieces that wait for the reader
+#: rows per piece, and pieces that may wait for the reader
 _PIECE_ROWS, _PIECES = 1_000, 8
 
 
 class BatchResult:
-    """A QueryStream over the rows of a Spark query, which runs in a thread of its own until it is closed.
+    """A QueryStream over the rows of a Spark batch query, which runs in a thread of its own until closed.
 
     Args:
-        session: the query's.
-        frame: its rows.
-        columns: its columns.
-        key_names: which of them are flagged KEY.
+        session: the query's session.
+        frame: the query's rows.
+        columns: the query's columns.
+        key_names: names of the columns that are flagged KEY.
         kind: PULL or STREAM_PULL.
-        limit: as many rows mean that LIMIT was reached; None: no limit.
+        limit: the query's LIMIT; None: no limit.
         clean_up: called at the end.
     """
 
@@ -75,7 +75,7 @@ class BatchResult:
         self._worker.start()
 
     def read(self, timeout_s: float) -> list[Row] | None:
-        """The rows that are there; [] when none came within the time; None at the end.
+        """The rows that have arrived; [] if none came within ``timeout_s`` seconds; None at the end.
 
         Raises:
             KsqlError: Spark could not run the query.
@@ -93,11 +93,11 @@ class BatchResult:
         return piece
 
     def close(self) -> None:
-        """Cancel what still runs; may be called more than once."""
+        """Cancel the query if it still runs; may be called more than once."""
         self._closed.set()
         if self._worker.is_alive():
             with contextlib.suppress(Exception):  # the JVM may be gone
-                # jobs that are only about to start, too
+                # jobs that have not started yet, too
                 self._session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self.query_id)
         with contextlib.suppress(queue.Empty):
             while True:
@@ -127,7 +127,7 @@ class BatchResult:
             self._clean_up()
 
     def _put(self, piece: list[Row] | Exception | None) -> bool:
-        """Hand over; False where nobody wants it any more."""
+        """Queue ``piece`` for the reader; False if the result has been closed."""
         while not self._closed.is_set():
             with contextlib.suppress(queue.Full):
                 self._pieces.put(piece, timeout=0.5)
@@ -147,7 +147,7 @@ def run(
 
     Args:
         query: the query.
-        views: of tables.
+        views: the views of tables.
         session: any session.
         consumer: settings of Kafka's consumers.
         timeout_s: how long to wait for the views, seconds.
@@ -198,7 +198,7 @@ def _limit(root: Node) -> int | None:
 
 
 class _Reading:
-    """Reads the stored rows of tables; those of a table that is named twice are the same."""
+    """Reads the stored rows of tables; a table that is named twice is scanned once."""
 
     def __init__(
         self,

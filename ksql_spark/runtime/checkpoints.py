@@ -1,10 +1,10 @@
-"""What a sub-topology goes on from: its folder of checkpoints (Spark's), and a note of ours beside it.
+"""What a sub-topology resumes from: its checkpoint folder (Spark's), and a note of ours beside it.
 
-Spark neither adds state to a checkpoint nor takes it away. Where a query goes on with a plan that keeps other
-state (CREATE OR REPLACE), it begins anew, without state, at the offsets that were committed last.
+Spark neither adds state to a checkpoint nor removes any. If a query continues with a plan that keeps other
+state (CREATE OR REPLACE), it restarts without state at the offsets that were committed last.
 
-State is bytes that say nothing about themselves. So the note says what they mean: the types of keys and rows,
-how each aggregate is computed and what its buffer holds. A query that would read them differently is refused.
+State is bytes that do not describe themselves. So the note describes them: the types of keys and rows, how
+each aggregate is computed and what its buffer contains. A query that would read them differently is refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Checkpoint:
     """The checkpoint of one sub-topology.
 
     Args:
-        folder: of the query's checkpoints.
+        folder: the folder of the query's checkpoints.
         stage: the sub-topology's number.
     """
 
@@ -40,7 +40,7 @@ class Checkpoint:
 
     @property
     def resumed_at(self) -> Offsets | None:
-        """Where it began anew, its sink having rows already that its state knows nothing of; else None.
+        """The offsets at which it restarted without state, its sink already having rows; None if it did not.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
@@ -49,7 +49,7 @@ class Checkpoint:
         return offsets
 
     def committed(self) -> Offsets | None:
-        """The offsets that the last committed batch read up to; None where there is none."""
+        """The offsets up to which the last committed batch has read; None if no batch is committed."""
         names = (path.name for path in (self.folder / "commits").glob("*"))
         last = max((int(name) for name in names if name.isdecimal()), default=None)
         if last is None:
@@ -63,17 +63,17 @@ class Checkpoint:
         return offsets
 
     def fit(self, stage: PhysicalPlan) -> None:
-        """See to it that ``stage`` can go on: begin anew where it keeps other state than what ran last.
+        """Make sure that ``stage`` can resume: remove state of another kind than it keeps.
 
-        May be killed at any point: the note names other state only when the old state is gone.
+        It may be killed at any point: the note describes the new state only once the old state is gone.
 
         Raises:
-            KsqlError: CHECKPOINT_DAMAGED, the state is left as it is.
+            KsqlError: CHECKPOINT_DAMAGED; the state is left as it is.
         """
         shutil.rmtree(self._removed, ignore_errors=True)
         noted, kinds = self._noted(), list(stage.state_kinds)
         if noted.get("state", kinds) != kinds and self.folder.exists():
-            # what ran may have written rows without having committed any
+            # the old query may have written rows without committing a batch
             noted["resumed_at"] = self.committed() or noted.get("resumed_at", {})
             noted.pop("layout", None)
             self._write(noted)
@@ -83,14 +83,14 @@ class Checkpoint:
             self._write(noted | {"state": kinds})
 
     def check_layout(self, layout: Mapping[str, str], spark_version: str) -> None:
-        """See to it that the state here is read as it was written; where there is none, note how it will be.
+        """Make sure that state is read as it was written; if there is none yet, note its layout.
 
         Args:
-            layout: what the state means to the query that is about to start (Context.state_layout).
-            spark_version: Spark's, to tell who wrote the state.
+            layout: how the query that is about to start reads the state (Context.state_layout).
+            spark_version: Spark's version, to note which release wrote the state.
 
         Raises:
-            KsqlError: STATE_INCOMPATIBLE or CHECKPOINT_DAMAGED, the state is left as it is.
+            KsqlError: STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED; the state is left as it is.
         """
         noted = self._noted()
         if not (self.folder / "state").exists():
@@ -111,7 +111,7 @@ class Checkpoint:
                 )
 
     def _noted(self) -> dict[str, Any]:
-        """``state``: kinds of state of what ran last; its ``layout``; ``written_by``; ``resumed_at``.
+        """The note: ``state`` (kinds of state in the last plan), ``layout``, ``written_by``, ``resumed_at``.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.

@@ -1,10 +1,10 @@
-"""The command log: a topic of one partition that holds every statement that changed something (§6.11).
+"""The command log: a topic with one partition that has every statement that changed something (§6.11).
 
-It is the truth: metastore and queries are rebuilt from it, state from the checkpoints. A command is a JSON
-object with ``version``, ``id`` (the commandId), ``statement``, ``properties`` and ``starts`` ({topic:
-{partition: offset}}), which fixes where a new query begins to read, so that nothing is missed if it is first
-started later. A command that starts a query also has ``queryId`` and ``plan``, its plans as physical.codec
-writes them: a later release runs the plan that its checkpoint belongs to, not the one it would make itself.
+It is the source of truth: metastore and queries are rebuilt from it, state from checkpoints. A command is a
+JSON object with ``version``, ``id`` (the commandId), ``statement``, ``properties`` and ``starts`` ({topic:
+{partition: offset}}), which fixes where a new query begins to read, so that nothing is missed if it starts
+later. A command that starts a query also has ``queryId`` and ``plan``, its plans as physical.codec writes
+them: a later release runs the plan that the checkpoint belongs to, not the plan that it would make itself.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class CarriedOut:
 
     @property
     def last(self) -> int:
-        """The sequence number of the last command that was carried out; -1: there is none."""
+        """The sequence number of the last command that was carried out; -1 if there is none."""
         return self._last
 
     def note(self, sequence: int) -> None:
@@ -78,9 +78,10 @@ class CommandLog:
     """Append and replay commands; only one server may append at a time.
 
     Args:
-        admin, producer: of the cluster.
-        service_id: the server's.
-        replicas: of the topic, where it is to be made; -1 for the broker's default.
+        admin: of the cluster.
+        producer: to the same cluster.
+        service_id: the server's service id.
+        replicas: number of the topic's replicas if it is created; -1: the broker's default.
     """
 
     def __init__(
@@ -92,13 +93,13 @@ class CommandLog:
         self._replicas = replicas
 
     def open(self) -> None:
-        """Create the topic where it is missing: one partition, kept for ever."""
+        """Create the topic if it is missing: one partition, records kept forever."""
         if self._admin.topic(self.topic) is None:
             config = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
             self._admin.create_topic(self.topic, 1, self._replicas, config)
 
     def append(self, command: Command) -> int:
-        """Write ``command``; returns its offset, which is the command's sequence number."""
+        """Write ``command``; return its offset, which is the command's sequence number."""
         body: dict[str, Any] = {
             "version": VERSION,
             "id": command.id,

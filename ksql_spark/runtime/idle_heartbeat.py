@@ -1,4 +1,4 @@
-"""Heartbeats: a topic whose records say that time passes, for queries that must notice an idle input."""
+"""Idle heartbeats: a topic whose records show that time passes, for queries with an idle timeout."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ksql_spark.kafka.producer import RecordProducer
 
 log = logging.getLogger(__name__)
 
-#: how often a record is written: how exactly an idle timeout is kept
+#: time between two heartbeats: the precision of idle timeouts
 PERIOD_S = 0.25
 
 
 class IdleHeartbeat:
-    """Writes the heartbeats, once somebody asks for the topic.
+    """Writes the heartbeats, once topic() has been called.
 
     Args:
         admin: of the cluster that queries read.
@@ -32,11 +32,11 @@ class IdleHeartbeat:
         self._thread: threading.Thread | None = None
 
     def topic(self) -> str:
-        """The topic's name; it is there, with one partition, and written to from now on."""
+        """The topic's name. It exists, with one partition, and gets heartbeats from now on."""
         with self._lock:
             if self._thread is None:
                 if self._admin.topic(self._topic) is None:
-                    with contextlib.suppress(KsqlError):  # another server was faster
+                    with contextlib.suppress(KsqlError):  # another server has created it
                         config = {"retention.ms": "600000", "segment.ms": "600000"}
                         self._admin.create_topic(self._topic, 1, config=config)
                 self._thread = threading.Thread(target=self._write, name="idle-heartbeat", daemon=True)
@@ -44,7 +44,7 @@ class IdleHeartbeat:
         return self._topic
 
     def close(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join(5)

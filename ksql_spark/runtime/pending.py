@@ -1,8 +1,7 @@
-"""The statement that is being carried out: what it would leave behind if the server were killed now.
+"""The cleanup record of the running statement: what it would leave behind if the server were killed now.
 
-A statement makes and removes topics and folders before and after it is in the command log. What is to be
-cleaned up by the next start is therefore written down first, in one file, which goes when the statement is
-done.
+A statement creates and removes topics and folders before and after it enters the command log. So it first
+writes down, in one file, what the next start must clean up. The file is removed when the statement is done.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Orphans:
-    """Things that belong to nobody: names of topics, ids of queries with state."""
+    """What belongs to no query any more: names of topics, ids of queries with state."""
 
     topics: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
@@ -28,11 +27,11 @@ class Orphans:
 
 @dataclass(frozen=True)
 class CleanupRecord:
-    """What to clean up after a statement that was cut short.
+    """What to clean up after a statement that a crash interrupted.
 
     Args:
-        unlogged: where it had not come into the command log: what it may have made.
-        logged: where it had: what it may not have removed yet.
+        unlogged: if the statement is not in the command log: what it may have created.
+        logged: if it is: what it may not have removed yet.
     """
 
     unlogged: Orphans = Orphans()
@@ -40,17 +39,17 @@ class CleanupRecord:
 
 
 class PendingStatement:
-    """The file; at most one statement is carried out at a time.
+    """The file with the cleanup record of the running statement; at most one runs at a time.
 
     Args:
-        path: of the file.
+        path: the file's path.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def begin(self, sequence: int, cleanup: CleanupRecord) -> None:
-        """Write down what the command with this number in the log may leave."""
+        """Write the cleanup record of the command that will have this number in the command log."""
         if cleanup == CleanupRecord():
             return
         body = {"sequence": sequence, **asdict(cleanup)}
@@ -63,13 +62,13 @@ class PendingStatement:
         written.replace(self._path)
 
     def done(self) -> None:
-        """The statement was carried out, or taken back."""
+        """Remove the record: the statement was carried out, or undone."""
         self._path.unlink(missing_ok=True)
 
     def orphans(self, log_end: int) -> Orphans:
-        """What a statement that was cut short has left; the end of the log tells how far it came.
+        """What an interrupted statement has left; ``log_end``: the command log's end offset.
 
-        Of a damaged file nothing is known: that is logged, and what the statement left stays.
+        If the file is damaged, that is logged, and nothing is cleaned up.
         """
         try:
             body: Mapping[str, Any] = json.loads(self._path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""PRINT: records of a topic as text, their formats guessed from the bytes (reference §2.12)."""
+"""PRINT: a topic's records as text, with formats guessed from the bytes (reference §2.12)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _text(data: bytes) -> str:
     return text
 
 
-#: name -> reader that raises where the bytes do not fit, in the order they are named
+#: name -> decoder, which raises ValueError or struct.error if the bytes do not fit; in order of preference
 CANDIDATES: dict[str, Callable[[bytes], str]] = {
     "JSON": _json,
     "KAFKA_INT": _number(">i"),
@@ -46,7 +46,7 @@ CANDIDATES: dict[str, Callable[[bytes], str]] = {
 
 
 def _windowed(data: bytes) -> str:
-    """A key whose last 8 bytes are a plausible window start: ``[key@start/-]``."""
+    """A key followed by 8 bytes that are a plausible window start (epoch ms): ``[key@start/-]``."""
     (start,) = struct.unpack(">q", data[-8:])
     if not 0 <= start < 32_503_680_000_000:  # the year 3000
         raise ValueError("no window")
@@ -59,7 +59,7 @@ def _windowed(data: bytes) -> str:
 
 
 def _session(data: bytes) -> str:
-    """A key with the 16 bytes of a session's end and start behind it: ``[key@start/end]``."""
+    """A key followed by 16 bytes, a session's end and start (epoch ms): ``[key@start/end]``."""
     end, start = struct.unpack(">qq", data[-16:])
     if not 0 <= start <= end < 32_503_680_000_000:
         raise ValueError("no session")
@@ -72,7 +72,7 @@ def _session(data: bytes) -> str:
 
 
 class Guess:
-    """Narrows the formats that fit all the bytes seen so far on one side of the records."""
+    """The formats that fit all the keys, or all the values, seen so far."""
 
     def __init__(self, *, is_key: bool) -> None:
         self._readers = dict(CANDIDATES)
@@ -82,7 +82,7 @@ class Guess:
         self._seen = False
 
     def show(self, data: bytes | None) -> str:
-        """The text for ``data``; narrows the guess."""
+        """``data`` as text; formats that it does not fit are ruled out."""
         if data is None:
             return "<null>"
         self._seen = True
@@ -109,9 +109,9 @@ class PrintResult:
     Args:
         admin: of the cluster.
         topic: an existing topic.
-        from_beginning: start at the oldest record, not at new ones.
+        from_beginning: start at the oldest record; else at new ones.
         every: print every n-th record.
-        limit: end after as many, None: go on.
+        limit: end after this many records; None: never.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class PrintResult:
         self._announced: dict[str, str] = {}
 
     def read(self, timeout_s: float) -> list[Row] | None:
-        """See QueryStream."""
+        """The lines of the records that have arrived, see QueryStream."""
         if self._closed or (self._left is not None and self._left <= 0):
             self.close()
             return None

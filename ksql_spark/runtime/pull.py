@@ -1,7 +1,7 @@
-"""Pull queries: the rows of a materialised table as they are now (reference §2.5).
+"""Pull queries: the current rows of a materialized table (reference §2.5).
 
-Look-ups that only name columns are answered from the view without Spark; anything else is evaluated by Spark
-with the lowering that streams use, over the rows that the look-up found.
+Look-ups of plain columns are answered from the view, without Spark. Spark evaluates any other expression over
+the rows that were found, with the lowering that streams use.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from ksql_spark.spark.evaluate import evaluate, evaluate_rows
 from ksql_spark.spark.frames import Context, quoted
 from ksql_spark.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING
 
-#: how many stored rows Spark is given at a time
+#: how many stored rows Spark evaluates at a time
 _BATCH = 2_000
 
 
 class PullResult:
-    """A QueryStream over rows that are there already."""
+    """A QueryStream over rows in memory."""
 
     def __init__(
         self, columns: list[ResultColumn], rows: list[Row], final_message: str | None = None
@@ -45,7 +45,7 @@ class PullResult:
         self._rows: list[Row] | None = rows
 
     def read(self, timeout_s: float) -> list[Row] | None:
-        """All rows, then the end."""
+        """All rows at the first call, then None."""
         rows, self._rows = self._rows, None
         if rows is None:
             self.final_message = self._final
@@ -57,10 +57,10 @@ class PullResult:
 
 
 def run(query: PullQuery, views: Views, session: SparkSession, timeout_s: float) -> PullResult:
-    """Answer ``query``, on a table.
+    """Answer ``query``, a pull query on a table.
 
     Raises:
-        KsqlError: VIEW_BEHIND when the view cannot be brought up to date within ``timeout_s`` seconds.
+        KsqlError: VIEW_BEHIND if the view is not up to date within ``timeout_s`` seconds.
     """
     view = views.current(query.source, timeout_s)
     if query.lookups is None:
@@ -79,7 +79,7 @@ def run(query: PullQuery, views: Views, session: SparkSession, timeout_s: float)
 
 
 def encoded_keys(source: DataSource, lookups: Sequence[KeyLookup], session: SparkSession) -> list[bytes]:
-    """The bytes of the keys to look up, each once."""
+    """The keys to look up, encoded to bytes, without duplicates and NULLs."""
     serde = key_serde(source)
     keys: dict[bytes, None] = {}
     for lookup in lookups:
@@ -100,15 +100,15 @@ def run_on_stream(
     limit: int | None,
     offset: int = 0,
 ) -> PullResult:
-    """A pull query on a stream: what its topic holds now, read once from the beginning to the end.
+    """Answer a pull query on a stream: one batch over the records that are in its topic now.
 
     Args:
         plan: from physical.planner.lower_transient.
-        columns: the result's.
+        columns: the result's columns.
         session: any session.
         consumer: settings of Kafka's consumers.
-        limit: LIMIT, None: all.
-        offset: how many rows to leave out first.
+        limit: the query's LIMIT; None: all rows.
+        offset: number of rows to skip.
     """
     frame = build(plan.root, Context(session, consumer, {}, is_batch=True))
     serde = value_serde(plan.sink)
@@ -145,7 +145,7 @@ def _select(query: PullQuery, stored: Sequence[StoredRow], session: SparkSession
 
 
 def _decoder(source: DataSource) -> Callable[[StoredRow], dict[str, Any] | None]:
-    """A function from a stored row to its columns by name; None for a row that its format cannot read."""
+    """A function from a stored row to its columns by name, or None if a format cannot read the row."""
     key, value = key_serde(source), value_serde(source)
 
     def decode(row: StoredRow) -> dict[str, Any] | None:
@@ -196,7 +196,7 @@ def _is_plain(expression: Expression) -> bool:
 
 
 def _value(expression: Expression, row: dict[str, Any]) -> Any:
-    """Two-valued logic (reference §3.2): a comparison with NULL is FALSE."""
+    """The value of a plain expression, in two-valued logic: a comparison with NULL is FALSE (§3.2)."""
     match expression:
         case ColumnRef(name):
             return row[name]

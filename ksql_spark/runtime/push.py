@@ -1,4 +1,4 @@
-"""Push queries: a Spark query into a topic of its own, read and handed on row by row (reference §2.5)."""
+"""Push queries: a Spark query writes to a topic of its own, whose rows go to the client (reference §2.5)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class PushResult:
 
     Args:
         query: the running query, which writes to a topic of its own (physical.planner.lower_transient).
-        queries: to stop it.
+        queries: the manager that runs it.
         columns: the result's columns.
         admin: of the cluster.
-        limit: LIMIT, None: no end.
-        on_close: frees the topic and the query's entry; called once.
+        limit: the query's LIMIT; None: no limit.
+        on_close: called once, to remove the topic and the query's entry.
     """
 
     def __init__(
@@ -55,10 +55,10 @@ class PushResult:
         self._reader = TopicReader(admin.servers, query.plan.sink.topic, settings=admin.settings)
 
     def read(self, timeout_s: float) -> list[Row] | None:
-        """See QueryStream.
+        """The rows that have arrived, see QueryStream.
 
         Raises:
-            KsqlError: QUERY_FAILED when the query stopped with an error.
+            KsqlError: QUERY_FAILED if the query failed.
         """
         if self._closed:
             self.final_message = self.final_message or "Query Completed"
@@ -83,14 +83,14 @@ class PushResult:
             self.close()
             raise KsqlError("QUERY_FAILED", id=self.query_id, reason=failure.message)
         if not rows and self._queries.find(self.query_id) is None:
-            # TERMINATE took the query away; what it wrote before has been read
+            # TERMINATE has removed the query, and everything that it wrote has been read
             self.close()
             self.final_message = "Query Completed"
             return None
         return rows
 
     def close(self) -> None:
-        """Stop the query and delete its topic; safe to call from any thread, more than once."""
+        """Drop the query and delete its topic; callable from any thread, more than once."""
         with contextlib.ExitStack() as stack:
             if self._closed:
                 return

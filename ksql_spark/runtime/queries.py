@@ -1,4 +1,4 @@
-"""Running queries: start, watch, restart and stop the Spark queries behind KSQL's."""
+"""Runs queries: starts, watches, restarts and stops the Spark queries behind each query of KSQL."""
 
 from __future__ import annotations
 
@@ -42,34 +42,37 @@ from ksql_spark.spark.sources import STOPS_ON_NO_TIME
 
 log = logging.getLogger(__name__)
 
-#: how often queries are looked at, seconds
+#: how often queries are checked
 WATCH_EVERY_S = 0.5
 RUNNING, ERROR, PAUSED = "RUNNING", "ERROR", "PAUSED"
-#: known from the command log, not started yet
+#: known from the command log, but not started yet
 REGISTERED = "REGISTERED"
 
 
 @dataclass
 class ManagedQuery:
-    """A query of KSQL, which the query manager starts, watches and stops.
+    """A query of KSQL that the query manager starts, watches and stops.
 
     Args:
         id: KSQL's query id.
         statement: the statement's text.
-        plan: what runs.
+        plan: the physical plan that runs.
         starts: topic -> {partition: offset} where reading begins without a checkpoint.
-        properties: overrides that were in force.
-        sink_partitions: of the sink's topic.
+        properties: the statement's property overrides.
+        sink_partitions: number of partitions of the sink's topic.
         creates_sink: the sink is dropped together with this query.
-        is_transient: a push query.
-        logical: what it means, for EXPLAIN and for CREATE OR REPLACE.
-        loading: a mark for each thread that will still start stages of it, when tables of joins or history
+        is_transient: it is a push query.
+        logical: the logical plan, for EXPLAIN and CREATE OR REPLACE.
+        state: RUNNING, ERROR, PAUSED or REGISTERED.
+        errors: the latest failures, oldest first.
+        spark: the Spark queries of its stages, upstream first.
+        loading: a token for each thread that will start more of its stages, once tables of joins or history
             have been read.
-        failures: how many there were in a row.
+        failures: number of failures in a row.
         started_at: when it was last started, on the monotonic clock, seconds.
-        retry_at: when it is started again after a failure, likewise.
-        committed_at_failure: how far it had read when it last failed.
-        control: held by who starts or ends it; the watcher leaves it alone meanwhile.
+        retry_at: when it is started again after a failure, on the same clock.
+        committed_at_failure: the offsets it had committed when it last failed.
+        control: lock of the thread that starts or ends it; the watcher skips the query meanwhile.
     """
 
     id: str
@@ -93,7 +96,7 @@ class ManagedQuery:
 
     @property
     def is_loading(self) -> bool:
-        """True while tables of a join are being loaded."""
+        """True while tables of a join are loaded or history is read."""
         return bool(self.loading)
 
 
@@ -102,13 +105,13 @@ class QueryManager:
 
     Args:
         session: the Spark session.
-        admin: of the cluster that everything is read from and written to.
+        admin: of the cluster that queries read from and write to.
         checkpoints: folder with one folder for each query's checkpoints.
-        heartbeat: for queries that must notice that nothing comes.
-        setting: effective value of a property by name, of the server's configuration.
+        heartbeat: for queries with an idle timeout.
+        setting: value of a property in the server's configuration, by name.
         client: settings of a Kafka client on the JVM ("consumer", "producer"), with a query's overrides.
+        functions: returns the server's user functions by name.
         processing_log: takes errors of single records; None: they are not reported.
-        functions: gives the server's user functions by name.
     """
 
     def __init__(
@@ -132,31 +135,31 @@ class QueryManager:
         self._log = processing_log
         self._queries: dict[str, ManagedQuery] = {}
         self._lock = threading.RLock()
-        #: number of tasks -> their numbers
+        #: count of tasks -> their numbers
         self._tasks: dict[int, tuple[int, ...]] = {}
         self._heartbeat = heartbeat
-        #: while the command log is replayed nothing is started
+        #: nothing is started while the command log is replayed
         self._replaying = True
         self._closing = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="query-watcher", daemon=True)
         self._watcher.start()
 
     def start_new(self, query: ManagedQuery) -> None:
-        """Start a query that never ran: as start(), but what an unlogged one of its id left is removed."""
+        """Start a query that never ran; first remove what a query with its id left that was never logged."""
         self._remove_state(query)
         self.start(query)
 
     def start(self, query: ManagedQuery) -> None:
-        """Start ``query`` (from its checkpoint where there is one) and keep it running.
+        """Start ``query``, from its checkpoint if there is one, and keep it running.
 
-        The tables of a join are loaded to their present end before its stream is read.
+        The tables of a stream-table join are loaded to their current end before its stream is read.
 
         Raises:
-            KsqlError: QUERY_FAILED where Spark refuses the query.
+            KsqlError: QUERY_FAILED if Spark refuses the query; STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED.
         """
         self._create_internal_topics(query)
         tables = self._to_load(query)
-        # what belongs to an earlier start does nothing more: its mark is not in this set
+        # threads of an earlier start do nothing more: their token is not in this set
         marks = [object() if any(t in tables for t in stage.topics) else None for stage in query.plan.stages]
         query.loading = {mark for mark in marks if mark is not None}
         query.spark = []
@@ -201,15 +204,15 @@ class QueryManager:
                 self._admin.create_topic(stage.sink.topic, partitions, replicas, config)
 
     def _remove_state(self, query: ManagedQuery) -> None:
-        """Remove checkpoints and internal topics of a query that does not run."""
+        """Remove the checkpoints and internal topics of a query that is not running."""
         self.remove_checkpoints(query.id)
         self._admin.delete_topics(internal_topics(query.plan))
 
     def remove_checkpoints(self, *query_ids: str) -> None:
-        """Remove the checkpoints of queries that there are no more.
+        """Remove the checkpoints of queries that no longer exist.
 
-        Spark uploads snapshots of state in the background, and may do so while a folder is removed: that is
-        why there are two attempts. What comes later still is removed by the next start.
+        Spark uploads snapshots of state in the background, perhaps while a folder is being removed, so there
+        are two attempts. The next start removes what is uploaded even later.
         """
         for query_id in query_ids:
             folder = self._checkpoints / query_id
@@ -221,7 +224,7 @@ class QueryManager:
         return Checkpoint(self._checkpoints / query.id, stage)
 
     def _loaded_mark(self, query: ManagedQuery, stage: int) -> Path:
-        """A file that is there once the stage's tables have been loaded."""
+        """A file that exists once the stage's tables have been loaded."""
         return self._checkpoints / query.id / f"{stage}.loaded"
 
     def _mark_loaded(self, query: ManagedQuery, stage: int) -> None:
@@ -230,9 +233,9 @@ class QueryManager:
         mark.touch()
 
     def _to_load(self, query: ManagedQuery) -> dict[str, dict[int, int]]:
-        """Topics of tables joined with streams and their present ends, where the query is new."""
+        """Tables to load before the streams that join them: topic -> partition -> current end offset."""
         if query.plan.by_event_time:
-            return {}  # their rows come in their turn
+            return {}  # their rows are taken in order of time anyway
         topics: list[str] = []
         for i, stage in enumerate(query.plan.stages):
             every = walk(stage.root)
@@ -256,7 +259,7 @@ class QueryManager:
         loading: SparkQuery,
         mark: object,
     ) -> None:
-        """Wait until the tables are loaded, then start the stage as it is to run."""
+        """Wait until ``loading`` has read the tables, then start the stage in its own mode, on all topics."""
         try:
             while loading.is_active and mark in query.loading:
                 if _has_reached(loading.progress, tables):
@@ -277,17 +280,17 @@ class QueryManager:
                 query.loading.discard(mark)
 
     def _goes_on(self, query: ManagedQuery, mark: object) -> bool:
-        """Whether a query was neither stopped nor started anew since its ``loading`` got ``mark``."""
+        """Whether a query was neither stopped nor restarted since its ``loading`` got ``mark``."""
         return mark in query.loading and bool(query.spark) and self._queries.get(query.id) is query
 
     def _has_history(self, query: ManagedQuery) -> bool:
-        """Whether sub-topologies must begin one after another: each with all that the history gives it."""
+        """Whether sub-topologies must start one after another, so that each reads all of its history."""
         plan = query.plan
         is_done = self._loaded_mark(query, len(plan.inner)).exists()
         return plan.by_event_time and bool(plan.inner) and not is_done
 
     def _backfill(self, query: ManagedQuery, mark: object) -> None:
-        """Start each further stage when the one before it has done what was there at the start."""
+        """Start each further stage once the one before it has committed its history."""
         try:
             for i in range(1, len(query.plan.stages)):
                 while not self._is_backfilled(query, i - 1):
@@ -317,13 +320,13 @@ class QueryManager:
         return all(end <= starts.get(place, 0) for place, end in ends.items())
 
     def register(self, query: ManagedQuery) -> None:
-        """Take note of a query that start_registered will start (replay of the command log)."""
+        """Add a query that start_registered will start (replay of the command log)."""
         query.state = REGISTERED
         with self._lock:
             self._queries[query.id] = query
 
     def start_registered(self, report: Callable[[str], None]) -> None:
-        """Start what register took note of; a query that does not start is retried like a failed one."""
+        """Start the registered queries; one that does not start is retried like a failed one."""
         self._replaying = False
         waiting = [q for q in self.all() if q.state == REGISTERED]
 
@@ -336,7 +339,7 @@ class QueryManager:
                 self.start(query)
             except KsqlError as error:
                 self._failed(query, error)
-            except Exception as error:  # whatever one query has met, the others start
+            except Exception as error:  # whatever happens to one query, the others start
                 log.exception("query %s did not start", query.id)
                 self._failed(query, error)
 
@@ -349,11 +352,11 @@ class QueryManager:
         number: int,
         loading: Mapping[str, Mapping[int, int]] | None = None,
     ) -> SparkQuery:
-        """Start the Spark query of a stage; of those that join tables in ``loading`` only these are read."""
+        """Start the Spark query of a stage; if it reads tables in ``loading``, it reads only these."""
         stage = query.plan.stages[number]
         is_loading = any(topic in stage.topics for topic in loading or ())
         paused = frozenset(t for t in stage.topics if t not in (loading or ())) if is_loading else frozenset()
-        # its own session: settings of one query are none of another's business
+        # its own session: queries do not share settings
         session = self._session.newSession()
         tasks = _partitions(query) if stage.state_kinds else 1
         session.conf.set("spark.sql.shuffle.partitions", str(tasks))
@@ -411,7 +414,7 @@ class QueryManager:
             log.error("query %s did not start: %s", query.id, error.message)
             raise
         except Exception as error:
-            if not self._closing.is_set():  # else Spark is on its way out as well
+            if not self._closing.is_set():  # otherwise Spark is stopping as well
                 log.exception("query %s did not start", query.id)
             raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from error
 
@@ -424,22 +427,22 @@ class QueryManager:
             return self._queries.get(query_id)
 
     def all(self) -> list[ManagedQuery]:
-        """All queries by id."""
+        """All queries, sorted by id."""
         with self._lock:
             return [self._queries[i] for i in sorted(self._queries)]
 
     def committed_offsets(self, query: ManagedQuery) -> dict[str, dict[int, int]]:
         """Topic -> partition -> the offset after the last record whose processing is committed.
 
-        Before its first checkpoint these are the offsets that the query begins at. In real time a checkpoint
-        is written every ``ksql.checkpoint.interval.ms``, so results may be further.
+        Before the first checkpoint these are the offsets at which the query begins. In real time a checkpoint
+        is written every ``ksql.checkpoint.interval.ms``, so results may be ahead of it.
         """
         found: dict[str, dict[int, int]] = {}
         for number, stage in enumerate(query.plan.stages):
             checkpoint = self._checkpoint(query, number)
             try:
                 resumed_at = checkpoint.resumed_at or {}
-            except KsqlError:  # the query is in ERROR for that
+            except KsqlError:  # the query is in ERROR because of it
                 resumed_at = {}
             reached = {**query.starts, **resumed_at, **(checkpoint.committed() or {})}
             for topic in stage.topics:
@@ -462,13 +465,13 @@ class QueryManager:
         return query
 
     def _remove(self, query: ManagedQuery) -> None:
-        """Take a query out of those that there are."""
+        """Remove a query from the manager."""
         with self._lock:
             if self._queries.get(query.id) is query:
                 del self._queries[query.id]
 
     def restore(self, query: ManagedQuery) -> None:
-        """Let a query that was killed go on."""
+        """Continue a query that was killed, from its checkpoints."""
         with query.control:
             with self._lock:
                 self._queries[query.id] = query
@@ -476,14 +479,14 @@ class QueryManager:
                 self._start_or_fail(query)
 
     def _start_or_fail(self, query: ManagedQuery) -> None:
-        """Start a query; one that does not start is in ERROR, and is tried again."""
+        """Start a query; if it does not start, it is in ERROR and is retried."""
         try:
             self.start(query)
         except KsqlError as error:
             self._failed(query, error)
 
     def drop(self, query: ManagedQuery) -> None:
-        """Kill a query where it still runs, and remove its checkpoints with their state and its topics."""
+        """Kill a query if it still runs, and remove its checkpoints, their state, and its internal topics."""
         if self.find(query.id) is query:
             self.kill(query.id)
         self._remove_state(query)
@@ -497,7 +500,7 @@ class QueryManager:
                 self._drain_and_end(query)
 
     def pause(self, *query_ids: str) -> None:
-        """Stop processing, keep everything."""
+        """Stop queries, but keep them and their state until resume()."""
         with contextlib.ExitStack() as held:
             queries = [q for q in map(self.find, query_ids) if q is not None and q.state != PAUSED]
             for query in queries:
@@ -506,7 +509,7 @@ class QueryManager:
             self._drain_and_end(*queries)
 
     def resume(self, *query_ids: str) -> None:
-        """Go on after pause; a query that does not start is in ERROR, and is tried again."""
+        """Continue paused queries; one that does not start is in ERROR and is retried."""
         for query in map(self.find, query_ids):
             if query is not None and query.state == PAUSED:
                 if self._replaying:
@@ -516,7 +519,7 @@ class QueryManager:
                         self._start_or_fail(query)
 
     def restart(self, query_id: str) -> None:
-        """Stop a query and start it again, with other settings for instance; not one that is paused."""
+        """Stop a query and start it again, for example with other settings; a paused query stays paused."""
         query = self.find(query_id)
         if query is None or query.state == PAUSED:
             return
@@ -525,7 +528,7 @@ class QueryManager:
             self._start_or_fail(query)
 
     def shut_down(self) -> None:
-        """Stop all queries, several at a time; their state stays."""
+        """Stop all queries in parallel; their state stays."""
         self._closing.set()
         with self._lock:
             queries = list(self._queries.values())
@@ -534,7 +537,7 @@ class QueryManager:
         self._watcher.join(5)
 
     def _drain_and_end(self, *queries: ManagedQuery) -> None:
-        """End queries once what they have read is committed: nothing is done twice when they go on."""
+        """End queries once what they have read is committed, so that no work is repeated."""
         for query in queries:
             self._drain(query)
 
@@ -545,13 +548,13 @@ class QueryManager:
             list(pool.map(end, queries))
 
     def _drain(self, query: ManagedQuery) -> None:
-        """Let a query read nothing more from now on."""
+        """Stop a query from reading."""
         for run in query.spark:
             with contextlib.suppress(Exception):  # as in _end
                 run.drain()
 
     def _end(self, query: ManagedQuery, patience_s: float = 0.0) -> None:
-        """End a query that drains when it is done, or after ``patience_s`` at the latest."""
+        """End a query, once it is drained or after ``patience_s`` seconds."""
         with self._lock:
             running, query.spark = query.spark, []
         deadline = time.monotonic() + patience_s
@@ -565,20 +568,20 @@ class QueryManager:
         return float(self._setting("ksql.query.stop.timeout.ms")) / 1000
 
     def _watch(self) -> None:
-        """Notice queries that ended by themselves; restart them with back-off (reference §6.11)."""
+        """Notice queries that ended by themselves, and restart them with back-off (reference §6.11)."""
         while not self._closing.wait(WATCH_EVERY_S):
             for query in self.all():
                 try:
                     self._check(query)
                 except Exception as error:
                     if self._closing.is_set():
-                        return  # Spark is on its way out as well
+                        return  # Spark is stopping as well
                     log.exception("query %s cannot be watched", query.id)
                     self._failed(query, error)
 
     def _check(self, query: ManagedQuery) -> None:
         if not query.control.acquire(blocking=False):
-            return  # somebody starts or ends it
+            return  # it is being started or ended
         try:
             self._check_held(query)
         finally:
@@ -599,7 +602,7 @@ class QueryManager:
             self._start_or_fail(query)
 
     def _failed(self, query: ManagedQuery, cause: BaseException | None) -> None:
-        """Note a failure and when to try again: the first pause, then twice as long each time in a row.
+        """Record a failure and when to retry: after the first pause, then twice as long for each in a row.
 
         A query that has committed anything since its last failure, or has run for the longest pause, begins
         with the first pause again.
@@ -627,23 +630,23 @@ class QueryManager:
 
 
 def _partitions(query: ManagedQuery) -> int:
-    """The greatest number of partitions among the topics that the query reads: its number of tasks."""
+    """The largest number of partitions among the topics that the query reads: its number of tasks."""
     return max([1, *(len(offsets) for offsets in query.starts.values())])
 
 
 def _is_single(query: ManagedQuery, stage: PhysicalPlan) -> bool:
-    """Whether one partition is all that the stage reads."""
+    """Whether the stage reads only one partition."""
     read = sum(len(query.starts.get(topic, ())) or _partitions(query) for topic in stage.topics)
     return read == 1 and not stage.has_idle_timeout
 
 
 def internal_topics(plan: PhysicalPlan) -> tuple[str, ...]:
-    """Names of the topics between the plan's sub-topologies."""
+    """The names of the topics between the plan's sub-topologies."""
     return tuple(stage.sink.topic for stage in plan.inner)
 
 
 def _has_reached(progress: Any, ends: Mapping[str, Mapping[int, int]]) -> bool:
-    """Whether a finished batch has read all topics to these offsets."""
+    """Whether the latest finished batch has read all topics up to ``ends``."""
     if progress is None:
         return False
     reached: dict[str, dict[str, int]] = {}

@@ -1,4 +1,4 @@
-"""Failures of queries: what is said of them, and whose they are."""
+"""Failures of queries: their message, and whether the user or the system caused them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ksql_spark.errors import KsqlError
 
 USER, SYSTEM, UNKNOWN = "USER", "SYSTEM", "UNKNOWN"
 
-#: Conditions, and names of Java's exceptions, that somebody who writes statements or records can mend:
-#: a topic that is gone, rights that are missing, records that cannot be read or written, records removed.
+#: Conditions and Java exceptions whose cause is with those who write statements or records: a topic that is
+#: gone, missing permissions, records that cannot be read or written, records that were removed.
 _OF_USERS = re.compile(
     r"UnknownTopicOrPartition|UnknownTopicId|InvalidTopic|InvalidPartitions|TOPIC_UNKNOWN|TOPIC_MISSING"
     r"|AuthorizationException|AuthenticationException"
@@ -19,7 +19,7 @@ _OF_USERS = re.compile(
     r"|not present in metadata|OffsetOutOfRange|ArithmeticException|NumberFormatException|DateTimeException"
     r"|PARTITION_COUNT|STREAMING_STATE\w*SCHEMA|USER_FUNCTION"
 )
-#: What only somebody who runs the server, its disk or the cluster can mend
+#: Conditions and Java exceptions whose cause is the server, its disk or the cluster.
 _OF_SYSTEMS = re.compile(
     r"OutOfMemoryError|StackOverflowError|No space left|DISK_FULL|RocksDBException|java\.io\.IOException"
     r"|TimeoutException|DisconnectException|NetworkException|BrokerNotAvailable|NotEnoughReplicas"
@@ -38,7 +38,7 @@ class QueryError:
 
 
 def classify(error: BaseException | None) -> str:
-    """Whose a failure is, by the innermost cause that tells: USER, SYSTEM or UNKNOWN."""
+    """The type of a failure, by its innermost cause that matches: USER, SYSTEM or UNKNOWN."""
     for cause in reversed(list(_causes(error))):
         text = f"{getattr(cause, 'condition', '')} {type(cause).__name__} {_text(cause)}"
         if _OF_USERS.search(text):
@@ -49,7 +49,7 @@ def classify(error: BaseException | None) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """The first line that says something, without Java's class names."""
+    """The first informative line of an error's text, without Java's class names, at most 500 characters."""
     if isinstance(error, KsqlError):
         return error.message
     for line in str(error).splitlines():
@@ -61,7 +61,7 @@ def reason(error: BaseException) -> str:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and its causes, those that PySpark brings from the JVM among them."""
+    """An error and its causes, including those that PySpark brings from the JVM."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

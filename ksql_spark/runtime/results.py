@@ -1,4 +1,4 @@
-"""What a running SELECT or PRINT gives: rows, and the values in them as the REST API shows them (§7.5)."""
+"""Results of SELECT and PRINT: columns, rows, and values as the REST API shows them (reference §7.5)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ksql_spark.types import BYTES, DATE, TIME, TIMESTAMP, Array, Map, SqlType, 
 
 @dataclass(frozen=True)
 class ResultColumn:
-    """One column of a query's result; ``type`` in text form, for example ``ARRAY<STRING>``."""
+    """One column of a query's result; ``type`` is SQL text, for example ``ARRAY<STRING>``."""
 
     name: str
     type: str
@@ -24,14 +24,14 @@ class ResultColumn:
 
 @dataclass(frozen=True)
 class Row:
-    """One result row; values are JSON-ready. ``tombstone``: a deleted row of a table."""
+    """One result row; values are JSON-ready. ``tombstone``: the row was deleted from a table."""
 
     values: list[Any]
     tombstone: bool = False
 
 
 class QueryStream(Protocol):
-    """The rows of one running SELECT or PRINT; ``kind`` is PUSH, PULL, STREAM_PULL or PRINT."""
+    """The rows of one SELECT or PRINT; ``kind`` is PUSH, PULL, STREAM_PULL or PRINT."""
 
     query_id: str
     kind: str
@@ -39,11 +39,11 @@ class QueryStream(Protocol):
     final_message: str | None
 
     def read(self, timeout_s: float) -> list[Row] | None:
-        """The rows that arrived; [] when none came within the time; None at the end."""
+        """The rows that have arrived; [] if none came within ``timeout_s`` seconds; None at the end."""
         ...
 
     def close(self) -> None:
-        """Stop the query and free what it holds; may be called more than once."""
+        """Stop the query and free its resources; may be called more than once."""
         ...
 
 
@@ -53,7 +53,7 @@ def result_columns(columns: Sequence[Column], keys: frozenset[str] = frozenset()
 
 
 def api_value(value: Any, type_: SqlType) -> Any:
-    """A value of formats' Python form (see formats.base) as the REST API's JSON shows it (reference §7.5).
+    """A value in the formats' Python form (see formats.base) as the REST API shows it (reference §7.5).
 
     DATE ``yyyy-MM-dd``; TIME ``HH:mm[:ss]``; TIMESTAMP ``yyyy-MM-ddTHH:mm:ss.SSS``; BYTES base64; NaN and
     infinities as text.
@@ -79,4 +79,4 @@ def api_value(value: Any, type_: SqlType) -> Any:
         return at_.isoformat(timespec="milliseconds")
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-    return value  # a DECIMAL keeps all its digits: whoever writes the JSON writes it as a plain number
+    return value  # a DECIMAL keeps all its digits: the JSON writer writes it as a plain number

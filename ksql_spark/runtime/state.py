@@ -1,4 +1,4 @@
-"""How much state a running query keeps, as Spark reported last."""
+"""The size of a running query's state, as Spark last reported it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class StateSize:
     """The state of one sub-topology when its latest batch ended.
 
     Args:
-        entries: rows of the state store, bookkeeping such as lists of what a window holds among them.
-        bytes: what they take in files and in memory, both.
-        at: end of the batch, ISO 8601 in UTC.
+        entries: number of rows in the state store, including bookkeeping such as lists of a window's keys.
+        bytes: their size in files plus their size in memory.
+        at: the batch's end, ISO 8601 in UTC.
     """
 
     entries: int
@@ -28,14 +28,14 @@ class StateSize:
 
 
 def state_sizes(query: ManagedQuery) -> tuple[StateSize | None, ...]:
-    """The state of each sub-topology, upstream first; None: it has none, or Spark has not reported yet.
+    """The state of each sub-topology, upstream first; None: it has none, or Spark has not reported any yet.
 
-    In real time Spark tells it at checkpoints (``ksql.checkpoint.interval.ms``).
+    In real time Spark reports at checkpoints (``ksql.checkpoint.interval.ms``).
     """
     sizes: list[StateSize | None] = []
     for run in list(query.spark):
         progress: Any = None
-        with contextlib.suppress(Exception):  # it ends just now
+        with contextlib.suppress(Exception):  # it may be ending
             progress = run.progress
         sizes.append(_size(progress) if progress is not None else None)
     return tuple(sizes)

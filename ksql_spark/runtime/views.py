@@ -1,7 +1,7 @@
-"""Materialised views: the rows of a table as they are now, kept from its topic, for pull queries.
+"""Materialized views: the current rows of a table, read from its topic, for pull queries.
 
-A view is made when a table is first asked and follows its topic from then on. It stores records as bytes, so
-keeping it costs no decoding; rows are decoded when they are read.
+A view is created when a table is first queried, and follows its topic from then on. It stores records as
+bytes: rows are decoded only when they are read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CREATE TABLE entry (
 
 
 class StoredRow(NamedTuple):
-    """A row as stored: bytes of key and value, ROWTIME and the window's bounds in ms (None: no window)."""
+    """A stored row: bytes of key and value; ROWTIME and the window's bounds, epoch ms (None: no window)."""
 
     key: bytes
     value: bytes
@@ -44,7 +44,7 @@ class StoredRow(NamedTuple):
 
 
 class View:
-    """The rows of one table, followed from its topic on, into the file ``path``. Thread-safe."""
+    """The rows of one table in the sqlite file ``path``, kept current from its topic. Thread-safe."""
 
     def __init__(self, admin: KafkaAdmin, source: DataSource, path: Path) -> None:
         self.source = source
@@ -56,7 +56,7 @@ class View:
         self._closing = threading.Event()
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
-        # what is kept here can be read again from the topic: no journal, no waiting for the disk
+        # everything here can be read again from the topic: no journal, no waiting for the disk
         self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         self._db.execute("PRAGMA journal_mode = OFF")
         self._db.execute("PRAGMA synchronous = OFF")
@@ -88,7 +88,7 @@ class View:
 
     @contextlib.contextmanager
     def _rows(self) -> Iterator[sqlite3.Connection]:
-        """The rows while nothing changes them; raises where the view was closed meanwhile."""
+        """The database, locked against changes; raises if the view has been closed."""
         with self._lock:
             if self._closing.is_set() and self._failure is not None:
                 raise self._failure
@@ -118,10 +118,10 @@ class View:
             self._db.execute("COMMIT")
 
     def wait_for(self, ends: dict[int, int], timeout_s: float) -> None:
-        """Return when everything before ``ends`` (partition -> offset) is in the view.
+        """Return once every record before ``ends`` (partition -> offset) is in the view.
 
         Raises:
-            KsqlError: VIEW_BEHIND when that takes longer than ``timeout_s`` seconds; SOURCE_UNKNOWN when the
+            KsqlError: VIEW_BEHIND if that takes longer than ``timeout_s`` seconds; SOURCE_UNKNOWN if the
             view was closed.
         """
         deadline = time.monotonic() + timeout_s
@@ -135,7 +135,7 @@ class View:
                 self._moved.wait(left)
 
     def get(self, keys: Sequence[bytes]) -> list[StoredRow]:
-        """Rows of these keys, for each in the order of their windows."""
+        """The rows of ``keys``, key by key, each in the order of its windows."""
         rows: list[StoredRow] = []
         with self._rows() as db:
             for key in keys:
@@ -150,7 +150,7 @@ class View:
         return rows
 
     def scan(self, most: int = -1) -> list[StoredRow]:
-        """All rows, or the first ``most``."""
+        """The first ``most`` rows; -1: all."""
         with self._rows() as db:
             found = db.execute(
                 "SELECT key, value, time, window_start, window_end FROM entry LIMIT ?", (most,)
@@ -158,7 +158,7 @@ class View:
             return [self._row(r) for r in found]
 
     def export(self, path: Path, keys: Sequence[bytes] | None = None) -> None:
-        """Write the rows of these keys, or all, to a file: as CSV with bytes in hexadecimal digits."""
+        """Write the rows of ``keys`` (None: all) to a CSV file, with bytes in hexadecimal digits."""
         sql = "SELECT hex(key), hex(value), time, window_start, window_end FROM entry"
         with self._rows() as db, path.open("w", encoding="ascii") as file:
             reads = [(sql, ())] if keys is None else [(f"{sql} WHERE key = ?", (key,)) for key in keys]
@@ -169,7 +169,7 @@ class View:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it has stopped following its topic."""
+        """Whether it has stopped following its topic because of an error."""
         return self._failure is not None
 
     def _row(self, found: tuple[bytes, bytes, int, int, int]) -> StoredRow:
@@ -190,7 +190,11 @@ class View:
 
 
 def split_key(key: bytes, window: Windowing | None) -> tuple[bytes, int, int]:
-    """A record's key as (its own bytes, window start, window end), 0 without a window (reference §6.9)."""
+    """A record's key as (bytes without the window, window start, window end), 0 without one (§6.9).
+
+    Raises:
+        struct.error: the key is too short for its window.
+    """
     if window is None:
         return key, 0, 0
     if window.kind == "SESSION":
@@ -201,18 +205,18 @@ def split_key(key: bytes, window: Windowing | None) -> tuple[bytes, int, int]:
 
 
 class Views:
-    """All views of this server; made on demand. Thread-safe."""
+    """All views of this server, created on demand. Thread-safe."""
 
     def __init__(self, admin: KafkaAdmin, folder: Path) -> None:
         self._admin = admin
-        #: for files that nothing outlives
+        #: emptied at every start
         self.folder = folder
         self._views: dict[str, View] = {}
         self._numbers = itertools.count()
         self._lock = threading.Lock()
 
     def current(self, source: DataSource, timeout_s: float) -> View:
-        """The view of ``source`` with all that its topic held when this was called.
+        """The view of ``source``, with all records that were in its topic at the time of the call.
 
         Raises:
             KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE.
@@ -220,7 +224,7 @@ class Views:
         return self.reaching(source, self.ends([source.topic])[source.topic], timeout_s)
 
     def ends(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
-        """Topic -> partition -> offset after the last record, of all topics at one time.
+        """The end offsets of all ``topics`` at one time: topic -> partition -> offset after the last record.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
@@ -232,7 +236,7 @@ class Views:
         return found
 
     def reaching(self, source: DataSource, ends: dict[int, int], timeout_s: float) -> View:
-        """The view of ``source`` with all that its topic holds before ``ends`` (partition -> offset).
+        """The view of ``source``, with all records of its topic before ``ends`` (partition -> offset).
 
         Raises:
             KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE.
@@ -249,13 +253,13 @@ class Views:
         return view
 
     def drop(self, name: str) -> None:
-        """Drop the view of a source that is gone or changed."""
+        """Remove the view of a source that was dropped or changed."""
         with self._lock:
             view = self._views.pop(name, None)
         if view is not None:
             view.close()
 
     def close(self) -> None:
-        """Drop all views."""
+        """Remove all views."""
         for name in list(self._views):
             self.drop(name)

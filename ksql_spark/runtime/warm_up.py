@@ -1,7 +1,7 @@
-"""Small queries at the start of a server that has none, so that the first one of a user need not wait.
+"""Warms up a server without queries with two small ones, so that a user's first query need not wait.
 
-The first query of a JVM loads and compiles most of Spark, which takes seconds on two cores. While the user is
-still typing, these do it: records through Kafka, a keyed operator and Kafka again.
+The first query of a JVM loads and compiles most of Spark, which takes seconds on two cores. These queries do
+that while the user is still typing: they send records through Kafka, a keyed operator and Kafka again.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ QUERIES = (
     "SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s WHERE v > 0 GROUP BY k EMIT CHANGES;",
     "SELECT s.k, s.v + t.v AS total FROM s JOIN t ON s.k = t.k EMIT CHANGES;",
 )
-#: who has work at once needs no warm-up: the first statements do the same
+#: a server that gets statements sooner needs no warm-up: its first query does the same
 DELAY_S = 0.5
-#: after this it is given up
+#: the warm-up is abandoned after this
 PATIENCE_S = 60.0
 
 
@@ -53,9 +53,9 @@ class WarmUp:
         admin: of the cluster.
         producer: to the same cluster.
         config: the server's properties.
-        topics: the beginning of the names of its topics; what a killed server leaves is swept by it.
-        checkpoints: a folder of its own.
-        is_needed: asked before it begins.
+        topics: prefix of its topics' names, by which the next start finds those that a killed server left.
+        checkpoints: a folder that nothing else uses.
+        is_needed: asked just before it begins.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class WarmUp:
         self._thread = threading.Thread(target=self._run, name="warm-up", daemon=True)
 
     def start(self) -> None:
-        """Begin in a moment, if it is still needed then."""
+        """Begin after DELAY_S, if it is still needed then."""
         self._thread.start()
 
     def wait(self) -> None:
@@ -91,7 +91,7 @@ class WarmUp:
         self._thread.join()
 
     def stop(self) -> None:
-        """End it: nothing of it is left in Kafka. What it does in Spark at this moment ends with Spark."""
+        """End it and remove its topics. A job that Spark is running for it ends with Spark."""
         self._stopping.set()
         if self._queries is not None:
             self._queries.shut_down()
