@@ -1,1 +1,1 @@
-"""Physical plans: versioned steps."""
+"""Physical plans: their steps, how they are chosen, EXPLAIN, and their JSON for the command log."""

@@ -1,13 +1,13 @@
-"""Plans as JSON: what the command log keeps, so that a later release runs the same plan.
+"""Plans as JSON for the command log, so that a later release runs the same plan.
 
-A document is ``{"version": 1, "values": […], "root": …}``. ``values`` holds every distinct dataclass value
-once, those that it is made of before it: ``{"@": class name, field: …}``; ``{"$": n}`` stands for the n-th of
-them. Texts, whole numbers, booleans and null stand for themselves, a list for a tuple; what JSON lacks is an
+A document is ``{"version": 1, "values": […], "root": …}``. ``values`` lists each distinct dataclass value
+once, its parts before it: ``{"@": class name, field: …}``; ``{"$": n}`` is a reference to the n-th of them.
+Strings, integers, booleans and null stand for themselves, a list for a tuple; a value that JSON lacks is an
 object with one member: ``{"decimal": "1.50"}``, ``{"double": "1.5"}``, ``{"bytes": …}``, ``{"set": […]}``.
 
-It is generic over the frozen dataclasses of plans: a new node or step needs nothing here. For plans that
-releases have written to stay readable, a class keeps its name, its fields and their meaning; a field that is
-added has a default that means what was before it. Anything else is a new class, or a new VERSION.
+The codec is generic over the frozen dataclasses of plans: a new node or step needs no code here. Plans that
+releases have written must stay readable. So a class keeps its name, its fields and their meaning, and a new
+field has a default that means the behavior before it. Anything else is a new class, or a new VERSION.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ksql_spark.logical import nodes
 from ksql_spark.metastore import sources
 from ksql_spark.physical import steps
 
-#: of the format; a document of a higher one cannot be read
+#: version of the format; documents of a later version cannot be read
 VERSION = 1
 
 _MODULES: tuple[ModuleType, ...] = (types, schema, expressions, sources, nodes, steps)
@@ -45,7 +45,7 @@ def _classes() -> dict[str, Any]:
     return found
 
 
-#: tag -> class, of all that a plan can be made of
+#: name -> class, for every class that a plan may contain
 CLASSES: Mapping[str, Any] = _classes()
 
 
@@ -53,10 +53,10 @@ def encode(value: Any) -> dict[str, Any]:
     """``value`` as a document, ready for json.dumps.
 
     Args:
-        value: a plan, or a tuple of plans; what they share is written once.
+        value: a plan, or a tuple of plans; parts that they share are written once.
 
     Raises:
-        TypeError: something in it is none of CLASSES, nor a plain value.
+        TypeError: something in it is neither a plain value nor of one of CLASSES.
     """
     encoder = _Encoder()
     root = encoder.encode(value)
@@ -66,8 +66,8 @@ def encode(value: Any) -> dict[str, Any]:
 class _Encoder:
     def __init__(self) -> None:
         self.values: list[dict[str, Any]] = []
-        #: encoded form -> place in values; equal values may differ (0.0 and -0.0), their forms do not
-        self._places: dict[str, int] = {}
+        #: encoded form -> index in values; by form because equal values may differ (0.0 and -0.0)
+        self._indexes: dict[str, int] = {}
 
     def encode(self, value: Any) -> Any:
         match value:
@@ -98,15 +98,15 @@ class _Encoder:
             raise TypeError(f"{name} is no part of plans")
         body = {"@": name, **members}
         form = json.dumps(body)
-        place = self._places.get(form)
-        if place is None:
-            place = self._places[form] = len(self.values)
+        index = self._indexes.get(form)
+        if index is None:
+            index = self._indexes[form] = len(self.values)
             self.values.append(body)
-        return {"$": place}
+        return {"$": index}
 
 
 def decode(document: Mapping[str, Any]) -> Any:
-    """The value that ``encode`` made ``document`` of: ``decode(encode(plan)) == plan``.
+    """The value from which ``encode`` made ``document``: ``decode(encode(plan)) == plan``.
 
     Raises:
         KsqlError: PLAN_UNREADABLE for a document of a later release, or a damaged one.
@@ -143,8 +143,8 @@ def _plain(form: Any, values: list[Any]) -> Any:
     match form:
         case list():
             return tuple(_plain(item, values) for item in form)
-        case {"$": int(place)}:
-            return values[place]
+        case {"$": int(index)}:
+            return values[index]
         case {"double": str(text)}:
             return float(text)
         case {"decimal": str(text)}:

@@ -32,7 +32,7 @@ from ksql_spark.physical.text import (
 
 
 def explain(root: Node, plan: PhysicalPlan) -> str:
-    """Both plans of a query: what it means, then how it runs."""
+    """Both plans of a query as text: the logical plan, then the physical plan."""
     return f"Logical plan\n{explain_logical(root)}\n\nPhysical plan\n{explain_plan(plan)}"
 
 
@@ -40,7 +40,7 @@ def explain(root: Node, plan: PhysicalPlan) -> str:
 
 
 def explain_logical(root: Node) -> str:
-    """The nodes, the last one first, one line each, indented below what reads them."""
+    """The nodes, one per line: the last one first, each node's inputs indented below it."""
     return "\n".join(_logical_lines(root, 1))
 
 
@@ -95,9 +95,9 @@ def _logical_details(node: Node) -> Details:
 
 
 def explain_plan(plan: PhysicalPlan) -> str:
-    """The steps of each sub-topology, its sink first, with their schemas; then how it runs, and why.
+    """The steps of each sub-topology with their schemas, its sink first; then its mode, and why.
 
-    What holds for all of them is said once, before them.
+    If all sub-topologies run in the same mode, that is stated once, before them.
     """
     shared = _shared_execution(plan)
     parts = [] if shared is None else [f"Execution: {shared}."]
@@ -122,7 +122,7 @@ def _step_lines(step: Step, depth: int) -> Iterator[str]:
 
 
 def _shared_execution(plan: PhysicalPlan) -> str | None:
-    """How all sub-topologies run, where there are several and all run so; else None."""
+    """The execution of all sub-topologies, if there are several and it is the same for all; else None."""
     ways = {_execution(stage) for stage in plan.stages}
     return ways.pop() if plan.inner and len(ways) == 1 else None
 
@@ -137,7 +137,7 @@ def _execution(stage: PhysicalPlan) -> str:
 
 
 def _order(stage: PhysicalPlan, is_transient: bool) -> str | None:
-    """In which order rows of different topics meet, where that matters: in joins."""
+    """The order in which a join processes rows of different topics; None for a stage without joins."""
     joins = [s for s in walk(stage.root) if isinstance(s, StatefulStep) and len(s.inputs) > 1]
     if not joins:
         return None
@@ -158,7 +158,7 @@ def _order(stage: PhysicalPlan, is_transient: bool) -> str | None:
 
 
 def explain_pull(query: nodes.PullQuery) -> str:
-    """What a pull query reads, and how: no steps run, rows are looked up or scanned."""
+    """What a pull query reads, and whether it looks rows up or scans them."""
     details = [
         ("Where", query.predicate),
         ("Select", items_text(query.items)),
@@ -169,7 +169,7 @@ def explain_pull(query: nodes.PullQuery) -> str:
 
 
 def explain_batch(query: nodes.BatchQuery) -> str:
-    """What a pull query that Spark runs means, and how each source is read."""
+    """The logical plan of a pull query that Spark runs, and how each source is read."""
     relations = nodes.relations(query.root)
     read = (_read(relation.source, keys) for relation, keys in zip(relations, query.lookups, strict=True))
     lines = "\n".join(f"  {line}" for line in dict.fromkeys(read))
@@ -193,10 +193,13 @@ def _read(source: DataSource, lookups: tuple[nodes.KeyLookup, ...] | None) -> st
 
 
 def explain_topology(plan: PhysicalPlan, sizes: Sequence[object] = ()) -> str:
-    """The sub-topologies: the topics that each reads and writes, the state that it keeps, how it runs.
+    """The sub-topologies: the topics that each reads and writes, the state that it keeps, its mode.
 
-    What holds for all of them is said once, before them.
-    ``sizes``: of a running query, how much state each stage keeps now, None where that is not known.
+    If all sub-topologies run in the same mode, that is stated once, before them.
+
+    Args:
+        plan: the physical plan.
+        sizes: for a running query, the size of each stage's state, upstream first; None: not known.
     """
     inner = {stage.sink.topic for stage in plan.inner}
     shared = _shared_execution(plan)
@@ -234,7 +237,7 @@ def _title(node: Node | Step) -> str:
 
 
 def _described(details: Iterable[tuple[str, Any]]) -> str:
-    """`` | Name: value`` for each detail that there is."""
+    """`` | Name: value`` for each detail that has a value."""
     shown = ((name, str(value)) for name, value in details if value is not None)
     return "".join(f" | {f'{name}: ' if name else ''}{text}" for name, text in shown if text)
 

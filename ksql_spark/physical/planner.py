@@ -1,6 +1,6 @@
-"""lower: a logical plan to the steps that run it, the choice of mode, and what cannot run yet.
+"""lower: a logical plan to physical steps; chooses the mode, and refuses what cannot run yet.
 
-The only place that knows which logical node becomes which step. Pure.
+Only this module knows which logical node becomes which step. It is pure.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ksql_spark.types import BOOLEAN, BYTES, INTEGER, Array, Map, SqlType, Struc
 EXECUTION_MODE = "ksql.execution.mode"
 IDLE_TIMEOUT = "ksql.idle.window.timeout"
 LOSSY_JUMPS = "ksql.suppress.lossy.jumps"
-#: what internal topics hold: rows as bytes
+#: columns of internal topics: key and row as bytes
 _BYTES = Schema((Column("K", BYTES, Role.KEY), Column("V", BYTES)))
-#: column of a table's changes: -1 for a row to take back, 1 for one to apply
+#: column of a table's changes: -1 for a row to retract, 1 for a row to add
 SIGN = "__SIGN"
 
 
@@ -40,18 +40,19 @@ def lower(
 ) -> PhysicalPlan:
     """The physical plan that writes ``root`` to ``sink``.
 
-    Spark allows one step with state in a query that emits updates, so the plan is cut at internal topics, as
-    Kafka Streams cuts it at repartitions.
+    Spark allows only one stateful step in a query that emits updates, so the plan is cut at internal topics,
+    as Kafka Streams cuts it at repartition topics.
 
     Args:
-        root: what is to run.
-        sink: the target, formats and topic filled in.
+        root: the last node of the logical plan.
+        sink: the target, with its formats and topic.
         config: effective properties; ``ksql.execution.mode`` forces a mode.
         query_id: for the names of internal topics (reference §6.8).
-        by_event_time: take rows in the order of their event time, in micro-batches (ORDER = 'event-time').
+        by_event_time: process rows in order of event time, in micro-batches (ORDER = 'event-time').
 
     Raises:
-        KsqlError: NOT_DONE_YET for what the engine cannot run yet; ORDER where nothing depends on it.
+        KsqlError: NOT_DONE_YET for what the engine cannot run yet; INVALID_STATEMENT for ``by_event_time`` in
+            a query without state.
     """
     is_forced = str(config.get(EXECUTION_MODE) or "").lower() == MICROBATCH
     mode = MICROBATCH if is_forced else REALTIME
@@ -79,16 +80,17 @@ def lower(
 
 
 def check_runnable(plan: PhysicalPlan) -> None:
-    """Raise NOT_DONE_YET where records of a source or the sink cannot be read and written yet.
+    """Check that records of all sources and of the sink can be read and written; EXPLAIN needs no check.
 
-    A plan can be explained all the same.
+    Raises:
+        KsqlError: NOT_DONE_YET.
     """
     for source in (*plan.sources, plan.sink):
         check_supported(source)
 
 
 def _in_its_mode(stage: PhysicalPlan) -> PhysicalPlan:
-    """``stage`` in micro-batches where real-time mode refuses it."""
+    """``stage``, in micro-batches if real-time mode refuses it."""
     twice = sorted({topic for topic in stage.topics if stage.topics.count(topic) > 1})
     if stage.mode == REALTIME and twice:
         reason = f"it reads topic {', '.join(twice)} more than once, which real-time mode does not"
@@ -102,6 +104,7 @@ def lower_transient(
     """The physical plan of a push query: ``output`` columns of ``root`` as JSON records in topic ``sink``.
 
     The sink's value columns are a deletion flag and then C0, C1 … in the order of ``output``.
+    For ``config``, ``query_id`` and errors see ``lower``.
     """
     columns = (Column("TOMBSTONE", BOOLEAN), *(Column(f"C{i}", c.type) for i, c in enumerate(output)))
     source = DataSource(
@@ -124,7 +127,7 @@ def _not_yet(what: str, hint: str | None = None) -> KsqlError:
 
 
 def _has_equality(type_: SqlType) -> bool:
-    """Whether Spark compares values of the type: not where a MAP is in it."""
+    """Whether Spark can compare values of the type: not if it contains a MAP."""
     match type_:
         case Map():
             return False
@@ -141,7 +144,7 @@ def _names_bounds(node: nodes.Aggregate) -> bool:
 
 
 class _Lowering:
-    """Lowers one query; collects the sub-topologies that it cuts off."""
+    """Lowers one query, and collects its inner sub-topologies."""
 
     def __init__(
         self, prefix: str, mode: str, reason: str, idle_ms: int, is_lossy: bool, by_event_time: bool
@@ -155,7 +158,7 @@ class _Lowering:
         self._reason = reason
 
     def lower(self, node: nodes.Node) -> Step:
-        """The step of ``node`` and all below it."""
+        """The step of ``node``, on the steps of all nodes below it."""
         match node:
             case nodes.Source(source):
                 step = steps.TableSource if source.is_table else steps.StreamSource
@@ -183,9 +186,9 @@ class _Lowering:
         raise TypeError(f"no step for {type(node).__name__}")
 
     def _stateless(self, node: nodes.Node, key: tuple[Expression, ...] | None = None) -> Step:
-        """The step of ``node``, cut off where it keeps state; ``key``: what its topic is keyed by."""
+        """The step of ``node``; a stateful one is cut off by an internal topic with the key ``key``."""
         step = self.lower(node)
-        # what a table's filter drops is deleted by the join above it: no state of its own
+        # the stateful step above a table's filter deletes what it drops: the filter needs no state
         filtered = step if isinstance(step, steps.TableFilter) and key is not None else None
         inner = filtered.child if filtered is not None else step
         if not any(isinstance(s, steps.StatefulStep) for s in steps.walk(inner)):
@@ -198,7 +201,7 @@ class _Lowering:
         return replace(filtered, child=unpacked) if filtered is not None else unpacked
 
     def _cut(self, root: Step, purpose: str, is_table: bool = False) -> Step:
-        """Write ``root`` (columns K and V) to an internal topic, and read it from there."""
+        """Write ``root`` (columns K and V) to an internal topic, and return the step that reads it."""
         topic = f"{self._prefix}-{len(self.inner)}-{purpose}"
         internal = DataSource(
             name=topic,

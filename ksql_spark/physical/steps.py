@@ -1,9 +1,9 @@
-"""Physical steps: how a query runs, as immutable data that a later release can still read.
+"""Physical steps: how a query runs, as immutable data that later releases can read.
 
-Names are ksqlDB's where it has the step. A step's ``schema`` and hidden columns are those of the logical node
-it comes from (see logical.nodes); spark.build turns each into a frame with exactly these columns:
-the schema's by name, ROWTIME (BIGINT, ms), NULL_VALUE (BOOLEAN: the record's value is NULL) and, where they
-exist, NULL_KEY, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND.
+A step has ksqlDB's name if ksqlDB has the step. Its ``schema`` and hidden columns are those of its logical
+node (see logical.nodes). spark.build turns each step into a frame with exactly these columns: those of the
+schema by name, ROWTIME (BIGINT, epoch ms), NULL_VALUE (BOOLEAN: the record's value is NULL) and, where they
+exist, NULL_KEY, FORWARDED_HEADERS, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND.
 """
 
 from __future__ import annotations
@@ -29,52 +29,53 @@ from ksql_spark.schema import Column, Schema
 
 #: hidden column: the record's value is NULL (in a table: a tombstone)
 NULL_VALUE = "__NULL_VALUE"
-#: hidden column of streams with several key columns: the record's key is NULL, so it has none of them
+#: hidden column of streams with several key columns (BOOLEAN): the record's key as a whole is NULL
 NULL_KEY = "__NULL_KEY"
-#: hidden column of rows that are still one record's: that record's headers, which go on to the output (§6.1)
+#: hidden column of rows that come from one record: its headers, which are copied to the output (§6.1)
 FORWARDED_HEADERS = "__HEADERS"
 
 REALTIME, MICROBATCH = "realtime", "microbatch"
 
-#: what EXPLAIN says of a step or node: (title, value), the title may be ""; a value of None is not shown
+#: what EXPLAIN shows of a step or node: (title, value); the title may be "", a value of None is not shown
 Details: TypeAlias = Sequence[tuple[str, Any]]
 
 
-# ---- what each step has to say of itself --------------------------------------------------------------
+# ---- base classes ------------------------------------------------------------------------------------
 
 
 class Step(ABC):
-    """One step. A class that leaves out a member here cannot be made; its builder is in spark.build."""
+    """One step, which spark.build turns into a frame. A class must have all these members."""
 
     schema: Schema
     window: Windowing | None
 
     @property
     def shown_schema(self) -> Schema:
-        """The schema as users are shown it."""
+        """The schema that EXPLAIN shows."""
         return self.schema
 
     @property
     @abstractmethod
     def inputs(self) -> tuple[Step, ...]:
-        """The steps that it reads, left to right."""
+        """The steps whose rows it reads, left to right."""
 
     @property
     @abstractmethod
     def details(self) -> Details:
-        """What EXPLAIN says of it beside its schema."""
+        """What EXPLAIN shows besides the schema."""
 
     @property
     @abstractmethod
     def row_expressions(self) -> tuple[Expression, ...]:
-        """What it evaluates for each row of its only input.
+        """The expressions that it evaluates for each row of its first input.
 
-        Calls of user functions in these are made for many rows at once, those in others row by row.
+        Calls of user functions in these are made for many rows at once; calls in other expressions, row by
+        row.
         """
 
 
 class OneInputStep(Step):
-    """A step that reads one other."""
+    """A step with one input."""
 
     child: Step
 
@@ -84,29 +85,29 @@ class OneInputStep(Step):
 
 
 class StatefulStep(Step):
-    """A step that keeps state; Spark allows one of them in a query that emits updates."""
+    """A step that keeps state; Spark allows only one in a query that emits updates."""
 
     @property
     @abstractmethod
     def kept_state(self) -> str:
-        """What it keeps between records, in RocksDB and its checkpoints, in words."""
+        """A description of its state, for EXPLAIN."""
 
 
 class TableKeepingStep(StatefulStep):
-    """Keeps the rows of its tables itself, so it knows which deletions mean something.
+    """A step that keeps the rows of its tables itself, so it knows which deletions have an effect.
 
-    A filter right below it needs no state of its own: what does not match is deleted here.
+    A filter right below it needs no state of its own: rows that do not match are deleted here.
     """
 
 
 class WaitingStep(StatefulStep):
-    """Rows wait for stream time in it; after ``idle_ms`` without rows (0: never) they leave all the same."""
+    """A step whose output waits for stream time, but at most ``idle_ms`` without new rows (0: no limit)."""
 
     idle_ms: int
 
 
 class SourceStep(Step):
-    """Reads a topic."""
+    """A step that reads a topic."""
 
     source: DataSource
     prefix: str
@@ -130,7 +131,7 @@ class SourceStep(Step):
 
 
 class AggregateStep(OneInputStep, StatefulStep):
-    """Aggregates per group."""
+    """A step that aggregates rows per group."""
 
     group_by: tuple[NamedExpression, ...]
     aggregates: tuple[AggregateCall, ...]
@@ -155,7 +156,7 @@ class AggregateStep(OneInputStep, StatefulStep):
 
 
 class JoinStep(StatefulStep):
-    """Joins rows of two relations that have equal keys; ``key_name``: the column for the keys' value."""
+    """A step that joins rows of two relations with equal keys; ``key_name``: the key's column."""
 
     left: Step
     right: Step
@@ -182,7 +183,7 @@ class JoinStep(StatefulStep):
 
 @dataclass(frozen=True)
 class StreamSource(SourceStep):
-    """Read a topic's records in order. ``prefix`` stands before every column's name ("" or "ALIAS_")."""
+    """Read a stream's topic. ``prefix`` ("" or "ALIAS_") is put before the name of every column."""
 
     source: DataSource
     schema: Schema
@@ -193,7 +194,7 @@ class StreamSource(SourceStep):
 
 @dataclass(frozen=True)
 class TableSource(SourceStep):
-    """Read a table's topic: every record is the new row of its key, NULL its deletion."""
+    """Read a table's topic: each record is the new row of its key, a NULL value deletes it."""
 
     source: DataSource
     schema: Schema
@@ -204,7 +205,7 @@ class TableSource(SourceStep):
 
 @dataclass(frozen=True)
 class StreamFilter(OneInputStep):
-    """Rows for which ``predicate`` is TRUE; NULL values are dropped."""
+    """Rows for which ``predicate`` is TRUE; records with a NULL value are dropped."""
 
     child: Step
     predicate: Expression
@@ -222,7 +223,7 @@ class StreamFilter(OneInputStep):
 
 @dataclass(frozen=True)
 class TableFilter(OneInputStep, StatefulStep):
-    """Rows that do not match become deletions, those of keys that were never passed on vanish (§6.2)."""
+    """Rows that do not match become deletions, but only of keys that were passed on before (§6.2)."""
 
     child: Step
     predicate: Expression
@@ -244,7 +245,7 @@ class TableFilter(OneInputStep, StatefulStep):
 
 @dataclass(frozen=True)
 class StreamSelectKey(OneInputStep):
-    """PARTITION BY; empty ``keys``: no key."""
+    """PARTITION BY; without ``keys`` the result has no key."""
 
     child: Step
     keys: tuple[NamedExpression, ...]
@@ -262,7 +263,7 @@ class StreamSelectKey(OneInputStep):
 
 @dataclass(frozen=True)
 class StreamFlatMap(OneInputStep):
-    """Table functions, zipped row by row."""
+    """Table functions: their n-th elements together are one row."""
 
     child: Step
     functions: tuple[NamedExpression, ...]
@@ -299,7 +300,7 @@ class StreamSelect(OneInputStep):
 
 @dataclass(frozen=True)
 class TableSelect(OneInputStep):
-    """Projection of a table; deletions pass."""
+    """Projection of a table; deletions pass through."""
 
     child: Step
     keys: tuple[NamedExpression, ...]
@@ -318,7 +319,7 @@ class TableSelect(OneInputStep):
 
 @dataclass(frozen=True)
 class StreamAggregate(AggregateStep):
-    """Aggregates of a stream per key (§6.8): for every row that comes one leaves, if it passes ``having``."""
+    """Aggregates of a stream per key (§6.8): each input row gives one output row, if it passes ``having``."""
 
     child: Step
     group_by: tuple[NamedExpression, ...]
@@ -330,10 +331,10 @@ class StreamAggregate(AggregateStep):
 
 @dataclass(frozen=True)
 class StreamWindowedAggregate(AggregateStep, WaitingStep):
-    """Aggregates per key and window (§6.9); with ``emit_final`` one row leaves when stream time closes it.
+    """Aggregates per key and window (§6.9); with ``emit_final``, one row when stream time closes the window.
 
-    ``idle_ms``: after so long without rows windows close all the same; 0: never. ``is_lossy``: windows that a
-    jump in time leaves behind are lost (ksql.suppress.lossy.jumps). Both only with ``emit_final``.
+    ``idle_ms``: windows also close after this time without rows; 0: never. ``is_lossy``: windows that a jump
+    in time leaves behind are lost (ksql.suppress.lossy.jumps). Both need ``emit_final``.
     """
 
     child: Step
@@ -361,10 +362,10 @@ class StreamWindowedAggregate(AggregateStep, WaitingStep):
 
 @dataclass(frozen=True)
 class StreamTableJoin(JoinStep, TableKeepingStep):
-    """Each stream row with the table's row as it is then; ``join`` INNER or LEFT (§6.6).
+    """Each stream row with the table's current row; ``join`` is INNER or LEFT (§6.6).
 
-    ``is_replicated``: every task has the whole table (beyond ksqlDB); stream rows stay with their partition's
-    task, and keep their key: ``key_name`` is "".
+    ``is_replicated``: every task has the whole table (an extension of ksqlDB); stream rows stay with the task
+    of their partition and keep their key, so ``key_name`` is "".
     """
 
     left: Step
@@ -388,9 +389,9 @@ class StreamTableJoin(JoinStep, TableKeepingStep):
 
 @dataclass(frozen=True)
 class StreamStreamJoin(JoinStep, WaitingStep):
-    """Pairs of rows with equal keys and times within bounds (§6.5).
+    """Pairs of rows with equal keys and with times within bounds (§6.5).
 
-    ``idle_ms``: after so long without rows those that met nothing leave all the same; 0: never.
+    ``idle_ms``: rows without a match also leave after this time without rows; 0: never.
     """
 
     left: Step
@@ -417,7 +418,7 @@ class StreamStreamJoin(JoinStep, WaitingStep):
 
 @dataclass(frozen=True)
 class TableTableJoin(JoinStep, TableKeepingStep):
-    """Rows of two tables with equal primary keys, as they are; ``join`` INNER, LEFT, RIGHT or FULL (§6.7)."""
+    """Current rows of two tables with equal primary keys; ``join`` is INNER, LEFT, RIGHT or FULL (§6.7)."""
 
     left: Step
     right: Step
@@ -435,7 +436,7 @@ class TableTableJoin(JoinStep, TableKeepingStep):
 
 @dataclass(frozen=True)
 class StreamUnion(Step):
-    """Rows of all branches; columns by position."""
+    """The rows of all branches; columns are matched by position."""
 
     branches: tuple[Step, ...]
     schema: Schema
@@ -459,8 +460,8 @@ class TransientSelect(OneInputStep):
     """A push query's result: whether the row is a deletion, then the result columns under neutral names.
 
     ``output`` names columns (hidden ones too) of the child in the order of the SELECT; ``schema`` has the
-    flag first, then C0, C1 … (so that a result column may be called like a hidden one). Users never see
-    these names: ``shown_schema`` has theirs.
+    flag first, then C0, C1 …, so that a result column may have the name of a hidden one. Users see the
+    names in ``shown_schema``.
     """
 
     child: Step
@@ -504,7 +505,7 @@ class Packed(OneInputStep):
 
 @dataclass(frozen=True)
 class Unpacked(OneInputStep):
-    """What Packed wrote: ``schema``'s columns again; a table's keys come from K, deletions have no V."""
+    """The columns of ``schema`` from what Packed wrote; a table's keys come from K, deletions have no V."""
 
     child: Step
     is_table: bool
@@ -543,7 +544,7 @@ class TableChanges(OneInputStep, TableKeepingStep):
 
 @dataclass(frozen=True)
 class TableAggregate(AggregateStep):
-    """Aggregates of a table (§6.8): rows are taken back or applied by the sign in column ``sign``."""
+    """Aggregates of a table (§6.8): column ``sign`` says whether a row is retracted (-1) or added (1)."""
 
     child: Step
     group_by: tuple[NamedExpression, ...]
@@ -556,7 +557,7 @@ class TableAggregate(AggregateStep):
 
 @dataclass(frozen=True)
 class ForeignKeySubscribe(OneInputStep, TableKeepingStep):
-    """First part of a foreign-key join (§6.7): left rows to their foreign keys; K and V bytes."""
+    """First part of a foreign-key join (§6.7): sends left rows to their foreign keys; K and V are bytes."""
 
     child: Step
     foreign_key: Expression
@@ -579,7 +580,7 @@ class ForeignKeySubscribe(OneInputStep, TableKeepingStep):
 
 @dataclass(frozen=True)
 class ForeignKeyAnswer(TableKeepingStep):
-    """Second part: these rows (``left``) with the right table's, back to the left keys; K and V bytes."""
+    """Second part: joins these rows (``left``) with the right table's, sends them back; K and V are bytes."""
 
     left: Step
     right: Step
@@ -607,7 +608,7 @@ class ForeignKeyAnswer(TableKeepingStep):
 
 @dataclass(frozen=True)
 class ForeignKeyLatest(OneInputStep, StatefulStep):
-    """Third part: the answers that are about the left row as it is, as the join's columns."""
+    """Third part: answers to the current left row as the join's columns; older answers are dropped."""
 
     child: Step
     left: Schema
@@ -637,16 +638,16 @@ def _idle(idle_ms: int) -> str | None:
 
 @dataclass(frozen=True)
 class PhysicalPlan:
-    """``root`` written to ``sink``'s topic, one Spark query; ``inner`` ones fill the topics it reads.
+    """``root`` written to ``sink``'s topic by one Spark query; the plans in ``inner`` write topics it reads.
 
     Args:
         root: the last step.
-        sink: what is written.
+        sink: the stream or table that is written.
         mode: REALTIME or MICROBATCH.
-        reason: why, in KSQL's terms.
+        reason: why it has this mode, in KSQL's terms.
         sources: the streams and tables that the whole plan reads, left to right; no internal topics.
-        inner: sub-topologies that come before, each with its internal topic as sink, upstream first.
-        by_event_time: ORDER = 'event-time': rows of a batch are taken in the order of their event time.
+        inner: the sub-topologies upstream, each with an internal topic as its sink, furthest upstream first.
+        by_event_time: ORDER = 'event-time': rows of a batch are processed in order of event time.
     """
 
     root: Step
@@ -669,27 +670,27 @@ class PhysicalPlan:
 
     @property
     def state_kinds(self) -> tuple[str, ...]:
-        """Names of the steps of ``root`` that keep state."""
+        """The class names of the steps of ``root`` that keep state."""
         return tuple(type(s).__name__ for s in stateful_steps(self.root))
 
     @property
     def has_idle_timeout(self) -> bool:
-        """Whether ``root`` must hear that time passes where no rows come."""
+        """Whether ``root`` needs idle heartbeats."""
         return any(isinstance(s, WaitingStep) and s.idle_ms > 0 for s in walk(self.root))
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Topics that ``root`` reads, internal ones too."""
+        """The topics that ``root`` reads, internal ones too."""
         return tuple(s.source.topic for s in walk(self.root) if isinstance(s, SourceStep))
 
 
 def walk(step: Step) -> list[Step]:
-    """``step`` and all below it, parents first."""
+    """``step`` and all steps below it, parents first."""
     return [step, *(below for child in step.inputs for below in walk(child))]
 
 
 def stateful_steps(step: Step) -> Iterator[StatefulStep]:
-    """The steps that keep state, parents first; not the filters that those above them do the work for."""
+    """The steps that keep state, parents first, without filters whose deletions the step above handles."""
     if isinstance(step, StatefulStep):
         yield step
     for child in step.inputs:

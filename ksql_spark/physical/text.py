@@ -1,4 +1,4 @@
-"""Parts of plans as KSQL writes them: what EXPLAIN is put together from."""
+"""Parts of plans as KSQL text, for EXPLAIN."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def _aliased(expression: Expression, name: str) -> str:
 
 
 def items_text(items: Iterable[NamedExpression]) -> str:
-    """Expressions as in SELECT, with AS where the name is not the expression's."""
+    """Expressions as in SELECT, with AS where the name differs from the expression."""
     return ", ".join(_aliased(item.expression, item.name) for item in items)
 
 
 def groups_text(items: Iterable[NamedExpression]) -> str:
-    """The expressions of GROUP BY."""
+    """The expressions of GROUP BY; "all rows" if there are none."""
     return items_text(items) or "all rows"
 
 
@@ -38,7 +38,7 @@ def aggregates_text(calls: Iterable[AggregateCall]) -> str:
 
 
 def span_text(ms: int) -> str:
-    """A time span as KSQL writes it, in the largest unit that gives a whole number.
+    """A time span as KSQL writes it, in the largest unit in which it is a whole number.
 
     >>> span_text(7_200_000), span_text(1500)
     ('2 HOURS', '1500 MILLISECONDS')
@@ -48,7 +48,7 @@ def span_text(ms: int) -> str:
 
 
 def window_text(spec: WindowSpec | None) -> str | None:
-    """A WINDOW clause; None without one."""
+    """The content of a WINDOW clause; None without one."""
     if spec is None:
         return None
     size = span_text(spec.size_ms)
@@ -60,7 +60,7 @@ def window_text(spec: WindowSpec | None) -> str | None:
 
 
 def within_text(spec: WithinSpec | None) -> str | None:
-    """A WITHIN clause; None without one."""
+    """The content of a WITHIN clause; None without one."""
     if spec is None:
         return None
     before, after = span_text(spec.before_ms), span_text(spec.after_ms)
@@ -69,7 +69,7 @@ def within_text(spec: WithinSpec | None) -> str | None:
 
 
 def windowing_text(window: Windowing | None) -> str | None:
-    """The window in a source's keys."""
+    """The window in a source's keys; None without one."""
     if window is None:
         return None
     return window.kind + (f" {span_text(window.size_ms)}" if window.size_ms is not None else "")

@@ -34,47 +34,45 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Spark's Kafka source for streams, with one thing more: the batch that runs can be ended from
- * outside.
+ * Spark's Kafka source for streams, whose running batch can be drained from outside.
  *
- * <p>A real-time batch lasts as long as its trigger says, and StreamingQuery.stop() throws away
- * what it has done; its outputs are in the sink by then and come a second time after a restart.
- * {@link #drain} lets the readers of a query report the end of their data at once instead of at the
- * end of the batch's time. So the batch finishes and is committed as any other, those that follow
- * it are empty, and the query can be stopped without a trace. In micro-batches, no more offsets are
- * given out.
+ * <p>A real-time batch lasts as long as its trigger says, and StreamingQuery.stop() discards its
+ * work; but its output is in the sink by then, and is written again after a restart. {@link #drain}
+ * makes the readers of a query report the end of their data at once. So the batch finishes and is
+ * committed like any other, the batches after it are empty, and the query can be stopped without
+ * repeating work. In micro-batches, the source reports no new offsets after drain.
  *
- * <p>All work is Spark's own source's. The option "ksql.run" names the run of a query, for drain
- * and release. Readers learn of the end in the same JVM only.
+ * <p>Everything else is delegated to Spark's source. The option "ksql.run" is the id of the run,
+ * for drain and release. Draining works only within one JVM.
  */
 public final class DrainableSource implements TableProvider {
     /**
-     * For how long a reader waits for a record before it looks whether it is to end, in ms: as long
-     * as the broker lets a fetch wait, so that looking costs an idle query next to nothing.
+     * How long a reader waits for a record before it checks whether it is draining, in ms: as long
+     * as the broker lets a fetch wait, so that the check costs an idle query next to nothing.
      */
-    private static final long LOOK_MS = 500;
+    private static final long POLL_MS = 500;
 
     private static final String BATCH_ID = "streaming.sql.batchId";
     private static final Map<String, Run> RUNS = new ConcurrentHashMap<>();
 
     private final KafkaSourceProvider kafka = new KafkaSourceProvider();
 
-    /** What is known of one run of a query. */
+    /** The state of one run of a query. */
     private static final class Run {
         volatile boolean isDraining;
 
         /** The latest batch whose partitions were planned; -1 before the first. */
         volatile long batch = -1;
 
-        /** How often offsets were asked for since the end was asked for. */
-        volatile int askedSince;
+        /** How often Spark has asked for offsets since draining began. */
+        volatile int offsetRequests;
     }
 
     /**
-     * Ends the batch of a run: its readers read nothing from now on.
+     * Drains a run: its readers read nothing from now on.
      *
-     * @return the batch that may have read something: what it wrote is safe once it is committed;
-     *     -1 where there was none
+     * @return the last batch that may have read something; the run is drained once it is committed.
+     *     -1 if there was none.
      */
     public static long drain(String run) {
         Run found = known(run);
@@ -83,14 +81,15 @@ public final class DrainableSource implements TableProvider {
     }
 
     /**
-     * Whether a run in micro-batches has done all that it had begun when draining began: a batch is
-     * made of what one round of questions gave, and a round may have been under way.
+     * Whether a run in micro-batches has finished the batch that was running when draining began. A
+     * batch consists of what one round of requests for offsets returned, and draining may begin in
+     * the middle of a round.
      */
     public static boolean isDrained(String run) {
-        return known(run).askedSince >= 2;
+        return known(run).offsetRequests >= 2;
     }
 
-    /** Forgets a run that was stopped. */
+    /** Removes what is known of a run that was stopped. */
     public static void release(String run) {
         RUNS.remove(run);
     }
@@ -160,7 +159,7 @@ public final class DrainableSource implements TableProvider {
         }
     }
 
-    /** The stream of a scan; equal to itself alone, as Spark's own. */
+    /** The stream of a scan; a class, not a record, because Spark's own equals only itself. */
     private static final class Stream<
                     S extends
                             MicroBatchStream & SupportsAdmissionControl & SupportsRealTimeMode
@@ -205,7 +204,7 @@ public final class DrainableSource implements TableProvider {
         @Override
         public Offset latestOffset(Offset start, ReadLimit limit) {
             if (run.isDraining) {
-                run.askedSince++; // by the query's one thread
+                run.offsetRequests++; // only by the query's thread
                 return start;
             }
             return stream.latestOffset(start, limit);
@@ -275,8 +274,8 @@ public final class DrainableSource implements TableProvider {
             implements SupportsRealTimeRead<InternalRow> {
         @Override
         public RecordStatus nextWithTimeout(Long start, Long timeout) throws IOException {
-            for (long left = timeout; left > 0 && !run.isDraining; left -= LOOK_MS) {
-                RecordStatus status = reader.nextWithTimeout(start, Math.min(left, LOOK_MS));
+            for (long left = timeout; left > 0 && !run.isDraining; left -= POLL_MS) {
+                RecordStatus status = reader.nextWithTimeout(start, Math.min(left, POLL_MS));
                 if (status.hasRecord()) {
                     return status;
                 }
@@ -305,7 +304,7 @@ public final class DrainableSource implements TableProvider {
         }
 
         @Override
-        @SuppressWarnings("deprecation") // Spark calls it still
+        @SuppressWarnings("deprecation") // Spark still calls it
         public void initMetricsValues(CustomTaskMetric[] metrics) {
             reader.initMetricsValues(metrics);
         }

@@ -9,11 +9,11 @@ import java.nio.ByteBuffer;
 import java.util.Map;
 
 /**
- * Gives each record the event time that the plan put into a header.
+ * Sets each record's timestamp to the event time that the query put into a header.
  *
  * <p>Spark's Kafka sink has columns for key, value and headers, but none for the timestamp, which
  * KSQL defines for every operator's output. The header holds epoch milliseconds as 8 bytes,
- * big-endian; it is removed.
+ * big-endian; the interceptor removes it.
  */
 public final class EventTimeInterceptor implements ProducerInterceptor<byte[], byte[]> {
     public static final String HEADER = "__ksql_event_time";
@@ -26,7 +26,7 @@ public final class EventTimeInterceptor implements ProducerInterceptor<byte[], b
         }
         long timestamp = ByteBuffer.wrap(header.value()).getLong();
         record.headers().remove(HEADER);
-        if (timestamp < 0) { // Kafka refuses it; the broker's clock is the best that is left
+        if (timestamp < 0) { // Kafka refuses it; the timestamp is then the current time
             return record;
         }
         return new ProducerRecord<>(
