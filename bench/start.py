@@ -36,7 +36,7 @@ QUERIES = {
         " WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY city EMIT CHANGES;"
     ),
 }
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 
 
 def first_row(engine: Engine, statement: str, sink: str) -> tuple[float, float]:
@@ -46,7 +46,7 @@ def first_row(engine: Engine, statement: str, sink: str) -> tuple[float, float]:
     done = time.monotonic() - began
     admin = engine.services.admin
     while not any(admin.end_offsets(sink.upper()).values()):
-        if time.monotonic() - began > PATIENCE_S:
+        if time.monotonic() - began > TIMEOUT_S:
             raise SystemExit("no row came")
         time.sleep(0.01)
     return done, time.monotonic() - began

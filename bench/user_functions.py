@@ -56,7 +56,7 @@ QUERIES = {
     "SUM": ("SELECT k, SUM(n) AS n, MAX(sent) AS sent FROM {source} GROUP BY k", 1.0),
     "aggregate in Python": ("SELECT k, TOTAL(n) AS n, MAX(sent) AS sent FROM {source} GROUP BY k", 0.2),
 }
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 
 
 def backlog(meter: Meter, servers: str, topic: str, rows: int) -> float:
@@ -70,7 +70,7 @@ def backlog(meter: Meter, servers: str, topic: str, rows: int) -> float:
         if n % 10_000 == 0:
             producer.poll(0)
     producer.flush()
-    while len(meter.received) < before + rows and time.perf_counter() < began + PATIENCE_S:
+    while len(meter.received) < before + rows and time.perf_counter() < began + TIMEOUT_S:
         time.sleep(0.01)
     return (len(meter.received) - before) / (time.perf_counter() - began)
 

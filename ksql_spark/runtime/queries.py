@@ -160,8 +160,8 @@ class QueryManager:
         self._create_internal_topics(query)
         tables = self._to_load(query)
         # threads of an earlier start do nothing more: their token is not in this set
-        marks = [object() if any(t in tables for t in stage.topics) else None for stage in query.plan.stages]
-        query.loading = {mark for mark in marks if mark is not None}
+        tokens = [object() if any(t in tables for t in stage.topics) else None for stage in query.plan.stages]
+        query.loading = {token for token in tokens if token is not None}
         query.spark = []
         try:
             is_backfilling = self._has_history(query)
@@ -177,18 +177,18 @@ class QueryManager:
         with self._lock:
             self._queries[query.id] = query
         if is_backfilling:
-            mark = object()
-            query.loading.add(mark)
+            token = object()
+            query.loading.add(token)
             threading.Thread(
-                target=self._backfill, args=(query, mark), name=f"backfill-{query.id}", daemon=True
+                target=self._backfill, args=(query, token), name=f"backfill-{query.id}", daemon=True
             ).start()
             return
         for i, stage in enumerate(query.plan.stages):
             if not any(topic in tables for topic in stage.topics):
-                self._mark_loaded(query, i)
+                self._set_loaded(query, i)
             wanted = {topic: ends for topic, ends in tables.items() if topic in stage.topics}
             if wanted:
-                arguments = (query, i, wanted, query.spark[i], marks[i])
+                arguments = (query, i, wanted, query.spark[i], tokens[i])
                 loader = threading.Thread(
                     target=self._load, args=arguments, name=f"load-{query.id}", daemon=True
                 )
@@ -223,14 +223,14 @@ class QueryManager:
     def _checkpoint(self, query: ManagedQuery, stage: int) -> Checkpoint:
         return Checkpoint(self._checkpoints / query.id, stage)
 
-    def _loaded_mark(self, query: ManagedQuery, stage: int) -> Path:
+    def _loaded_marker(self, query: ManagedQuery, stage: int) -> Path:
         """A file that exists once the stage's tables have been loaded."""
         return self._checkpoints / query.id / f"{stage}.loaded"
 
-    def _mark_loaded(self, query: ManagedQuery, stage: int) -> None:
-        mark = self._loaded_mark(query, stage)
-        mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.touch()
+    def _set_loaded(self, query: ManagedQuery, stage: int) -> None:
+        marker = self._loaded_marker(query, stage)
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        marker.touch()
 
     def _to_load(self, query: ManagedQuery) -> dict[str, dict[int, int]]:
         """Tables to load before the streams that join them: topic -> partition -> current end offset."""
@@ -241,7 +241,7 @@ class QueryManager:
             every = walk(stage.root)
             if (
                 any(isinstance(s, StreamTableJoin) for s in every)
-                and not self._loaded_mark(query, i).exists()
+                and not self._loaded_marker(query, i).exists()
             ):
                 topics += [s.source.topic for s in every if isinstance(s, TableSource)]
         found: dict[str, dict[int, int]] = {}
@@ -257,17 +257,17 @@ class QueryManager:
         stage: int,
         tables: Mapping[str, Mapping[int, int]],
         loading: SparkQuery,
-        mark: object,
+        token: object,
     ) -> None:
         """Wait until ``loading`` has read the tables, then start the stage in its own mode, on all topics."""
         try:
-            while loading.is_active and mark in query.loading:
+            while loading.is_active and token in query.loading:
                 if _has_reached(loading.progress, tables):
                     loading.drain()
-                    loading.stop(self._patience_s())
-                    self._mark_loaded(query, stage)
+                    loading.stop(self._stop_timeout_s())
+                    self._set_loaded(query, stage)
                     with self._lock:
-                        if self._goes_on(query, mark):
+                        if self._is_current(query, token):
                             query.spark[stage] = self._launch(query, stage)
                     break
                 if self._closing.wait(0.02):
@@ -277,39 +277,39 @@ class QueryManager:
             self._failed(query, error)
         finally:
             with self._lock:
-                query.loading.discard(mark)
+                query.loading.discard(token)
 
-    def _goes_on(self, query: ManagedQuery, mark: object) -> bool:
-        """Whether a query was neither stopped nor restarted since its ``loading`` got ``mark``."""
-        return mark in query.loading and bool(query.spark) and self._queries.get(query.id) is query
+    def _is_current(self, query: ManagedQuery, token: object) -> bool:
+        """Whether a query was neither stopped nor restarted since its ``loading`` got ``token``."""
+        return token in query.loading and bool(query.spark) and self._queries.get(query.id) is query
 
     def _has_history(self, query: ManagedQuery) -> bool:
         """Whether sub-topologies must start one after another, so that each reads all of its history."""
         plan = query.plan
-        is_done = self._loaded_mark(query, len(plan.inner)).exists()
+        is_done = self._loaded_marker(query, len(plan.inner)).exists()
         return plan.by_event_time and bool(plan.inner) and not is_done
 
-    def _backfill(self, query: ManagedQuery, mark: object) -> None:
+    def _backfill(self, query: ManagedQuery, token: object) -> None:
         """Start each further stage once the one before it has committed its history."""
         try:
             for i in range(1, len(query.plan.stages)):
                 while not self._is_backfilled(query, i - 1):
                     with self._lock:
-                        if not self._goes_on(query, mark) or not query.spark[-1].is_active:
+                        if not self._is_current(query, token) or not query.spark[-1].is_active:
                             return
                     if self._closing.wait(0.05):
                         return
                 with self._lock:
-                    if not self._goes_on(query, mark):
+                    if not self._is_current(query, token):
                         return
                     query.spark.append(self._launch(query, i))
-            self._mark_loaded(query, len(query.plan.inner))
+            self._set_loaded(query, len(query.plan.inner))
         except Exception as error:
             log.exception("query %s did not go on after its history was read", query.id)
             self._failed(query, error)
         finally:
             with self._lock:
-                query.loading.discard(mark)
+                query.loading.discard(token)
 
     def _is_backfilled(self, query: ManagedQuery, number: int) -> bool:
         """Whether a stage has committed its first batch, or has nothing to read."""
@@ -317,7 +317,7 @@ class QueryManager:
             return True
         ends = self._admin.end_offsets(*set(query.plan.stages[number].topics))
         starts = {(topic, int(p)): offset for topic, of in query.starts.items() for p, offset in of.items()}
-        return all(end <= starts.get(place, 0) for place, end in ends.items())
+        return all(end <= starts.get(partition, 0) for partition, end in ends.items())
 
     def register(self, query: ManagedQuery) -> None:
         """Add a query that start_registered will start (replay of the command log)."""
@@ -501,10 +501,10 @@ class QueryManager:
 
     def pause(self, *query_ids: str) -> None:
         """Stop queries, but keep them and their state until resume()."""
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as locks:
             queries = [q for q in map(self.find, query_ids) if q is not None and q.state != PAUSED]
             for query in queries:
-                held.enter_context(query.control)
+                locks.enter_context(query.control)
                 query.state = PAUSED
             self._drain_and_end(*queries)
 
@@ -542,7 +542,7 @@ class QueryManager:
             self._drain(query)
 
         def end(query: ManagedQuery) -> None:
-            self._end(query, 0.0 if query.is_transient else self._patience_s())
+            self._end(query, 0.0 if query.is_transient else self._stop_timeout_s())
 
         with ThreadPoolExecutor(max_workers=8, thread_name_prefix="query-stop") as pool:
             list(pool.map(end, queries))
@@ -553,18 +553,18 @@ class QueryManager:
             with contextlib.suppress(Exception):  # as in _end
                 run.drain()
 
-    def _end(self, query: ManagedQuery, patience_s: float = 0.0) -> None:
-        """End a query, once it is drained or after ``patience_s`` seconds."""
+    def _end(self, query: ManagedQuery, timeout_s: float = 0.0) -> None:
+        """End a query, once it is drained or after ``timeout_s`` seconds."""
         with self._lock:
             running, query.spark = query.spark, []
-        deadline = time.monotonic() + patience_s
+        deadline = time.monotonic() + timeout_s
         for run in running:
             with contextlib.suppress(Exception):  # the JVM may be gone; there is nothing left to stop then
                 is_done = run.stop(deadline - time.monotonic())
-                if patience_s and not is_done:
+                if timeout_s and not is_done:
                     log.warning("query %s was stopped before what it had read was done", query.id)
 
-    def _patience_s(self) -> float:
+    def _stop_timeout_s(self) -> float:
         return float(self._setting("ksql.query.stop.timeout.ms")) / 1000
 
     def _watch(self) -> None:
@@ -583,11 +583,11 @@ class QueryManager:
         if not query.control.acquire(blocking=False):
             return  # it is being started or ended
         try:
-            self._check_held(query)
+            self._check_locked(query)
         finally:
             query.control.release()
 
-    def _check_held(self, query: ManagedQuery) -> None:
+    def _check_locked(self, query: ManagedQuery) -> None:
         if query.loading:
             return
         if query.state == RUNNING:

@@ -42,7 +42,7 @@ QUERIES = (
 #: a server that gets statements sooner needs no warm-up: its first query does the same
 DELAY_S = 0.5
 #: the warm-up is abandoned after this
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 
 class WarmUp:
@@ -121,7 +121,7 @@ class WarmUp:
                 query = self._query(text, sources, f"{self._prefix}{number}")
                 self._create_topic(query.plan.sink.topic)
                 queries.start_new(query)
-                self._wait_for_row(query.plan.sink.topic, began + PATIENCE_S)
+                self._wait_for_row(query.plan.sink.topic, began + TIMEOUT_S)
                 queries.drop(query)
             log.info("warmed up in %.1f s", time.monotonic() - began)
         except Exception as error:  # nobody waits for it

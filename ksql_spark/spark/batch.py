@@ -32,7 +32,7 @@ from ksql_spark.types import contains_map
 #: from this many rows on, more than one task pays off
 _MANY_ROWS = 100_000
 #: the largest LIMIT and OFFSET that Spark accepts
-_MOST = 2**31 - 1
+_MAX_LIMIT = 2**31 - 1
 _JOINS = {"INNER": "inner", "LEFT": "left", "RIGHT": "right", "FULL": "full"}
 
 
@@ -42,7 +42,7 @@ def session_for(session: SparkSession, root: Node, row_count: int) -> SparkSessi
     if row_count >= _MANY_ROWS:
         tasks = str(os.cpu_count() or 1)
         settings = {"spark.sql.shuffle.partitions": tasks, "spark.sql.files.minPartitionNum": tasks}
-    if _any_at_one_place(root):
+    if _has_single_partition(root):
         # sort aggregation has one state per group; hash aggregation may split a group when its map is full
         settings["spark.sql.execution.useObjectHashAggregateExec"] = "false"
     if not settings:
@@ -53,12 +53,12 @@ def session_for(session: SparkSession, root: Node, row_count: int) -> SparkSessi
     return own
 
 
-def _any_at_one_place(node: Node) -> bool:
-    here = isinstance(node, nodes.Aggregate) and _is_at_one_place(node)
-    return here or any(_any_at_one_place(child) for child in nodes.children(node))
+def _has_single_partition(node: Node) -> bool:
+    here = isinstance(node, nodes.Aggregate) and _is_single_partition(node)
+    return here or any(_has_single_partition(child) for child in nodes.children(node))
 
 
-def _is_at_one_place(node: nodes.Aggregate) -> bool:
+def _is_single_partition(node: nodes.Aggregate) -> bool:
     """Whether one state must take all rows of a group: they are ordered, or states cannot be merged."""
     specs = (registry.require(call.function) for call in node.aggregates)
     return isinstance(node.child, nodes.Sort) or not all(spec.merge for spec in specs)
@@ -155,8 +155,8 @@ class _Builder:
                 return self.build(child).orderBy(*map(_sort_key, by))
             case nodes.Limit(child, limit, offset):
                 frame = self.build(child)
-                frame = frame.offset(min(offset, _MOST)) if offset else frame
-                return frame if limit is None else frame.limit(min(limit, _MOST))
+                frame = frame.offset(min(offset, _MAX_LIMIT)) if offset else frame
+                return frame if limit is None else frame.limit(min(limit, _MAX_LIMIT))
         raise TypeError(f"no batch frame for {type(node).__name__}")
 
     def _aggregate(self, node: nodes.Aggregate) -> DataFrame:
@@ -164,7 +164,7 @@ class _Builder:
         below = self.build(node.child.child if isinstance(node.child, nodes.Sort) else node.child)
         groups = [named(lower(g.expression), f"__key_{i}") for i, g in enumerate(node.group_by)]
         columns, results = list(groups), []
-        at_one_place = _is_at_one_place(node)
+        single_partition = _is_single_partition(node)
         for i, call in enumerate(node.aggregates):
             arguments = []
             for j, argument in enumerate(call.arguments):
@@ -173,8 +173,8 @@ class _Builder:
                     continue
                 columns.append(named(lower(argument), f"__arg_{i}_{j}"))
                 arguments.append(quoted(f"__arg_{i}_{j}"))
-            results.append(named(self._call(call, arguments, at_one_place), call.name))
-        if at_one_place:
+            results.append(named(self._call(call, arguments, single_partition), call.name))
+        if single_partition:
             # one partition needs no exchange and its rows are sorted by group, so Spark keeps their order
             orders = [named(lower(key.expression), f"__order_{i}") for i, key in enumerate(arrival)]
             sorted_by = [
@@ -190,9 +190,9 @@ class _Builder:
             return rows.select(*keys).distinct()
         return rows.groupBy(*keys).agg(*map(F.expr, results))
 
-    def _call(self, call: nodes.AggregateCall, arguments: list[str], at_one_place: bool) -> str:
+    def _call(self, call: nodes.AggregateCall, arguments: list[str], single_partition: bool) -> str:
         spec = registry.require(call.function)
-        if call.distinct and call.function == "COUNT" and not at_one_place:
+        if call.distinct and call.function == "COUNT" and not single_partition:
             # unlike the streams' lowering, this keeps no array of values, but it merges states of all calls
             text = f"count(DISTINCT {arguments[0]})"
         else:

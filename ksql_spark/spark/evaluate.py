@@ -86,11 +86,11 @@ class DecodedRows:
         parts = ["__time", "__start", "__end"]
         readable = ["true"]
         columns = {ROWTIME: "__time", WINDOWSTART: "__start", WINDOWEND: "__end"}
-        for place, serde in (("__key", key_serde(source)), ("__value", value_serde(source))):
+        for column, serde in (("__key", key_serde(source)), ("__value", value_serde(source))):
             if serde.columns:
-                parts.append(f"{serde.decode_sql(serde.or_null_sql(place))} AS {place}_row")
-                readable.append(f"{place}_row IS NOT NULL")
-                columns |= {c.name: f"{place}_row.{quoted(c.name)}" for c in serde.columns}
+                parts.append(f"{serde.decode_sql(serde.or_null_sql(column))} AS {column}_row")
+                readable.append(f"{column}_row IS NOT NULL")
+                columns |= {c.name: f"{column}_row.{quoted(c.name)}" for c in serde.columns}
         return cls(tuple(parts), " AND ".join(readable), columns)
 
 

@@ -28,7 +28,7 @@ from ksql_spark.types import BIGINT, INTEGER, SqlType
 _PACKED_HEADERS = f"if(size({FORWARDED_HEADERS}) > 0, ksql.pack(struct({FORWARDED_HEADERS})), NULL)"
 _HEADERS_DDL = "h array<struct<key string, value binary>>"
 #: hidden columns that operators pass through
-_ALONG = (ROWTIME, FORWARDED_HEADERS)
+_PASSED_THROUGH = (ROWTIME, FORWARDED_HEADERS)
 
 #: end of the logger's name
 GROUP_BY = "Aggregate.GroupBy"
@@ -76,8 +76,8 @@ class _Side:
         frame = self.frame if nulls else self.frame.filter(known)
         parts = (named(packed, "k"), named(ROWTIME, "ts"), named(row, "v"), named(_PACKED_HEADERS, "h"))
         frame = frame.selectExpr(*parts, *own)
-        place = "task" if own else named(context.task("k"), "task")
-        return frame.selectExpr(place, "k", named(str(side), "side"), "ts", "v", "h")
+        task_column = "task" if own else named(context.task("k"), "task")
+        return frame.selectExpr(task_column, "k", named(str(side), "side"), "ts", "v", "h")
 
 
 def _unpacked(column: str, ddl: str) -> str:
@@ -142,20 +142,20 @@ def table_filter(step: steps.TableFilter, inputs: Sequence[DataFrame], context: 
     done = done.selectExpr(
         named(_unpacked("k", key_ddl), "__k"),
         named(_unpacked("l", side.ddl), "__l"),
-        *_ALONG,
+        *_PASSED_THROUGH,
         named("l IS NULL", NULL_VALUE),
     )
     names = [*(c.name for c in step.schema.key), *bounds]
     columns = [named(f"__k.c{i}", name) for i, name in enumerate(names)]
     columns += [named(f"__l.{quoted(c.name)}", c.name) for c in step.schema.value]
-    return done.selectExpr(*columns, *_ALONG, NULL_VALUE)
+    return done.selectExpr(*columns, *_PASSED_THROUGH, NULL_VALUE)
 
 
 _Join: TypeAlias = steps.StreamTableJoin | steps.StreamStreamJoin | steps.TableTableJoin
 
 
 @dataclass(frozen=True)
-class _Joining:
+class _JoinInputs:
     """A join's two sides and their records."""
 
     step: _Join
@@ -163,7 +163,7 @@ class _Joining:
     right: _Side
 
     @classmethod
-    def of(cls, step: _Join, inputs: Sequence[DataFrame]) -> _Joining:
+    def of(cls, step: _Join, inputs: Sequence[DataFrame]) -> _JoinInputs:
         return cls(step, _Side.of(inputs[0], step.left.schema), _Side.of(inputs[1], step.right.schema))
 
     def records(self, context: Context, *, left_nulls: bool, right_nulls: bool) -> list[DataFrame]:
@@ -194,7 +194,7 @@ class _Joining:
             named(_unpacked("k", self.key_ddl), "__k"),
             named(_unpacked("l", self.left.ddl), "__l"),
             named(_unpacked("r", self.right.ddl), "__r"),
-            *_ALONG,
+            *_PASSED_THROUGH,
             named("l IS NULL AND r IS NULL", NULL_VALUE),
         )
         columns = []
@@ -203,7 +203,7 @@ class _Joining:
             text = "__k.c0" if column.name == self.step.key_name else f"{side}.{quoted(column.name)}"
             columns.append(named(text, column.name))
         columns += [named(f"__k.c{i}", bound) for i, bound in enumerate(self.bounds, 1)]
-        return done.selectExpr(*columns, *_ALONG, NULL_VALUE)
+        return done.selectExpr(*columns, *_PASSED_THROUGH, NULL_VALUE)
 
 
 def stream_table_join(
@@ -211,7 +211,7 @@ def stream_table_join(
 ) -> DataFrame:
     """A stream with a table (reference §6.6)."""
     is_outer = step.join == "LEFT"
-    join = _Joining.of(step, inputs)
+    join = _JoinInputs.of(step, inputs)
     left, right = join.records(context, left_nulls=is_outer, right_nulls=False)
     if step.is_replicated:
         # a stream's row goes to the task of its partition (or of its key), a table's row to all tasks
@@ -230,7 +230,7 @@ def stream_table_join(
 
 def table_table_join(step: steps.TableTableJoin, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """Two tables by their primary keys (reference §6.7)."""
-    join = _Joining.of(step, inputs)
+    join = _JoinInputs.of(step, inputs)
     outer = (step.join in ("LEFT", "FULL"), step.join in ("RIGHT", "FULL"))
     records = join.records(context, left_nulls=False, right_nulls=False)
     return join.result(_operator(context, "tableTableJoin", records, *outer, state=join.state))
@@ -240,7 +240,7 @@ def stream_stream_join(
     step: steps.StreamStreamJoin, inputs: Sequence[DataFrame], context: Context
 ) -> DataFrame:
     """Two streams (reference §6.5). The operator takes a grace period of -1 ms for none."""
-    join = _Joining.of(step, inputs)
+    join = _JoinInputs.of(step, inputs)
     outer = (step.join in ("LEFT", "FULL"), step.join in ("RIGHT", "FULL"))
     records = join.records(context, left_nulls=outer[0], right_nulls=outer[1])
     before, after = step.within.before_ms, step.within.after_ms
@@ -310,7 +310,7 @@ def aggregate(
     if step.having is not None:
         output.append(named(f"coalesce({context.lower_having(step.having, results)}, false)", "__passes"))
         ddl.append("__passes boolean")
-    frame = inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*columns, *_ALONG, NULL_VALUE)
+    frame = inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*columns, *_PASSED_THROUGH, NULL_VALUE)
     side = _Side(_grouped(step, frame, context), types)
     window = step.window_spec if isinstance(step, steps.StreamWindowedAggregate) else None
     idle_ms = step.idle_ms if isinstance(step, steps.StreamWindowedAggregate) else 0
@@ -338,13 +338,13 @@ def aggregate(
     done = done.selectExpr(
         named(_unpacked("k", _key_ddl(key_types)), "__k"),
         named(_unpacked("l", ", ".join(ddl)), "__l"),
-        *_ALONG,
+        *_PASSED_THROUGH,
         named("l IS NULL", NULL_VALUE),
         *bounds,
     )
     groups = [named(f"__k.c{i}", g.name) for i, g in enumerate(step.group_by)]
     values = [named(f"__l.{quoted(a.name)}", a.name) for a in step.aggregates]
-    hidden = [*_ALONG, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
+    hidden = [*_PASSED_THROUGH, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
     return done.selectExpr(*groups, *values, *hidden)
 
 
@@ -377,7 +377,7 @@ def pack(step: steps.Packed, inputs: Sequence[DataFrame], context: Context) -> D
     if step.window is not None:
         names += [WINDOWSTART, WINDOWEND]
     row = f"ksql.pack(struct({', '.join(names)}))"
-    return frame.selectExpr(named(key, "K"), named(row, "V"), *_ALONG, NULL_VALUE)
+    return frame.selectExpr(named(key, "K"), named(row, "V"), *_PASSED_THROUGH, NULL_VALUE)
 
 
 def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
@@ -386,14 +386,14 @@ def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) 
     bounds = [WINDOWSTART, WINDOWEND] if step.window is not None else []
     ddl += "".join(f", {b} bigint" for b in bounds)
     keys = step.schema.key if step.is_table else ()
-    parts = [named(_unpacked("V", ddl), "__v"), *_ALONG, NULL_VALUE]
+    parts = [named(_unpacked("V", ddl), "__v"), *_PASSED_THROUGH, NULL_VALUE]
     if keys:
         parts.append(named(_unpacked("K", _key_ddl([c.type for c in keys])), "__k"))
     columns = [named(f"__k.c{i}", c.name) for i, c in enumerate(keys)]
     taken = {c.name for c in keys}
     columns += [named(f"__v.{quoted(c.name)}", c.name) for c in step.schema.columns if c.name not in taken]
     columns += [named(f"__v.{b}", b) for b in bounds]
-    return inputs[0].selectExpr(*parts).selectExpr(*columns, *_ALONG, NULL_VALUE)
+    return inputs[0].selectExpr(*parts).selectExpr(*columns, *_PASSED_THROUGH, NULL_VALUE)
 
 
 def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
@@ -408,10 +408,10 @@ def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context
     done = done.selectExpr(
         named(_unpacked("l", side.ddl), "__l"),
         named("cast(ws AS int)", sign.name),
-        *_ALONG,
+        *_PASSED_THROUGH,
         named("false", NULL_VALUE),
     )
-    return done.selectExpr("__l.*", quoted(sign.name), *_ALONG, NULL_VALUE)
+    return done.selectExpr("__l.*", quoted(sign.name), *_PASSED_THROUGH, NULL_VALUE)
 
 
 def foreign_key_subscribe(
@@ -444,7 +444,7 @@ def foreign_key_subscribe(
         "row": side.ddl,
     }
     done = _operator(context, "foreignKeySubscribe", [records], step.join == "LEFT", state=state)
-    return done.selectExpr("k AS K", "l AS V", *_ALONG, named("false", NULL_VALUE))
+    return done.selectExpr("k AS K", "l AS V", *_PASSED_THROUGH, named("false", NULL_VALUE))
 
 
 def _messages(frame: DataFrame, context: Context) -> DataFrame:
@@ -465,7 +465,7 @@ def foreign_key_answer(
     state = {"key": _key_ddl([step.right_key.type]), "right": side.ddl}
     done = _operator(context, "foreignKeyAnswer", [asked, right], step.join == "LEFT", state=state)
     value = "concat(cast(length(l) AS binary), l, coalesce(r, X''))"
-    return done.selectExpr("k AS K", named(value, "V"), *_ALONG, named("false", NULL_VALUE))
+    return done.selectExpr("k AS K", named(value, "V"), *_PASSED_THROUGH, named("false", NULL_VALUE))
 
 
 def foreign_key_latest(
@@ -480,7 +480,7 @@ def foreign_key_latest(
         named(_unpacked("k", key_ddl), "__k"),
         named(_unpacked("l", left.ddl), "__l"),
         named(_unpacked("r", right.ddl), "__r"),
-        *_ALONG,
+        *_PASSED_THROUGH,
         named("l IS NULL", NULL_VALUE),
     )
     names = {c.name: f"__k.c{i}" for i, c in enumerate(keys)}
@@ -488,7 +488,7 @@ def foreign_key_latest(
     for column in step.schema.columns:
         side = "__l" if column.name in left.types else "__r"
         columns.append(named(names.get(column.name, f"{side}.{quoted(column.name)}"), column.name))
-    return done.selectExpr(*columns, *_ALONG, NULL_VALUE)
+    return done.selectExpr(*columns, *_PASSED_THROUGH, NULL_VALUE)
 
 
 def _empty(context: Context, ddl: str) -> DataFrame:

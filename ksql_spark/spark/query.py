@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from ksql_spark.physical.steps import REALTIME
 
 #: pause between two checks whether a batch is committed
-LOOK_AGAIN_S = 0.005
+POLL_S = 0.005
 
 
 def new_run_id() -> str:
@@ -73,11 +73,11 @@ class SparkQuery:
         if self._last is None:
             self._last = int(self._source.drain(self._run_id))
 
-    def stop(self, patience_s: float = 0.0) -> bool:
+    def stop(self, timeout_s: float = 0.0) -> bool:
         """Stop it; after drain(), once what was read is committed. Callable from any thread, more than once.
 
         Args:
-            patience_s: how long to wait for that, seconds. Then it is stopped anyway, and the work since its
+            timeout_s: how long to wait for that, seconds. Then it is stopped anyway, and the work since its
                 last checkpoint will be repeated.
 
         Returns:
@@ -87,21 +87,21 @@ class SparkQuery:
             if self._was_done is None:
                 self._was_done = False
                 try:
-                    self._was_done = self._wait(patience_s)
+                    self._was_done = self._wait(timeout_s)
                 finally:
                     self._query.stop()
                     self._source.release(self._run_id)
             return self._was_done
 
-    def _wait(self, patience_s: float) -> bool:
+    def _wait(self, timeout_s: float) -> bool:
         """Wait until what was read is committed; False if it is not."""
         if self._last is None:
             return False
-        deadline = time.monotonic() + patience_s
+        deadline = time.monotonic() + timeout_s
         while not self._is_done(self._last):
             if time.monotonic() >= deadline or not self.is_active:
                 return False
-            time.sleep(LOOK_AGAIN_S)
+            time.sleep(POLL_S)
         return True
 
     def _is_done(self, last: int) -> bool:

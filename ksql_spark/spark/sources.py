@@ -136,9 +136,9 @@ def decode(
         frame = frame.filter(" AND ".join(good))
     columns = []
     for column in schema.columns:
-        place = {Role.KEY: "__key", Role.VALUE: "__value"}.get(column.role)
-        if place:
-            text = f"{place}.{quoted(column.name)}"
+        row = {Role.KEY: "__key", Role.VALUE: "__value"}.get(column.role)
+        if row:
+            text = f"{row}.{quoted(column.name)}"
         elif column.header_key is None:
             text = "coalesce(transform(headers, h -> struct(h.key AS KEY, h.value AS VALUE)), array())"
         else:

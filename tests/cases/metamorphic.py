@@ -24,7 +24,7 @@ from grammar.statements.queries import Query
 from grammar.statements.sources import CreateAsSelect
 from ksql_spark.runtime.queries import QueryManager
 from tests.cases.case_file import Case, Cells, Check, Sql
-from tests.cases.running import PATIENCE_S, Run, Sink, difference
+from tests.cases.running import TIMEOUT_S, Run, Sink, difference
 
 RESTARTED, SPLIT, KILLED = RELATIONS = ("restarted", "split", "killed")
 
@@ -108,7 +108,7 @@ class MetamorphicRun(Run):
         if not self._was_killed:
             super()._wait(check, sink, header, expected)
             return
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         before = sink.records[: sink.checked]
         while True:
             sink.read_to_end()

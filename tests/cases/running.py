@@ -25,7 +25,7 @@ from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
 from tests.cases.case_file import Case, Cells, Check, Restart, Sql, cell, table
 
 #: how long an output may take, seconds; it only matters where a case fails
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 #: COMPLETE=1: nothing for this long means that nothing more comes
 QUIET_S = 8.0
 DELETED = "<deleted>"
@@ -264,7 +264,7 @@ class Run:
         sink.checked = len(sink.records)
 
     def _wait(self, check: Check, sink: Sink, header: Cells, expected: list[Cells]) -> None:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         queries = self.engine.services.queries
         while True:
             sink.read_to_end()
@@ -286,7 +286,7 @@ class Run:
         expected = check.rows
         header = check.header or [c.name.lower() for c in stream.columns]
         actual: list[Cells] = []
-        deadline = time.monotonic() + (QUIET_S if self._is_completing else PATIENCE_S)
+        deadline = time.monotonic() + (QUIET_S if self._is_completing else TIMEOUT_S)
         with contextlib.closing(stream):
             while (rows := stream.read(0.2)) is not None:
                 actual += [

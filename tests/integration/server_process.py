@@ -21,7 +21,7 @@ from ksql_spark.services.child import is_alive
 ROOT = Path(__file__).parents[2]
 SERVER = (sys.executable, "-m", "server")
 #: how long anything may take on a very busy machine, seconds
-PATIENCE_S = 180.0
+TIMEOUT_S = 180.0
 
 
 class ServerProcess:
@@ -80,13 +80,13 @@ class ServerProcess:
     def execute(self, text: str, **properties: Any) -> Any:
         """POST /ksql; the entities. Raises AssertionError for an error."""
         body = {"ksql": text, "streamsProperties": properties}
-        answer = httpx.post(f"{self.url}/ksql", json=body, timeout=PATIENCE_S)
+        answer = httpx.post(f"{self.url}/ksql", json=body, timeout=TIMEOUT_S)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def rows(self, text: str) -> list[list[Any]]:
         """POST /query-stream; the rows of a query that ends."""
-        answer = httpx.post(f"{self.url}/query-stream", json={"sql": text}, timeout=PATIENCE_S)
+        answer = httpx.post(f"{self.url}/query-stream", json={"sql": text}, timeout=TIMEOUT_S)
         assert answer.status_code == 200, answer.text
         return [row for row in map(json.loads, answer.text.splitlines()[1:]) if isinstance(row, list)]
 
@@ -112,7 +112,7 @@ class ServerProcess:
 
     def end(self) -> tuple[int, str, str]:
         """Wait until it has ended by itself, see stop()."""
-        out, err = self.process.communicate(timeout=PATIENCE_S)
+        out, err = self.process.communicate(timeout=TIMEOUT_S)
         return self.process.returncode, out, err
 
     def crash(self) -> None:
@@ -125,7 +125,7 @@ class ServerProcess:
 
     def wait_until_alone(self) -> None:
         """Wait until no process is left; fails when one stays."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while pids := self.pids():
             assert time.monotonic() < deadline, [Path(f"/proc/{p}/cmdline").read_text() for p in pids]
             time.sleep(0.05)

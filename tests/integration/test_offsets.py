@@ -13,7 +13,7 @@ from ksql_spark.kafka.producer import RecordProducer
 
 pytestmark = pytest.mark.kafka
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 
 def test_offsets_follow_the_checkpoints(
@@ -31,7 +31,7 @@ def test_offsets_follow_the_checkpoints(
     for _ in range(3):
         producer.send(source, b"a", b'{"V": 1}')
     producer.close()
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         (answer,) = engine.execute(Request("DESCRIBE seen EXTENDED;"))
         (summary,) = answer["sourceDescription"]["queryOffsetSummaries"]

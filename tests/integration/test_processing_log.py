@@ -21,7 +21,7 @@ from ksql_spark.spark.session import SparkProcess
 pytestmark = pytest.mark.kafka
 
 #: waiting for the next records, seconds; it only matters where a test fails
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def read_until(
     """The entries of the log, once there are enough."""
     entries: list[dict[str, Any]] = []
     while not is_enough(entries):
-        batch = reader.poll_batch(PATIENCE_S)
+        batch = reader.poll_batch(TIMEOUT_S)
         assert batch, f"nothing comes after {len(entries)} entries"
         entries += [json.loads(record.value or b"") for record in batch]
     return entries
@@ -120,7 +120,7 @@ def test_late_records_are_counted(
     sink = TopicReader(broker.bootstrap_servers, server.services.metastore.require("COUNTED").topic)
     count = 0
     while count < 3:  # one for each window that was open
-        rows = sink.poll_batch(PATIENCE_S)
+        rows = sink.poll_batch(TIMEOUT_S)
         assert rows, f"nothing comes after {count} rows"
         count += len(rows)
     sink.close()

@@ -12,7 +12,7 @@ import pytest
 
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
-from tests.integration.server_process import PATIENCE_S, ServerProcess
+from tests.integration.server_process import TIMEOUT_S, ServerProcess
 
 pytestmark = pytest.mark.kafka
 
@@ -28,7 +28,7 @@ CREATE STREAM gone AS SELECT * FROM events EMIT CHANGES;
 """
 PEOPLE = 10
 #: between two looks at a table, so that looking does not take the time of what it waits for
-LOOK_AGAIN_S = 0.2
+POLL_S = 0.2
 
 
 def produce(server: ServerProcess, numbers: Iterable[int]) -> None:
@@ -51,7 +51,7 @@ def expected(count: int) -> dict[str, tuple[int, int]]:
 
 def wait_for_counts(server: ServerProcess, count: int) -> None:
     """Wait until the tables are what ``count`` events make of them; more than that is an error at once."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     wanted = expected(count)
     while True:
         rows = server.rows("SELECT who, c, total FROM counts;")
@@ -60,7 +60,7 @@ def wait_for_counts(server: ServerProcess, count: int) -> None:
             break
         over = {who: got for who, got in found.items() if got[0] > wanted[who][0]}
         assert not over and time.monotonic() < deadline, (found, wanted)
-        time.sleep(LOOK_AGAIN_S)
+        time.sleep(POLL_S)
     per_minute = Counter((f"p{n % PEOPLE}", n // 60 * 60_000) for n in range(count))
     while True:
         windows = server.rows("SELECT who, WINDOWSTART, c FROM per_minute;")
@@ -68,12 +68,12 @@ def wait_for_counts(server: ServerProcess, count: int) -> None:
         if counts == per_minute:
             return
         assert time.monotonic() < deadline, (counts, per_minute)
-        time.sleep(LOOK_AGAIN_S)
+        time.sleep(POLL_S)
 
 
 def check_copies(server: ServerProcess, count: int) -> None:
     """Every event is in COPIES, though one may be there twice."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     missing = set(range(count))
     with TopicReader(server.bootstrap_servers(), "COPIES") as reader:
         while missing:

@@ -14,14 +14,14 @@ from ksql_spark.kafka.producer import RecordProducer
 
 pytestmark = pytest.mark.kafka
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 
 def first_error(engine: Engine, query_id: str) -> str:
     """The message of a query's first failure, once it has stopped it."""
     query = engine.services.queries.find(query_id)
     assert query is not None
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while query.state != "ERROR":
         assert time.monotonic() < deadline, query.state
     assert query.errors[0].type == "USER"
@@ -66,7 +66,7 @@ def test_a_record_stops_its_query(
     producer.send(source, b"a", record)
     producer.send(source, b"b", b'{"V": 2, "MOMENT": "2026-01-31"}')
     assert said.format(topic=source) in first_error(engine, strict)
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while sum(kafka_admin.end_offsets(other).values()) < 1:
         assert time.monotonic() < deadline
     assert not any(kafka_admin.end_offsets(sink).values())

@@ -19,13 +19,13 @@ pytestmark = pytest.mark.kafka
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "taxi.sql"
 RIDES = 300
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 
 
 def values(broker: EmbeddedBroker, topic: str, count: int) -> list[tuple[bytes | None, dict[str, Any]]]:
     """Keys and values of the first ``count`` records of a topic, and all that came with them."""
     found: list[tuple[bytes | None, dict[str, Any]]] = []
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     with TopicReader(broker.bootstrap_servers, topic) as reader:
         while len(found) < count:
             assert time.monotonic() < deadline, f"{len(found)} of {count} records in {topic}"

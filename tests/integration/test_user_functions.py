@@ -21,7 +21,7 @@ pytestmark = pytest.mark.kafka
 pytest.importorskip("pyarrow")
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "functions"
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 
 BROKEN = "def nothing(:\n"
 PICKY = '''
@@ -77,7 +77,7 @@ class Server:
         """The rows of a query; of a push query, the first ``count``."""
         stream = self.engine.query(Request(query, {"auto.offset.reset": "earliest"}))
         found: list[list[Any]] = []
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         try:
             while len(found) < count and time.monotonic() < deadline:
                 rows = stream.read(0.5)
@@ -90,7 +90,7 @@ class Server:
 
     def until(self, query: str, wanted: list[list[Any]]) -> None:
         """Wait until a pull query gives ``wanted``, in any order."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while sorted(found := self.rows(query), key=repr) != sorted(wanted, key=repr):
             assert time.monotonic() < deadline, found
 
@@ -338,14 +338,14 @@ def test_a_query_that_hangs_in_a_function_can_be_ended(server: Server, names: st
     said = tmp_path / "pid"
     query = f"SELECT HANGS('{said}') AS x FROM names WHERE id = 1 EMIT CHANGES;"
     stream = server.engine.query(Request(query, {"auto.offset.reset": "earliest"}))
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not (said.exists() and said.read_text()):
         assert stream.read(0.2) is not None
         assert time.monotonic() < deadline
     stream.close()
     process = psutil.Process(int(said.read_text())) if psutil.pid_exists(int(said.read_text())) else None
     if process is not None:
-        process.wait(PATIENCE_S)
+        process.wait(TIMEOUT_S)
 
 
 def test_a_restart_brings_functions_and_queries_back(

@@ -17,7 +17,7 @@ from tests.integration.server_process import ServerProcess
 
 pytestmark = pytest.mark.kafka
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_server_that_a_shell_only_looks_at(tmp_path: Path) -> None:
         server.ready()
         server.execute("SHOW STREAMS; SHOW TABLES;")  # as a shell does at once, for completion
         log = tmp_path / "logs" / "server.log"
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while "warmed up in" not in log.read_text(encoding="utf-8"):
             assert time.monotonic() < deadline
             time.sleep(0.1)
@@ -82,7 +82,7 @@ def test_it_is_stopped_in_the_middle(
 ) -> None:
     warm_up, prefix = make(True)
     warm_up.start()
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not topics(kafka_admin, prefix):
         assert time.monotonic() < deadline
     warm_up.stop()

@@ -13,7 +13,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.runtime.command_log import Command
 from tests.statements.world import World
 
-PATIENCE_S = 20.0
+TIMEOUT_S = 20.0
 
 
 def unwell(world: World) -> tuple[bool, set[str]]:
@@ -66,7 +66,7 @@ def test_queries_that_failed_are_listed(world: World) -> None:
     world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
     (query,) = world.queries.all()
     query.spark[0].is_active = False  # type: ignore[misc]
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while query.state != "ERROR":
         assert time.monotonic() < deadline
     body = Health(world.services, cast(KafkaAdmin, world.admin)).body()

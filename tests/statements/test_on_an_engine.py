@@ -12,7 +12,7 @@ from ksql_spark.errors import KsqlError
 
 pytestmark = pytest.mark.kafka
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 
 def test_terminate_ends_a_push_query(engine: Engine) -> None:
@@ -21,7 +21,7 @@ def test_terminate_ends_a_push_query(engine: Engine) -> None:
     engine.execute(Request(f"CREATE STREAM {name} (k STRING KEY, v INT) WITH ({options});"))
     engine.execute(Request(f"INSERT INTO {name} VALUES ('a', 1);"))
     stream = engine.query(Request(f"SELECT * FROM {name} EMIT CHANGES;", {"auto.offset.reset": "earliest"}))
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     rows = []
     while not rows and time.monotonic() < deadline:
         rows = [row.values for row in stream.read(0.5) or []]

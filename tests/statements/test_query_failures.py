@@ -16,7 +16,7 @@ from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.runtime.query_errors import classify, reason
 from tests.statements.world import FakeSparkQuery, World
 
-PATIENCE_S = 20.0
+TIMEOUT_S = 20.0
 
 
 class FromJava(Exception):
@@ -57,7 +57,7 @@ def test_whose_a_failure_is(error: Exception | None, type_: str) -> None:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not condition():
         assert time.monotonic() < deadline
 
@@ -190,13 +190,13 @@ def test_the_watcher_leaves_a_query_alone_that_somebody_holds(world: World) -> N
     class Stopping(FakeSparkQuery):
         """Whose stop takes long enough for the watcher to look."""
 
-        def stop(self, patience_s: float = 0.0) -> bool:
+        def stop(self, timeout_s: float = 0.0) -> bool:
             # as if the watcher had listed them before: what it sees is ended, and not taken out yet
             a.spark = [self]  # type: ignore[list-item]
             self.is_active = False
             watcher = threading.Thread(target=world.queries._check, args=(a,))
             watcher.start()
-            watcher.join(PATIENCE_S)
+            watcher.join(TIMEOUT_S)
             checks.append(a.state)
             a.spark = []
             return True

@@ -103,7 +103,7 @@ class FakeSparkQuery:
     def drain(self) -> None:
         pass
 
-    def stop(self, patience_s: float = 0.0) -> bool:
+    def stop(self, timeout_s: float = 0.0) -> bool:
         self.is_active = False
         return True
 
