@@ -17,7 +17,7 @@ import grammar
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.execution import StatementExecutor
-from ksql_spark.health import KAFKA_DEADLINE_S, Health
+from ksql_spark.health import DEADLINE_S, Health
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.store import MetaStore
@@ -100,8 +100,10 @@ class Bootstrap:
         self._stack.callback(queries.close_all)
         if self._given_spark is None and self._config["ksql.spark.warm.up.enabled"]:
             self._warm_up(services, statements, queries)
-        admin = KafkaAdmin(services.admin.servers, services.admin.settings, KAFKA_DEADLINE_S)
-        return Parts(services, statements, queries, Health(services, admin))
+        admin = KafkaAdmin(services.admin.servers, services.admin.settings, DEADLINE_S)
+        health = Health(services, admin)
+        self._stack.callback(health.close)
+        return Parts(services, statements, queries, health)
 
     def stop(self) -> None:
         """Stop everything, also a start that is under way; may be called again."""

@@ -2,45 +2,112 @@
 
 from __future__ import annotations
 
-from typing import Any
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Generic, TypeVar
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.runtime.queries import ERROR
 from ksql_spark.statements import Services
 
-#: how long Kafka may take to answer, seconds
-KAFKA_DEADLINE_S = 1.0
+#: how long a part may take to answer, seconds; one that takes longer is not well
+DEADLINE_S = 1.0
+
+log = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+
+class Probe(Generic[Answer]):
+    """A question to a part that may be stuck, asked on a thread of its own, once at a time.
+
+    Args:
+        name: of the part.
+        ask: the question.
+    """
+
+    def __init__(self, name: str, ask: Callable[[], Answer]) -> None:
+        self._ask = ask
+        self._name = name
+        self._lock = threading.Lock()
+        self._answer: Future[Answer] | None = None
+        self._questions: queue.SimpleQueue[Future[Answer] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def begin(self) -> Future[Answer]:
+        """The answer that is to come: where an earlier question is still open, the answer to that."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name=f"health-{self._name}", daemon=True)
+                self._thread.start()
+            if self._answer is None or self._answer.done():
+                self._answer = Future()
+                self._questions.put(self._answer)
+            return self._answer
+
+    def close(self) -> None:
+        """Ask no more; what is open is left alone."""
+        self._questions.put(None)
+
+    def _serve(self) -> None:
+        while (answer := self._questions.get()) is not None:
+            try:
+                answer.set_result(self._ask())
+            except Exception as error:  # a part that cannot answer is not well, whatever the reason is
+                log.warning("health: %s is not well: %s", self._name, error)
+                answer.set_exception(error)
 
 
 class Health:
-    """Asks the parts of an engine how they are.
+    """Asks the parts of an engine how they are, all at once.
 
     Args:
         services: the parts.
         admin: of the same cluster, with a short deadline.
+        deadline_s: how long a part may take, seconds.
     """
 
-    def __init__(self, services: Services, admin: KafkaAdmin) -> None:
+    def __init__(self, services: Services, admin: KafkaAdmin, deadline_s: float = DEADLINE_S) -> None:
         self._services = services
         self._admin = admin
+        self._deadline_s = deadline_s
+        self._parts = {
+            "metastore": Probe("metastore", self._metastore),
+            "kafka": Probe("kafka", self._kafka),
+            "commandRunner": Probe("commandRunner", self._command_runner),
+            "spark": Probe("spark", self._spark),
+        }
+        self._queries = Probe("queries", self._failed)
 
     def body(self) -> dict[str, Any]:
-        """The body of GET /healthcheck of a server that runs: it is well where all its parts are."""
-        kafka = self._kafka()
-        parts = {
-            "metastore": self._metastore(),
-            "kafka": kafka,
-            "commandRunner": kafka and self._command_runner(),
-            "spark": self._services.spark.is_alive,
-        }
-        failed = [q.id for q in self._services.queries.all() if q.state == ERROR and not q.is_transient]
+        """The body of GET /healthcheck of a server that runs: it is well where all its parts are.
+
+        It takes no longer than a part may take.
+        """
+        deadline = time.monotonic() + self._deadline_s
+        asked = {name: probe.begin() for name, probe in self._parts.items()}
+        failing = self._queries.begin()
+        parts = {name: _in_time(answer, deadline) is True for name, answer in asked.items()}
+        parts["commandRunner"] &= parts["kafka"]
+        failed = _in_time(failing, deadline)
         details: dict[str, Any] = {name: {"isHealthy": is_well} for name, is_well in parts.items()}
-        details["queries"] = {"isHealthy": not failed, "inError": failed}
-        return {"isHealthy": all(parts.values()) and not failed, "details": details, "serverState": "READY"}
+        details["queries"] = {"isHealthy": failed == [], "inError": failed or []}
+        is_well = all(part["isHealthy"] for part in details.values())
+        return {"isHealthy": is_well, "details": details, "serverState": "READY"}
+
+    def close(self) -> None:
+        """Ask no more."""
+        for probe in self._parts.values():
+            probe.close()
+        self._queries.close()
 
     def _kafka(self) -> bool:
-        """Whether the cluster answers in time."""
+        """Whether the cluster answers."""
         try:
             return bool(self._admin.cluster_id())
         except KsqlError:
@@ -58,3 +125,20 @@ class Health:
         except KsqlError:
             return False
         return end - 1 <= self._services.commands.last
+
+    def _spark(self) -> bool:
+        """Whether Spark's process runs and answers."""
+        return self._services.spark.answers()
+
+    def _failed(self) -> list[str]:
+        """Ids of the persistent queries that are in ERROR."""
+        queries = self._services.queries.all()
+        return [q.id for q in queries if q.state == ERROR and not q.is_transient]
+
+
+def _in_time(answer: Future[Answer], deadline: float) -> Answer | None:
+    """The answer; None where it does not come before ``deadline`` (monotonic, seconds), or is an error."""
+    try:
+        return answer.result(max(0.0, deadline - time.monotonic()))
+    except Exception:  # a TimeoutError, or what the probe has logged
+        return None

@@ -22,6 +22,8 @@ LOG = logging.getLogger(__name__)
 STATEMENT_THREADS = 16
 #: pull queries and PRINTs at the same time, on top of the push queries
 PULL_THREADS = 64
+#: questions for the server's health at the same time
+CHECK_THREADS = 2
 
 T = TypeVar("T")
 
@@ -82,6 +84,8 @@ class Host:
         self._statements = ThreadPoolExecutor(STATEMENT_THREADS, thread_name_prefix="statement")
         # A stream that waits for rows holds its thread, so there must be one for each.
         self._reads = ThreadPoolExecutor(max_push_queries + PULL_THREADS, thread_name_prefix="query-read")
+        # statements that wait for Kafka or Spark must not keep it waiting
+        self._checks = ThreadPoolExecutor(CHECK_THREADS, thread_name_prefix="health-check")
         self._streams: set[QueryStream] = set()
         #: streams that ended because the server stops, and not because their query did
         self.cut_off: set[QueryStream] = set()
@@ -97,6 +101,11 @@ class Host:
         """Run ``method(engine)`` in a thread of its own and return what it returns."""
         assert self.engine is not None, "routes are only reached while RUNNING"
         return await asyncio.get_running_loop().run_in_executor(self._statements, method, self.engine)
+
+    async def health(self) -> dict[str, Any]:
+        """The engine's health; answered while all threads for statements are taken."""
+        assert self.engine is not None, "routes are only reached while RUNNING"
+        return await asyncio.get_running_loop().run_in_executor(self._checks, self.engine.health)
 
     async def read(self, step: Callable[[], T]) -> T:
         """Run one blocking read of a query stream in a thread kept for those."""
@@ -123,3 +132,4 @@ class Host:
         """Let the threads go; calls that still run finish first."""
         self._statements.shutdown(wait=False, cancel_futures=True)
         self._reads.shutdown(wait=False, cancel_futures=True)
+        self._checks.shutdown(wait=False, cancel_futures=True)

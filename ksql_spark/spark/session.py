@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
@@ -149,6 +149,14 @@ class SparkProcess:
     def is_alive(self) -> bool:
         """Whether the JVM runs."""
         return self._process is not None and self._process.poll() is None
+
+    def answers(self) -> bool:
+        """Whether the JVM runs and answers; takes as long as a JVM that is frozen stays so."""
+        session = self.session
+        if session is None or not self.is_alive:
+            return False
+        jvm: Any = session._jvm
+        return int(jvm.java.lang.System.currentTimeMillis()) > 0
 
     @property
     def pid(self) -> int:

@@ -29,7 +29,7 @@ async def info(http: Request) -> Response:
 async def healthcheck(http: Request) -> Response:
     """Whether metastore, Kafka, command log, Spark and queries are well; 200 in either case."""
     host: Host = http.app.state.host
-    return JSONResponse(await host.call(lambda engine: engine.health()))
+    return JSONResponse(await host.health())
 
 
 @router.get("/status")

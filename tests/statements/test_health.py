@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -16,9 +17,18 @@ from tests.statements.world import World
 TIMEOUT_S = 20.0
 
 
+def health_of(world: World, deadline_s: float = TIMEOUT_S) -> dict[str, Any]:
+    """What GET /healthcheck answers."""
+    health = Health(world.services, cast(KafkaAdmin, world.admin), deadline_s)
+    try:
+        return health.body()
+    finally:
+        health.close()
+
+
 def unwell(world: World) -> tuple[bool, set[str]]:
     """Whether the server is well, and the parts that are not."""
-    body = Health(world.services, cast(KafkaAdmin, world.admin)).body()
+    body = health_of(world)
     assert set(body["details"]) == {"metastore", "kafka", "commandRunner", "spark", "queries"}
     return body["isHealthy"], {name for name, part in body["details"].items() if not part["isHealthy"]}
 
@@ -56,6 +66,37 @@ def test_sparks_process_is_gone(world: World) -> None:
     assert unwell(world) == (False, {"spark"})
 
 
+def test_spark_is_frozen(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    thawed = threading.Event()
+    monkeypatch.setattr(world.spark, "answers", thawed.wait)
+    body = health_of(world, 0.2)
+    assert {name for name, part in body["details"].items() if not part["isHealthy"]} == {"spark"}
+    thawed.set()
+    assert unwell(world) == (True, set())
+
+
+def test_parts_that_do_not_answer_are_asked_at_the_same_time_and_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thawed, asked = threading.Event(), list[str]()
+
+    def stuck(name: str) -> Any:
+        asked.append(name)
+        thawed.wait()
+        raise KsqlError("TOPIC_UNKNOWN", topic=name)
+
+    monkeypatch.setattr(world.spark, "answers", lambda: stuck("spark"))
+    monkeypatch.setattr(world.admin, "cluster_id", lambda: stuck("kafka"))
+    monkeypatch.setattr(world.log, "end", lambda: stuck("log"))
+    health = Health(world.services, cast(KafkaAdmin, world.admin), 0.1)
+    for _ in range(3):
+        details = health.body()["details"]
+        assert {name for name, part in details.items() if part["isHealthy"]} == {"metastore", "queries"}
+    assert sorted(asked) == ["kafka", "log", "spark"]
+    thawed.set()
+    health.close()
+
+
 def test_the_metastore_has_lost_what_a_query_reads(world: World) -> None:
     world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
     world.services.metastore.drop("S")
@@ -69,6 +110,6 @@ def test_queries_that_failed_are_listed(world: World) -> None:
     deadline = time.monotonic() + TIMEOUT_S
     while query.state != "ERROR":
         assert time.monotonic() < deadline
-    body = Health(world.services, cast(KafkaAdmin, world.admin)).body()
+    body = health_of(world)
     assert not body["isHealthy"]
     assert body["details"]["queries"] == {"isHealthy": False, "inError": ["CSAS_A_2"]}

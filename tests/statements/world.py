@@ -91,6 +91,9 @@ class FakeSpark:
 
     is_alive = True
 
+    def answers(self) -> bool:
+        return self.is_alive
+
 
 class FakeSparkQuery:
     """What Spark has of a query: whether it runs."""
