@@ -28,7 +28,7 @@ from grammar.statements import RULES
 from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
 from grammar.statements.show import Show
-from ksql_spark.config import PROPERTIES, Property
+from ksql_spark.config import CLIENTS_MAY_SET, PROPERTIES, Property
 from ksql_spark.errors import CONDITIONS
 from ksql_spark.expressions import Call, Case, Cast, Expression, FieldRef, Lambda, Literal, MakeStruct
 from ksql_spark.formats import CAPABILITIES, FORMATS
@@ -375,7 +375,18 @@ def properties() -> str:
         `spark.*` goes to Spark.
     """
     header = ("property", "type", "default", "allowed", "SET", "in force", "what")
-    return page("Properties", intro, table(header, rows))
+    clients = """
+        ## What a client may set
+
+        With SET, ALTER SYSTEM, `streamsProperties` or `properties`, a client may set the properties marked *SET*
+        above, and these of Kafka's settings, bare or with a prefix (`ksql.streams.`, `consumer.`, `producer.`,
+        `topic.` …). All others are refused, above all what names a class, a host, a file, an identity or a
+        secret: `sasl.*`, `ssl.*`, `security.protocol`, `interceptor.classes`, `metric.reporters`,
+        `rocksdb.config.setter`, serializers. The server's own configuration may set them all, and
+        `ksql.properties.overrides.denylist` takes away more.
+    """
+    names = ", ".join(code(name) for name in sorted(CLIENTS_MAY_SET))
+    return page("Properties", intro, table(header, rows), textwrap.dedent(clients).strip(), names)
 
 
 # ---- errors --------------------------------------------------------------------------------------------

@@ -127,6 +127,9 @@ _TABLE: tuple[Property, ...] = (
     # ---- the server
     _server("bootstrap.servers", "string", None, "Kafka brokers; without them the server starts a broker of its own."),
     _server("listeners", "string", "http://127.0.0.1:8088", "Where the REST API listens."),
+    _server("ksql.server.allowed.hosts", "list", [], "Host names that requests may be sent to, besides IP addresses, localhost, names without a dot, those of the listeners and of this machine; * for any."),
+    _server("ksql.server.allowed.origins", "list", [], "Origins (http://HOST:PORT) of web pages that may use the REST API; pages of the server's own address always may; * for any."),
+    _server("ksql.server.max.request.bytes", "long", 10_000_000, "The most bytes of a request's body.", minimum=1),
     _server("ksql.advertised.listener", "string", None, "The address at which other nodes reach this server.", in_force=False),
     _server("ksql.internal.listener", "string", None, "Where the server listens for other nodes.", in_force=False),
     _server("ksql.service.id", "string", "default_", "Id of the cluster; prefix of its groups and internal topics."),
@@ -223,7 +226,7 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.streams.num.stream.threads", "int", 4, "Parallelism of a query.", minimum=1, in_force=False),
     Property("ksql.streams.commit.interval.ms", "long", 2000, "Interval of commits.", minimum=0, in_force=False),
     Property("ksql.streams.cache.max.bytes.buffering", "long", 10_000_000, "Memory for merging updates of one key.", minimum=0, in_force=False),
-    Property("ksql.streams.state.dir", "string", "/tmp/kafka-streams", "The folder of state stores.", in_force=False),
+    _server("ksql.streams.state.dir", "string", "/tmp/kafka-streams", "The folder of state stores.", in_force=False),
     Property("ksql.streams.num.standby.replicas", "int", 0, "Hot standbys of state.", minimum=0, in_force=False),
     Property("ksql.streams.replication.factor", "int", -1, "Replicas of internal topics; -1 for the broker's default.", minimum=-1),
     Property("ksql.streams.max.task.idle.ms", "long", 0, "How long to wait for the slower side of a join.", minimum=-1, in_force=False),
@@ -313,18 +316,76 @@ _FAMILIES = (
     "ksql.internal.", "authentication.", "confluent.", "spark.",
 )  # fmt: skip
 
-#: not overridable per request, beyond what the table says (reference §9.1)
-_FIXED = (
-    "ssl.",
-    "bootstrap.servers",
-    "spark.",
-    "listeners",
-    "ksql.internal.",
-    "ksql.connect.",
-    "ksql.schema.registry.",
-    "ksql.authentication.",
-    "ksql.security.",
-    "authentication.",
+#: what a client may say of Kafka's clients, besides the rows of the table marked as editable: sizes, times and
+#: counts. Whatever names a class, a host, a file, an identity or a secret is the server's alone.
+CLIENTS_MAY_SET = frozenset(
+    [
+        "acceptable.recovery.lag",
+        "acks",
+        "auto.offset.reset",
+        "batch.size",
+        "buffer.memory",
+        "buffered.records.per.partition",
+        "cache.max.bytes.buffering",
+        "check.crcs",
+        "client.rack",
+        "commit.interval.ms",
+        "compression.type",
+        "connections.max.idle.ms",
+        "default.api.timeout.ms",
+        "delivery.timeout.ms",
+        "enable.auto.commit",
+        "enable.idempotence",
+        "fetch.max.bytes",
+        "fetch.max.wait.ms",
+        "fetch.min.bytes",
+        "heartbeat.interval.ms",
+        "isolation.level",
+        "linger.ms",
+        "max.block.ms",
+        "max.in.flight.requests.per.connection",
+        "max.partition.fetch.bytes",
+        "max.poll.interval.ms",
+        "max.poll.records",
+        "max.request.size",
+        "max.task.idle.ms",
+        "max.warmup.replicas",
+        "metadata.max.age.ms",
+        "metadata.max.idle.ms",
+        "num.standby.replicas",
+        "num.stream.threads",
+        "poll.ms",
+        "probing.rebalance.interval.ms",
+        "processing.guarantee",
+        "receive.buffer.bytes",
+        "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "replication.factor",
+        "request.timeout.ms",
+        "retries",
+        "retry.backoff.max.ms",
+        "retry.backoff.ms",
+        "send.buffer.bytes",
+        "session.timeout.ms",
+        "socket.connection.setup.timeout.max.ms",
+        "socket.connection.setup.timeout.ms",
+        "state.cleanup.delay.ms",
+        "statestore.cache.max.bytes",
+        "task.timeout.ms",
+        "topology.optimization",
+        "transaction.timeout.ms",
+        "cleanup.policy",
+        "delete.retention.ms",
+        "max.message.bytes",
+        "message.timestamp.type",
+        "min.cleanable.dirty.ratio",
+        "min.compaction.lag.ms",
+        "min.insync.replicas",
+        "retention.bytes",
+        "retention.ms",
+        "segment.bytes",
+        "segment.ms",
+    ]
 )
 
 #: families that are handed on to the program that defines them
@@ -402,7 +463,7 @@ def find(name: str, source: str | None = None) -> Property:
         kind,
         None,
         "Handed on as it is.",
-        editable=not _setting(known).startswith(_FIXED),
+        editable=_setting(known) in CLIENTS_MAY_SET,
         in_force=_is_handed_on(known),
     )
 
@@ -513,6 +574,19 @@ class Config(Mapping[str, Any]):
         """
         return self.with_values({name: self.validate_override(name, overrides[name]) for name in overrides})
 
+    def check_editable(self, name: str) -> Property:
+        """The property that a client wants to set: one that the table, or the list of what clients may say of
+        Kafka's clients, lets them set, and that the server's configuration does not deny.
+
+        Raises:
+            KsqlError: PROPERTY_UNKNOWN, PROPERTY_FIXED.
+        """
+        entry = find(name)
+        denied = {canonical(item) or item for item in self["ksql.properties.overrides.denylist"]}
+        if not entry.editable or entry.name in denied:
+            raise KsqlError("PROPERTY_FIXED", name=name)
+        return entry
+
     def validate_override(self, name: str, value: Any) -> Any:
         """The typed value of what SET or ``streamsProperties`` give (reference §2.13, §9.1).
 
@@ -524,10 +598,7 @@ class Config(Mapping[str, Any]):
             KsqlError: PROPERTY_UNKNOWN, PROPERTY_FIXED for what only the server's configuration may say,
                 PROPERTY_INVALID.
         """
-        entry = find(name)
-        denied = {canonical(item) or item for item in self["ksql.properties.overrides.denylist"]}
-        if not entry.editable or entry.name in denied:
-            raise KsqlError("PROPERTY_FIXED", name=name)
+        entry = self.check_editable(name)
         parsed = entry.parse(value)
         scans = "ksql.query.pull.table.scan.enabled"
         if entry.name == scans and parsed and not self[scans]:
@@ -689,6 +760,7 @@ def _unescape(text: str) -> str:
 
 
 __all__ = [
+    "CLIENTS_MAY_SET",
     "PROPERTIES",
     "Config",
     "Property",

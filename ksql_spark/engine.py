@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from ksql_spark import __version__, config
+from ksql_spark import __version__
 from ksql_spark.bootstrap import Bootstrap, Parts, Report
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
@@ -129,9 +129,7 @@ class Engine:
         Raises:
             KsqlError: PROPERTY_UNKNOWN or PROPERTY_FIXED, saying why not.
         """
-        entry = config.find(name)
-        if not entry.editable:
-            raise KsqlError("PROPERTY_FIXED", name=name)
+        self._config.check_editable(name)
         return True
 
 

@@ -11,6 +11,7 @@ import grammar
 from grammar.nodes import Statement
 from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
+from ksql_spark import config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.physical import codec
@@ -63,7 +64,7 @@ class StatementExecutor:
                 context = StatementContext(
                     services,
                     services.metastore.copy(),
-                    dict(command.properties),
+                    _kept_properties(command, sequence),
                     {},
                     is_replay=True,
                     first_sequence=sequence,
@@ -203,6 +204,17 @@ class _Checked(NamedTuple):
     action: Action
     properties: dict[str, Any]
     variables: dict[str, str]
+
+
+def _kept_properties(command: Command, sequence: int) -> dict[str, Any]:
+    """The properties of a command of the log, without those that no client may set (any more)."""
+    kept = {}
+    for name, value in command.properties.items():
+        if config.is_valid_property(name) and config.find(name).editable:
+            kept[name] = value
+        else:
+            log.warning("command %d of the log goes on without '%s': only the server sets it", sequence, name)
+    return kept
 
 
 def _stored(command: Command) -> StoredQuery | None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ksql_spark.config import Config
 from server import errors
+from server.guards import BodyGuard, HostGuard, OriginGuard
 from server.host import Host
 from server.routes import information, queries, statements
 
 
-def create_app(host: Host) -> FastAPI:
-    """The application that serves ``host``'s engine."""
+def create_app(host: Host, config: Config | None = None) -> FastAPI:
+    """The application of ``host``; ``config`` says who may send requests, and how large they may be."""
+    properties = config or Config()
     app = FastAPI(title="ksql-spark", docs_url=None, redoc_url=None)
     app.state.host = host
     errors.install(app)
@@ -19,7 +25,24 @@ def create_app(host: Host) -> FastAPI:
         app.include_router(module.router)
     app.add_middleware(ReadinessMiddleware, host=host)
     app.add_middleware(TrailingSlashMiddleware)
+    app.add_middleware(BodyGuard, most=properties["ksql.server.max.request.bytes"])
+    origins = properties["ksql.server.allowed.origins"]
+    if origins:
+        # what such a page may read of the answers, and send besides what a form could send
+        app.add_middleware(
+            CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["*"]
+        )
+    app.add_middleware(OriginGuard, origins=origins)
+    app.add_middleware(
+        HostGuard, names=[*_listening_at(properties), *properties["ksql.server.allowed.hosts"]]
+    )
     return app
+
+
+def _listening_at(config: Config) -> list[str]:
+    """The host names in the property ``listeners``."""
+    urls = (urlsplit(text.strip()) for text in str(config["listeners"]).split(","))
+    return [url.hostname for url in urls if url.hostname is not None]
 
 
 class TrailingSlashMiddleware:

@@ -254,7 +254,7 @@ class Running:
         self._signals = 0
         self._web = Web(
             uvicorn.Config(
-                create_app(self._host),
+                create_app(self._host, config),
                 log_config=None,
                 access_log=False,
                 lifespan="off",

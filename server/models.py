@@ -1,6 +1,7 @@
 """Request bodies (reference §7.2) and how they become engine requests.
 
-Bodies are read whatever their Content-Type says, since clients (curl -d among them) rarely set it.
+Bodies are read whatever their Content-Type says, since clients (curl -d among them) rarely set it; what a
+page of another site sends is refused before (server/guards.py).
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -281,12 +282,43 @@ class TestOverrides:
             "ksql.readonly.topics", "ksql.source.table.materialization.enabled",
             "ksql.headers.columns.enabled", "listeners", "spark.master", "ksql.connect.url",
             "ksql.schema.registry.url", "ksql.schema.registry.basic.auth.user.info",
+            *(
+                prefix + setting
+                for prefix in ("", "ksql.streams.", "consumer.", "ksql.streams.producer.", "admin.")
+                for setting in (
+                    "sasl.jaas.config", "sasl.mechanism", "sasl.login.class", "security.protocol",
+                    "sasl.client.callback.handler.class", "sasl.login.callback.handler.class",
+                    "sasl.oauthbearer.token.endpoint.url", "ssl.engine.factory.class", "security.providers",
+                    "interceptor.classes", "metric.reporters", "rocksdb.config.setter", "key.deserializer",
+                    "value.deserializer", "key.serializer", "value.serializer", "partitioner.class",
+                    "partition.assignment.strategy", "default.client.supplier", "default.timestamp.extractor",
+                    "default.deserialization.exception.handler", "default.production.exception.handler",
+                    "default.key.serde", "bootstrap.servers", "group.id", "client.id", "transactional.id",
+                    "application.id", "application.server", "state.dir",
+                )
+            ),
+            "ksql.authentication.plugin.class", "confluent.x", "ksql.functions.x", "ksql.internal.x",
         ],
     )  # fmt: skip
     def test_what_belongs_to_the_server_is_refused(self, name):
         with pytest.raises(KsqlError, match="Cannot override property") as caught:
             Config().validate_override(name, "true")
         assert caught.value.condition == "PROPERTY_FIXED"
+
+    @pytest.mark.parametrize("name", sorted(KAFKA_SETTINGS))
+    def test_settings_that_name_something_are_refused_by_their_form(self, name):
+        """Whoever adds one to the list of what clients may set must mean it."""
+        named = (
+            r"class|handler|serde|serializer|interceptor|reporters|setter|supplier|extractor|\.id$|servers?$"
+        )
+        if re.search(named + r"|^ssl|^sasl|^security|dir$|strategy", name):
+            assert not find(name).editable
+
+    @pytest.mark.parametrize(
+        "name", ["auto.offset.reset", "consumer.max.poll.records", "producer.linger.ms", "topic.retention.ms"]
+    )
+    def test_what_tunes_a_query_may_be_set(self, name):
+        assert Config().check_editable(name).name == canonical(name)
 
     def test_the_denylist(self):
         config = Config({"ksql.properties.overrides.denylist": "auto.offset.reset,ksql.lambdas.enabled"})

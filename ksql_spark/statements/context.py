@@ -143,7 +143,12 @@ class StatementContext:
 
     @property
     def config(self) -> Config:
-        """Effective properties: the server's, overridden by the request's."""
+        """Effective properties: the server's, overridden by the request's.
+
+        On replay nothing is refused: what the statement was carried out with is its own.
+        """
+        if self.is_replay:
+            return self.services.config.with_values(self.properties)
         return self.services.config.with_overrides(self.properties)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from ksql_spark.config import Config
 from server.app import create_app
 from server.host import Host
 
@@ -14,8 +15,8 @@ from server.host import Host
 class AppClient:
     """Calls the application without a port; responses come whole."""
 
-    def __init__(self, host: Host) -> None:
-        self._transport = httpx.ASGITransport(create_app(host), raise_app_exceptions=False)
+    def __init__(self, host: Host, **config: Any) -> None:
+        self._transport = httpx.ASGITransport(create_app(host, Config(config)), raise_app_exceptions=False)
 
     def get(self, path: str, **arguments: Any) -> httpx.Response:
         return self._request("GET", path, **arguments)

@@ -206,6 +206,20 @@ def test_replay_runs_the_plan_of_the_log(world: World, monkeypatch: pytest.Monke
     assert world.services.metastore.sources() == sources
 
 
+def test_replay_leaves_out_properties_that_only_the_server_sets(world: World) -> None:
+    world.run(A)
+    (before,) = world.queries.all()
+    record = json.loads(world.log.records[-1])
+    record["properties"] = {
+        "ksql.streams.sasl.jaas.config": "x", "consumer.interceptor.classes": "y", "no.property": "z",
+        "ksql.streams.auto.offset.reset": "earliest",
+    }  # fmt: skip
+    world.log.records[-1] = json.dumps(record)
+    world.restart()
+    (after,) = world.queries.all()
+    assert (after.id, after.properties) == (before.id, {"ksql.streams.auto.offset.reset": "earliest"})
+
+
 def test_replay_plans_where_the_log_has_no_plan(world: World) -> None:
     world.run(A)
     before = [(q.id, q.plan) for q in world.queries.all()]

@@ -1,0 +1,136 @@
+"""What a request must pass before a route sees it: the name it came to, the page it came from, its size.
+
+A server without authentication trusts whoever reaches its port. A browser reaches it on behalf of any page
+that its user opens, so two things that no other client sends wrongly are checked: ``Host`` (a page whose own
+name an attacker's DNS lets point here) and ``Origin`` (a page of another site that posts a form).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server import errors
+from server.errors import FORBIDDEN, TOO_LARGE, RequestError
+
+ANY = "*"
+
+
+class HostGuard:
+    """Refuses requests to names that are not this server's (403).
+
+    Allowed are IP addresses, ``localhost`` and names below it, names of one label (no public DNS has these:
+    the names of containers, for instance), and ``names``.
+
+    Args:
+        app: gets what is allowed.
+        names: more names, of listeners or from ``ksql.server.allowed.hosts``; ``*`` allows all.
+    """
+
+    def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
+        self._app = app
+        self._names = frozenset({socket.gethostname().lower(), *(name.lower() for name in names)})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass one request on, or refuse it (ASGI)."""
+        if scope["type"] == "http":
+            given = Headers(scope=scope).get("host", "")
+            if not self._is_ours(given):
+                problem = RequestError(
+                    f"This server does not answer to the name {given}. If that is its name, add it to "
+                    "ksql.server.allowed.hosts in the server's configuration.",
+                    FORBIDDEN,
+                )
+                await errors.response(problem)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _is_ours(self, given: str) -> bool:
+        if not given or ANY in self._names:
+            return True
+        try:
+            name = (urlsplit(f"//{given}").hostname or "").rstrip(".")
+        except ValueError:
+            return False
+        return (
+            _is_address(name) or ("." not in name and ":" not in name and name != "")
+            or name.endswith(".localhost") or name in self._names
+        )  # fmt: skip
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class OriginGuard:
+    """Refuses requests that a page of another site makes (403): those with an ``Origin`` that is not ours.
+
+    Browsers send it with every POST; curl, ksqlDB's clients and our shell do not, so that these need no
+    Content-Type.
+
+    Args:
+        app: gets what is allowed.
+        origins: more origins, from ``ksql.server.allowed.origins``; ``*`` allows all.
+    """
+
+    def __init__(self, app: ASGIApp, origins: Iterable[str]) -> None:
+        self._app = app
+        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass one request on, or refuse it (ASGI)."""
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            origin = headers.get("origin")
+            ours = f"{scope.get('scheme', 'http')}://{headers.get('host', '')}".lower()
+            allowed = {ours, *self._origins}
+            if origin is not None and origin.lower() not in allowed and ANY not in allowed:
+                problem = RequestError(
+                    f"Pages of {origin} may not use this server. To allow it, add it to "
+                    "ksql.server.allowed.origins in the server's configuration.",
+                    FORBIDDEN,
+                )
+                await errors.response(problem)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+class BodyGuard:
+    """Refuses bodies of more than ``most`` bytes (413), before they are in memory."""
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        self._app = app
+        self._most = most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass one request on, or refuse it (ASGI)."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        problem = RequestError(
+            f"The request's body has more than {self._most} bytes (ksql.server.max.request.bytes).", TOO_LARGE
+        )
+        length = Headers(scope=scope).get("content-length", "0")
+        if length.isdigit() and int(length) > self._most:
+            await errors.response(problem)(scope, receive, send)
+            return
+        read = 0
+
+        async def counted() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self._most:
+                raise problem
+            return message
+
+        await self._app(scope, counted, send)

@@ -1,0 +1,94 @@
+"""Who may send requests, through a browser above all, and how large they may be."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from app_client import AppClient
+from fake_engine import FakeEngine
+
+from server.host import Host
+
+SHOW = '{"ksql": "SHOW STREAMS;"}'
+
+
+@pytest.mark.parametrize("path", ["/ksql", "/query", "/query-stream", "/close-query"])
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://server", "http://server:1"])
+def test_pages_of_other_sites_are_refused(
+    client: AppClient, engine: FakeEngine, path: str, origin: str
+) -> None:
+    headers = {"Content-Type": "text/plain", "Origin": origin}
+    response = client.post(path, content=SHOW, headers=headers)
+    assert response.status_code == 403
+    assert response.json()["error_code"] == 40300
+    assert "ksql.server.allowed.origins" in response.json()["message"]
+    assert "access-control-allow-origin" not in response.headers
+    assert engine.requests == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Type": "application/x-www-form-urlencoded"},  # curl -d
+        {"Content-Type": "application/json"},
+        {"Content-Type": "application/vnd.ksql.v1+json; charset=utf-8"},
+        {"Content-Type": "application/json", "Origin": "http://server"},
+        {},
+    ],
+)
+def test_other_clients_and_own_pages_are_served(client: AppClient, headers: dict[str, str]) -> None:
+    assert client.post("/ksql", content=SHOW, headers=headers).status_code == 200
+
+
+def test_allowed_origins_may_also_read_the_answers(host: Host) -> None:
+    client = AppClient(host, **{"ksql.server.allowed.origins": "http://console.example:3000"})
+    origin = {"Origin": "http://console.example:3000"}
+    answer = client.post("/ksql", content=SHOW, headers=origin)
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-origin"] == origin["Origin"]
+    assert client.post("/ksql", content=SHOW, headers={"Origin": "http://other.example"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "name", ["evil.example", "evil.example:8088", "127.0.0.1.evil.example", "a b.c", "[x"]
+)
+def test_other_names_are_refused(client: AppClient, name: str) -> None:
+    response = client.get("/info", headers={"Host": name})
+    assert response.status_code == 403
+    assert "ksql.server.allowed.hosts" in response.json()["message"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["localhost:8088", "LOCALHOST", "a.localhost", "127.0.0.1:8088", "[::1]:8088", "10.1.2.3", "server"],
+)
+def test_own_names_are_served(client: AppClient, name: str) -> None:
+    assert client.get("/info", headers={"Host": name}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"listeners": "http://ksql.example:8088"},
+        {"ksql.server.allowed.hosts": "a.b, Ksql.Example"},
+        {"ksql.server.allowed.hosts": "*"},
+    ],
+)
+def test_names_in_the_configuration_are_served(host: Host, config: dict[str, str]) -> None:
+    assert AppClient(host, **config).get("/info", headers={"Host": "ksql.example:8088"}).status_code == 200
+
+
+def test_too_large_a_body_is_refused(host: Host, engine: FakeEngine) -> None:
+    client = AppClient(host, **{"ksql.server.max.request.bytes": "100"})
+    assert client.post("/ksql", content=SHOW.ljust(100)).status_code == 200
+
+    async def pieces() -> AsyncIterator[bytes]:  # without a Content-Length
+        for _ in range(11):
+            yield SHOW.encode()
+
+    for body in (SHOW.ljust(101), pieces()):
+        response = client.post("/ksql", content=body)
+        assert (response.status_code, response.json()["error_code"]) == (413, 41300)
+        assert "more than 100 bytes" in response.json()["message"]
+    assert len(engine.requests) == 1
