@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.masking import HIDDEN, is_secret, masked, secrets
 
 Type = Literal["string", "boolean", "int", "long", "double", "list", "password"]
 #: whether a property acts on single statements or only on the whole server
@@ -21,7 +22,6 @@ Level = Literal["query", "server"]
 Client = Literal["consumer", "producer"]
 
 _BOUNDS = {"int": 2**31 - 1, "long": 2**63 - 1}
-HIDDEN = "[hidden]"
 
 
 @dataclass(frozen=True)
@@ -391,8 +391,6 @@ CLIENTS_MAY_SET = frozenset(
 #: families that are handed on to the program that defines them
 _PASSED = ("ksql.schema.registry.", "spark.")
 
-_SECRET = re.compile(r"password|secret|jaas\.config|user\.info|\.key$|token")
-
 #: variables that ksqlDB's images and Kubernetes set, or that are ours, but that are no properties
 _NO_PROPERTIES = re.compile(
     r"KSQL_(SPARK_.*|HISTORY|OPTS|HEAP_OPTS|JMX_OPTS|JVM_PERFORMANCE_OPTS|GC_LOG_OPTS|LOG4J_.*|LOGGING_.*|CLASSPATH|HOME"
@@ -457,7 +455,7 @@ def find(name: str, source: str | None = None) -> Property:
         raise KsqlError("PROPERTY_UNKNOWN", name=name, hint=" ".join(hints) or None)
     if known in PROPERTIES:
         return PROPERTIES[known]
-    kind: Type = "password" if _SECRET.search(known) else "string"
+    kind: Type = "password" if is_secret(known) else "string"
     return Property(
         known,
         kind,
@@ -615,7 +613,11 @@ class Config(Mapping[str, Any]):
             return None
         if entry.type == "password":
             return HIDDEN
-        return ",".join(value) if isinstance(value, list) else _json_text(value)
+        return masked(",".join(value) if isinstance(value, list) else _json_text(value))
+
+    def secrets(self) -> frozenset[str]:
+        """What was set that nobody may see: passwords, also those in URLs."""
+        return secrets(self._set)
 
     def with_prefix(self, prefix: str) -> dict[str, Any]:
         """What was set under names that start with ``prefix``, for example ``spark.``; names stay whole."""

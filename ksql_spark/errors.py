@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ksql_spark.masking import masked
+
 
 @dataclass(frozen=True)
 class Position:
@@ -255,13 +257,13 @@ class KsqlError(Exception):
 
     @property
     def message(self) -> str:
-        """The whole text for the user: what, where (with a caret), what to do."""
+        """The whole text for the user: what, where (with a caret), what to do; without secrets."""
         text = CONDITIONS[self.condition].message.format(**self.parameters)
         if self.hint:
             text += f" {self.hint}"
         if self.position and self.statement is not None:
             text += "\n" + caret(self.statement, self.position)
-        return text
+        return masked(text)
 
     @property
     def http_status(self) -> int:

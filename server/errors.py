@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.masking import masked
 
 LOG = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ def body(error: Exception) -> dict[str, Any]:
             "@type": "statement_error",
             "error_code": error.code,
             "message": error.message,
-            "statementText": error.statement or "",
+            "statementText": masked(error.statement or ""),
             "entities": getattr(error, "entities", None) or [],
         }
     if isinstance(error, RequestError):
@@ -59,7 +60,7 @@ def body(error: Exception) -> dict[str, Any]:
 
 
 def _generic(code: int, message: str) -> dict[str, Any]:
-    return {"@type": "generic_error", "error_code": code, "message": message}
+    return {"@type": "generic_error", "error_code": code, "message": masked(message)}
 
 
 def response(error: Exception) -> Response:

@@ -17,7 +17,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Protocol
@@ -27,6 +27,8 @@ import uvicorn
 
 from ksql_spark.config import Config, warning
 from ksql_spark.errors import KsqlError
+from ksql_spark.masking import masked
+from ksql_spark.services.data_dir import make_data_dir
 from server.app import create_app
 from server.host import Engine, Host
 
@@ -188,7 +190,7 @@ def _bind_problem(error: OSError, host: str, port: int) -> str:
 
 
 def _fail(message: str) -> int:
-    print(f"ksql-spark server: {message}", file=sys.stderr, flush=True)
+    print(f"ksql-spark server: {masked(message)}", file=sys.stderr, flush=True)
     return 1
 
 
@@ -196,7 +198,7 @@ def _say(line: str) -> None:
     # Who started us may have gone and taken the other end of the pipe along.
     with contextlib.suppress(OSError):
         # in one piece: Kafka and Spark start side by side, and both have something to say
-        print(f"{line}\n", end="", flush=True)
+        print(f"{masked(line)}\n", end="", flush=True)
 
 
 def _real_engine(config: Config) -> StartableEngine:
@@ -270,7 +272,8 @@ class Running:
         """Start, serve, stop; the exit code."""
         data_dir = Path(self._config["ksql.spark.data.dir"]).expanduser().absolute()
         try:
-            log = _log_to(data_dir / "logs" / "server.log")
+            make_data_dir(data_dir)
+            log = _log_to(data_dir / "logs" / "server.log", self._config.secrets())
         except OSError as error:
             reason = error.strerror or str(error)
             return _fail(f"Cannot write to the data folder {data_dir}: {reason}. Choose another: --data-dir.")
@@ -367,11 +370,23 @@ class Running:
         self._request_stop()
 
 
-def _log_to(file: Path) -> Path:
+class MaskingFormatter(logging.Formatter):
+    """Lines of the log without secrets: those that are known, and whatever looks like one."""
+
+    def __init__(self, text: str, secrets: Collection[str]) -> None:
+        super().__init__(text)
+        self._secrets = secrets
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, with its stack trace."""
+        return masked(super().format(record), self._secrets)
+
+
+def _log_to(file: Path, secrets: Collection[str]) -> Path:
     """Send the log to ``file``, of which a few old ones are kept; the terminal gets only our own lines."""
     file.parent.mkdir(parents=True, exist_ok=True)
     handler = logging.handlers.RotatingFileHandler(file, maxBytes=10_000_000, backupCount=3, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", secrets))
     # A log that cannot be written (the disk is full) must not put traces on the terminal.
     logging.raiseExceptions = False
     root = logging.getLogger()

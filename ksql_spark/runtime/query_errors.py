@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.masking import masked
 
 USER, SYSTEM, UNKNOWN = "USER", "SYSTEM", "UNKNOWN"
 
@@ -56,7 +57,7 @@ def reason(error: BaseException) -> str:
         line = line.strip()
         if line and not line.startswith(("at ", "===", "JVM stack")):
             said = line.rsplit("Exception: ", 1)[-1].removeprefix("[USER_RAISED_EXCEPTION] ")
-            return said.partition(" SQLSTATE: ")[0][:500]
+            return masked(said.partition(" SQLSTATE: ")[0])[:500]
     return type(error).__name__
 
 

@@ -12,6 +12,15 @@ from pathlib import Path
 from ksql_spark.errors import KsqlError
 
 
+def make_data_dir(path: Path) -> None:
+    """Make the folder ``path`` where it is missing, for its owner alone: it holds all records and statements.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 @contextlib.contextmanager
 def locked_data_dir(path: Path) -> Iterator[None]:
     """Make the folder ``path`` where it is missing, and hold its lock for the block.
@@ -23,7 +32,7 @@ def locked_data_dir(path: Path) -> Iterator[None]:
         KsqlError: DATA_DIR_IN_USE, DATA_DIR_UNUSABLE, DISK_FULL; nothing in the folder has changed.
     """
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        make_data_dir(path)
         file = (path / "lock").open("a+")
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

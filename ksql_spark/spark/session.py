@@ -79,6 +79,10 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.numRecentProgressUpdates": "5",
     "spark.sql.streaming.minBatchesToRetain": "5",
     "spark.cleaner.referenceTracking.cleanCheckpoints": "false",
+    # what Spark hides in plans and logs: also what Kafka's clients and schema registries call their secrets
+    "spark.redaction.regex": (
+        "(?i)secret|passw(or)?d|passphrase|credential|token|access[.]?key|api[.]?key|jaas|user[.]info"
+    ),
     "spark.log.level": "WARN",
 }
 

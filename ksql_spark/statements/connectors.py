@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from grammar.statements.connectors import CreateConnector, DropConnector
 from grammar.statements.describe import DescribeConnector
 from grammar.statements.show import Show
 from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.masking import masked, masked_values, secrets
 from ksql_spark.statements.context import Action, Entity, Immediate, StatementContext
 from ksql_spark.statements.describe import source_description
 from ksql_spark.statements.entities import entity
@@ -37,11 +40,23 @@ def create_connector(statement: CreateConnector, context: StatementContext) -> A
             return entity("warning_entity", statement.source_text, message=message)
         if there is not None:
             raise KsqlError("REMOTE_CONFLICT", name="Kafka Connect", reason=f"connector {there} exists")
-        made = connect.ask("POST", "connectors", body={"name": name, "config": config})
+        with _without(secrets(config)):
+            made = connect.ask("POST", "connectors", body={"name": name, "config": config})
         info = {key: made.get(key) for key in ("name", "config", "tasks", "type")}
+        info["config"] = masked_values(info["config"] or {})
         return entity("connector_info", statement.source_text, info=info)
 
     return Immediate(run, waits=True)
+
+
+@contextlib.contextmanager
+def _without(secrets: Collection[str]) -> Iterator[None]:
+    """Hide what was sent where Connect repeats it in an error."""
+    try:
+        yield
+    except KsqlError as error:
+        error.parameters["reason"] = masked(str(error.parameters.get("reason", "")), secrets)
+        raise
 
 
 def _text(value: Any) -> str:

@@ -15,6 +15,7 @@ from ksql_spark import analyzer
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
 from ksql_spark.logical.nodes import BatchQuery, Node, PullQuery, relations
+from ksql_spark.masking import masked, masked_values
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical import explain as plan_text
 from ksql_spark.physical.planner import lower, lower_transient
@@ -259,7 +260,7 @@ def query_description(query: ManagedQuery, services: Services) -> dict[str, Any]
     described["topology"] = plan_text.explain_topology(query.plan, state_sizes(query))
     described["state"] = query.state
     described["ksqlHostQueryStatus"] = {services.host: query.state}
-    described["overriddenProperties"] = dict(query.properties)
+    described["overriddenProperties"] = masked_values(query.properties)
     described["queryErrors"] = [
         {"timestamp": e.timestamp_ms, "errorMessage": e.message, "type": e.type} for e in query.errors
     ]
@@ -286,7 +287,7 @@ def _empty_description(text: str) -> dict[str, Any]:
     """The members of a queryDescription (reference §7.3) of a query that does not run."""
     return {
         "id": "",
-        "statementText": text,
+        "statementText": masked(text),
         "windowType": None,
         "fields": [],
         "sources": [],

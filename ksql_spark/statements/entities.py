@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ksql_spark.masking import masked
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.schema import Column, Role
@@ -12,7 +13,7 @@ from ksql_spark.types import Array, Decimal, Map, SqlType, Struct
 
 def entity(type_: str, text: str, /, **members: Any) -> dict[str, Any]:
     """An entity ``@type`` for the statement ``text``."""
-    return {"@type": type_, "statementText": text, **members, "warnings": []}
+    return {"@type": type_, "statementText": masked(text), **members, "warnings": []}
 
 
 def type_json(type_: SqlType) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def query_row(query: ManagedQuery) -> dict[str, Any]:
     """A line of SHOW QUERIES."""
     is_push = query.is_transient
     return {
-        "queryString": query.statement,
+        "queryString": masked(query.statement),
         "sinks": [] if is_push else [query.plan.sink.name],
         "sinkKafkaTopics": [] if is_push else [query.plan.sink.topic],
         "id": query.id,

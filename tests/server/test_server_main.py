@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +17,7 @@ import httpx
 import pytest
 
 from ksql_spark.config import Config
-from server.main import StartableEngine, _bind, main
+from server.main import MaskingFormatter, StartableEngine, _bind, main
 
 SERVER = Path(__file__).with_name("fake_server.py")
 #: for what happens at once, unless the machine is very busy
@@ -78,6 +80,7 @@ def test_says_what_it_starts_and_stops_on_sigterm(run, tmp_path: Path) -> None:
     process.process.send_signal(signal.SIGTERM)
     assert process.end() == (0, "stopping\nstopped\n", "")
     assert (tmp_path / "data" / "logs" / "server.log").exists()
+    assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
 
 
 def test_its_log_names_properties_that_change_nothing(run, tmp_path: Path) -> None:
@@ -225,3 +228,16 @@ def test_data_folder_that_cannot_be_written_is_one_line(run, tmp_path: Path) -> 
     assert code == 1
     assert err.startswith("ksql-spark server: Cannot write to the data folder ")
     assert err.count("\n") == 1
+
+
+def test_the_log_hides_secrets() -> None:
+    formatter = MaskingFormatter(
+        "%(levelname)s %(message)s", Config({"ssl.key.password": "c4n4ry"}).secrets()
+    )
+    try:
+        raise ValueError("c4n4ry at http://me:pass@there")
+    except ValueError:
+        record = logging.LogRecord("x", logging.ERROR, "", 0, "refused c4n4ry", None, sys.exc_info())
+    shown = formatter.format(record)
+    assert "c4n4ry" not in shown and "pass@" not in shown
+    assert shown.startswith("ERROR refused [hidden]\n")

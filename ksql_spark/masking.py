@@ -1,0 +1,93 @@
+"""What is never shown: secrets in properties, URLs and statements, told by names and forms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+#: stands in place of a secret
+HIDDEN = "[hidden]"
+
+_WORDS = (
+    r"password|passwd|passphrase|secret|credential|token|jaas\.config|user\.info|api\.?key|access\.?key"
+    r"|private\.?key"
+)
+_NAME = re.compile(rf"{_WORDS}|\.key$", re.IGNORECASE)
+
+#: (what is found, what takes its place), applied in turn
+_FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
+    # the user and password of a URL: they end at the last @ before its path
+    (re.compile(r"(\b[a-zA-Z][\w+.-]*://)[^\s/?#'\"]*@"), rf"\1{HIDDEN}@"),
+    # its parameters
+    (re.compile(rf"([?&;][\w.-]*(?:{_WORDS})[\w.-]*=)[^&;\s'\"]+", re.IGNORECASE), rf"\1{HIDDEN}"),
+    # 'name' = 'value' of SET and WITH, "name": "value" of JSON
+    (
+        re.compile(
+            rf"((['\"`])[\w.-]*(?:(?:{_WORDS})[\w.-]*|\.key)\2\s*[=:]\s*)"
+            r"(?:'(?:[^']|'')*'|\"(?:[^\"\\]|\\.)*\")",
+            re.IGNORECASE,
+        ),
+        rf"\1'{HIDDEN}'",
+    ),
+    # password="value" of a login module, -Dname.password=value of a JVM
+    (re.compile(r"(\b[\w.]*password=)\"(?:[^\"\\]|\\.)*\"", re.IGNORECASE), rf'\1"{HIDDEN}"'),
+    (re.compile(rf"(-D[\w.]*(?:{_WORDS})[\w.]*=)\S+", re.IGNORECASE), rf"\1{HIDDEN}"),
+)
+_CONNECTOR = re.compile(r"\bCREATE\s+(?:SOURCE|SINK)\s+CONNECTOR\b", re.IGNORECASE)
+_UNQUOTED = re.compile(rf"(\b[\w.]*(?:{_WORDS})[\w.]*\s*=\s*)'(?:[^']|'')*'", re.IGNORECASE)
+
+
+def is_secret(name: str) -> bool:
+    """Whether the values of a property of that name are secrets.
+
+    >>> is_secret("ssl.key.password"), is_secret("connection.url")
+    (True, False)
+    """
+    return _NAME.search(name) is not None
+
+
+def masked(text: str, known: Iterable[str] = ()) -> str:
+    """``text`` without secrets.
+
+    Args:
+        text: a message, a statement, a value of a property.
+        known: secrets themselves, hidden wherever they are.
+
+    >>> masked("http://me:pass@there:8081 refused, SET 'sasl.jaas.config' = 'x'")
+    "http://[hidden]@there:8081 refused, SET 'sasl.jaas.config' = '[hidden]'"
+    """
+    for secret in known:
+        text = text.replace(secret, HIDDEN)
+    for form, shown in _FORMS:
+        text = form.sub(shown, text)
+    if _CONNECTOR.search(text):
+        text = _UNQUOTED.sub(rf"\1'{HIDDEN}'", text)
+    return text
+
+
+def masked_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Properties without secrets: hidden by their names, or masked in their texts."""
+    return {
+        name: HIDDEN if is_secret(name) else masked(value) if isinstance(value, str) else value
+        for name, value in values.items()
+    }
+
+
+def secrets(values: Mapping[str, Any]) -> frozenset[str]:
+    """The secrets among the values of properties, to be hidden wherever they appear.
+
+    Short ones are left out: they would be found in any text.
+    """
+    found: set[str] = set()
+    for name, value in values.items():
+        text = str(value)
+        if is_secret(name):
+            found |= {text, *re.findall(r"[pP]assword\s*=\s*\"((?:[^\"\\]|\\.)*)\"", text)}
+            found |= {text.partition(":")[2]} if name.endswith("user.info") else set()
+        for user, _, password in re.findall(r"://([^\s/?#:]*)(:([^\s/?#]*))?@", text):
+            found |= {password or user}
+    return frozenset(text for text in found if len(text) >= 4)
+
+
+__all__ = ["HIDDEN", "is_secret", "masked", "masked_values", "secrets"]
