@@ -69,8 +69,9 @@ CONDITIONS: dict[str, Condition] = {
     "COLUMN_UNKNOWN": Condition(40001, "{clause} column '{name}' cannot be resolved."),
     "COMMAND_LOG_NEWER": Condition(
         50000,
-        "The command log {topic} was written by a newer release (offset {offset}). "
-        "Use that release or a later one.",
+        "A newer release has written to the command log {topic} (partition 0, offset {offset}), so this "
+        "server only reads it: what runs goes on; queries and INSERT are answered. Use that release or a "
+        "later one.",
     ),
     "COMMAND_NOT_REACHED": Condition(
         50301,

@@ -16,7 +16,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.physical import codec
 from ksql_spark.request import Request, context_of, located, parsed, wait_for_command
-from ksql_spark.runtime.command_log import Command
+from ksql_spark.runtime.command_log import Command, SkippedRecord, Unreadable
 from ksql_spark.runtime.pending import PendingStatement
 from ksql_spark.statements import Action, Immediate, Logged, Services, StatementContext, StoredQuery, handle
 from ksql_spark.statements.entities import command_status
@@ -43,8 +43,10 @@ class StatementExecutor:
     def replay(self, report: Callable[[str], None]) -> None:
         """Rebuild metastore and queries from the command log; remove checkpoints of queries that have ended.
 
+        Records that cannot be carried out are skipped: reported, logged, and noted in ``services.commands``.
+
         Raises:
-            KsqlError: STOPPED; COMMAND_LOG_NEWER.
+            KsqlError: STOPPED.
         """
         with registry.with_functions(self._services.user_functions):
             self._replay(report)
@@ -58,6 +60,10 @@ class StatementExecutor:
         for sequence, command in services.log.replay():
             if services.is_stopping():
                 raise KsqlError("STOPPED")
+            services.commands.note(sequence)
+            if isinstance(command, Unreadable):
+                self._skip(sequence, command.reason, report, is_newer=command.is_newer)
+                continue
             if command.query_id is not None:
                 logged.add(command.query_id)
             try:
@@ -75,18 +81,32 @@ class StatementExecutor:
                 if isinstance(action, Logged):
                     outcome = action.apply(command.starts)
                     self._note(command.id, outcome.message, outcome.query_id)
-            except (KsqlError, grammar.ParseFailed) as error:
+            except Exception as error:  # whatever is in the log, the server starts
                 if command.query_id is not None:
                     skipped.add(command.query_id)  # it may start with a later release or configuration
-                log.error("command %d of the log cannot be carried out again: %s", sequence, error)
-                report(f"skipped command {sequence} of the log, see the log: {command.statement[:60]}")
-            services.commands.note(sequence)
+                is_known = isinstance(error, (KsqlError, grammar.ParseFailed))
+                if not is_known:
+                    log.exception("command %d of the log: unexpected error", sequence)
+                reason = str(error) if is_known else f"{type(error).__name__}: {error}"
+                shown = " ".join(command.statement[:60].split())
+                self._skip(sequence, f"{reason.splitlines()[0]} ({shown})", report)
             count += 1
         # the folder of an id that is not in this log may belong to another service
         there = {query.id for query in services.queries.all()}
         services.queries.remove_checkpoints(*sorted(logged - there - skipped))
         if count:
             report(f"replayed {count} statements")
+
+    def _skip(
+        self, sequence: int, reason: str, report: Callable[[str], None], *, is_newer: bool = False
+    ) -> None:
+        services = self._services
+        record = SkippedRecord(services.log.topic, 0, sequence, reason)
+        services.commands.skip(record, is_newer=is_newer)
+        log.error("not carried out: %s", record)
+        report(f"skipped a record of the command log {record}")
+        if is_newer:
+            report("the server only reads the command log: see GET /healthcheck")
 
     def finish_pending(self) -> None:
         """Clean up after a statement during which the server was killed."""
@@ -144,6 +164,8 @@ class StatementExecutor:
             with located(statement, entities), registry.with_functions(context.metastore.functions):
                 action = handle(statement, context)
             if isinstance(action, Logged):
+                with located(statement, entities):
+                    context.services.commands.check_writable()
                 context.commands += 1
             checked.append(_Checked(statement, action, dict(context.properties), dict(context.variables)))
         return checked

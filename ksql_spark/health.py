@@ -93,9 +93,11 @@ class Health:
         asked = {name: probe.begin() for name, probe in self._parts.items()}
         failing = self._queries.begin()
         parts = {name: _in_time(answer, deadline) is True for name, answer in asked.items()}
-        parts["commandRunner"] &= parts["kafka"]
+        commands = self._services.commands
+        parts["commandRunner"] &= parts["kafka"] and commands.newer is None
         failed = _in_time(failing, deadline)
         details: dict[str, Any] = {name: {"isHealthy": is_well} for name, is_well in parts.items()}
+        details["commandRunner"]["skipped"] = [vars(record) for record in commands.skipped]
         details["queries"] = {"isHealthy": failed == [], "inError": failed or []}
         is_well = all(part["isHealthy"] for part in details.values())
         return {"isHealthy": is_well, "details": details, "serverState": "READY"}

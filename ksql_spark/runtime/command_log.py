@@ -5,6 +5,9 @@ JSON object with ``version``, ``id`` (the commandId), ``statement``, ``propertie
 {partition: offset}}), which fixes where a new query begins to read, so that nothing is missed if it starts
 later. A command that starts a query also has ``queryId`` and ``plan``, its plans as physical.codec writes
 them: a later release runs the plan that the checkpoint belongs to, not the plan that it would make itself.
+
+Whoever may write to the topic may put anything into it. So a record is checked before it is used, and what is
+no command is skipped (SkippedRecord), never executed.
 """
 
 from __future__ import annotations
@@ -39,12 +42,52 @@ class Command:
     plan: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True)
+class Unreadable:
+    """A record of the log that is no command of this release: why, and whether a newer release wrote it."""
+
+    reason: str
+    is_newer: bool = False
+
+
+@dataclass(frozen=True)
+class SkippedRecord:
+    """A record of the log that was not carried out: where it is, and why."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.topic}, partition {self.partition}, offset {self.offset}: {self.reason}"
+
+
 class CarriedOut:
     """How far this server has carried out the log's commands. Thread-safe."""
 
     def __init__(self) -> None:
         self._last = -1
         self._changed = threading.Condition()
+        #: what the replay has left out
+        self.skipped: list[SkippedRecord] = []
+        #: the record of a newer release, because of which nothing is added to the log; None: there is none
+        self.newer: SkippedRecord | None = None
+
+    def skip(self, record: SkippedRecord, *, is_newer: bool = False) -> None:
+        """The record cannot be carried out; after one of a newer release the log is only read."""
+        self.skipped.append(record)
+        if is_newer and self.newer is None:
+            self.newer = record
+
+    def check_writable(self) -> None:
+        """Raise where nothing may be added to the log.
+
+        Raises:
+            KsqlError: COMMAND_LOG_NEWER.
+        """
+        if self.newer is not None:
+            raise KsqlError("COMMAND_LOG_NEWER", topic=self.newer.topic, offset=self.newer.offset)
 
     @property
     def last(self) -> int:
@@ -100,44 +143,87 @@ class CommandLog:
 
     def append(self, command: Command) -> int:
         """Write ``command``; return its offset, which is the command's sequence number."""
-        body: dict[str, Any] = {
-            "version": VERSION,
-            "id": command.id,
-            "statement": command.statement,
-            "properties": dict(command.properties),
-            "starts": {t: dict(offsets) for t, offsets in command.starts.items()},
-        }
-        if command.query_id is not None:
-            body["queryId"] = command.query_id
-        if command.plan is not None:
-            body["plan"] = dict(command.plan)
-        _, offset = self._producer.send(self.topic, command.id.encode(), json.dumps(body).encode())
+        _, offset = self._producer.send(self.topic, command.id.encode(), encode(command))
         return offset
 
     def end(self) -> int:
         """The sequence number that the next command will get."""
         return next(iter(self._admin.end_offsets(self.topic).values()))
 
-    def replay(self) -> Iterator[tuple[int, Command]]:
-        """All commands with their sequence numbers, oldest first.
-
-        Raises:
-            KsqlError: COMMAND_LOG_NEWER for a command that a later release wrote.
-        """
+    def replay(self) -> Iterator[tuple[int, Command | Unreadable]]:
+        """All records with their sequence numbers, oldest first."""
         with TopicReader(self._admin.servers, self.topic, settings=self._admin.settings) as reader:
             for records in reader.read_to_end():
                 for record in records:
-                    if record.value is None:
-                        continue
-                    body = json.loads(record.value)
-                    if body["version"] > VERSION:
-                        raise KsqlError("COMMAND_LOG_NEWER", topic=self.topic, offset=record.offset)
-                    command = Command(
-                        body["id"],
-                        body["statement"],
-                        body["properties"],
-                        body["starts"],
-                        body.get("queryId"),
-                        body.get("plan"),
-                    )
-                    yield record.offset, command
+                    yield record.offset, decode(record.value)
+
+
+# ---- one record ---------------------------------------------------------------------------------------
+
+
+def encode(command: Command) -> bytes:
+    """The value of a command's record."""
+    body: dict[str, Any] = {
+        "version": VERSION,
+        "id": command.id,
+        "statement": command.statement,
+        "properties": dict(command.properties),
+        "starts": {t: dict(offsets) for t, offsets in command.starts.items()},
+    }
+    if command.query_id is not None:
+        body["queryId"] = command.query_id
+    if command.plan is not None:
+        body["plan"] = dict(command.plan)
+    return json.dumps(body).encode()
+
+
+def decode(value: bytes | None) -> Command | Unreadable:
+    """The command of a record's value, or why it is none."""
+    if value is None:
+        return Unreadable("it has no value")
+    try:
+        body: Any = json.loads(value)
+    except (ValueError, RecursionError) as error:  # a UnicodeDecodeError too
+        return Unreadable(f"it is not JSON ({error})")
+    version = body.get("version") if isinstance(body, dict) else None
+    if type(version) is not int:
+        return Unreadable("it is not a JSON object with a version")
+    if version > VERSION:
+        return Unreadable(f"its version is {version}, this release knows up to {VERSION}", is_newer=True)
+    wrong = [name for name, is_right in _MEMBERS.items() if not is_right(body.get(name))]
+    if wrong:
+        return Unreadable(f"{wrong[0]} is missing or wrong")
+    return Command(
+        body["id"],
+        body["statement"],
+        body["properties"],
+        body["starts"],
+        body.get("queryId"),
+        body.get("plan"),
+    )
+
+
+def _is_starts(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(offsets, dict)
+        and all(partition.isdecimal() and type(offset) is int for partition, offset in offsets.items())
+        for offsets in value.values()
+    )
+
+
+def _is_query_id(value: Any) -> bool:
+    """Whether it is the name of a folder of checkpoints, and not the way to another folder."""
+    return value is None or (
+        isinstance(value, str) and value not in ("", ".", "..") and not any(c in value for c in "/\\\0")
+    )
+
+
+#: member of a record's value -> whether a value of it is one that append() may have written
+_MEMBERS: Mapping[str, Callable[[Any], bool]] = {
+    "id": lambda value: isinstance(value, str),
+    "statement": lambda value: isinstance(value, str),
+    "properties": lambda value: isinstance(value, dict),
+    "starts": _is_starts,
+    "queryId": _is_query_id,
+    "plan": lambda value: value is None or isinstance(value, dict),
+}

@@ -117,4 +117,24 @@ def show(statement: Show, context: StatementContext) -> Action:
     """Any SHOW; what is listed is read when it is carried out, properties and variables are those of here."""
     shown = SHOWN[statement.what]
     here = context.snapshot()
-    return Immediate(lambda: shown(statement, here), waits=statement.what.startswith("CONNECTOR"))
+
+    def run() -> Entity:
+        answer = shown(statement, here)
+        if statement.what in _FROM_THE_LOG:
+            answer["warnings"] += _skipped(here)
+        return answer
+
+    return Immediate(run, waits=statement.what.startswith("CONNECTOR"))
+
+
+#: what a command log that was not carried out as a whole leaves incomplete
+_FROM_THE_LOG = frozenset({"FUNCTIONS", "QUERIES", "STREAMS", "TABLES", "TYPES"})
+
+
+def _skipped(context: StatementContext) -> list[Entity]:
+    """A warning where records of the command log were skipped."""
+    skipped = context.services.commands.skipped
+    if not skipped:
+        return []
+    more = f" So were {len(skipped) - 1} more: GET /healthcheck lists them." if len(skipped) > 1 else ""
+    return [{"message": f"A record of the command log was skipped: {skipped[0]}.{more}"}]

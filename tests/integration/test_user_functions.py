@@ -360,7 +360,8 @@ def test_a_restart_brings_functions_and_queries_back(
         "ksql.service.id": "restarted_functions_",
         "ksql.extension.modules": "_mine",
     }
-    allowing = Engine(Config({**config, "ksql.create.function.enabled": "true"}), spark_process)
+    allowed = Config({**config, "ksql.create.function.enabled": "true"})
+    allowing = Engine(allowed, spark_process)
     try:
         allowing.start()
         server = Server(allowing)
@@ -379,17 +380,27 @@ def test_a_restart_brings_functions_and_queries_back(
         server.until("SELECT k, s FROM sums;", [[1, 2]])
     finally:
         allowing.stop()
-    later = Engine(Config(config), spark_process)
+    later = Engine(allowed, spark_process)
     try:
         later.start()
         server = Server(later)
         server.run("INSERT INTO numbers VALUES (1, 20);")
         server.until("SELECT k, s FROM sums;", [[1, 12]])
+    finally:
+        later.stop()
+    refusing = Engine(Config(config), spark_process)
+    reports: list[str] = []
+    try:
+        refusing.start(reports.append)
+        server = Server(refusing)
+        assert any("ksql.create.function.enabled" in line for line in reports)
+        (query,) = refusing.services.queries.all()
+        assert query.state == "ERROR" and "ADD_UP" in query.errors[-1].message
         with pytest.raises(KsqlError, match=r"ksql\.create\.function\.enabled"):
             server.run("DROP FUNCTION add_up;")
         server.run("DROP TABLE sums DELETE TOPIC; DROP STREAM numbers DELETE TOPIC;")
     finally:
-        later.stop()
+        refusing.stop()
 
 
 def test_functions_are_one_servers(server: Server, engine: Engine) -> None:

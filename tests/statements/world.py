@@ -16,7 +16,7 @@ from ksql_spark.kafka.admin import Consumers, KafkaAdmin, Topic
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.request import Request
-from ksql_spark.runtime.command_log import Command, CommandLog
+from ksql_spark.runtime.command_log import Command, CommandLog, Unreadable, decode, encode
 from ksql_spark.runtime.queries import ManagedQuery, QueryManager
 from ksql_spark.runtime.views import Views
 from ksql_spark.statements import Services
@@ -131,6 +131,8 @@ class FakeQueries(QueryManager):
 class FakeLog:
     """The command log in a list of what would be written."""
 
+    topic = "command_topic"
+
     def __init__(self) -> None:
         self.records: list[str] = []
         self.is_broken = False
@@ -138,15 +140,15 @@ class FakeLog:
     def append(self, command: Command) -> int:
         if self.is_broken:
             raise KsqlError("BROKER_UNREACHABLE", servers="nowhere", reason="it is gone")
-        self.records.append(json.dumps(vars(command)))
+        self.records.append(encode(command).decode())
         return len(self.records) - 1
 
     def end(self) -> int:
         return len(self.records)
 
-    def replay(self) -> Iterator[tuple[int, Command]]:
+    def replay(self) -> Iterator[tuple[int, Command | Unreadable]]:
         for sequence, record in enumerate(list(self.records)):
-            yield sequence, Command(**json.loads(record))
+            yield sequence, decode(record.encode())
 
 
 class World:
