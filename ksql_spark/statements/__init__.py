@@ -1,6 +1,6 @@
 """Statements: one handler per statement class, in one table.
 
-A handler checks the statement in a sandbox and returns an action; see statements.context.
+A handler checks a statement in a sandbox and returns an action; see statements.context.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from ksql_spark.statements.context import (
     StoredQuery,
 )
 
-#: statement class -> handler; SELECT and PRINT are engine.query's
+#: statement class -> handler; Engine.query runs SELECT and PRINT
 HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = {
     AlterSource: sources.alter_source,
     AlterSystem: session.alter_system,
@@ -88,7 +88,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
 
 
 def handle(statement: Statement, context: StatementContext) -> Action:
-    """The action of ``statement``; the sandbox is changed as the action will change the engine.
+    """The action of ``statement``; changes the sandbox as the action will change the engine.
 
     Raises:
         KsqlError: the statement cannot be carried out.

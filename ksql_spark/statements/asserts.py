@@ -1,4 +1,4 @@
-"""ASSERT TOPIC and ASSERT SCHEMA: ask until it is so, or the time is up (reference §2.14)."""
+"""ASSERT TOPIC and ASSERT SCHEMA: check until the assertion holds or times out (reference §2.14)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ksql_spark.kafka.admin import Topic
 from ksql_spark.statements.context import Action, Entity, Immediate, StatementContext
 from ksql_spark.statements.entities import entity
 
-#: how often it is asked, seconds
+#: pause between two checks
 INTERVAL_S = 0.1
 
 _DEFAULT_TIMEOUTS = {
@@ -111,10 +111,10 @@ def _timeout_s(given: TimeSpan | None, context: StatementContext, what: str) -> 
 
 
 def _until(problem: Callable[[], str | None], timeout_s: float, context: StatementContext) -> None:
-    """Return when there is no problem any more.
+    """Wait until ``problem()`` returns None.
 
     Raises:
-        KsqlError: ASSERTION_FAILED with the problem that is left when the time is up; STOPPED.
+        KsqlError: ASSERTION_FAILED with the problem after ``timeout_s`` seconds; STOPPED.
     """
     deadline = time.monotonic() + timeout_s
     while (reason := problem()) is not None:

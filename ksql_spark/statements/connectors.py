@@ -1,4 +1,4 @@
-"""Connectors: handed on to Kafka Connect's REST API (reference §2.10, §2.11, §2.13)."""
+"""Connector statements: passed to Kafka Connect's REST API (reference §2.10, §2.11, §2.13)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _connect(context: StatementContext) -> Remote:
 
 
 def create_connector(statement: CreateConnector, context: StatementContext) -> Action:
-    """CREATE SOURCE|SINK CONNECTOR [IF NOT EXISTS]: Connect checks it and runs it."""
+    """CREATE SOURCE|SINK CONNECTOR [IF NOT EXISTS]: Connect checks and runs it."""
     connect, name = _connect(context), statement.name
     given = {p.name: p.value for p in statement.properties}
     if not any(key.lower() == "connector.class" for key in given):
@@ -64,7 +64,7 @@ def _text(value: Any) -> str:
 
 
 def _find(connect: Remote, name: str) -> str | None:
-    """The connector called ``name`` under the name that it has there: case does not matter (§2.13)."""
+    """The name in Connect of the connector called ``name`` in any case (§2.13), or None."""
     names: list[str] = connect.ask("GET", "connectors")
     return next((n for n in names if n == name), None) or next(
         (n for n in names if n.upper() == name.upper()), None
@@ -96,7 +96,7 @@ def drop_connector(statement: DropConnector, context: StatementContext) -> Actio
 
 
 def describe_connector(statement: DescribeConnector, context: StatementContext) -> Action:
-    """DESCRIBE CONNECTOR name: its state, its topics, and the sources over these."""
+    """DESCRIBE CONNECTOR name: its state, its topics, and the streams and tables over them."""
     connect, services = _connect(context), context.services
 
     def run() -> Entity:

@@ -1,8 +1,8 @@
-"""What a statement's handler works with, and what it answers.
+"""The context of a statement's handler, and the actions that it returns.
 
 A handler is one function: it checks a statement against a sandbox (a copy of the metastore in which the
-statements before it have happened) and returns an action. Only when all statements of a request have passed
-is any action carried out (reference §7.2).
+statements before it have happened) and returns an action. Actions are carried out only after all statements
+of a request have passed (reference §7.2).
 """
 
 from __future__ import annotations
@@ -31,18 +31,26 @@ from ksql_spark.spark.session import SparkProcess
 Entity = dict[str, Any]
 #: topic -> {partition: offset}
 Starts = Mapping[str, Mapping[str, int]]
-#: folders that are not there: a server without user functions
+#: a server without user functions: these folders do not exist
 NO_FUNCTIONS = PythonFunctions(Path("ext"), (), Path("functions"))
 
 
 @dataclass
 class Services:
-    """The parts of a running engine; ``metastore`` is the real one, ``registry`` None where there is none.
+    """The parts of a running engine.
 
-    ``evaluate`` gives the values of constant expressions; ``config`` is the server's, which ALTER SYSTEM
-    replaces; ``lock`` is held while statements are checked and carried out, ``commands`` knows which were;
-    ``is_stopping`` ends what waits; ``functions`` says where user functions are; ``write`` is
-    ``producer.send`` by Spark: slow, but for any time.
+    Args:
+        metastore: the metastore itself, not a sandbox.
+        log: the command log.
+        config: the server's configuration; ALTER SYSTEM replaces it.
+        lock: held while statements are checked and carried out.
+        evaluate: returns the values of constant expressions.
+        write: like ``producer.send``, but by Spark: slow, but it can write any timestamp.
+        registry: the schema registry, or None.
+        host: the server's address, for EXPLAIN.
+        is_stopping: whether the server is stopping; ends actions that wait.
+        commands: which commands of the log have been carried out.
+        functions: folders and modules of user functions.
     """
 
     metastore: MetaStore
@@ -68,7 +76,7 @@ class Services:
         return self.config.with_values(overrides).client_settings(client)
 
     def user_functions(self) -> Mapping[str, Spec]:
-        """The server's user functions of now, by name."""
+        """The server's current user functions, by name."""
         return self.metastore.functions()
 
 
@@ -84,7 +92,7 @@ class KnownQuery:
 
     @classmethod
     def of(cls, query: ManagedQuery) -> KnownQuery:
-        """What the sandbox knows of a running query."""
+        """A running query as the sandbox sees it."""
         logical = query.logical if isinstance(query.logical, PersistentQuery) else None
         sources = frozenset(s.name for s in query.plan.sources)
         return cls(query.id, query.plan.sink.name, sources, query.creates_sink, logical)
@@ -92,7 +100,7 @@ class KnownQuery:
 
 @dataclass(frozen=True)
 class StoredQuery:
-    """A query as the command log has it: its id, what it means, what runs."""
+    """A query in the command log: its id, its logical plan, its physical plan."""
 
     id: str
     logical: PersistentQuery
@@ -101,18 +109,18 @@ class StoredQuery:
 
 @dataclass
 class StatementContext:
-    """One statement's surroundings while it is validated.
+    """The context in which one statement is checked.
 
     Args:
-        services: the engine's parts; read only during validation.
+        services: the engine's parts; handlers only read them.
         metastore: the sandbox; handlers change it as the statement would.
-        properties: overrides of the request and of SET before this statement.
-        variables: session variables, DEFINEs before this statement among them.
-        new_topics: topics that statements before this one will have made.
-        queries: the persistent queries that there will be after the statements before this one.
+        properties: overrides of the request, and of SETs before this statement.
+        variables: session variables, including those of DEFINEs before this statement.
+        new_topics: topics that statements before this one will create -> number of partitions.
+        queries: the persistent queries that will exist after the statements before this one.
         is_replay: the statement comes from the command log.
-        first_sequence: the number of the request's first command in the log; None: not asked yet.
-        commands: how many commands the statements before this one are.
+        first_sequence: the number of the request's first command in the log; None: not determined yet.
+        commands: how many of the statements before this one are commands.
         stored: on replay, the query that the statement started.
     """
 
@@ -131,7 +139,7 @@ class StatementContext:
         self.queries = [KnownQuery.of(q) for q in self.services.queries.all() if not q.is_transient]
 
     def snapshot(self) -> StatementContext:
-        """A copy for actions: later statements change properties and variables."""
+        """A copy for actions, because later statements change properties and variables."""
         return replace(self, properties=dict(self.properties), variables=dict(self.variables))
 
     @property
@@ -154,9 +162,9 @@ class StatementContext:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a logged statement ended: the message for the user, and the query it started.
+    """The result of a logged statement: a message for the user, and the query that it started.
 
-    ``plan`` is the document of physical.codec that the command log keeps; ``warnings`` are sentences.
+    ``plan`` is the document of physical.codec for the command log; ``warnings`` are sentences.
     """
 
     message: str
@@ -167,9 +175,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Immediate:
-    """An action of this server alone: ``run`` gives the entity, or None for none.
+    """An action that is not logged: ``run`` returns the statement's entity, or None.
 
-    One that ``waits`` (for time to pass, or for another server) runs while other requests go on.
+    An action that ``waits`` (for time to pass, or for another server) does not block other requests.
     """
 
     run: Callable[[], Entity | None]
@@ -182,13 +190,13 @@ class Logged:
 
     Args:
         command_id: ``type/entity/action`` (reference §7.3).
-        statement: what the log keeps instead of the statement's own text, where that alone would not do.
-        prepare: side effects that must come first (topics); returns where a new query starts to read.
-        apply: the change itself, also on replay; gets ``prepare``'s result.
+        statement: text for the log, if the statement's own text is not enough.
+        prepare: side effects that must come first (topics); returns the offsets where a new query starts.
+        apply: the change itself, also on replay; takes ``prepare``'s result.
         after: clean-up once the command is in the log (topics to delete); not on replay.
-        undo: takes back what ``prepare`` and ``apply`` did where one of them, or writing the log, failed; the
-            metastore is put back by the caller.
-        cleanup: what it leaves where the server is killed meanwhile; asked first.
+        undo: undoes ``prepare`` and ``apply`` if one of them, or writing to the log, fails; the caller
+            restores the metastore.
+        cleanup: the cleanup record, in case the server is killed meanwhile; called first.
     """
 
     command_id: str

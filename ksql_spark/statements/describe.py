@@ -50,7 +50,7 @@ def describe_sources(statement: DescribeSources, context: StatementContext) -> A
 
 
 def source_description(source: DataSource, services: Services, *, extended: bool) -> dict[str, Any]:
-    """A stream or table as DESCRIBE shows it; EXTENDED asks Kafka for the topic's facts."""
+    """A stream or table as DESCRIBE shows it; ``extended`` adds offsets, statistics and the topic's size."""
     queries = [q for q in services.queries.all() if not q.is_transient]
     readers = [q for q in queries if any(s.name == source.name for s in q.plan.sources)]
     writers = [q for q in queries if q.plan.sink.name == source.name]
@@ -83,9 +83,9 @@ def source_description(source: DataSource, services: Services, *, extended: bool
 def _offset_summaries(
     source: DataSource, queries: Sequence[ManagedQuery], services: Services
 ) -> list[dict[str, Any]]:
-    """How far the queries that read or write a source have read: its own topic, or all that a writer reads.
+    """Committed offsets of the queries that read a source (in its topic) or write it (in all that they read).
 
-    ``groupId`` is the query's id: Spark keeps offsets in checkpoints and commits none to a group of Kafka's.
+    ``groupId`` is the query's id: Spark keeps offsets in checkpoints, and commits none to a consumer group.
     """
     summaries = []
     for query in queries:
@@ -111,7 +111,7 @@ def _offsets(topic: str, committed: Mapping[int, int], services: Services) -> li
             "partition": partition,
             "logStartOffset": first[name, partition],
             "logEndOffset": end,
-            # records that retention has removed are not waited for
+            # retention may have removed records beyond the committed offset
             "consumerOffset": max(committed.get(partition, 0), first[name, partition]),
         }
         for (name, partition), end in sorted(last.items())
@@ -119,7 +119,7 @@ def _offsets(topic: str, committed: Mapping[int, int], services: Services) -> li
 
 
 def _statistics(writers: Sequence[ManagedQuery]) -> str:
-    """How much state the queries that write a source keep."""
+    """The size of the state of the queries that write a source, one line per query."""
     lines = []
     for query in writers:
         sizes = [size for size in state_sizes(query) if size is not None]
@@ -132,7 +132,7 @@ def _statistics(writers: Sequence[ManagedQuery]) -> str:
 def _error_statistics(
     readers: Sequence[ManagedQuery], writers: Sequence[ManagedQuery], services: Services
 ) -> str:
-    """What the processing log counted since the server started: records of this topic, rows made for it."""
+    """Errors since the server started: those of records read from a source, and of rows written to it."""
     read = [services.queries.counts(q.id) for q in readers]
     written = [services.queries.counts(q.id) for q in writers]
     found = {
@@ -188,7 +188,7 @@ def describe_function(statement: DescribeFunction, context: StatementContext) ->
 
 
 def explain(statement: Explain, context: StatementContext) -> Action:
-    """EXPLAIN of a running query, or of a statement that is only planned."""
+    """EXPLAIN of a running query, or of a statement, which is planned but not run."""
     if statement.query_id is not None:
         wanted = statement.query_id.upper()
         queries = context.services.queries.all()
@@ -206,7 +206,7 @@ def explain(statement: Explain, context: StatementContext) -> Action:
             )
         )
     planned = statement.statement
-    assert planned is not None  # the grammar has one or the other
+    assert planned is not None  # the grammar requires one or the other
     text = planned.source_text or statement.source_text
     if isinstance(planned, Query) and planned.query.emit is None:
         pull = analyzer.bind_pull(planned.query, context.metastore, context.config)
@@ -284,7 +284,7 @@ def _description(
 
 
 def _empty_description(text: str) -> dict[str, Any]:
-    """The members of a queryDescription (reference §7.3) of a query that does not run."""
+    """The members of a queryDescription (reference §7.3) for a query that is not running."""
     return {
         "id": "",
         "statementText": masked(text),

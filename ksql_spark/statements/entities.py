@@ -1,4 +1,4 @@
-"""JSON shapes of the REST API's answers (reference §7.3): plain dicts, ready to be encoded."""
+"""The JSON of the REST API's answers (reference §7.3), as dicts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def entity(type_: str, text: str, /, **members: Any) -> dict[str, Any]:
 
 
 def type_json(type_: SqlType) -> dict[str, Any]:
-    """A type as a schema object."""
+    """A type as the REST API's schema object."""
     match type_:
         case Struct(fields):
             inner = [{"name": f.name, "schema": type_json(f.type)} for f in fields]
@@ -33,7 +33,7 @@ def type_json(type_: SqlType) -> dict[str, Any]:
 
 
 def field_json(column: Column) -> dict[str, Any]:
-    """A column as a field object; keys and headers are marked."""
+    """A column as the REST API's field object; keys and headers have a ``type``."""
     shown: dict[str, Any] = {"name": column.name, "schema": type_json(column.type)}
     if column.role is Role.KEY:
         shown["type"] = "KEY"
@@ -45,7 +45,7 @@ def field_json(column: Column) -> dict[str, Any]:
 
 
 def source_row(source: DataSource) -> dict[str, Any]:
-    """A line of SHOW STREAMS or SHOW TABLES."""
+    """A row of SHOW STREAMS or SHOW TABLES."""
     return {
         "type": source.kind,
         "name": source.name,
@@ -57,7 +57,7 @@ def source_row(source: DataSource) -> dict[str, Any]:
 
 
 def query_row(query: ManagedQuery) -> dict[str, Any]:
-    """A line of SHOW QUERIES."""
+    """A row of SHOW QUERIES."""
     is_push = query.is_transient
     return {
         "queryString": masked(query.statement),

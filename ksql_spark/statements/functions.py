@@ -1,4 +1,4 @@
-"""User functions: loading those of the folder, CREATE FUNCTION, DROP FUNCTION."""
+"""User functions: loads those of the configured folder and modules; CREATE FUNCTION, DROP FUNCTION."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ Report = Callable[[str], None]
 # ---- at the start -------------------------------------------------------------------------------------
 
 
-def load(places: PythonFunctions, metastore: MetaStore, report: Report) -> None:
+def load(folders: PythonFunctions, metastore: MetaStore, report: Report) -> None:
     """Add the functions of the configured folder and modules; report those that cannot be loaded."""
-    sources = places.sources()
+    sources = folders.sources()
     if sources:
         report("loading user functions")
     count = 0
-    for source, found in zip(sources, places.describe(sources), strict=True):
+    for source, found in zip(sources, folders.describe(sources), strict=True):
         try:
             for spec in _specs(source, found):
                 _check_free(spec.name, metastore)
@@ -91,9 +91,9 @@ def create_function(statement: CreateFunction, context: StatementContext) -> Act
     else:
         _check_free(name, context.metastore)
     code = _wrapped(statement, context) if statement.returns is not None else statement.code
-    places = context.services.functions
-    source = places.write(name, code)
-    (found,) = places.describe([source])
+    folders = context.services.functions
+    source = folders.write(name, code)
+    (found,) = folders.describe([source])
     if "error" in found:
         raise KsqlError("FUNCTION_CODE", where=f"the code of {name}", reason=found["error"])
     specs = {spec.name: spec for spec in _specs(source, found)}
@@ -150,7 +150,7 @@ def _check_allowed(context: StatementContext) -> None:
 
 
 def _check_own(known: Spec, context: StatementContext) -> None:
-    """Only what CREATE FUNCTION made may be replaced or dropped."""
+    """Only functions from CREATE FUNCTION may be replaced or dropped."""
     path = known.origin.path if known.origin is not None else ""
     if not path.startswith(str(context.services.functions.created)):
         raise KsqlError(
@@ -168,7 +168,7 @@ def _check_unused(name: str, what: str, context: StatementContext) -> None:
 
 
 def _called(value: Any) -> Iterator[str]:
-    """Names of all functions and operators that a plan calls, whatever nodes there are."""
+    """Names of all functions and operators that a plan calls, in nodes of any class."""
     if dataclasses.is_dataclass(value):
         if isinstance(value, Call | AggregateCall):
             yield value.function
@@ -183,10 +183,10 @@ def _called(value: Any) -> Iterator[str]:
 
 
 def _wrapped(statement: CreateFunction, context: StatementContext) -> str:
-    """The module of a function whose body is given: its parameters by name in lower case, any may be None.
+    """A module for a function body: parameters have their names in lower case, and may be None.
 
     Raises:
-        KsqlError: FUNCTION_CODE where Python cannot have such a parameter, or the body never returns a value.
+        KsqlError: FUNCTION_CODE if a parameter is a Python keyword, or the body never returns a value.
     """
     parameters = []
     for parameter in statement.parameters:
@@ -194,10 +194,10 @@ def _wrapped(statement: CreateFunction, context: StatementContext) -> str:
         if keyword.iskeyword(name):
             raise KsqlError(
                 "FUNCTION_CODE", where=f"the code of {statement.name}",
-                reason=f"{name} is a word of Python and cannot be a parameter",
+                reason=f"{name} is a keyword of Python and cannot be a parameter",
             )  # fmt: skip
         parameters.append(f"{name}: {_hint(bind_type(parameter.type, context.metastore))} | None")
-    assert statement.returns is not None  # the caller asked
+    assert statement.returns is not None  # the caller has checked it
     result = bind_type(statement.returns, context.metastore)
     body = _indented(statement.code)
     if not _can_return("\n".join(["def _():", *body])):
@@ -221,9 +221,9 @@ def _wrapped(statement: CreateFunction, context: StatementContext) -> str:
 
 
 def _can_return(definition: str) -> bool:
-    """Whether calls of the defined function may end in a return or an error of its own.
+    """Whether the defined function has a ``return`` or ``raise`` of its own.
 
-    It is so for code that Python cannot parse: that has a clearer error when it is loaded.
+    True for code that Python cannot parse, because loading it gives a clearer error.
     """
     try:
         (function,) = ast.parse(definition).body
@@ -233,7 +233,7 @@ def _can_return(definition: str) -> bool:
 
 
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """What is in a function's code, without the code of functions and classes that it defines."""
+    """The nodes of a function's code, without the code of functions and classes that it defines."""
     for child in ast.iter_child_nodes(node):
         yield child
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

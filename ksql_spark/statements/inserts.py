@@ -43,7 +43,7 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
             reason = f"Failed to insert values into '{source.name}'. {error}"
             raise KsqlError("INVALID_STATEMENT", reason=reason) from None
         at = int(time.time() * 1000) if rowtime is None else int(rowtime)
-        # for the producer's library a time of 0 is none, and becomes the present one
+        # librdkafka takes a timestamp of 0 for none, and sets the current time
         write = services.producer.send if at else services.write
         write(source.topic, key_bytes, value_bytes, at)
 
@@ -58,7 +58,7 @@ def _values(expressions: list[Expression], context: StatementContext) -> list[An
 
 
 def _plain(expression: Expression) -> tuple[bool, Any]:
-    """(True, value) for a literal, or one widened among numbers, whose value needs no Spark."""
+    """(True, value) for a literal or a widened number, which needs no Spark; else (False, None)."""
     match expression:
         case Literal(value, type_) if value is None or type_ in (STRING, INTEGER, BIGINT, DOUBLE):
             return True, value

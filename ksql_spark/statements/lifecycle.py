@@ -15,7 +15,7 @@ from ksql_spark.statements.termination import Termination
 
 
 def _targets(statement: QueryControl, context: StatementContext) -> list[ManagedQuery]:
-    """The persistent queries that are meant; the id is not case-sensitive."""
+    """The queries that the statement names; ids are not case-sensitive. ALL: the persistent ones."""
     known = {q.id for q in context.queries}
     there = [q for q in context.services.queries.all() if q.is_transient or q.id in known]
     if statement.query_id is None:
@@ -29,10 +29,10 @@ def _targets(statement: QueryControl, context: StatementContext) -> list[Managed
     return found
 
 
-def _meant(
+def _targets_now(
     targets: list[ManagedQuery], statement: QueryControl, context: StatementContext
 ) -> list[ManagedQuery]:
-    """The targets, when they are acted on: ALL are those that statements before this one have started too."""
+    """The targets when the action runs: ALL includes queries that statements before this one have started."""
     if statement.query_id is not None:
         return targets
     return [query for query in context.services.queries.all() if not query.is_transient]
@@ -47,7 +47,7 @@ def _logged(
     act: Callable[..., None],
 ) -> Logged:
     def apply(_: Starts) -> Outcome:
-        act(*(query.id for query in _meant(targets, statement, context)))
+        act(*(query.id for query in _targets_now(targets, statement, context)))
         return Outcome(done)
 
     entity_name = targets[0].id if statement.query_id is not None else "ALL"
@@ -55,7 +55,7 @@ def _logged(
 
 
 def terminate(statement: Terminate, context: StatementContext) -> Action:
-    """Stop queries for good, their state with them; sinks stay."""
+    """End queries for good and remove their state; sinks stay."""
     queries = context.services.queries
     targets = _targets(statement, context)
     if targets and targets[0].is_transient:
@@ -70,7 +70,7 @@ def terminate(statement: Terminate, context: StatementContext) -> Action:
     is_all = statement.query_id is None
     context.queries = [] if is_all else [q for q in context.queries if q.id not in stopped]
 
-    termination = Termination(queries, lambda: _meant(targets, statement, context))
+    termination = Termination(queries, lambda: _targets_now(targets, statement, context))
     action = _logged(
         targets, statement, context, "terminate", "Query terminated.", lambda *_: termination.apply()
     )
@@ -90,14 +90,14 @@ def pause(statement: Pause, context: StatementContext) -> Action:
 
 
 def resume(statement: Resume, context: StatementContext) -> Action:
-    """Go on where PAUSE left off."""
+    """Continue where PAUSE has stopped."""
     targets = _targets(statement, context)
     _refuse_transient(targets, "resumed")
     return _logged(targets, statement, context, "resume", "Query resumed.", context.services.queries.resume)
 
 
 def _refuse_transient(targets: list[ManagedQuery], done: str) -> None:
-    """A push query lives as long as its client; it has nothing to go on from."""
+    """Refuse push queries: they end with their client, so they cannot be paused."""
     for query in targets:
         if query.is_transient:
             raise KsqlError(

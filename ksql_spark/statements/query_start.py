@@ -1,4 +1,4 @@
-"""Starting the query of CREATE … AS SELECT or INSERT INTO … SELECT, new or in another one's place."""
+"""Starts the query of CREATE … AS SELECT or INSERT INTO … SELECT, new or as a replacement."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from ksql_spark.statements.topics import create_sink_topic, sink_partitions
 
 
 class QueryStart:
-    """The start of one persistent query, step by step; making one checks it and changes the sandbox.
+    """The start of one persistent query. The constructor checks it and changes the sandbox.
 
     Args:
-        statement: that starts the query.
-        bound: what it means.
-        kind: STREAM or TABLE, of the sink.
-        context: of the statement.
-        replaced: the query whose place it takes, if any.
+        statement: the statement that starts the query.
+        bound: its logical plan.
+        kind: STREAM or TABLE: the kind of the sink.
+        context: the statement's context.
+        replaced: the query that it replaces, if any.
 
     Raises:
         KsqlError: the query cannot run, or there are too many.
@@ -62,7 +62,7 @@ class QueryStart:
             )
         self._sources = frozenset(source.name for source in self._plan.sources)
         self._made_topics: list[str] = []
-        #: what was started, and what it took the place of
+        #: the query that was started, and the query that it replaced
         self._started: tuple[ManagedQuery, ManagedQuery | None] | None = None
         if not context.is_replay:
             check_runnable(self._plan)
@@ -80,7 +80,7 @@ class QueryStart:
         context.queries.append(KnownQuery(self._id, sink.name, self._sources, bound.creates_sink, bound))
 
     def action(self) -> Logged:
-        """The steps, as the executor takes them."""
+        """The action for the executor."""
         return Logged(
             f"{self._kind.lower()}/`{self._plan.sink.name}`/create",
             self._apply,
@@ -90,11 +90,11 @@ class QueryStart:
         )
 
     def _old(self) -> ManagedQuery | None:
-        """The query to replace, as it is now."""
+        """The running query to replace, or None."""
         return self._services.queries.find(self._replaced.id) if self._replaced is not None else None
 
     def _cleanup(self) -> CleanupRecord:
-        """What it leaves where the server is killed before the command is logged."""
+        """What to remove if the server is killed before the command is logged."""
         sink = self._plan.sink.topic
         made = () if self._services.admin.topic(sink) is not None else (sink,)
         if self._old() is not None:
@@ -102,14 +102,14 @@ class QueryStart:
         return CleanupRecord(unlogged=Orphans((*made, *internal_topics(self._plan)), (self._id,)))
 
     def _prepare(self) -> Starts:
-        """Make the sink's topic; where to begin to read."""
+        """Create the sink's topic; return the offsets where reading starts."""
         if create_sink_topic(self._plan, self._context):
             self._made_topics.append(self._plan.sink.topic)
         old = self._old()
         return old.starts if old is not None else start_offsets(self._plan, self._context, self._bound.start)
 
     def _apply(self, starts: Starts) -> Outcome:
-        """Start the query, or on replay have it started later; add the sink to the metastore."""
+        """Start the query (on replay only register it), and add the sink to the metastore."""
         bound, sink = self._bound, self._plan.sink
         old, queries = self._old(), self._services.queries
         topic = self._services.admin.topic(sink.topic)
@@ -140,7 +140,7 @@ class QueryStart:
         return Outcome(f"Created query with ID {query.id}", query.id, codec.encode((bound, self._plan)))
 
     def _undo(self) -> None:
-        """Drop what was started, or let what was replaced go on; delete the topic that was made."""
+        """Drop the new query or continue the replaced one, and delete the topic that was created."""
         if self._started is not None:
             query, old = self._started
             if old is None:
@@ -152,14 +152,14 @@ class QueryStart:
 
 
 def _take_over(query: ManagedQuery, old: ManagedQuery, services: Services) -> None:
-    """Run ``query`` on the checkpoints of ``old``; where that is paused, when RESUME says so.
+    """Run ``query`` on the checkpoints of ``old``; if ``old`` is paused, ``query`` starts at RESUME.
 
     Raises:
-        KsqlError: NOT_DONE_YET where Spark does not go on from there with the new plan.
+        KsqlError: NOT_DONE_YET if Spark cannot resume from them with the new plan.
     """
     was_paused = old.state == PAUSED
     services.queries.stop(old.id)
-    # one that is registered keeps its checkpoints where it does not start
+    # a registered query keeps its checkpoints if it does not start
     services.queries.register(query)
     if was_paused:
         query.state = PAUSED
@@ -207,10 +207,10 @@ def _check_sink_topic(bound: PersistentQuery, plan: PhysicalPlan, context: State
 
 
 def start_offsets(plan: PhysicalPlan, context: StatementContext, start: Start = None) -> Starts:
-    """Where a new query starts to read each topic (reference §6.1): fixed now, so nothing is missed later.
+    """The offsets where a new query starts (reference §6.1): fixed now, so that nothing is missed later.
 
-    Streams start at the latest record unless ``start``, or else ``auto.offset.reset``, says something else,
-    tables at the earliest; tables in joins always do.
+    Streams start at the end unless ``start``, or else ``auto.offset.reset``, says otherwise. Tables start at
+    the beginning unless these say otherwise; with a stream-table join they always do.
     """
     config = context.config
     reset: Start = start

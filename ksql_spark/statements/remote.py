@@ -1,4 +1,4 @@
-"""JSON over HTTP to a server beside us, Kafka Connect: one call, clear errors."""
+"""JSON requests over HTTP to another server (Kafka Connect), with clear errors."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import httpx
 
 from ksql_spark.errors import KsqlError
 
-#: how long a server may take to answer, seconds
+#: how long a request may take
 TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True)
 class Remote:
-    """A server that we ask.
+    """Another server.
 
     Args:
-        name: what users know it as.
-        url: where it is.
-        setting: the property that says so, for errors.
+        name: its name for users.
+        url: its address.
+        setting: the property with the address, for errors.
     """
 
     name: str
@@ -38,18 +38,18 @@ class Remote:
         body: Any = None,
         absent: tuple[int, ...] = (),
     ) -> Any:
-        """The JSON that the server answers.
+        """Send a request; return the JSON of the answer, None if it is empty.
 
         Args:
             method: GET, POST …
             path: below the URL, its parts quoted by ``quoted``.
             query: parameters of the URL.
             body: JSON to send.
-            absent: HTTP statuses for which None is returned: what was asked for is not there.
+            absent: HTTP statuses for which None is returned, because the resource does not exist.
 
         Raises:
-            KsqlError: REMOTE_UNREACHABLE, naming the property; REMOTE_REFUSED with the server's own words;
-                REMOTE_CONFLICT for status 409.
+            KsqlError: REMOTE_UNREACHABLE; REMOTE_REFUSED with the server's message; REMOTE_CONFLICT for
+                status 409.
         """
         try:
             answer = httpx.request(
@@ -74,7 +74,7 @@ class Remote:
 
 
 def quoted(part: str) -> str:
-    """``part`` as one segment of a path."""
+    """``part``, quoted as one segment of a path."""
     return quote(part, safe="")
 
 
@@ -87,12 +87,12 @@ def _json(answer: httpx.Response, remote: Remote) -> Any:
         raise KsqlError(
             "REMOTE_REFUSED",
             name=remote.name,
-            reason=f"what answers at {remote.url} speaks no JSON; is {remote.setting} right?",
+            reason=f"the answer of {remote.url} is not JSON; is {remote.setting} right?",
         ) from None
 
 
 def _reason(answer: httpx.Response) -> str:
-    """The server's message, else its status."""
+    """The server's message, else its status phrase, with the status code."""
     try:
         message = answer.json().get("message")
     except (ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""SET, UNSET, DEFINE, UNDEFINE: for the rest of a request; ALTER SYSTEM: for good (reference §1.3, §2.13)."""
+"""SET, UNSET, DEFINE, UNDEFINE for the rest of a request; ALTER SYSTEM for good (reference §1.3, §2.13)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _nothing() -> None:
 
 
 def set_property(statement: SetProperty, context: StatementContext) -> Action:
-    """SET 'name' = 'value': a warning where nothing reads the property."""
+    """SET 'name' = 'value'; answers with a warning if the property has no effect."""
     name = statement.property_name
     context.services.config.validate_override(name, statement.value)
     context.properties[canonical(name) or name] = statement.value
@@ -44,7 +44,7 @@ def define(statement: DefineVariable, context: StatementContext) -> Action:
 
 
 def undefine(statement: UndefineVariable, context: StatementContext) -> Action:
-    """UNDEFINE name: a warning where it is not defined."""
+    """UNDEFINE name; answers with a warning if it is not defined."""
     if context.variables.pop(statement.name, None) is not None:
         return Immediate(_nothing)
     message = f"Cannot undefine variable '{statement.name}' which was never defined"
@@ -52,9 +52,9 @@ def undefine(statement: UndefineVariable, context: StatementContext) -> Action:
 
 
 def alter_system(statement: AlterSystem, context: StatementContext) -> Action:
-    """ALTER SYSTEM 'name' = 'value': for the whole server, from now on; running queries start again.
+    """ALTER SYSTEM 'name' = 'value': for the whole server, from now on; running queries are restarted.
 
-    Only with ksql.runtime.feature.shared.enabled, and for what SET may say too (reference §2.13).
+    It needs ksql.runtime.feature.shared.enabled, and a property that SET may change (reference §2.13).
     """
     services = context.services
     feature = "ksql.runtime.feature.shared.enabled"

@@ -98,7 +98,7 @@ def _variables(statement: Show, context: StatementContext) -> Entity:
     return entity("variables", statement.source_text, variables=rows)
 
 
-#: what is shown -> how
+#: what is listed -> function that lists it
 SHOWN: Mapping[str, Callable[[Show, StatementContext], Entity]] = {
     "CONNECTORS": show_connectors,
     "CONNECTOR PLUGINS": show_plugins,
@@ -114,7 +114,7 @@ SHOWN: Mapping[str, Callable[[Show, StatementContext], Entity]] = {
 
 
 def show(statement: Show, context: StatementContext) -> Action:
-    """Any SHOW; what is listed is read when it is carried out, properties and variables are those of here."""
+    """Any SHOW. The action reads the list; properties and variables are those at the statement."""
     shown = SHOWN[statement.what]
     here = context.snapshot()
 

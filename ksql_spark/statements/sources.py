@@ -32,13 +32,13 @@ from ksql_spark.statements.topics import topic_config
 
 
 def create_source(statement: CreateSource, context: StatementContext) -> Action:
-    """CREATE [OR REPLACE] STREAM|TABLE over a topic, which is made where PARTITIONS says how."""
+    """CREATE [OR REPLACE] STREAM|TABLE over a topic; with PARTITIONS, a missing topic is created."""
     existing = context.metastore.find(statement.name)
     if existing is not None and not statement.or_replace:
         return _exists(statement, statement.kind, statement.if_not_exists, existing)
     _check_or_replace(statement, context)
     if not context.is_replay:
-        # on replay all columns are there: the registry may say something else by then
+        # on replay the statement has all columns: the registry may have others by now
         statement = analyzer.infer_columns(statement, context.config, context.services.registry)
     source = analyzer.bind_create_source(statement, context.metastore, context.config)
     if existing is not None and existing.is_sink:
@@ -74,7 +74,7 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
 
 
 def _topic_partitions(source: DataSource, context: StatementContext) -> int:
-    """Partitions of the source's topic, checked against what the statement says.
+    """The number of partitions of the source's topic, checked against the statement's.
 
     Raises:
         KsqlError: TOPIC_MISSING, TOPIC_MISMATCH.
@@ -92,7 +92,7 @@ def _topic_partitions(source: DataSource, context: StatementContext) -> int:
 
 
 def _warnings(source: DataSource) -> tuple[str, ...]:
-    """What the user should know of a source that was just declared."""
+    """Warnings about a source that was just declared."""
     formats = unsupported_formats(source)
     if not formats:
         return ()
@@ -103,7 +103,11 @@ def _warnings(source: DataSource) -> tuple[str, ...]:
 
 
 def _required_topic(name: str, context: StatementContext) -> Topic:
-    """The topic ``name``, for a statement that does not say how to make it; raises TOPIC_MISSING."""
+    """The topic ``name``, for a statement without PARTITIONS.
+
+    Raises:
+        KsqlError: TOPIC_MISSING.
+    """
     try:
         return context.services.admin.require_topic(name)
     except KsqlError as error:
@@ -114,9 +118,9 @@ def _required_topic(name: str, context: StatementContext) -> Topic:
 
 
 def create_as_select(statement: CreateAsSelect, context: StatementContext) -> Action:
-    """CREATE STREAM|TABLE … AS SELECT: a new topic and the query that fills it.
+    """CREATE STREAM|TABLE … AS SELECT: a new topic, and the query that writes it.
 
-    With OR REPLACE the query that writes the sink goes on, under its id, as the new one.
+    With OR REPLACE, the new query takes the id and checkpoints of the query that writes the sink.
     """
     existing = context.metastore.find(statement.name)
     if existing is not None and not statement.or_replace:
@@ -141,7 +145,7 @@ def _check_or_replace(statement: CreateSource | CreateAsSelect, context: Stateme
 
 
 def _bound(statement: CreateAsSelect | InsertSelect, context: StatementContext) -> PersistentQuery:
-    """What the statement means: on replay, what it meant when it was first carried out."""
+    """The logical plan of the statement; on replay, the plan in the command log."""
     if context.stored is not None:
         return context.stored.logical
     return analyzer.bind_persistent(statement, context.metastore, context.config, context.services.registry)
@@ -150,7 +154,7 @@ def _bound(statement: CreateAsSelect | InsertSelect, context: StatementContext) 
 def _replaced(
     statement: CreateAsSelect, bound: PersistentQuery, context: StatementContext
 ) -> KnownQuery | None:
-    """The query whose place ``bound`` takes; None where none writes the sink any more.
+    """The query that ``bound`` replaces; None if no query writes the sink any more.
 
     Raises:
         KsqlError: the replacement is not allowed (reference §2.3).
@@ -169,7 +173,7 @@ def _replaced(
 
 
 def insert_select(statement: InsertSelect, context: StatementContext) -> Action:
-    """INSERT INTO stream SELECT …: one more writer of a stream that exists."""
+    """INSERT INTO stream SELECT …: another query that writes an existing stream."""
     bound = _bound(statement, context)
     if bound.query_id is not None and any(q.id == bound.query_id for q in context.queries):
         raise KsqlError("INVALID_STATEMENT", reason=f"Query ID '{bound.query_id}' already exists.")
@@ -201,7 +205,7 @@ def alter_source(statement: AlterSource, context: StatementContext) -> Action:
 
 
 def drop_source(statement: DropSource, context: StatementContext) -> Action:
-    """DROP STREAM|TABLE [DELETE TOPIC]; the query that made a sink ends with it."""
+    """DROP STREAM|TABLE [DELETE TOPIC]; the query that created a sink is dropped with it."""
     name = statement.name
     source = context.metastore.find(name)
     if source is None:

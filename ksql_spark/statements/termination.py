@@ -1,7 +1,7 @@
-"""The end of queries for good, as TERMINATE and DROP mean it, so that a crash leaves nothing half done.
+"""Termination: TERMINATE and DROP end queries for good, so that a crash leaves nothing half done.
 
-They are killed when the statement is carried out, and dropped with their state once it is in the command log.
-Where the server is killed in between, it still knows them at its next start, and they go on where they were.
+Queries are killed when the statement is applied, and dropped with their state once it is in the command log.
+If the server is killed in between, it still knows them at its next start and resumes them.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from ksql_spark.runtime.queries import ManagedQuery, QueryManager, internal_topi
 
 
 class Termination:
-    """The end of queries.
+    """The termination of queries.
 
     Args:
-        queries: that know them.
-        which: gives them, when it is asked.
+        queries: the manager that runs them.
+        which: returns the queries to end, at the time of the call.
     """
 
     def __init__(self, queries: QueryManager, which: Callable[[], list[ManagedQuery]]) -> None:
@@ -26,23 +26,23 @@ class Termination:
         self._killed: list[ManagedQuery] = []
 
     def apply(self) -> None:
-        """Kill them; also on replay."""
+        """Kill the queries; also on replay."""
         for query in self._which():
             self._queries.kill(query.id)
             self._killed.append(query)
 
     def after(self) -> None:
-        """Drop them with what they keep."""
+        """Drop the killed queries, with their state and internal topics."""
         for query in self._killed:
             self._queries.drop(query)
 
     def undo(self) -> None:
-        """Let them go on."""
+        """Continue the killed queries."""
         for query in self._killed:
             self._queries.restore(query)
 
     def orphans(self) -> Orphans:
-        """What they keep."""
+        """The state and internal topics of the queries."""
         queries = self._which()
         topics = [topic for query in queries for topic in internal_topics(query.plan)]
         return Orphans(tuple(topics), tuple(query.id for query in queries))

@@ -1,4 +1,4 @@
-"""Topics that statements make: how many partitions and replicas they get, and how long records stay."""
+"""Topics that statements create: partitions, replicas and retention."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import PhysicalPlan, StreamWindowedAggregate, walk
 from ksql_spark.statements.context import StatementContext
 
-#: retention of a sink whose source does not say, ms (reference §6.8)
+#: retention of a sink whose source has none to inherit (reference §6.8)
 DEFAULT_RETENTION_MS = 7 * 24 * 3600 * 1000
 
 
 def topic_config(sink: DataSource, retention_ms: int | None) -> dict[str, str]:
-    """Configuration of a topic that we make for ``sink`` (reference §6.8)."""
+    """The configuration of a new topic for ``sink`` (reference §6.8).
+
+    ``retention_ms``: if ``sink`` has none of its own; None: the broker's default.
+    """
     retention = sink.retention_ms if sink.retention_ms is not None else retention_ms
     if sink.is_table and sink.window is None:
         return {"cleanup.policy": "compact"}
@@ -22,7 +25,7 @@ def topic_config(sink: DataSource, retention_ms: int | None) -> dict[str, str]:
 
 
 def create_sink_topic(plan: PhysicalPlan, context: StatementContext) -> bool:
-    """Make the topic that ``plan`` writes where it is missing; whether it was."""
+    """Create the topic that ``plan`` writes, if it is missing; return whether it was."""
     admin, sink = context.services.admin, plan.sink
     if admin.topic(sink.topic) is not None:
         return False
@@ -36,7 +39,7 @@ def create_sink_topic(plan: PhysicalPlan, context: StatementContext) -> bool:
 
 
 def sink_partitions(plan: PhysicalPlan, context: StatementContext) -> int:
-    """PARTITIONS of the sink, else those of the left-most source's topic."""
+    """The number of partitions of the sink's topic: PARTITIONS, else that of the leftmost source's topic."""
     if plan.sink.partitions is not None:
         return plan.sink.partitions
     first = plan.sources[0].topic
@@ -45,7 +48,7 @@ def sink_partitions(plan: PhysicalPlan, context: StatementContext) -> int:
 
 
 def _sink_replicas(plan: PhysicalPlan, context: StatementContext) -> int:
-    """REPLICAS of the sink, else those of the left-most source's topic; -1 for the broker's default."""
+    """REPLICAS of the sink, else those of the leftmost source's topic; -1: the broker's default."""
     if plan.sink.replicas is not None:
         return plan.sink.replicas
     if not context.config["ksql.create.topic.inherit.source.replicas.enabled"]:
@@ -55,7 +58,7 @@ def _sink_replicas(plan: PhysicalPlan, context: StatementContext) -> int:
 
 
 def _inherited_retention(plan: PhysicalPlan, context: StatementContext) -> int:
-    """The left-most source's retention, ms, -1 for ever; for windows at least theirs (§6.8)."""
+    """The leftmost source's retention in ms (-1: forever), at least that of the plan's windows (§6.8)."""
     config = context.services.admin.config(plan.sources[0].topic)
     retention = DEFAULT_RETENTION_MS
     if "delete" in config.get("cleanup.policy", ""):

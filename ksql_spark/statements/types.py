@@ -1,4 +1,4 @@
-"""CREATE TYPE and DROP TYPE (reference §2.9): names that stand for types; sources keep the expanded form."""
+"""CREATE TYPE and DROP TYPE (reference §2.9): names for types; sources store the expanded type."""
 
 from __future__ import annotations
 
