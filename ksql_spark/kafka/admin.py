@@ -1,4 +1,4 @@
-"""Topics and what is known of them: list, create, delete, offsets, configuration, consumer groups."""
+"""Administration of a Kafka cluster: topics, offsets, configuration, consumer groups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetS
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection
 
-#: a topic that another client made reaches the broker that is asked within this time, in seconds
+#: time within which brokers learn of a topic that another client has created
 NEW_TOPIC_WAIT_S = 1.0
 
 Partition = tuple[str, int]
@@ -31,7 +31,7 @@ Partition = tuple[str, int]
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic as the cluster knows it; ``replicas`` has the number of replicas of each partition."""
+    """A topic; ``replicas`` has the number of replicas of each partition."""
 
     name: str
     replicas: tuple[int, ...]
@@ -44,7 +44,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class Consumers:
-    """Who reads a topic: consumers that have a partition of it, and groups that have any or committed one."""
+    """Readers of a topic: consumers with a partition of it, groups with these or with committed offsets."""
 
     consumers: int = 0
     groups: int = 0
@@ -57,8 +57,8 @@ class KafkaAdmin:
         servers: ``host:port`` pairs, separated by commas.
         settings: more settings, under librdkafka's names (security, SASL).
 
-    All methods raise KsqlError BROKER_UNREACHABLE when the cluster does not answer within ``timeout_s``
-    seconds, and KAFKA_REFUSED with its reason when it answers no.
+    All methods raise KsqlError BROKER_UNREACHABLE if the cluster does not answer within ``timeout_s``
+    seconds, and KAFKA_REFUSED if it refuses the request.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class KafkaAdmin:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The settings that it was given, for other clients of the cluster."""
+        """The settings from the constructor, for other clients of the cluster."""
         return self._connection.settings
 
     def cluster_id(self) -> str:
@@ -102,7 +102,7 @@ class KafkaAdmin:
             raise
 
     def require_topic(self, name: str) -> Topic:
-        """The topic called exactly ``name``; asks for up to a second, since it may have been made just now.
+        """The topic called exactly ``name``; asks for up to a second, because it may have just been created.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN.
@@ -117,12 +117,12 @@ class KafkaAdmin:
     def create_topic(
         self, name: str, partitions: int = 1, replicas: int = -1, config: Mapping[str, str] | None = None
     ) -> None:
-        """Make a topic and return when it can be written to.
+        """Create a topic and return once it can be written to.
 
         Args:
             name: the topic's name.
-            partitions: how many.
-            replicas: of each partition; -1 for the broker's default.
+            partitions: number of partitions.
+            replicas: number of replicas of each partition; -1: the broker's default.
             config: the topic's configuration, for example ``{"cleanup.policy": "compact"}``.
 
         Raises:
@@ -134,7 +134,7 @@ class KafkaAdmin:
         self._until(lambda: self._is_led(name, partitions), f"create topic '{name}'")
 
     def delete_topics(self, names: Iterable[str]) -> None:
-        """Delete the topics and return when they are gone; those that do not exist are passed over."""
+        """Delete the topics and return once they are gone; names that do not exist are ignored."""
         wanted = list(names)
         if not wanted:
             return
@@ -167,8 +167,8 @@ class KafkaAdmin:
 
         Args:
             topics: names of topics.
-            at: one of the ends, or a time (epoch milliseconds): then the offset of the first record
-                with that timestamp or a later one, and the end where there is none.
+            at: "earliest", "latest", or a time (epoch milliseconds): the offset of the first record with
+                that timestamp or a later one, or the end if there is none.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN.
@@ -186,7 +186,7 @@ class KafkaAdmin:
         return found
 
     def consumers(self) -> dict[str, Consumers]:
-        """Who reads which topic: counts by topic's name; topics that nobody reads are absent."""
+        """Readers by topic name; topics without readers are absent."""
         listed = self._wait(
             self._client.list_consumer_groups(request_timeout=self._timeout_s), "list consumer groups"
         )
@@ -234,7 +234,7 @@ class KafkaAdmin:
         return found
 
     def _is_led(self, name: str, partitions: int) -> bool:
-        """True when the cluster shows the topic with a leader for each partition."""
+        """Whether each partition of the topic has a leader."""
         try:
             found = self._client.list_topics(name, timeout=self._timeout_s).topics[name]
         except KafkaException as error:
@@ -253,7 +253,7 @@ class KafkaAdmin:
         return self._connection.failure(error, action, topic)
 
     def _until(self, condition: Callable[[], bool], action: str) -> None:
-        """Ask until ``condition()`` holds; what the controller did reaches the brokers a moment later."""
+        """Wait until ``condition()`` holds; brokers learn of the controller's changes a moment later."""
         deadline = time.monotonic() + self._timeout_s
         while not condition():
             if time.monotonic() > deadline:
@@ -262,7 +262,7 @@ class KafkaAdmin:
 
 
 def _is_moving(error: BaseException) -> bool:
-    """Whether a partition has no leader for a moment, as one of a topic that was just made."""
+    """Whether a partition has no leader at the moment, for example because its topic is new."""
     return isinstance(error, KafkaException) and error.args[0].code() in (
         KafkaError.NOT_LEADER_FOR_PARTITION,
         KafkaError.LEADER_NOT_AVAILABLE,

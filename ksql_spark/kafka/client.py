@@ -1,4 +1,4 @@
-"""What all our Kafka clients share: their settings, and what their failures are called."""
+"""What all our Kafka clients share: their settings, and the errors for their failures."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class Connection:
         self.last_failure = "no connection"
 
     def config(self, **own: Any) -> dict[str, Any]:
-        """The whole configuration of a client; ``own`` settings have ``_`` for the dots."""
+        """The complete configuration of a client; ``own`` settings have ``_`` instead of dots."""
         return {
             "bootstrap.servers": self.servers,
-            # librdkafka writes its log to the screen; what matters of it comes as errors
+            # librdkafka would log to the screen; what matters is reported as errors
             "log_level": 0,
             "error_cb": self._on_error,
             "socket.connection.setup.timeout.ms": 5000,
@@ -58,7 +58,7 @@ class Connection:
         }
 
     def _on_error(self, error: KafkaError) -> None:
-        # "all brokers down" says less than the failures that came before it
+        # "all brokers down" is less informative than the failures before it
         if error.code() != KafkaError._ALL_BROKERS_DOWN:
             self.last_failure = _plain(error)
 
@@ -67,8 +67,8 @@ class Connection:
 
         Args:
             error: a KafkaException, or the KafkaError itself.
-            action: what was tried, to stand behind "Kafka refused to".
-            topic: the topic that it was about, if any.
+            action: what was tried; follows "Kafka refused to".
+            topic: the topic concerned, if any.
         """
         cause = error.args[0] if isinstance(error, KafkaException) and error.args else error
         if not isinstance(cause, KafkaError):
@@ -83,7 +83,7 @@ class Connection:
 
 
 def _plain(error: KafkaError) -> str:
-    """The error's text without the name of librdkafka's thread and without the full stop.
+    """The error's text without the name of librdkafka's thread, the elapsed time and the full stop.
 
     >>> _plain(KafkaError(KafkaError._TRANSPORT, "h:9/bootstrap: Connect to h:9 failed: no (after 1 s)"))
     'Connect to h:9 failed: no'

@@ -1,4 +1,4 @@
-"""Reading records: a reader of one topic that keeps its own offsets and belongs to no group."""
+"""Reads records: a reader of one topic with its own offsets and without a consumer group."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection
 
-#: how much a reader may hold in memory ahead of its user, per reader
+#: how much a reader may prefetch
 _QUEUE_KIB = 32 * 1024
 
 
 class Record(NamedTuple):
-    """One record: key and value as bytes or None, time in epoch milliseconds, headers in their order."""
+    """One record: key and value as bytes or None, timestamp in epoch milliseconds, headers in order."""
 
     topic: str
     partition: int
@@ -30,14 +30,14 @@ class Record(NamedTuple):
 
 
 class TopicReader:
-    """Reads all partitions of one topic, from given offsets on; for one thread at a time.
+    """Reads all partitions of one topic from given offsets. Not thread-safe.
 
     Args:
         servers: ``host:port`` pairs, separated by commas.
         topic: an existing topic.
         offsets: where to start: ``earliest``, ``latest`` (as of now), or the next offset of each partition,
-            where partitions that are not named start at the earliest.
-        read_committed: leave out records of transactions that are open or aborted.
+            where other partitions start at the earliest.
+        read_committed: skip records of transactions that are open or aborted.
         settings: more settings, under librdkafka's names.
 
     Raises:
@@ -57,7 +57,7 @@ class TopicReader:
         self._admin = partial(KafkaAdmin, servers, settings)
         self._consumer = Consumer(
             self._connection.config(
-                # the client insists on a name; with assign() and no commits it never joins a group
+                # the client requires a name, but without subscribe() and commits it never joins a group
                 group_id="ksql-spark-reader",
                 enable_auto_commit=False,
                 enable_auto_offset_store=False,
@@ -69,7 +69,7 @@ class TopicReader:
                 fetch_queue_backoff_ms=2,
                 queued_min_messages=1_000_000,
                 queued_max_messages_kbytes=_QUEUE_KIB,
-                # an empty fetch that waits at the broker is answered when a record comes, so this is no delay
+                # the broker answers a waiting fetch as soon as a record comes, so this adds no delay
                 fetch_wait_max_ms=500,
             )
         )
@@ -96,14 +96,14 @@ class TopicReader:
 
     @property
     def at_end(self) -> bool:
-        """True when all that was there at the last look has been read."""
+        """Whether all records that were there at the last fetch have been read."""
         return len(self._at_end) == len(self._positions)
 
     def poll_batch(self, timeout_s: float, limit: int = 10_000) -> list[Record]:
-        """The records that are there, at most ``limit``; waits for the first one up to the time.
+        """The next records, at most ``limit``; [] if none comes within ``timeout_s`` seconds.
 
         Raises:
-            KsqlError: TOPIC_UNKNOWN when the topic was deleted, BROKER_UNREACHABLE, KAFKA_REFUSED.
+            KsqlError: TOPIC_UNKNOWN if the topic was deleted, BROKER_UNREACHABLE, KAFKA_REFUSED.
         """
         deadline = time.monotonic() + timeout_s
         while True:
@@ -115,12 +115,12 @@ class TopicReader:
                 return records
 
     def read_to_end(self) -> Iterator[list[Record]]:
-        """Batches of all records that are in the topic now, then stop.
+        """All records that are in the topic now, in batches.
 
         Raises:
-            KsqlError: as poll_batch(); BROKER_UNREACHABLE when nothing comes for a while.
+            KsqlError: as poll_batch(); BROKER_UNREACHABLE if nothing comes for REQUEST_TIMEOUT_S.
         """
-        # Not asked through the reader's own connection: there an answer waits behind the open fetch.
+        # through another connection: on the reader's own, the answer would wait for the open fetch
         ends = {partition: end for (_, partition), end in self._admin().end_offsets(self.topic).items()}
         progress = time.monotonic()
         while any(self._positions.get(p, end) < end and p not in self._at_end for p, end in ends.items()):
@@ -151,7 +151,7 @@ class TopicReader:
         return {p: self._watermarks(p)[side] for p in partitions}
 
     def _watermarks(self, partition: int) -> tuple[int, int]:
-        """The first offset of a partition and the one after its last."""
+        """The first offset of a partition, and the offset after its last record."""
         try:
             low, high = self._consumer.get_watermark_offsets(
                 TopicPartition(self.topic, partition), timeout=REQUEST_TIMEOUT_S
@@ -161,7 +161,7 @@ class TopicReader:
         return low, high
 
     def _records(self, messages: list[Any]) -> list[Record]:
-        """Records from messages, with the positions and the ends noted."""
+        """Messages as records; updates the positions and the partitions at their end."""
         records = []
         topic, positions, at_end = self.topic, self._positions, self._at_end
         for message in messages:
@@ -185,7 +185,7 @@ class TopicReader:
                     )
                 )
             elif error.code() == KafkaError._PARTITION_EOF:
-                # transaction markers take offsets too, so the end may be beyond the last record
+                # transaction markers have offsets too, so the end may be after the last record
                 self._positions[partition] = max(self._positions[partition], message.offset())
                 self._at_end.add(partition)
             elif error.code() not in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT):

@@ -1,4 +1,4 @@
-"""Writing records: one shared, idempotent producer."""
+"""Writes records with one shared, idempotent producer."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection
 
 Headers = Sequence[tuple[str, "bytes | None"]]
-"""A record's headers in their order; a key may come more than once."""
+"""A record's headers in order; keys may repeat."""
 
 
 class RecordProducer:
     """Writes records to any topic; may be used from any thread.
 
-    Keys go to the partition that Kafka's own Java clients would choose (murmur2), records without one to any.
+    A record goes to the partition that Kafka's Java clients would choose for its key (murmur2), one without a
+    key to any.
 
     Args:
         servers: ``host:port`` pairs, separated by commas.
         settings: more settings, under librdkafka's names.
-        linger_ms: how long a record may wait for others to be sent with; 0 for the lowest latency.
+        linger_ms: how long a record may wait for others to form a batch; 0 for the lowest latency.
     """
 
     def __init__(self, servers: str, settings: Mapping[str, Any] | None = None, linger_ms: float = 0) -> None:
@@ -56,12 +57,12 @@ class RecordProducer:
             topic: an existing topic.
             key: the key's bytes, or None.
             value: the value's bytes; None is a tombstone.
-            timestamp_ms: the record's time, epoch milliseconds; None for now.
+            timestamp_ms: the record's timestamp, epoch milliseconds; None: now.
             headers: the record's headers.
-            partition: where to; None lets the key decide.
+            partition: the partition; None: by the key.
 
         Returns:
-            the partition and the offset it got.
+            the record's partition and offset.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED.
@@ -92,11 +93,11 @@ class RecordProducer:
         partition: int | None = None,
         on_delivery: Callable[[KsqlError | None], None] | None = None,
     ) -> None:
-        """Hand one record over for writing; flush() waits for it.
+        """Queue one record for writing; flush() waits for it.
 
         Args:
-            on_delivery: called, in another thread, with None when it is written and with the error when it
-                is not. The other arguments are those of send().
+            on_delivery: called in another thread, with None once the record is written, or with the error.
+                The other arguments are those of send().
         """
         report = on_delivery
         if report is None:
@@ -141,7 +142,7 @@ class RecordProducer:
         return self._connection.failure(error, f"write to topic '{topic}'", topic)
 
     def flush(self, timeout_s: float = REQUEST_TIMEOUT_S) -> int:
-        """Wait until all records handed over are written; gives how many are not yet."""
+        """Wait up to ``timeout_s`` seconds until all queued records are written; return how many are not."""
         return int(self._producer.flush(timeout_s))
 
     def close(self) -> None:
@@ -152,6 +153,6 @@ class RecordProducer:
             self._served.join()
 
     def _serve(self) -> None:
-        """Have delivery callbacks called as soon as there is something to tell."""
+        """Call delivery callbacks as soon as records are delivered."""
         while not self._closing.is_set():
             self._producer.poll(0.2)

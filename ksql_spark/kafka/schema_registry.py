@@ -1,4 +1,4 @@
-"""A Confluent schema registry, asked over HTTP."""
+"""A Confluent schema registry, accessed over HTTP."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ksql_spark.schema_registry import AVRO, RegisteredSchema
 
 NAME = "The schema registry"
 PROPERTY = "ksql.schema.registry.url"
-#: how long it may take to answer, seconds
+#: how long a request may take
 TIMEOUT_S = 5.0
 
-#: ksqlDB's settings below ksql.schema.registry. -> the client's; a store of certificates is a PEM file here
+#: ksqlDB's settings below ksql.schema.registry. -> the client's; certificate stores are PEM files here
 _SETTINGS = {
     "basic.auth.user.info": "basic.auth.user.info",
     "ssl.truststore.location": "ssl.ca.location",
@@ -33,8 +33,8 @@ class ConfluentRegistry:
     """See ksql_spark.schema_registry.SchemaRegistry.
 
     Args:
-        url: where it is; several, separated by commas, are tried in turn.
-        settings: what was set below ``ksql.schema.registry.``, without that prefix: authentication and TLS.
+        url: its address; several, separated by commas, are tried in turn.
+        settings: the settings below ``ksql.schema.registry.`` without that prefix: authentication and TLS.
 
     Raises:
         KsqlError: PROPERTY_INVALID for settings that cannot be used.
@@ -98,8 +98,8 @@ class ConfluentRegistry:
             self._add_references(registered.schema, found)
 
     def _ask(self, call: Callable[[], Answer]) -> Answer | None:
-        """What ``call`` gives, None where the registry does not have it."""
-        # the client remembers answers for ever; we ask seldom, and want to know what there is now
+        """The result of ``call``, or None if the registry answers that it does not exist."""
+        # the client caches answers forever; we ask rarely, and need the current ones
         self._client.clear_caches()
         try:
             return call()

@@ -1,1 +1,1 @@
-"""Streams, tables and types: what a name means."""
+"""The metastore: streams, tables, types and user functions by name."""

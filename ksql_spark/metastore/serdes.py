@@ -1,4 +1,4 @@
-"""How a source's keys and values are written: format, columns and wrapping bound together."""
+"""Serdes: how a source's keys and values are encoded and decoded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ksql_spark.schema import Column
 
 @dataclass(frozen=True)
 class Serde:
-    """One side (key or value) of a source's records; see formats.Format for the calls."""
+    """The format, columns and wrapping of a source's keys or values; see formats.Format for the methods."""
 
     format: Format
     columns: tuple[Column, ...]
@@ -26,23 +26,27 @@ class Serde:
         return self.format.encode(values, self.columns, self.wrapped)
 
     def decode(self, data: bytes) -> list[Any] | None:
-        """The values of the columns; raises formats.BadRecord."""
+        """The values of the columns; None if the value as a whole is NULL.
+
+        Raises:
+            formats.BadRecord: the format cannot read ``data``.
+        """
         return self.format.decode(data, self.columns, self.wrapped)
 
     def decode_sql(self, data: str) -> str:
-        """Spark SQL text: the STRUCT of the columns in binary ``data``, NULL where it is bad."""
+        """Spark SQL text: a STRUCT of the columns in the binary ``data``, NULL if it cannot be read."""
         return self.format.decode_sql(data, self.columns, self.wrapped)
 
     def or_null_sql(self, data: str) -> str:
-        """Spark SQL text: binary ``data``, but NULL where its bytes say null."""
+        """Spark SQL text: the binary ``data``, but NULL if its bytes mean null."""
         return self.format.or_null_sql(data)
 
     def explain_sql(self, data: str) -> str:
-        """Spark SQL text: why binary ``data``, which is bad, is so: a STRING."""
+        """Spark SQL text: a STRING that says why the binary ``data`` cannot be read."""
         return self.format.explain_sql(data, self.columns, self.wrapped)
 
     def encode_sql(self, texts: Sequence[str]) -> str:
-        """Spark SQL text: the binary that holds ``texts``."""
+        """Spark SQL text: the binary that encodes the columns; ``texts``: their texts."""
         return self.format.encode_sql(texts, self.columns, self.wrapped)
 
 
@@ -58,7 +62,11 @@ def unsupported_formats(source: DataSource) -> tuple[str, ...]:
 
 
 def check_supported(source: DataSource) -> None:
-    """Raise NOT_DONE_YET where records of ``source`` cannot be read and written yet, for their format."""
+    """Check that records of ``source`` can be read and written.
+
+    Raises:
+        KsqlError: NOT_DONE_YET for a format that is not supported yet.
+    """
     for name in unsupported_formats(source):
         raise KsqlError(
             "NOT_DONE_YET",

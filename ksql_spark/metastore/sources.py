@@ -1,6 +1,6 @@
-"""What a stream or table is: its schema, topic, formats, time and window (reference §2.1).
+"""Streams and tables as values: schema, topic, formats, event time and window (reference §2.1).
 
-Immutable values; the mutable index of names is metastore.store.
+They are immutable; metastore.store is the mutable index of names.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ STREAM, TABLE = "STREAM", "TABLE"
 
 @dataclass(frozen=True)
 class FormatSpec:
-    """A serialisation format as a source uses it.
+    """A serialization format with a source's options.
 
     Args:
         name: upper case, a key of formats.FORMATS.
         delimiter: DELIMITED only: one character.
         wrapped: whether a single column is written as a record (reference §5.3); None: the format's default.
         full_name: name of the record or message, for formats with a schema registry.
-        schema_id: the registry's id that KEY_SCHEMA_ID or VALUE_SCHEMA_ID gave.
+        schema_id: the id from KEY_SCHEMA_ID or VALUE_SCHEMA_ID.
         nullable: PROTOBUF's OPTIONAL or WRAPPER.
     """
 
@@ -54,21 +54,21 @@ class DataSource:
     """A stream or a table.
 
     Args:
-        name: as stored, case kept.
+        name: its name, in the case in which it is stored.
         kind: STREAM or TABLE.
         schema: key columns, then value columns.
         topic: the Kafka topic.
-        key_format: NONE where there are no key columns.
-        value_format: of the record's value.
-        partitions: of the topic, where the statement or the broker said; None if not known yet.
-        replicas: likewise.
-        retention_ms: likewise; None: the broker's default.
-        timestamp: event time column, None: Kafka's record timestamp.
-        window: windowed keys, None: plain keys.
+        key_format: the format of keys; NONE without key columns.
+        value_format: the format of values.
+        partitions: number of the topic's partitions; None if not known yet.
+        replicas: number of the topic's replicas; None if not known.
+        retention_ms: the topic's retention; None: the broker's default.
+        timestamp: the event time column; None: Kafka's record timestamp.
+        window: the window in the keys; None: plain keys.
         read_only: CREATE SOURCE STREAM/TABLE.
         is_sink: written by a CREATE … AS SELECT.
-        is_replicated: a table that streams join as a whole in every task (beyond ksqlDB).
-        statement: the statement's text, with what was inferred written out.
+        statement: the statement's text, with inferred columns written out.
+        is_replicated: a table that every task of a join keeps as a whole (an extension of ksqlDB).
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""The index of names: which streams, tables, custom types and user functions there are.
+"""The metastore: an index of streams, tables, custom types and user functions by name.
 
-A copy serves as the sandbox in which a whole request is validated before any of it runs.
+A copy is the sandbox in which a whole request is checked before any of it runs.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from ksql_spark.types import SqlType
 class MetaStore:
     """Streams, tables, custom types and user functions by name.
 
-    Not thread-safe: the engine serialises changes.
+    Not thread-safe: the engine serializes changes.
     """
 
     def __init__(self) -> None:
         self._sources: dict[str, DataSource] = {}
         self._types: dict[str, SqlType] = {}
-        #: sink name -> names of the sources it was made from (a drop constraint, reference §2.9)
+        #: sink name -> names of the sources that its query reads (a drop constraint, reference §2.9)
         self._made_from: dict[str, frozenset[str]] = {}
-        #: replaced as a whole, since queries' threads read it
+        #: replaced as a whole, because threads of queries read it
         self._functions: Mapping[str, Spec] = {}
 
     def copy(self) -> MetaStore:
-        """An independent copy, cheap: what it holds is immutable."""
+        """An independent copy. It is cheap, because the values are immutable."""
         other = MetaStore()
         other._sources = dict(self._sources)
         other._types = dict(self._types)
@@ -69,12 +69,12 @@ class MetaStore:
             self._made_from[source.name] = made_from
 
     def drop(self, name: str) -> None:
-        """Forget a source (no check: see dependents)."""
+        """Remove a source, without checking dependents()."""
         self._sources.pop(name, None)
         self._made_from.pop(name, None)
 
     def dependents(self, name: str) -> list[str]:
-        """Names of the sinks that were made from ``name``: it cannot be dropped before them."""
+        """Names of the sinks whose queries read ``name``: it cannot be dropped before them."""
         return sorted(sink for sink, origins in self._made_from.items() if name in origins)
 
     def types(self) -> dict[str, SqlType]:
@@ -86,11 +86,11 @@ class MetaStore:
         self._types[name] = type_
 
     def drop_type(self, name: str) -> bool:
-        """Forget a custom type; False where there was none."""
+        """Remove a custom type; False if there was none."""
         return self._types.pop(name, None) is not None
 
     def functions(self) -> Mapping[str, Spec]:
-        """User functions by name, for the ``scope`` of functions.registry. Never changed in place."""
+        """User functions by name, for functions.registry.with_functions. Never changed in place."""
         return self._functions
 
     def add_function(self, spec: Spec) -> None:
@@ -98,5 +98,5 @@ class MetaStore:
         self._functions = {**self._functions, spec.name: spec}
 
     def drop_function(self, name: str) -> None:
-        """Forget a user function."""
+        """Remove a user function."""
         self._functions = {n: spec for n, spec in self._functions.items() if n != name}
