@@ -1,6 +1,6 @@
-"""Realistic events, deterministic by seed: ``ksql-spark datagen``, ``python -m ksql_spark.datagen``.
+"""Generates realistic events, reproducible by seed: ``ksql-spark datagen``, ``python -m ksql_spark.datagen``.
 
-A schema is a module's function that yields events, and one row in SCHEMAS (command.py).
+A schema is a function that yields events, and a row in SCHEMAS (command.py).
 """
 
 from ksql_spark.datagen.command import SCHEMAS, main

@@ -1,4 +1,4 @@
-"""The command: options, where Kafka is, pace, progress."""
+"""The command ``ksql-spark datagen``: options, Kafka's address, rate, progress."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ SCHEMAS: dict[str, Schema] = {
 DEFAULT_SERVER = "http://127.0.0.1:8088"
 DEFAULT_BOOTSTRAP_SERVERS = "localhost:9092"
 
-#: with a start time but no rate, the step between the times of events
+#: time between two events with a start time but without a rate
 _STEP_MS = 100
 _PROGRESS_EVERY_S = 0.2
 
 
 def main(argv: Sequence[str]) -> int:
-    """Generate events of one schema into a topic.
+    """Write generated events of one schema to a topic.
 
     Args:
         argv: the words after ``ksql-spark datagen``.
 
     Returns:
-        0 when all is written or after Ctrl-C, 1 for an error (reported in one line), 2 for wrong options.
+        0 once everything is written or after Ctrl-C, 1 for an error (shown in one line), 2 for wrong options.
     """
     try:
         options = _parser().parse_args(list(argv))
@@ -73,20 +73,23 @@ def _parser() -> argparse.ArgumentParser:
         prog="ksql-spark datagen",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description=f"Write generated events to a Kafka topic.\n\nschemas:\n{schemas}",
-        epilog="The same seed gives the same events. Their times are those of the clock, unless --start is\n"
-        "given: then they begin there and go on by the rate, and everything is the same in each run.",
+        epilog="The same seed gives the same events. Their times are the current time. With --start, times\n"
+        "begin there and advance by the rate, so that every run writes exactly the same.",
     )
     parser.add_argument("schema", choices=SCHEMAS, metavar="SCHEMA", help="one of the above")
-    parser.add_argument("--topic", help="the topic; by default named as the schema, made where missing")
+    parser.add_argument("--topic", help="the topic, created if missing (default: the schema's name)")
     parser.add_argument(
         "--rate",
         type=_rate,
         metavar="N",
         help="events per second, for example 50 or 50/s; 0 for as fast as possible (default: 10, zones: 0)",
     )
-    parser.add_argument("--count", type=_count, metavar="N", help="stop after so many events")
+    parser.add_argument("--count", type=_count, metavar="N", help="stop after N events")
     parser.add_argument(
-        "--seed", type=int, metavar="N", help="where chance begins; by default always elsewhere"
+        "--seed",
+        type=int,
+        metavar="N",
+        help="seed of the random numbers (default: random)",
     )
     parser.add_argument(
         "--start",
@@ -95,18 +98,24 @@ def _parser() -> argparse.ArgumentParser:
         help="time of the first event: 2024-01-31T08:00:00 (UTC) or epoch ms",
     )
     parser.add_argument(
-        "--partitions", type=_count, default=1, metavar="N", help="of a topic that is made (default 1)"
+        "--partitions",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="partitions of a new topic (default: 1)",
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--bootstrap-servers", metavar="HOST:PORT,…", help="the Kafka brokers")
     where.add_argument(
         "--server",
         metavar="URL",
-        help=f"a ksql-spark server to ask for its Kafka brokers (default {DEFAULT_SERVER}; "
-        f"where none answers: {DEFAULT_BOOTSTRAP_SERVERS})",
+        help=f"a ksql-spark server, to ask for its Kafka brokers (default: {DEFAULT_SERVER}; "
+        f"if it does not answer: {DEFAULT_BOOTSTRAP_SERVERS})",
     )
     parser.add_argument(
-        "--properties", metavar="FILE", help="the server's properties: brokers, and what they ask for"
+        "--properties",
+        metavar="FILE",
+        help="the server's properties file: brokers, security",
     )
     parser.add_argument("--sql", action="store_true", help="only print the statement that declares the topic")
     return parser
@@ -124,7 +133,7 @@ def _rate(text: str) -> float:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 1 on")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number")
     return int(text)
 
 
@@ -135,12 +144,12 @@ def _time(text: str) -> int:
     try:
         moment = datetime.fromisoformat(text.removesuffix("Z"))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is no time, like 2024-01-31T08:00:00") from None
+        raise argparse.ArgumentTypeError(f"'{text}' is not a time such as 2024-01-31T08:00:00") from None
     return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def _events(schema: Schema, options: argparse.Namespace, rate: float | None) -> Iterator[Event]:
-    """The events that the options ask for."""
+    """The events for these options."""
     clock: Clock
     if options.start is None:
         clock = lambda number: int(time.time() * 1000)  # noqa: E731
@@ -154,7 +163,7 @@ def _ask_server(url: str | None) -> str:
     """The bootstrap servers of the ksql-spark server at ``url``.
 
     Raises:
-        KsqlError: BAD_REQUEST where a server that was named does not tell; the default one may be absent.
+        KsqlError: BAD_REQUEST if the server at ``url`` does not answer; without ``url`` that is no error.
     """
     address = (url or DEFAULT_SERVER).rstrip("/")
     try:
@@ -189,12 +198,12 @@ def _bootstrap_servers(entities: Any) -> str | None:
 
 
 def _make_topic(admin: KafkaAdmin, topic: str, options: argparse.Namespace, schema: Schema) -> None:
-    """Make the topic where it is missing."""
+    """Create the topic if it is missing."""
     if admin.topic(topic) is not None:
         return
     config = dict(schema.topic_config)
     if options.start is not None:
-        # Kafka deletes by record time: events of the past would not stay
+        # Kafka deletes by record timestamp: past events would be deleted at once
         config["retention.ms"] = "-1"
     try:
         admin.create_topic(topic, options.partitions, config=config)
@@ -204,10 +213,10 @@ def _make_topic(admin: KafkaAdmin, topic: str, options: argparse.Namespace, sche
 
 
 class Generation:
-    """One run: writes events at a pace and reports how far it is.
+    """One run: writes events at a rate and reports progress.
 
     Args:
-        producer: what writes; closed at the end.
+        producer: writes the events; closed at the end.
         topic: an existing topic.
         on_screen: whether stderr is a terminal, where progress is one line that changes.
     """
@@ -222,17 +231,17 @@ class Generation:
         self._failure: KsqlError | None = None
 
     def write(self, events: Iterable[Event], rate: float | None) -> None:
-        """Write all events, at ``rate`` per second or as fast as it goes; Ctrl-C ends it with the summary.
+        """Write all events, at ``rate`` per second or (None) as fast as possible; Ctrl-C ends it early.
 
         Raises:
-            KsqlError: where the cluster does not take them.
+            KsqlError: the cluster refuses records or does not answer.
         """
         try:
             for number, event in enumerate(events):
                 if self._failure:
                     break
                 if rate:
-                    # against the start, so that being late once does not make it slower for ever
+                    # relative to the start, so that one delay does not slow it down forever
                     self._wait_until(self._began + number / rate)
                 self._producer.send_async(
                     self._topic, event.key, event.value, event.timestamp_ms, on_delivery=self._on_delivery

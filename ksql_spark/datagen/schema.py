@@ -1,4 +1,4 @@
-"""What a schema of generated events is."""
+"""Schemas of generated events."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class Event(NamedTuple):
-    """One record to write; the time is in epoch milliseconds."""
+    """One record to write; its timestamp is epoch milliseconds."""
 
     key: bytes | None
     value: bytes
@@ -18,7 +18,7 @@ class Event(NamedTuple):
 
 
 Clock = Callable[[int], int]
-"""Gives the time of the n-th event (from 0), in epoch milliseconds."""
+"""Returns the time of the n-th event (from 0), in epoch milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class Schema:
     """A kind of events.
 
     Args:
-        name: what users call it, and the default topic.
+        name: its name for users, and the default topic.
         description: one line for the help.
-        statement: how to declare the topic in KSQL; ``{topic}`` stands for its name, ``{partitions}`` for
-            how many it has.
-        events: generates them, from a source of chance and a clock; ends where there are only so many.
-        rate: events per second unless the user says otherwise; None for as fast as it goes.
-        topic_config: configuration of the topic where it has to be made.
+        statement: declares the topic in KSQL; ``{topic}`` stands for its name, ``{partitions}`` for the
+            number of its partitions.
+        events: generates events from random numbers and a clock; some schemas have a limited number.
+        rate: default number of events per second; None: as fast as possible.
+        topic_config: configuration of the topic if it is created.
     """
 
     name: str
@@ -44,10 +44,10 @@ class Schema:
 
 
 def json_bytes(value: Mapping[str, Any]) -> bytes:
-    """The JSON text of a record."""
+    """``value`` as JSON in UTF-8."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def int_key(value: int) -> bytes:
-    """An INT key in the format KAFKA (reference §5.2): four bytes, most significant first."""
+    """An INT key in the format KAFKA (reference §5.2): four bytes, big-endian."""
     return value.to_bytes(4, "big", signed=True)

@@ -9,7 +9,7 @@ from ksql_spark.datagen.schema import Clock, Event, Schema, int_key, json_bytes
 
 
 def order_events(random: Random, clock: Clock) -> Iterator[Event]:
-    """Orders with rising ids, which are the keys too."""
+    """Orders with increasing ids, which are also the keys."""
     number = 0
     while True:
         timestamp_ms = clock(number)

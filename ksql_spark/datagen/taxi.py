@@ -29,7 +29,7 @@ class Zone(NamedTuple):
 
 @cache
 def zones() -> tuple[Zone, ...]:
-    """All 263 zones, by their ids."""
+    """All 263 zones, sorted by id."""
     with Path(__file__).with_name("zones.csv").open(newline="", encoding="utf-8") as file:
         return tuple(Zone(int(row[0]), *row[1:]) for row in list(csv.reader(file))[1:])
 
@@ -46,13 +46,13 @@ def zone_events(random: Random, clock: Clock) -> Iterator[Event]:
         yield Event(int_key(zone.location_id), json_bytes(value), clock(number))
 
 
-#: how likely a ride begins in a zone of each kind
+#: weights of zones as the start and the end of a ride, by service zone
 _PICKUP_WEIGHTS = {"Yellow Zone": 30, "Airports": 90, "Boro Zone": 1, "EWR": 0}
 _DROPOFF_WEIGHTS = {"Yellow Zone": 26, "Airports": 40, "Boro Zone": 2, "EWR": 6}
 
 
 def ride_events(random: Random, clock: Clock) -> Iterator[Event]:
-    """Rides in the order of their pickups; the fare follows from the way, the time and the zones."""
+    """Rides in order of pickup; the fare depends on distance, time and zones."""
     ids = [zone.location_id for zone in zones()]
     pickup_weights = list(accumulate(_PICKUP_WEIGHTS[zone.service_zone] for zone in zones()))
     dropoff_weights = list(accumulate(_DROPOFF_WEIGHTS[zone.service_zone] for zone in zones()))
@@ -70,7 +70,7 @@ def _ride(random: Random, pickup: int, dropoff: int, pickup_ms: int) -> dict[str
     begin, end = zones()[pickup - 1], zones()[dropoff - 1]
     hour = datetime.fromtimestamp(pickup_ms / 1000, UTC).hour
     miles = _distance(random, begin, end)
-    # streets are slow in town and at rush hour; long ways use highways
+    # streets are slow in town and by day; long rides use highways
     miles_per_hour = min(40.0, (9 if 8 <= hour < 20 else 13) + miles) * random.uniform(0.8, 1.25)
     minutes = max(1.0, miles / miles_per_hour * 60)
     rate_code = _rate_code(begin, end)
@@ -131,7 +131,7 @@ def _distance(random: Random, begin: Zone, end: Zone) -> float:
 
 
 def _rate_code(begin: Zone, end: Zone) -> int:
-    """The flat rate between Manhattan and JFK, Newark's own, or the meter."""
+    """The flat rate between Manhattan and JFK, Newark's rate, or the metered rate."""
     if EWR in (begin.location_id, end.location_id):
         return NEWARK_RATE
     if JFK in (begin.location_id, end.location_id) and "Manhattan" in (begin.borough, end.borough):

@@ -8,7 +8,7 @@ from random import Random
 from ksql_spark.datagen.schema import Clock, Event, Schema, json_bytes
 
 _GENDERS = ("MALE", "FEMALE", "OTHER")
-#: the span in which users registered: 2017 and 2018, in epoch milliseconds
+#: range of registration times: 2017 and 2018, in epoch milliseconds
 _REGISTERED_MS = (1_483_228_800_000, 1_546_300_799_999)
 
 

@@ -1,1 +1,1 @@
-"""The processes we start."""
+"""What we start or fetch: the embedded broker, Java, JVM artifacts, user functions' descriptions."""

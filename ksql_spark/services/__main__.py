@@ -1,6 +1,6 @@
-"""``python -m ksql_spark.services [java]``: get ready all that a start needs; used by ``make setup``.
+"""``python -m ksql_spark.services [java]``: prepare everything that a start needs; used by ``make setup``.
 
-With ``java`` it only looks for Java: exit code 1 where there is none.
+With ``java`` it only looks for Java; the exit code is 1 if there is none.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from ksql_spark.services.java import java_home
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Find Java, fetch the JVM artifacts; one line of progress that changes on a terminal."""
+    """Find Java and fetch the JVM artifacts; on a terminal, progress is one line that changes.
+
+    Returns:
+        the exit code: 0, 1 for an error, 130 after Ctrl-C.
+    """
     on_screen = sys.stdout.isatty()
 
     def report(text: str) -> None:

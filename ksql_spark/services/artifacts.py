@@ -1,7 +1,7 @@
 """JVM artifacts: the jars named in ``ivy.xml``, fetched once into the user cache, and our own classes.
 
-The Ivy inside PySpark's jars resolves them. What is complete is recorded with names and sizes in a stamp
-file beside the jars, so looking again takes milliseconds and a cut download never counts.
+The Ivy inside PySpark's jars resolves them. A stamp file beside complete jars lists their names and sizes, so
+checking them takes milliseconds, and an interrupted download is never taken for complete.
 """
 
 from __future__ import annotations
@@ -33,13 +33,17 @@ CENTRAL = "https://repo1.maven.org/maven2/"
 
 
 def repository() -> str:
-    """The Maven repository that artifacts come from; $KSQL_SPARK_MAVEN_REPOSITORY names another one."""
+    """The URL of the Maven repository for artifacts: $KSQL_SPARK_MAVEN_REPOSITORY, else Maven Central."""
     root = os.environ.get("KSQL_SPARK_MAVEN_REPOSITORY") or CENTRAL
     return root if root.endswith("/") else root + "/"
 
 
 def pyspark_jars() -> Path:
-    """The folder of the jars that PySpark brings (found without importing it)."""
+    """The folder of PySpark's jars (found without importing PySpark).
+
+    Raises:
+        KsqlError: INTERNAL if PySpark is not installed.
+    """
     spec = importlib.util.find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
         raise KsqlError("INTERNAL", reason="the Python package pyspark is not installed")
@@ -47,11 +51,11 @@ def pyspark_jars() -> Path:
 
 
 def ensure(confs: Iterable[str] = CONFS, report: Report = lambda text: None) -> None:
-    """Have the jars of the given configurations of the manifest in the cache.
+    """Make sure that the jars of configurations of the manifest are in the cache.
 
     Args:
         confs: names of configurations in ``ivy.xml``.
-        report: called with what is being resolved and fetched, and the progress.
+        report: called with progress lines.
 
     Raises:
         KsqlError: ARTIFACTS_UNAVAILABLE, JAVA_MISSING, DISK_FULL.
@@ -65,12 +69,12 @@ def ensure(confs: Iterable[str] = CONFS, report: Report = lambda text: None) -> 
 
 
 def jars(conf: str) -> list[Path]:
-    """The jars of one configuration, sorted by name; ensure() has run before."""
+    """The jars of one configuration, sorted by name; ensure() must have run before."""
     return sorted(_folder(conf).glob("*.jar"))
 
 
 def _folder(conf: str) -> Path:
-    """Where the jars of a configuration of this very manifest are."""
+    """The folder for the jars of a configuration of this version of the manifest."""
     return cache_dir() / "jars" / digest(MANIFEST.read_bytes()) / conf
 
 
@@ -79,7 +83,7 @@ def _missing(confs: Iterable[str]) -> list[str]:
 
 
 def _is_complete(folder: Path) -> bool:
-    """True where the stamp is there and every file has the size it had."""
+    """Whether the folder has a stamp, and every file has the size in the stamp."""
     try:
         sizes = json.loads((folder / "stamp.json").read_text())
         return all((folder / name).stat().st_size == size for name, size in sizes.items())
@@ -88,7 +92,7 @@ def _is_complete(folder: Path) -> bool:
 
 
 def _retrieve(confs: Sequence[str], report: Report) -> None:
-    """Let Ivy fetch the configurations, then put each in its place with a stamp."""
+    """Fetch configurations with Ivy, then move each to its folder with a stamp."""
     cache = cache_dir()
     _remove_left_behind("retrieve-")
     with tempfile.TemporaryDirectory(prefix="retrieve-", dir=cache) as scratch:
@@ -104,7 +108,7 @@ def _retrieve(confs: Sequence[str], report: Report) -> None:
             *("-retrieve", f"{scratch}/[conf]/[artifact]-[revision].[ext]"),
         ]
         progress = _IvyProgress(cache / "ivy", report)
-        report("JVM artifacts: looking up what is needed")
+        report("JVM artifacts: resolving dependencies")
         returncode = _run(command, progress.read)
         if returncode or progress.failed:
             raise progress.error()
@@ -114,7 +118,7 @@ def _retrieve(confs: Sequence[str], report: Report) -> None:
 
 
 def _remove_left_behind(prefix: str) -> None:
-    """Remove scratch folders of runs that were killed; whoever calls this has the lock on them."""
+    """Remove scratch folders of killed runs; the caller must have their lock."""
     for folder in cache_dir().glob(f"{prefix}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -129,18 +133,18 @@ def _put_in_place(fetched: Path, folder: Path) -> None:
     fetched.rename(folder)
 
 
-#: downloads and compilations under way
+#: running downloads and compilations
 _running: set[subprocess.Popen[str]] = set()
 
 
 def interrupt() -> None:
-    """End what ensure() and compile_java() are doing in other threads; they then raise a KsqlError."""
+    """Interrupt ensure() and compile_java() in other threads; they raise a KsqlError."""
     for process in list(_running):
         process.kill()
 
 
 def _run(command: Sequence[str], read: Report) -> int:
-    """Run a command, hand each line it prints to ``read``, and end it if we are interrupted."""
+    """Run a command and pass each line that it prints to ``read``; return its exit code."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -165,7 +169,7 @@ def _run(command: Sequence[str], read: Report) -> int:
 
 
 class _IvyProgress:
-    """Reads what Ivy prints: counts for the report, and errors."""
+    """Parses Ivy's output: counts for progress lines, and errors."""
 
     def __init__(self, ivy_cache: Path, report: Report) -> None:
         self._ivy_cache = ivy_cache
@@ -177,7 +181,7 @@ class _IvyProgress:
         self._reasons: list[str] = []
 
     def read(self, line: str) -> None:
-        """Take one line of Ivy's output."""
+        """Parse one line of Ivy's output."""
         text = line.strip()
         if found := re.match(r"found (\S+)#(\S+);(\S+) in ", text):
             self._found[(found[1], found[2], found[3])] = None
@@ -198,7 +202,7 @@ class _IvyProgress:
             self._reasons.append(text)
 
     def error(self) -> KsqlError:
-        """What to tell the user when Ivy did not get everything."""
+        """The error for the user if Ivy did not fetch everything."""
         text = " ".join(self._reasons)
         if "No space left" in text:
             return KsqlError("DISK_FULL", path=str(cache_dir()))
@@ -229,25 +233,25 @@ _NETWORK_TROUBLE = re.compile(
 
 
 def _plain_reason(text: str) -> str:
-    """The cause in words, from the lines that Ivy printed."""
+    """The cause, in plain words, from lines that Ivy printed."""
     for pattern, reason in (
         (
             r"PKIX|SSLHandshake|CertificateException",
             "its certificate is not trusted (SSL_CERT_FILE may name more)",
         ),
         (r"UnknownHost|Host \S+ not found", "its name cannot be resolved, so there seems to be no network"),
-        (r"checksum", "what came does not have the right checksum"),
+        (r"checksum", "the download has the wrong checksum"),
         (r"timed out", "it does not answer in time"),
-        (r"refused|ConnectException|No route", "it cannot be connected to"),
+        (r"refused|ConnectException|No route", "the connection failed"),
         (r"Permission denied", "the cache cannot be written"),
     ):
         if re.search(pattern, text, re.IGNORECASE):
             return reason
-    return "they are not there, or it cannot be reached"
+    return "it does not have them, or it cannot be reached"
 
 
 def _network_properties(cache: Path) -> dict[str, str]:
-    """The environment's proxy and certificates, which Java does not look at by itself."""
+    """Java system properties for the environment's proxies and certificates, which Java itself ignores."""
     properties = trust_store(cache)
     proxies = urllib.request.getproxies_environment()
     for scheme in ("http", "https"):
@@ -266,18 +270,18 @@ def _network_properties(cache: Path) -> dict[str, str]:
 def compile_java(
     sources: Path, classpath: Iterable[Path] | None = None, report: Report = lambda text: None
 ) -> Path:
-    """A jar of all ``.java`` files below ``sources``, compiled once per content.
+    """A jar of all ``.java`` files below ``sources``, compiled again only if they change.
 
     Args:
         sources: the root folder of the packages.
         classpath: jars to compile against; by default PySpark's and those of the configuration ``spark``.
-        report: called when the compiler runs.
+        report: called with progress lines.
 
     Returns:
         the jar, in the cache.
 
     Raises:
-        KsqlError: JAVA_COMPILE_FAILED with the compiler's words; those of ensure().
+        KsqlError: JAVA_COMPILE_FAILED with the compiler's output; those of ensure().
     """
     ensure(("spark", "build"), report)
     against = (
@@ -298,12 +302,12 @@ def compile_java(
 
 
 def _compile(sources: Path, files: Sequence[Path], against: Sequence[Path], jar: Path) -> None:
-    """Run the compiler and put its classes into ``jar`` in one step."""
+    """Run the compiler and write its classes to ``jar`` atomically."""
     jar.parent.mkdir(parents=True, exist_ok=True)
     _remove_left_behind("compile-")
     with tempfile.TemporaryDirectory(prefix="compile-", dir=cache_dir()) as scratch:
         classes = Path(scratch) / "classes"
-        # A file of arguments, for a class path longer than a command line may be.
+        # a file of arguments, because the class path may be too long for a command line
         lines = ["-17", "-proc:none", "-nowarn", "-encoding", "UTF-8", "-d", str(classes), "-cp"]
         lines += [os.pathsep.join(map(str, against)), *map(str, files)]
         arguments = Path(scratch) / "arguments"

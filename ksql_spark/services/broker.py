@@ -1,6 +1,6 @@
-"""The embedded Kafka broker: one KRaft process for controller and broker, its data below one folder.
+"""The embedded Kafka broker: one KRaft process as controller and broker, with its data in one folder.
 
-Nothing here serves other machines: it listens on the loopback address only.
+It listens on the loopback address only, so other machines cannot connect.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ksql_spark.services.java import java_binary
 
 HOST = "127.0.0.1"
 PREFERRED_PORT = 9092
-#: below this the broker is not started: its log segments and indexes need some room
+#: with less free space the broker is not started: its log segments and indexes need some
 _LEAST_FREE_BYTES = 64 * 1024 * 1024
 _START_TIMEOUT_S = 60.0
 _STOP_TIMEOUT_S = 20.0
@@ -40,7 +40,7 @@ _PROPERTIES = {
     "node.id": 1,
     "controller.listener.names": "CONTROLLER",
     "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
-    # one node: nothing to replicate, no members to wait for
+    # a single node: nothing to replicate, no group members to wait for
     "offsets.topic.replication.factor": 1,
     "offsets.topic.num.partitions": 4,
     "transaction.state.log.replication.factor": 1,
@@ -50,11 +50,11 @@ _PROPERTIES = {
     "share.coordinator.state.topic.min.isr": 1,
     "group.initial.rebalance.delay.ms": 0,
     "auto.create.topics.enable": "false",
-    # Kafka deletes by record timestamp: replayed history would vanish as it arrives
+    # Kafka deletes by record timestamp: replayed history would be deleted as it arrives
     "log.retention.ms": -1,
-    # event times may lie in the future too; Kafka refuses those by default
+    # event times may be in the future, which Kafka refuses by default
     "log.message.timestamp.after.max.ms": 2**63 - 1,
-    # small files and small threads, for many topics on one desk
+    # small files and few threads, for many topics on one machine
     "log.segment.bytes": 256 * 1024 * 1024,
     "log.index.size.max.bytes": 1024 * 1024,
     "log.segment.delete.delay.ms": 1000,
@@ -69,9 +69,9 @@ class EmbeddedBroker:
     """A Kafka broker of our own.
 
     Args:
-        data_dir: where its data, its log and its port are kept; made where missing.
-        port: the port to listen on at first; another one where it is taken, or for 0.
-            A restart takes the one it had.
+        data_dir: folder for its data, its log and its port; created if missing.
+        port: the port for the first start; 0 or a port in use: a free one. Later starts use the same port
+            again.
         report: called with progress lines.
     """
 
@@ -99,7 +99,7 @@ class EmbeddedBroker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """What clients connect to."""
+        """The address for clients: ``host:port``."""
         return f"{HOST}:{self.port}"
 
     @property
@@ -109,15 +109,15 @@ class EmbeddedBroker:
 
     @property
     def pid(self) -> int | None:
-        """The process id while it runs."""
+        """The process id while it runs, else None."""
         return self._child.pid if self._child else None
 
     def is_running(self) -> bool:
-        """True from start() until it ends, by stop() or by itself."""
+        """Whether it runs: from start() until it ends, by stop() or by itself."""
         return self._child is not None and self._child.is_running()
 
     def start(self) -> None:
-        """Start the broker and return when it answers; nothing stays behind when that fails.
+        """Start the broker and return once it answers; if that fails, stop it.
 
         Raises:
             KsqlError: DATA_DIR_IN_USE, DATA_DIR_UNUSABLE, DISK_FULL, BROKER_FAILED; those of
@@ -146,9 +146,9 @@ class EmbeddedBroker:
         self._report(f"Kafka is ready at {self.bootstrap_servers}")
 
     def stop(self) -> None:
-        """Stop the broker and wait until it is gone; may be called at any time and more than once.
+        """Stop the broker and wait until it has ended; may be called at any time, more than once.
 
-        From another thread it ends a start() that is under way, which then raises BROKER_FAILED.
+        A start() in progress in another thread then raises BROKER_FAILED.
         """
         with self._mutex:
             self._stopped = True
@@ -161,7 +161,7 @@ class EmbeddedBroker:
         with self._mutex:
             self._child = None
             if self._lock:
-                # closing alone would leave it with the broker's watcher for a moment
+                # the broker's watcher has inherited it, so closing alone would not release it at once
                 fcntl.flock(self._lock, fcntl.LOCK_UN)
                 self._lock.close()
                 self._lock = None
@@ -169,7 +169,7 @@ class EmbeddedBroker:
     # ---- the folder
 
     def _prepare_folder(self) -> None:
-        """Make the folders, take the lock, see that there is room."""
+        """Create the folders, take the lock, check free space."""
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
         self._take_lock()
         shutil.rmtree(self._scratch, ignore_errors=True)
@@ -178,7 +178,7 @@ class EmbeddedBroker:
             raise KsqlError("DISK_FULL", path=str(self.data_dir))
 
     def _take_lock(self) -> None:
-        """Lock the folder. The broker inherits the lock, so it is free only when that is gone too."""
+        """Lock the folder. The broker inherits the lock, so it is released only when both have ended."""
         lock = (self.data_dir / "broker.lock").open("a+")
         try:
             deadline = time.monotonic() + _STOP_TIMEOUT_S
@@ -190,7 +190,7 @@ class EmbeddedBroker:
                 except BlockingIOError:
                     lock.seek(0)
                     owner = int(lock.read().strip() or 0)
-                    # an owner that was killed leaves a broker that is just stopping
+                    # a killed owner leaves a broker that is stopping
                     if not owner or is_alive(owner) or time.monotonic() > deadline:
                         raise KsqlError("DATA_DIR_IN_USE", path=str(self.data_dir), pid=owner) from None
                     if not reported:
@@ -241,7 +241,7 @@ class EmbeddedBroker:
         if (self._topics_dir / "meta.properties").is_file():
             return
         self._report("preparing Kafka's data folder")
-        # what a cut first start may have left; without meta.properties Kafka has never used it
+        # an interrupted first start may have left it; without meta.properties Kafka has never used it
         shutil.rmtree(self._topics_dir, ignore_errors=True)
         self._write_properties(controller_port=1)
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "0")
@@ -259,16 +259,16 @@ class EmbeddedBroker:
     # ---- the process
 
     def _java(self, *options: str) -> list[str]:
-        """The command line of Kafka's Java up to the main class."""
+        """The command line of Kafka's JVM up to the main class."""
         jars = os.pathsep.join(map(str, artifacts.jars("broker")))
         settings = Path(__file__).with_name("log4j2.properties")
         logging = [f"-Dlog4j2.configurationFile={settings}", f"-Dksql.log.file={self.log_file}"]
-        # what it unpacks goes with the folder, and not into everybody's /tmp
+        # it unpacks libraries into its own folder, not into /tmp
         scratch = [f"-Djava.io.tmpdir={self._scratch}", "-XX:-UsePerfData"]
         return [str(java_binary()), "-Djava.awt.headless=true", *scratch, *options, *logging, "-cp", jars]
 
     def _launch(self, last_attempt: bool) -> bool:
-        """Start the process and wait for its answer; False where its port was taken meanwhile."""
+        """Start the process and wait until it answers; False if another process has taken its port."""
         options = ["-Xmx512m", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", *self._class_archive()]
         printed = self.log_file.with_name("broker.out")
         printed.write_bytes(b"")
@@ -290,7 +290,7 @@ class EmbeddedBroker:
         raise self._failure(lines)
 
     def _answers(self, child: ChildProcess) -> bool:
-        """True once the broker answers; False when it has ended or takes too long."""
+        """Wait for the broker: True once it answers, False if it has ended or takes too long."""
         deadline = time.monotonic() + _START_TIMEOUT_S
         while child.is_running() and time.monotonic() < deadline:
             try:
@@ -307,7 +307,7 @@ class EmbeddedBroker:
         return KsqlError("BROKER_FAILED", reason="it was stopped while it started", log=str(self.log_file))
 
     def _failure(self, lines: list[str]) -> KsqlError:
-        """Why Kafka did not start, from what it wrote."""
+        """The error for a failed start, from Kafka's output."""
         if any("No space left on device" in line for line in lines):
             return KsqlError("DISK_FULL", path=str(self.data_dir))
         log = str(self.log_file)
@@ -320,7 +320,7 @@ class EmbeddedBroker:
     # ---- the port
 
     def _choose_port(self) -> None:
-        """The port of the last run, else the preferred one, else a free one; and one for the controller."""
+        """Choose the last run's port, the preferred one, or a free one; and a free one for the controller."""
         kept = self.data_dir / "broker.port"
         with suppress(OSError, ValueError):
             self.port = int(kept.read_text())
@@ -333,7 +333,7 @@ class EmbeddedBroker:
     # ---- the class archive: halves the time to start
 
     def _class_archive(self) -> list[str]:
-        """Options that use the archive of loaded classes, or that write one when the broker stops."""
+        """Java options that use the archive of loaded classes, or write one when the broker stops."""
         jars = (f"{path}:{path.stat().st_mtime_ns}" for path in artifacts.jars("broker"))
         java = java_binary().resolve()
         archive = (
@@ -350,7 +350,7 @@ class EmbeddedBroker:
         return [f"-XX:ArchiveClassesAtExit={fresh}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
 
     def _keep_archive(self) -> None:
-        """Put an archive that was written at exit in its place."""
+        """Move an archive that was written at exit to the cache."""
         if self._archive:
             fresh, archive = self._archive
             with suppress(FileNotFoundError):

@@ -1,6 +1,6 @@
-"""The user cache: where artifacts, compiled classes and class archives are kept for all runs.
+"""The user cache: artifacts, compiled classes and class archives, shared by all runs.
 
-Everything in it can be fetched or made again; nothing of a user's data is ever here.
+Everything in it can be fetched or generated again; it never contains user data.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 Report = Callable[[str], None]
-"""A function that takes progress messages of one short line each."""
+"""A function that takes progress messages, each one short line."""
 
 
 def cache_dir() -> Path:
@@ -25,7 +25,7 @@ def cache_dir() -> Path:
 
 
 def digest(*parts: bytes | str) -> str:
-    """A short name (16 hex digits) for the given contents, in their order."""
+    """A digest (16 hex digits) of ``parts``, which depends on their order."""
     hashed = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -38,9 +38,9 @@ def locked(path: Path, report: Report, waiting_for: str) -> Iterator[None]:
     """Hold an exclusive lock on the file ``path`` between processes.
 
     Args:
-        path: the lock file; made where missing.
+        path: the lock file; created if missing.
         report: called once if another process has the lock.
-        waiting_for: what the other one is doing, for the report.
+        waiting_for: what the other process is doing, for the report.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-# The shell becomes the command (exec), after leaving a watcher behind that reads our end of a pipe. We write
-# a line before we close it; when we are killed the pipe just ends, and the watcher ends the command. That
-# needs no signal tied to a thread (as PR_SET_PDEATHSIG is) and no code between fork and exec.
+# The shell starts a watcher that reads from a pipe to us, then becomes the command (exec). We write a line
+# before we close the pipe. If we are killed, the pipe ends without it, and the watcher ends the command. This
+# needs no signal tied to a thread (like PR_SET_PDEATHSIG), and no code between fork and exec.
 _WATCHED = """
 exec {fd}<&0 </dev/null
 (
@@ -34,12 +34,12 @@ class ChildProcess:
 
     Args:
         command: the program and its arguments.
-        output: the file that takes what it prints.
-        pass_fds: file descriptors that it keeps open for as long as it lives.
+        output: the file to which its output is appended.
+        pass_fds: file descriptors that it inherits.
     """
 
     def __init__(self, command: Sequence[str], output: Path, pass_fds: Sequence[int] = ()) -> None:
-        # a number that a plain shell can redirect, and that is not taken
+        # a free descriptor that a POSIX shell can redirect
         lifeline = next(number for number in range(3, 10) if number not in pass_fds)
         with output.open("ab") as printed:
             self._process = subprocess.Popen(
@@ -64,7 +64,7 @@ class ChildProcess:
         return self._process.poll() is None
 
     def stop(self, timeout_s: float) -> None:
-        """Ask it to end and wait; kill it after the time. From any thread, more than once."""
+        """Terminate it, and kill it after ``timeout_s`` seconds. Callable from any thread, more than once."""
         with self._stopping:
             if self.is_running():
                 self._process.terminate()
@@ -82,7 +82,7 @@ class ChildProcess:
 
 
 def is_alive(pid: int) -> bool:
-    """True where a process with this id runs (zombies aside)."""
+    """Whether a process with this id runs; zombies do not count."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""The lock on a server's data folder: whoever has it may write there, and nobody else may."""
+"""The lock on a server's data folder: only the process that has it may write there."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def make_data_dir(path: Path) -> None:
 
 @contextlib.contextmanager
 def locked_data_dir(path: Path) -> Iterator[None]:
-    """Make the folder ``path`` where it is missing, and hold its lock for the block.
+    """Create the folder ``path`` if it is missing, and hold its lock for the block.
 
-    The lock goes with the process that holds it, however that ends. The file ``lock`` stays and says who
-    took the lock last.
+    The lock is released when the process ends, however that happens. The file ``lock`` stays, with the id of
+    the process that took the lock last.
 
     Raises:
         KsqlError: DATA_DIR_IN_USE, DATA_DIR_UNUSABLE, DISK_FULL; nothing in the folder has changed.

