@@ -1,6 +1,6 @@
 """The composition root: builds the parts of an engine from a configuration, starts them and stops them.
 
-Nothing else makes a broker, a Spark, or the services of a running engine.
+Nothing else creates a broker, a Spark process, or the services of a running engine.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Parts:
-    """What a running engine consists of."""
+    """The parts of a running engine."""
 
     services: Services
     statements: StatementExecutor
@@ -56,12 +56,12 @@ class Parts:
 
 
 class Bootstrap:
-    """Starts the parts of one engine, and stops them in the opposite order.
+    """Starts the parts of one engine, and stops them in reverse order.
 
     Args:
         config: the server's configuration; without ``bootstrap.servers`` a broker is started below the
             data folder.
-        spark: a running Spark to work on, which is left running; None: start one, and stop it again.
+        spark: a running Spark process to use, which is left running; None: start one, and stop it in stop().
     """
 
     def __init__(self, config: Config, spark: SparkProcess | None = None) -> None:
@@ -77,9 +77,9 @@ class Bootstrap:
         """Start everything; ``report`` gets progress lines.
 
         Raises:
-            KsqlError: what could not be started, and what to do; STOPPED. Call stop() then.
+            KsqlError: a part could not be started; STOPPED. Call stop() afterwards.
         """
-        # first of all: what starts below removes what a run before it has left in the folder
+        # before everything else: the parts below remove what an earlier run has left in the folder
         self._stack.enter_context(locked_data_dir(self._data_dir))
         artifacts.ensure(report=report)
         self._check_not_stopping()
@@ -106,14 +106,14 @@ class Bootstrap:
         return Parts(services, statements, queries, health)
 
     def stop(self) -> None:
-        """Stop everything, also a start that is under way; may be called again."""
+        """Stop everything, including a start() in progress; may be called more than once."""
         self._stopping.set()
         with self._lock:
             stack, self._stack = self._stack, contextlib.ExitStack()
         stack.close()
 
     def _check_not_stopping(self) -> None:
-        """Raise where stop() was called.
+        """Raise if stop() was called.
 
         Raises:
             KsqlError: STOPPED.
@@ -124,7 +124,7 @@ class Bootstrap:
     # ---- Spark and Kafka -----------------------------------------------------------------------------
 
     def _start_spark_and_broker(self, report: Report) -> tuple[SparkProcess, str]:
-        """Both at the same time; Spark, and the broker's address."""
+        """Start both at the same time; return Spark and the brokers' addresses."""
         spark = self._given_spark
         if spark is not None:
             return spark, self._broker(report)
@@ -140,9 +140,9 @@ class Bootstrap:
             try:
                 report("starting Spark")
                 spark.start(report)
-                if self._stopping.is_set():  # stop() may have come before there was anything to stop
+                if self._stopping.is_set():  # stop() may have been called before there was anything to stop
                     spark.stop()
-            except BaseException as error:  # handed to the starting thread below
+            except BaseException as error:  # raised below, in the calling thread
                 failures.append(error)
 
         starting = threading.Thread(target=start, name="spark-start", daemon=True)
@@ -172,7 +172,7 @@ class Bootstrap:
 
     def _services(self, spark: SparkProcess, servers: str) -> Services:
         """The services of an engine on this Spark and this broker; the command log is not replayed yet."""
-        services: Services  # what is made before it asks it later
+        services: Services  # assigned below; the lambdas use it later
         session = spark.running_session
         admin = KafkaAdmin(servers, self._config.kafka_client_settings())
         producer = RecordProducer(servers, self._config.kafka_client_settings())
@@ -220,20 +220,20 @@ class Bootstrap:
         return services
 
     def _python_functions(self) -> PythonFunctions:
-        """Where this server's user functions are; relative paths are below the data folder."""
+        """Folders and modules of this server's user functions; relative paths start at the data folder."""
         extensions = self._data_dir / str(self._config["ksql.extension.dir"])
         modules = tuple(self._config["ksql.extension.modules"])
         return PythonFunctions(extensions, modules, self._data_dir / "functions")
 
     def _remove_transient_queries(self, services: Services) -> None:
-        """Remove what push queries of a run that was killed have left."""
+        """Remove what push queries of a killed run have left."""
         prefix = transient_topic_prefix(self._config)
         services.admin.delete_topics([name for name in services.admin.topics() if name.startswith(prefix)])
         for folder in (self._data_dir / "checkpoints").glob("transient_*"):
             shutil.rmtree(folder, ignore_errors=True)
 
     def _warm_up(self, services: Services, statements: StatementExecutor, queries: QueryService) -> None:
-        """Warm Spark up where there is no query that does, unless somebody asks for something first."""
+        """Warm Spark up if no query does that, unless a statement or query comes first."""
         if services.queries.all():
             return
         before = statements.carried_out + queries.started
@@ -256,12 +256,12 @@ class Bootstrap:
         return str(given or f"{self._config['ksql.service.id']}ksql_processing_log")
 
     def _processing_log(self, spark: SparkProcess, admin: KafkaAdmin) -> ProcessingLog:
-        """The processing log (reference §5.8); where its topic is not there, it only counts."""
+        """The processing log (reference §5.8); without its topic it only counts errors."""
         properties = self._config
         topic = self._log_topic()
         if properties["ksql.logging.processing.topic.auto.create"] and admin.topic(topic) is None:
             replicas = properties["ksql.logging.processing.topic.replication.factor"]
-            with contextlib.suppress(KsqlError):  # another server may just have made it
+            with contextlib.suppress(KsqlError):  # another server may have created it
                 admin.create_topic(topic, properties["ksql.logging.processing.topic.partitions"], replicas)
         return ProcessingLog(
             spark.running_session,
@@ -272,7 +272,7 @@ class Bootstrap:
         )
 
     def _create_log_stream(self, services: Services, statements: StatementExecutor, report: Report) -> None:
-        """The stream over the processing log, where it is wanted and was not made before."""
+        """Create the stream over the processing log, if it is configured and does not exist."""
         if not self._config["ksql.logging.processing.stream.auto.create"]:
             return
         name = str(self._config["ksql.logging.processing.stream.name"])
@@ -283,12 +283,12 @@ class Bootstrap:
         try:
             statements.execute(Request(text))
         except KsqlError as error:
-            log.error("the stream %s over the processing log was not made: %s", name, error)
+            log.error("the stream %s over the processing log was not created: %s", name, error)
             report(f"no stream {name} over the processing log: {error.message}")
 
 
 def schema_registry(config: Config) -> SchemaRegistry | None:
-    """The schema registry of ``config``, None where there is none.
+    """The schema registry of ``config``, or None if it has none.
 
     Raises:
         KsqlError: PROPERTY_INVALID.
@@ -296,7 +296,7 @@ def schema_registry(config: Config) -> SchemaRegistry | None:
     url, prefix = str(config["ksql.schema.registry.url"] or "").strip(), "ksql.schema.registry."
     if not url:
         return None
-    # its client takes long to load, and most servers have no registry
+    # its client is slow to import, and most servers have no registry
     from ksql_spark.kafka.schema_registry import ConfluentRegistry
 
     settings = {name.removeprefix(prefix): str(v) for name, v in config.with_prefix(prefix).items()}

@@ -1,6 +1,6 @@
-"""Every property: one typed table, and what the file, the environment and requests say about it.
+"""Every property in one typed table, and its values from the file, the environment and requests.
 
-Reference §9. Nothing else reads properties files or KSQL_* variables; everything else asks a Config.
+Reference §9. Nothing else reads properties files or KSQL_* variables; all other code reads a Config.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ksql_spark.masking import HIDDEN, is_secret, masked, secrets
 Type = Literal["string", "boolean", "int", "long", "double", "list", "password"]
 #: whether a property acts on single statements or only on the whole server
 Level = Literal["query", "server"]
-#: a sort of Kafka client
+#: a kind of Kafka client
 Client = Literal["consumer", "producer"]
 
 _BOUNDS = {"int": 2**31 - 1, "long": 2**63 - 1}
@@ -30,16 +30,16 @@ class Property:
 
     Args:
         name: its canonical name.
-        type: what its values are; see parse().
-        default: a value of that type, or None where leaving it out has a meaning of its own.
+        type: the type of its values; see parse().
+        default: a value of that type, or None if not setting it has a meaning of its own.
         description: one sentence for users.
-        level: ``query`` where it acts on single statements, ``server`` where only on the whole server.
+        level: ``query`` if it acts on single statements, ``server`` if only on the whole server.
         editable: whether a session or request may override it.
-        choices: the only values, where it is one of a few words.
-        minimum: the least number.
-        not_yet: words that ksqlDB takes too; they promise what is not there yet, so they are refused.
-        in_force: whether something reads it. What is not in force is known, so that configurations of ksqlDB
-            are accepted, but it changes nothing; a Config does not give its value.
+        choices: the allowed values; empty: any.
+        minimum: the smallest number.
+        not_yet: values of ksqlDB that are refused because we do not support them yet.
+        in_force: whether any code reads it. Other properties are known only so that configurations of ksqlDB
+            are accepted: they have no effect, and a Config does not return their values.
     """
 
     name: str
@@ -54,10 +54,10 @@ class Property:
     in_force: bool = True
 
     def parse(self, value: Any) -> Any:
-        """The typed value of a text, or of a JSON value, given by a user.
+        """The typed value of a user's text or JSON value.
 
         Returns:
-            str, bool, int, float, a list of str; None stays None.
+            a str, bool, int, float or list of str; None for None.
 
         Raises:
             KsqlError: PROPERTY_INVALID.
@@ -105,7 +105,7 @@ class Property:
 
 
 def _json_text(value: Any) -> str:
-    """A value as users write it: true, not True."""
+    """A value as users write it: ``true``, not ``True``."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -132,27 +132,27 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.server.max.request.bytes", "long", 10_000_000, "The most bytes of a request's body.", minimum=1),
     _server("ksql.advertised.listener", "string", None, "The address at which other nodes reach this server.", in_force=False),
     _server("ksql.internal.listener", "string", None, "Where the server listens for other nodes.", in_force=False),
-    _server("ksql.service.id", "string", "default_", "Id of the cluster; prefix of its groups and internal topics."),
+    _server("ksql.service.id", "string", "default_", "Id of the cluster; part of the names of its internal topics."),
     _server("ksql.queries.file", "string", None, "Run the statements of this file, and no others (headless)."),
     _server("ksql.extension.dir", "string", "ext", "The folder of Python files with user functions; a relative path is below the data folder."),
     _server("ksql.extension.modules", "list", [], "Installed Python modules with user functions."),
     _server("ksql.create.function.enabled", "boolean", False, "Whether CREATE FUNCTION is allowed: code in statements runs with the server's rights."),
-    _server("ksql.spark.data.dir", "string", "", "The folder of all data that outlives a run; by default in the user's home."),
+    _server("ksql.spark.data.dir", "string", "", "The folder of all persistent data; by default in the user's home."),
     _server("ksql.spark.warm.up.enabled", "boolean", True, "Whether a server without queries warms Spark up at its start, so that the first query starts faster."),
-    _server("ksql.spark.memory", "string", "2g", "Heap of Spark's JVM, written as for java -Xmx."),
+    _server("ksql.spark.memory", "string", "2g", "Heap of Spark's JVM, in the syntax of java -Xmx."),
     _server("ksql.internal.topic.replicas", "int", -1, "Replicas of the command log; -1 for the broker's default.", minimum=-1),
     _server("ksql.metastore.backup.location", "string", "", "A folder for a local copy of the command log.", in_force=False),
     _server("ksql.properties.overrides.denylist", "list", [], "Properties that sessions and requests may not override."),
     _server("ksql.hidden.topics", "list", _HIDDEN_TOPICS.split(","), "Patterns of topics that SHOW TOPICS leaves out."),
     _server("ksql.readonly.topics", "list", _HIDDEN_TOPICS.split(","), "Patterns of read-only topics."),
     _server("ksql.server.command.response.timeout.ms", "long", 5000, "How long a request waits for the command of its commandSequenceNumber.", editable=True, minimum=0),
-    _server("ksql.idle.connection.timeout.seconds", "long", 86400, "After how long an idle HTTP connection is closed.", minimum=0, in_force=False),
+    _server("ksql.idle.connection.timeout.seconds", "long", 86400, "Time after which an idle HTTP connection is closed.", minimum=0, in_force=False),
     _server("ksql.max.push.queries", "int", 100, "How many push queries may run at once.", minimum=0),
     _server("ksql.query.persistent.active.limit", "int", _INT_MAX, "How many persistent queries may run at once.", minimum=0),
     _server("ksql.query.error.max.queue.size", "int", 10, "How many errors are kept per query.", editable=True, minimum=0),
-    _server("ksql.query.retry.backoff.initial.ms", "long", 15000, "How long to wait before a failed query is started again.", editable=True, minimum=0),
+    _server("ksql.query.retry.backoff.initial.ms", "long", 15000, "How long to wait before a failed query is restarted.", editable=True, minimum=0),
     _server("ksql.query.retry.backoff.max.ms", "long", 900000, "The longest such wait.", editable=True, minimum=0),
-    _server("ksql.query.stop.timeout.ms", "long", 5000, "How long PAUSE and the end of the server wait for a query to finish what it has read; after that the query is stopped anyway, and repeats it later.", editable=True, minimum=0),
+    _server("ksql.query.stop.timeout.ms", "long", 5000, "How long PAUSE and the end of the server wait for a query to finish what it has read; after that the query is stopped anyway, and repeats that work later.", editable=True, minimum=0),
     _server("ksql.heartbeat.enable", "boolean", False, "Whether nodes watch each other.", in_force=False),
     _server("ksql.heartbeat.send.interval.ms", "long", 100, "How often a node sends a heartbeat.", minimum=1, in_force=False),
     _server("ksql.heartbeat.check.interval.ms", "long", 200, "How often a node checks the heartbeats of others.", minimum=1, in_force=False),
@@ -172,7 +172,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.access.validator.enable", "string", "auto", "Whether access to topics is checked.", choices=("auto", "on", "off"), in_force=False),
     # ---- logs
     _server("ksql.logging.processing.topic.auto.create", "boolean", False, "Whether the processing log's topic is created."),
-    _server("ksql.logging.processing.topic.name", "string", "", "The processing log's topic; by default named by the service id."),
+    _server("ksql.logging.processing.topic.name", "string", "", "The processing log's topic; by default its name begins with the service id."),
     _server("ksql.logging.processing.topic.partitions", "int", 1, "Partitions of that topic.", minimum=1),
     _server("ksql.logging.processing.topic.replication.factor", "int", 1, "Replicas of that topic.", minimum=1),
     _server("ksql.logging.processing.rows.include", "boolean", False, "Whether the processing log shows records."),
@@ -186,8 +186,8 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.source.table.materialization.enabled", "boolean", True, "Whether SOURCE tables answer pull queries."),
     Property("ksql.variable.substitution.enable", "boolean", True, "Whether ${variables} are replaced."),
     Property("ksql.suppress.enabled", "boolean", True, "Whether EMIT FINAL is allowed."),
-    Property("ksql.suppress.lossy.jumps", "boolean", False, "Whether EMIT FINAL loses what ksqlDB loses: tumbling and hopping windows whose end and grace period lie before the start of the window of the record that closes them. A query keeps the value of its creation."),
-    Property("ksql.suppress.buffer.size.bytes", "long", -1, "The most that EMIT FINAL may hold back; -1 for no limit.", minimum=-1, in_force=False),
+    Property("ksql.suppress.lossy.jumps", "boolean", False, "Whether EMIT FINAL loses what ksqlDB loses: tumbling and hopping windows whose end and grace period lie before the start of the window of the record that closes them. A query keeps the value that was set when it was created."),
+    Property("ksql.suppress.buffer.size.bytes", "long", -1, "The largest size of the rows that EMIT FINAL holds back; -1 for no limit.", minimum=-1, in_force=False),
     # ---- statements
     Property("ksql.output.topic.name.prefix", "string", "", "Prefix of the default names of sink topics."),
     Property("ksql.create.topic.inherit.source.replicas.enabled", "boolean", True, "Whether sink topics have as many replicas as their source."),
@@ -199,13 +199,13 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.timestamp.throw.on.invalid", "boolean", False, "Whether a record without a usable event time stops the query; otherwise it is skipped."),
     Property("ksql.fail.on.deserialization.error", "boolean", False, "Whether a record that cannot be read stops the query; otherwise it is skipped."),
     Property("ksql.fail.on.production.error", "boolean", True, "Whether a record that cannot be written stops the query.", in_force=False),
-    Property("ksql.functions.collect_list.limit", "int", _INT_MAX, "The most elements of COLLECT_LIST. A query goes on from its state only with the limit it began with.", minimum=0),
-    Property("ksql.functions.collect_set.limit", "int", _INT_MAX, "The most elements of COLLECT_SET. A query goes on from its state only with the limit it began with.", minimum=0),
+    Property("ksql.functions.collect_list.limit", "int", _INT_MAX, "The largest number of elements of COLLECT_LIST. A query can resume from its state only with the limit that it was created with.", minimum=0),
+    Property("ksql.functions.collect_set.limit", "int", _INT_MAX, "The largest number of elements of COLLECT_SET. A query can resume from its state only with the limit that it was created with.", minimum=0),
     # ---- how queries run
     Property("ksql.execution.mode", "string", None, "How queries run; by default in real time wherever possible.", choices=("realtime", "microbatch")),
-    Property("ksql.idle.window.timeout", "long", 0, "After how many ms without a record windows of EMIT FINAL close, and unmatched rows of outer joins with GRACE PERIOD leave, although stream time has not moved; 0: never, as in ksqlDB. A query keeps the value of its creation.", minimum=0),
+    Property("ksql.idle.window.timeout", "long", 0, "Time in ms without a record after which windows of EMIT FINAL close, and unmatched rows of outer joins with GRACE PERIOD are emitted, although stream time has not advanced; 0: never, as in ksqlDB. A query keeps the value that was set when it was created.", minimum=0),
     Property("ksql.checkpoint.interval.ms", "long", 30000, "Interval of the checkpoints of real-time queries; after a crash, the work since the last one is repeated.", minimum=5000),
-    Property("ksql.sink.linger.ms", "long", 0, "How long a result waits to be written together with others: more throughput, more latency.", minimum=0),
+    Property("ksql.sink.linger.ms", "long", 0, "How long a result may wait to be written together with others: more throughput, but more latency.", minimum=0),
     # ---- pull and push queries
     _server("ksql.pull.queries.enable", "boolean", True, "Whether pull queries are allowed."),
     Property("ksql.query.pull.table.scan.enabled", "boolean", True, "Whether pull queries may scan tables."),
@@ -214,7 +214,7 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.query.pull.limit.clause.enabled", "boolean", True, "Whether pull queries may have a LIMIT."),
     Property("ksql.query.pull.interpreter.enabled", "boolean", True, "Whether pull queries evaluate without compiling.", in_force=False),
     Property("ksql.query.pull.enable.standby.reads", "boolean", False, "Whether pull queries may read from standbys.", in_force=False),
-    Property("ksql.query.pull.max.allowed.offset.lag", "long", _LONG_MAX, "The most that a standby may be behind.", minimum=0, in_force=False),
+    Property("ksql.query.pull.max.allowed.offset.lag", "long", _LONG_MAX, "The largest lag of a standby.", minimum=0, in_force=False),
     _server("ksql.query.pull.max.qps", "int", _INT_MAX, "Pull queries per second.", minimum=0, in_force=False),
     _server("ksql.query.pull.max.concurrent.requests", "int", _INT_MAX, "Pull queries at once.", minimum=0, in_force=False),
     _server("ksql.query.pull.max.hourly.bandwidth.megabytes", "int", _INT_MAX, "Megabytes per hour of pull queries.", minimum=0, in_force=False),
@@ -222,7 +222,7 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.query.push.v2.enabled", "boolean", False, "Whether push queries share a consumer.", in_force=False),
     # ---- Kafka Streams settings that have a meaning here
     Property("ksql.streams.auto.offset.reset", "string", "latest", "Where new queries begin to read; tables are always read as a whole.", choices=("earliest", "latest")),
-    Property("ksql.streams.processing.guarantee", "string", "at_least_once", "What a failure may do to results; exactly once is not there yet.", choices=("at_least_once",), not_yet=("exactly_once_v2", "exactly_once", "exactly_once_beta"), in_force=False),
+    Property("ksql.streams.processing.guarantee", "string", "at_least_once", "The guarantee for results after a failure; exactly once is not supported yet.", choices=("at_least_once",), not_yet=("exactly_once_v2", "exactly_once", "exactly_once_beta"), in_force=False),
     Property("ksql.streams.num.stream.threads", "int", 4, "Parallelism of a query.", minimum=1, in_force=False),
     Property("ksql.streams.commit.interval.ms", "long", 2000, "Interval of commits.", minimum=0, in_force=False),
     Property("ksql.streams.cache.max.bytes.buffering", "long", 10_000_000, "Memory for merging updates of one key.", minimum=0, in_force=False),
@@ -230,7 +230,7 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.streams.num.standby.replicas", "int", 0, "Hot standbys of state.", minimum=0, in_force=False),
     Property("ksql.streams.replication.factor", "int", -1, "Replicas of internal topics; -1 for the broker's default.", minimum=-1),
     Property("ksql.streams.max.task.idle.ms", "long", 0, "How long to wait for the slower side of a join.", minimum=-1, in_force=False),
-    Property("ksql.streams.task.timeout.ms", "long", 300000, "How long a task may go on without progress.", minimum=0, in_force=False),
+    Property("ksql.streams.task.timeout.ms", "long", 300000, "How long a task may make no progress.", minimum=0, in_force=False),
     Property("ksql.streams.producer.compression.type", "string", "none", "Compression of written records.", choices=("none", "gzip", "snappy", "lz4", "zstd")),
 )
 # fmt: on
@@ -269,7 +269,7 @@ _KAFKA_SETTINGS = """
     segment.bytes segment.ms
 """
 
-#: settings of Kafka's own clients and of Kafka Streams: taken as they are, bare or with a prefix
+#: settings of Kafka's clients and of Kafka Streams: accepted with or without a prefix, values unchecked
 KAFKA_SETTINGS = frozenset(_KAFKA_SETTINGS.split())
 
 _CLIENT_PREFIXES = (
@@ -301,23 +301,23 @@ _PRODUCER = """
     max.in.flight.requests.per.connection max.request.size metadata.max.idle.ms retries
 """
 
-#: what may be said of the clients that read and write records, security aside
-_HANDED_ON: dict[Client, frozenset[str]] = {
+#: settings, other than security, that are passed to the clients that read and write records
+_PASSED_ON: dict[Client, frozenset[str]] = {
     "consumer": frozenset((_BOTH + _CONSUMER).split()),
     "producer": frozenset((_BOTH + _PRODUCER).split()),
 }
 
-#: settings of security: any name that starts so belongs to Kafka's clients
+#: prefixes of security settings: every such name is passed to Kafka's clients
 _SECURITY = ("ssl.", "sasl.")
 
-#: families of settings that other programs define; their names are not checked
+#: prefixes of settings that other programs define; their names are not checked
 _FAMILIES = (
     "ksql.schema.registry.", "ksql.connect.", "ksql.functions.", "ksql.authentication.", "ksql.security.",
     "ksql.internal.", "authentication.", "confluent.", "spark.",
 )  # fmt: skip
 
-#: what a client may say of Kafka's clients, besides the rows of the table marked as editable: sizes, times and
-#: counts. Whatever names a class, a host, a file, an identity or a secret is the server's alone.
+#: settings of Kafka's clients that requests may override, besides editable rows of the table: sizes, times and
+#: counts. Only the server may set what names a class, a host, a file, an identity or a secret.
 CLIENTS_MAY_SET = frozenset(
     [
         "acceptable.recovery.lag",
@@ -388,10 +388,10 @@ CLIENTS_MAY_SET = frozenset(
     ]
 )
 
-#: families that are handed on to the program that defines them
+#: prefixes of settings that are passed to the program that defines them
 _PASSED = ("ksql.schema.registry.", "spark.")
 
-#: variables that ksqlDB's images and Kubernetes set, or that are ours, but that are no properties
+#: variables of ksqlDB's images, of Kubernetes, or our own, that are not properties
 _NO_PROPERTIES = re.compile(
     r"KSQL_(SPARK_.*|HISTORY|OPTS|HEAP_OPTS|JMX_OPTS|JVM_PERFORMANCE_OPTS|GC_LOG_OPTS|LOG4J_.*|LOGGING_.*|CLASSPATH|HOME"
     r"|DIR|CONFIG_DIR|DEBUG|CUB_.*|PORT(_.*)?|SERVICE_HOST|SERVICE_PORT.*|VERSION)"
@@ -399,7 +399,7 @@ _NO_PROPERTIES = re.compile(
 
 
 def canonical(name: str) -> str | None:
-    """The one name of a property that has several, or None for a name that no property has.
+    """The canonical name of a property that may have several names, or None if no property has ``name``.
 
     >>> canonical("auto.offset.reset"), canonical("ksql.streams.auto.offset.reset")
     ('ksql.streams.auto.offset.reset', 'ksql.streams.auto.offset.reset')
@@ -421,7 +421,7 @@ def canonical(name: str) -> str | None:
 
 
 def _setting(name: str) -> str:
-    """A setting of Kafka's clients without what it is for: ``ksql.streams.consumer.``, ``producer.`` …"""
+    """A Kafka client setting without its prefix, such as ``ksql.streams.consumer.`` or ``producer.``."""
     bare = name.removeprefix(STREAMS_PREFIX)
     return next((bare.removeprefix(p) for p in _CLIENT_PREFIXES if bare.startswith(p)), bare)
 
@@ -431,16 +431,16 @@ def _is_security(setting: str) -> bool:
 
 
 def is_valid_property(name: str) -> bool:
-    """True where ``name`` is a property, under any of its names."""
+    """Whether ``name`` is one of the names of a property."""
     return canonical(name) is not None
 
 
 def find(name: str, source: str | None = None) -> Property:
-    """The property of that name.
+    """The property called ``name``.
 
     Args:
-        name: any of its names.
-        source: where the name was read, for the error.
+        name: any name of the property.
+        source: where the name was read, for the error message.
 
     Raises:
         KsqlError: PROPERTY_UNKNOWN with the nearest name.
@@ -460,18 +460,18 @@ def find(name: str, source: str | None = None) -> Property:
         known,
         kind,
         None,
-        "Handed on as it is.",
+        "Passed on unchanged.",
         editable=_setting(known) in CLIENTS_MAY_SET,
-        in_force=_is_handed_on(known),
+        in_force=_is_passed_on(known),
     )
 
 
-def _is_handed_on(name: str) -> bool:
-    """Whether a name that the table does not have reaches a Kafka client, Spark or a schema registry."""
+def _is_passed_on(name: str) -> bool:
+    """Whether a name outside the table is passed to a Kafka client, Spark or a schema registry."""
     bare = name.removeprefix(STREAMS_PREFIX)
     if _is_security(_setting(name)) or name.startswith(_PASSED):
         return True
-    for client, settings in _HANDED_ON.items():
+    for client, settings in _PASSED_ON.items():
         prefix = next((p for p in _PREFIXES_OF[client] if bare.startswith(p)), "")
         if bare.removeprefix(prefix) in settings:
             return True
@@ -479,7 +479,7 @@ def _is_handed_on(name: str) -> bool:
 
 
 def warning(name: str, value: Any) -> str | None:
-    """What to tell a user who sets a property that changes nothing; None where there is nothing to say.
+    """A warning for a user who sets a property that has no effect; None if it has one.
 
     Raises:
         KsqlError: PROPERTY_UNKNOWN, PROPERTY_INVALID.
@@ -491,11 +491,10 @@ def warning(name: str, value: Any) -> str | None:
 
 
 class Config(Mapping[str, Any]):
-    """Values of properties: what was set over what the table has. Immutable.
+    """Values of properties: those that were set, and the table's defaults. Immutable.
 
-    ``config[name]`` gives the typed value under any of the property's names, its default where it was not
-    set, and None where it has none; a name that no property has is a KeyError. Only what is in force can be
-    read so.
+    ``config[name]`` is the typed value of a property under any of its names: the value that was set, else its
+    default, else None. A name that no property has is a KeyError. Only properties in force can be read.
     """
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
@@ -508,12 +507,12 @@ class Config(Mapping[str, Any]):
         environ: Mapping[str, str] | None = None,
         overrides: Mapping[str, Any] | None = None,
     ) -> Config:
-        """The server's configuration; the later source wins: file, environment, overrides.
+        """The server's configuration from file, environment and overrides; a later source wins.
 
         Args:
             properties_file: a file in the syntax of Java properties.
             environ: variables; those that start with KSQL_ are properties (see environment_properties()).
-            overrides: what the command line sets, by property name.
+            overrides: values from the command line, by property name.
 
         Raises:
             KsqlError: PROPERTY_UNKNOWN, PROPERTY_INVALID, BAD_REQUEST for a file that cannot be read.
@@ -557,15 +556,15 @@ class Config(Mapping[str, Any]):
         return len({*PROPERTIES, *self._set})
 
     def is_set(self, name: str) -> bool:
-        """True where somebody set the property, be it to its default."""
+        """Whether the property was set, even to its default."""
         return canonical(name) in self._set
 
     def with_values(self, values: Mapping[str, Any]) -> Config:
-        """This configuration with some values replaced; for the server itself, so nothing is refused."""
+        """This configuration with some values replaced, including those that requests may not override."""
         return Config({**self._set, **Config(values)._set})
 
     def with_overrides(self, overrides: Mapping[str, Any]) -> Config:
-        """What holds for a request: this configuration with the request's overrides.
+        """The configuration of a request: this one with the request's overrides.
 
         Raises:
             KsqlError: as validate_override().
@@ -586,15 +585,15 @@ class Config(Mapping[str, Any]):
         return entry
 
     def validate_override(self, name: str, value: Any) -> Any:
-        """The typed value of what SET or ``streamsProperties`` give (reference §2.13, §9.1).
+        """The typed value of an override from SET or ``streamsProperties`` (reference §2.13, §9.1).
 
         Args:
             name: any name of the property.
             value: text, or a JSON value.
 
         Raises:
-            KsqlError: PROPERTY_UNKNOWN, PROPERTY_FIXED for what only the server's configuration may say,
-                PROPERTY_INVALID.
+            KsqlError: PROPERTY_UNKNOWN, PROPERTY_INVALID; PROPERTY_FIXED if only the server's configuration
+                may set it.
         """
         entry = self.check_editable(name)
         parsed = entry.parse(value)
@@ -606,7 +605,7 @@ class Config(Mapping[str, Any]):
         return parsed
 
     def text(self, name: str) -> str | None:
-        """The value as SHOW PROPERTIES shows it: secrets hidden, None where there is none."""
+        """The value as SHOW PROPERTIES shows it, with secrets hidden; None if it has no value."""
         entry = find(name)
         value = self._value(entry.name)
         if value is None:
@@ -620,14 +619,14 @@ class Config(Mapping[str, Any]):
         return secrets(self._set)
 
     def with_prefix(self, prefix: str) -> dict[str, Any]:
-        """What was set under names that start with ``prefix``, for example ``spark.``; names stay whole."""
+        """The values set under names that start with ``prefix``, for example ``spark.``, by full name."""
         return {name: value for name, value in self._set.items() if name.startswith(prefix)}
 
     def client_settings(self, client: Client) -> dict[str, str]:
         """Settings of the Kafka clients on the JVM that read or write records.
 
-        They are ``bootstrap.servers`` and what was set, below ``ksql.streams.``, for all clients or for this
-        sort, without what the engine decides itself: serializers, offsets, groups, interceptors.
+        They are ``bootstrap.servers`` and the settings below ``ksql.streams.`` for all clients or for this kind,
+        except those that the engine decides itself: serializers, offsets, groups, interceptors.
         """
         everyone: dict[str, str] = {}
         own: dict[str, str] = {}
@@ -635,7 +634,7 @@ class Config(Mapping[str, Any]):
             bare = name.removeprefix(STREAMS_PREFIX)
             prefix = next((p for p in _PREFIXES_OF[client] if bare.startswith(p)), "")
             setting = bare.removeprefix(prefix)
-            if setting in _HANDED_ON[client] or _is_security(setting):
+            if setting in _PASSED_ON[client] or _is_security(setting):
                 (own if prefix else everyone)[setting] = str(value)
         settings = {"bootstrap.servers": str(self["bootstrap.servers"]), **everyone, **own}
         for store in ("truststore", "keystore"):
@@ -698,7 +697,7 @@ def _pairs(values: Mapping[str, Any], source: str | None) -> Iterator[tuple[Prop
 
 
 def default_data_dir() -> Path:
-    """Where data is kept when nobody says where: $XDG_DATA_HOME/ksql-spark or ~/.local/share/ksql-spark."""
+    """The default data folder: $XDG_DATA_HOME/ksql-spark or ~/.local/share/ksql-spark."""
     shared = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     return Path(shared).expanduser().absolute() / "ksql-spark"
 
@@ -706,7 +705,7 @@ def default_data_dir() -> Path:
 def environment_properties(environ: Mapping[str, str]) -> dict[str, str]:
     """The properties that the environment sets, by the rule of ksqlDB's images.
 
-    The first KSQL_ goes, letters become small, ``_`` becomes a dot, ``__`` an underscore, ``___`` a dash.
+    The first KSQL_ is removed, letters become lower case; ``_`` is a dot, ``__`` an underscore, ``___`` a dash.
 
     >>> environment_properties({"KSQL_LISTENERS": "http://0.0.0.0:8088", "KSQL_KSQL_SERVICE_ID": "a_"})
     {'listeners': 'http://0.0.0.0:8088', 'ksql.service.id': 'a_'}
@@ -720,7 +719,7 @@ def environment_properties(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    r"""The names and values of a text in the syntax of Java's properties files.
+    r"""The names and values in a text with the syntax of Java's properties files.
 
     >>> parse_properties("# a comment\nlisteners = http://h:1\nlong: a \\\n  b\n! another\nflag")
     {'listeners': 'http://h:1', 'long': 'a b', 'flag': ''}
@@ -734,7 +733,7 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def _logical_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Lines without comments and blank ones, those that end with a backslash joined with the next."""
+    """Lines without comments and blank lines; a line that ends with a backslash is joined with the next."""
     joined: str | None = None
     for line in lines:
         stripped = line.lstrip(" \t\f")

@@ -1,4 +1,4 @@
-"""The engine: all that server/ needs. See docs/architecture.md, "The engine's interface"."""
+"""The engine: everything that server/ needs. See docs/architecture.md, "The engine's interface"."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Engine:
     Args:
         config: the server's configuration; without ``bootstrap.servers`` a broker is started below the
             data folder.
-        spark: a running Spark to work on, which is left running; None: start one, and stop it again.
+        spark: a running Spark process to use, which is left running; None: start one, and stop it in stop().
     """
 
     def __init__(self, config: Config, spark: SparkProcess | None = None) -> None:
@@ -33,10 +33,10 @@ class Engine:
         self._state_lock = threading.Lock()
 
     def start(self, report: Report = lambda text: None) -> None:
-        """Start everything and return when statements can run; ``report`` gets progress lines.
+        """Start everything and return once statements can run; ``report`` gets progress lines.
 
         Raises:
-            KsqlError: what could not be started, and what to do; nothing is left running then.
+            KsqlError: a part could not be started; everything is stopped again.
         """
         try:
             self._running = self._bootstrap.start(report)
@@ -49,7 +49,7 @@ class Engine:
             self.state = "RUNNING"
 
     def stop(self) -> None:
-        """Stop everything, also a start that is under way; may be called again."""
+        """Stop everything, including a start() in progress; may be called more than once."""
         with self._state_lock:
             if self.state == "STARTING":
                 artifacts.interrupt()
@@ -74,7 +74,7 @@ class Engine:
     # ---- statements and queries ----------------------------------------------------------------------
 
     def execute(self, request: Request) -> list[dict[str, Any]]:
-        """Run statements (not queries) in order, all or none of them where one is wrong.
+        """Run statements (not queries) in order; if one of them is wrong, none runs.
 
         Returns:
             one entity for each statement that answers with one (reference §7.3).
@@ -93,10 +93,10 @@ class Engine:
         return self._parts.queries.query(request)
 
     def close_query(self, query_id: str) -> bool:
-        """End a query stream; False where no such query runs."""
+        """End a query stream; False if there is none with this id."""
         return self._parts.queries.close_query(query_id)
 
-    # ---- facts ---------------------------------------------------------------------------------------
+    # ---- status --------------------------------------------------------------------------------------
 
     def info(self) -> dict[str, Any]:
         """Version, ids and status (GET /info)."""
@@ -120,14 +120,14 @@ class Engine:
         return {command: s["status"] for command, s in self._parts.statements.statuses.items()}
 
     def status(self, type: str, entity: str, action: str) -> dict[str, Any] | None:
-        """Status, message and query id of one command; None where unknown."""
+        """Status, message and query id of one command; None if it is unknown."""
         return self._parts.statements.statuses.get(f"{type}/{entity}/{action}")
 
     def is_valid_property(self, name: str) -> bool:
-        """Whether SET takes this property.
+        """True for a property that SET may change.
 
         Raises:
-            KsqlError: PROPERTY_UNKNOWN or PROPERTY_FIXED, saying why not.
+            KsqlError: PROPERTY_UNKNOWN, PROPERTY_FIXED for others.
         """
         self._config.check_editable(name)
         return True

@@ -1,4 +1,4 @@
-"""Every error a user can meet: one root, many named conditions in one sorted table.
+"""Every error that a user may see: one exception class, and named conditions in one sorted table.
 
 A condition has a code (HTTP status x 100 + n, reference §7.4) and a message with named
 parameters. Layers raise KsqlError by condition; server/errors.py turns it into JSON.
@@ -16,7 +16,7 @@ from ksql_spark.masking import masked
 
 @dataclass(frozen=True)
 class Position:
-    """A place in a statement's text: line and column from 1, length in characters."""
+    """A position in a statement's text: line and column from 1, length in characters."""
 
     line: int
     column: int
@@ -231,7 +231,7 @@ class KsqlError(Exception):
 
     Args:
         condition: a name in CONDITIONS.
-        position: where in the statement, if known.
+        position: where in the statement the error is, if known.
         hint: what to do about it, one sentence.
         statement: the statement's text, if known.
         parameters: the values of the message's {names}.
@@ -287,7 +287,7 @@ def caret(statement: str, position: Position) -> str:
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate most like ``name`` (case aside), or None where none is near."""
+    """The candidate most similar to ``name``, ignoring case, or None if none is similar."""
     by_folded = {c.upper(): c for c in candidates}
     found = difflib.get_close_matches(name.upper(), by_folded, n=1, cutoff=0.6)
     return by_folded[found[0]] if found else None

@@ -1,4 +1,4 @@
-"""Carrying out statements: each is checked, applied, and then written to the command log."""
+"""Runs statements: each is checked, applied, and then written to the command log."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ log = logging.getLogger(__name__)
 
 
 class StatementExecutor:
-    """Runs all statements but queries and PRINT. Thread-safe.
+    """Runs all statements except queries and PRINT. Thread-safe.
 
     Args:
         services: the engine's parts.
-        data_dir: for the note of the statement that is being carried out.
+        data_dir: folder for the cleanup record of the running statement.
     """
 
     def __init__(self, services: Services, data_dir: Path) -> None:
@@ -37,7 +37,7 @@ class StatementExecutor:
         self._pending = PendingStatement(data_dir / "pending.json")
         #: command id -> its status
         self.statuses: dict[str, dict[str, Any]] = {}
-        #: how many statements have changed something since the start
+        #: how many logged statements have run since the start
         self.carried_out = 0
 
     def replay(self, report: Callable[[str], None]) -> None:
@@ -91,7 +91,7 @@ class StatementExecutor:
                 shown = " ".join(command.statement[:60].split())
                 self._skip(sequence, f"{reason.splitlines()[0]} ({shown})", report)
             count += 1
-        # the folder of an id that is not in this log may belong to another service
+        # keep folders of ids that are not in this log: they may belong to another service
         there = {query.id for query in services.queries.all()}
         services.queries.remove_checkpoints(*sorted(logged - there - skipped))
         if count:
@@ -109,7 +109,7 @@ class StatementExecutor:
             report("the server only reads the command log: see GET /healthcheck")
 
     def finish_pending(self) -> None:
-        """Clean up after a statement during which the server was killed."""
+        """Remove the orphans of a statement during which the server was killed."""
         services = self._services
         left = self._pending.orphans(services.log.end())
         services.queries.remove_checkpoints(*left.queries)
@@ -117,7 +117,7 @@ class StatementExecutor:
         self._pending.done()
 
     def execute(self, request: Request) -> list[dict[str, Any]]:
-        """Run statements (not queries) in order, all or none of them where one is wrong.
+        """Run statements (not queries) in order; if one of them is wrong, none runs.
 
         Returns:
             one entity for each statement that answers with one (reference §7.3).
@@ -140,12 +140,12 @@ class StatementExecutor:
             waiting, *rest = rest
             assert isinstance(waiting.action, Immediate)
             with located(waiting.statement, entities):
-                # without the lock: what waits must not keep other requests waiting
+                # without the lock: an action that waits must not block other requests
                 entity = waiting.action.run()
             if entity is not None:
                 entities.append(entity)
             with services.lock:
-                # what was true of the statements after it may be so no longer
+                # check the statements after it again: other requests may have changed something
                 context = StatementContext(
                     services, services.metastore.copy(), dict(waiting.properties), dict(waiting.variables)
                 )
@@ -173,7 +173,7 @@ class StatementExecutor:
     def _run_until_waiting(
         self, checked: list[_Checked], services: Services, entities: list[dict[str, Any]]
     ) -> list[_Checked]:
-        """Carry out actions up to the first one that waits; that one and those after it are returned."""
+        """Carry out actions up to the first that waits; return that one and those after it."""
         for i, (statement, action, properties, _) in enumerate(checked):
             if isinstance(action, Immediate) and action.waits:
                 return checked[i:]
@@ -189,7 +189,7 @@ class StatementExecutor:
     def _carry_out(
         self, statement: Statement, action: Logged, properties: Mapping[str, Any], services: Services
     ) -> dict[str, Any]:
-        """Apply first, log then: a statement that fails never enters the log."""
+        """Apply first, then log: a statement that fails never enters the log."""
         self.carried_out += 1
         before = services.metastore.copy()
         try:
@@ -220,7 +220,7 @@ class StatementExecutor:
 
 
 class _Checked(NamedTuple):
-    """A statement that passed, its action, and the properties and variables in force after it."""
+    """A statement that passed its check, its action, and the properties and variables in force after it."""
 
     statement: Statement
     action: Action
@@ -240,7 +240,7 @@ def _kept_properties(command: Command, sequence: int) -> dict[str, Any]:
 
 
 def _stored(command: Command) -> StoredQuery | None:
-    """The query that a command of the log started; None where the log does not have its plan."""
+    """The query that a command of the log started; None if the command has no plan."""
     if command.plan is None or command.query_id is None:
         return None
     logical, plan = codec.decode(command.plan)

@@ -1,10 +1,11 @@
-"""Bound expressions: immutable, typed, names resolved. What analyzer.bind gives and plans hold.
+"""Bound expressions: immutable, typed, names resolved. The analyzer makes them, plans contain them.
 
-Operators are calls as functions are ("+", "=", "AND", "[]" ...), so one registry
-(ksql_spark.functions) types, explains and lowers them all. No rule of any function lives here.
+Operators ("+", "=", "AND", "[]" ...) are calls like functions, so one registry (ksql_spark.functions) types,
+explains and lowers them all. This module has no rules of single functions.
 
 ``str`` of an expression is KSQL text that parses and, over the same columns, binds to the same expression
-(but for the BIGINTs that date-times beside ROWTIME became: small ones read as INTEGER, which compares alike).
+(except for BIGINTs made from date-times that are compared with ROWTIME: small ones are read as INTEGER, which
+compares the same).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _CONSTRUCTORS = frozenset(("ARRAY", "MAP", "STRUCT"))
 
 
 def name_text(name: str) -> str:
-    """``name`` as KSQL writes it: between back-quotes only where it must be."""
+    """``name`` as KSQL writes it: in backquotes only if it needs them."""
     is_bare = _BARE_NAME.fullmatch(name) and name not in RESERVED and name not in _CONSTRUCTORS
     return name if is_bare else quote_identifier(name)
 
@@ -100,7 +101,7 @@ def _map(args: Sequence[str]) -> str:
     return f"MAP({', '.join(f'{key}:={value}' for key, value in pairs)})"
 
 
-#: how operators that are words, or do not stand between two operands, are written
+#: text of operators that are words, or that are not written between two operands
 _OPERATORS: dict[str, Callable[[Sequence[str]], str]] = {
     **{word: _infix(word) for word in ("AND", "OR", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")},
     "ARRAY": lambda a: f"ARRAY[{', '.join(a)}]",
@@ -215,7 +216,7 @@ def walk(node: Expression) -> Iterator[Expression]:
 
 
 def transform(node: Expression, rewrite: Callable[[Expression], Expression | None]) -> Expression:
-    """A copy where ``rewrite`` replaced what it returned something for, top down."""
+    """A copy with nodes replaced by what ``rewrite`` returns for them (None: keep the node), top down."""
     replaced = rewrite(node)
     if replaced is not None:
         return replaced
@@ -236,5 +237,5 @@ def transform(node: Expression, rewrite: Callable[[Expression], Expression | Non
 
 
 def columns_in(node: Expression) -> set[str]:
-    """Names of all columns that ``node`` reads."""
+    """The names of all columns that ``node`` reads."""
     return {e.name for e in walk(node) if isinstance(e, ColumnRef)}

@@ -1,4 +1,4 @@
-"""Whether the parts of a running engine are well, each asked by itself (GET /healthcheck)."""
+"""Health of the parts of a running engine, each checked by itself (GET /healthcheck)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.runtime.queries import ERROR
 from ksql_spark.statements import Services
 
-#: how long a part may take to answer, seconds; one that takes longer is not well
+#: how long a part may take to answer; a slower part is unhealthy
 DEADLINE_S = 1.0
 
 log = logging.getLogger(__name__)
@@ -24,11 +24,11 @@ Answer = TypeVar("Answer")
 
 
 class Probe(Generic[Answer]):
-    """A question to a part that may be stuck, asked on a thread of its own, once at a time.
+    """Checks a part that may hang, in a thread of its own, one check at a time.
 
     Args:
-        name: of the part.
-        ask: the question.
+        name: the part's name.
+        ask: the check.
     """
 
     def __init__(self, name: str, ask: Callable[[], Answer]) -> None:
@@ -40,7 +40,7 @@ class Probe(Generic[Answer]):
         self._thread: threading.Thread | None = None
 
     def begin(self) -> Future[Answer]:
-        """The answer that is to come: where an earlier question is still open, the answer to that."""
+        """Start a check, unless one is still running; return the future of its answer."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name=f"health-{self._name}", daemon=True)
@@ -51,24 +51,24 @@ class Probe(Generic[Answer]):
             return self._answer
 
     def close(self) -> None:
-        """Ask no more; what is open is left alone."""
+        """Start no more checks; a running one is left alone."""
         self._questions.put(None)
 
     def _serve(self) -> None:
         while (answer := self._questions.get()) is not None:
             try:
                 answer.set_result(self._ask())
-            except Exception as error:  # a part that cannot answer is not well, whatever the reason is
-                log.warning("health: %s is not well: %s", self._name, error)
+            except Exception as error:  # a part that cannot answer is unhealthy, whatever the reason
+                log.warning("health: %s is unhealthy: %s", self._name, error)
                 answer.set_exception(error)
 
 
 class Health:
-    """Asks the parts of an engine how they are, all at once.
+    """Checks the health of an engine's parts, all at once.
 
     Args:
         services: the parts.
-        admin: of the same cluster, with a short deadline.
+        admin: of the same cluster, with a short time-out.
         deadline_s: how long a part may take, seconds.
     """
 
@@ -85,9 +85,9 @@ class Health:
         self._queries = Probe("queries", self._failed)
 
     def body(self) -> dict[str, Any]:
-        """The body of GET /healthcheck of a server that runs: it is well where all its parts are.
+        """The body of GET /healthcheck of a running server; it is healthy if all its parts are.
 
-        It takes no longer than a part may take.
+        It is complete within ``deadline_s``.
         """
         deadline = time.monotonic() + self._deadline_s
         asked = {name: probe.begin() for name, probe in self._parts.items()}
@@ -103,7 +103,7 @@ class Health:
         return {"isHealthy": is_well, "details": details, "serverState": "READY"}
 
     def close(self) -> None:
-        """Ask no more."""
+        """Start no more checks."""
         for probe in self._parts.values():
             probe.close()
         self._queries.close()
@@ -116,12 +116,12 @@ class Health:
             return False
 
     def _metastore(self) -> bool:
-        """Whether it knows what the queries read."""
+        """Whether the metastore has all sources that queries read."""
         find = self._services.metastore.find
         return all(find(source.name) for q in self._services.queries.all() for source in q.plan.sources)
 
     def _command_runner(self) -> bool:
-        """Whether the command log can be read, and holds nothing that this server has not carried out."""
+        """Whether the command log can be read, and this server has carried out all its commands."""
         try:
             end = self._services.log.end()
         except KsqlError:

@@ -1,4 +1,4 @@
-"""Queries that answer a client: push, pull and PRINT."""
+"""Queries whose rows go to a client: push, pull and PRINT."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ PULL_TIMEOUT_S = 30.0
 
 
 def transient_topic_prefix(config: Config) -> str:
-    """The beginning of the names of topics that live as long as a push query, or as this server at most."""
+    """The prefix of names of temporary topics: they live as long as a push query, or at most this server."""
     return f"_confluent-ksql-{config['ksql.service.id']}transient_"
 
 
 class QueryService:
-    """Starts SELECT and PRINT, and ends those that are open. Thread-safe.
+    """Starts SELECT and PRINT, and ends push queries. Thread-safe.
 
     Args:
         services: the engine's parts.
@@ -151,7 +151,7 @@ class QueryService:
         )
 
     def close_query(self, query_id: str) -> bool:
-        """End a query stream; False where no such query runs."""
+        """End a query stream; False if there is none with this id."""
         stream = self._streams.pop(query_id, None)
         if stream is None:
             return False

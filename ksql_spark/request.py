@@ -1,4 +1,4 @@
-"""What a client sends, and what its statements are checked in."""
+"""Requests of clients, and the context in which their statements are checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from ksql_spark.statements import Services, StatementContext
 
 @dataclass(frozen=True)
 class Request:
-    """What a client sends: statements, property overrides, session variables."""
+    """A client's request: statements, property overrides, session variables.
+
+    ``command_sequence_number``: wait until the command with this number has been carried out (§7.2).
+    """
 
     text: str
     properties: Mapping[str, Any] = field(default_factory=dict)
@@ -28,16 +31,16 @@ def context_of(request: Request, services: Services) -> StatementContext:
     """A sandbox with the properties and variables of ``request``.
 
     Raises:
-        KsqlError: a property that a request may not override, or a wrong value.
+        KsqlError: PROPERTY_UNKNOWN, PROPERTY_FIXED, PROPERTY_INVALID.
     """
     properties = {config.canonical(k) or k: v for k, v in request.properties.items()}
-    services.config.with_overrides(properties)  # raises for what may not be overridden
+    services.config.with_overrides(properties)  # only checks them
     variables = {name.upper(): value for name, value in request.variables.items()}
     return StatementContext(services, services.metastore.copy(), properties, variables)
 
 
 def wait_for_command(request: Request, services: Services) -> None:
-    """Wait until the command that ``request`` builds on has been carried out (reference §7.2).
+    """Wait until the command on which ``request`` depends has been carried out (reference §7.2).
 
     Raises:
         KsqlError: COMMAND_NOT_REACHED after ksql.server.command.response.timeout.ms; STOPPED.
@@ -62,7 +65,7 @@ def parsed(request: Request, context: StatementContext) -> list[Statement]:
 
 @contextlib.contextmanager
 def located(statement: Statement, entities: list[dict[str, Any]] | None = None) -> Iterator[None]:
-    """Give errors the statement's text, and the entities of those that ran before."""
+    """Add the statement's text, and the entities of statements that ran before it, to errors."""
     try:
         yield
     except KsqlError as error:

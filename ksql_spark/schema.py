@@ -35,13 +35,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a source, in stored order: keys, then values (headers among them)."""
+    """The columns of a source, in stored order: keys, then values and headers."""
 
     columns: tuple[Column, ...]
 
     @classmethod
     def of(cls, columns: Iterable[Column]) -> Schema:
-        """Order ``columns``: key columns first, each group in declaration order."""
+        """A schema of ``columns``: key columns first, each group in declaration order."""
         columns = list(columns)
         keys = [c for c in columns if c.role is Role.KEY]
         return cls((*keys, *(c for c in columns if c.role is not Role.KEY)))
@@ -72,7 +72,7 @@ class Schema:
 ROWTIME, ROWPARTITION, ROWOFFSET = "ROWTIME", "ROWPARTITION", "ROWOFFSET"
 WINDOWSTART, WINDOWEND = "WINDOWSTART", "WINDOWEND"
 
-#: columns every record has without being declared (§3.6)
+#: columns that every record has without declaration (§3.6)
 PSEUDO_COLUMNS: dict[str, SqlType] = {ROWTIME: BIGINT, ROWPARTITION: INTEGER, ROWOFFSET: BIGINT}
 #: bounds of a record's window, on windowed sources and in windowed aggregates
 WINDOW_BOUNDS: dict[str, SqlType] = {WINDOWSTART: BIGINT, WINDOWEND: BIGINT}

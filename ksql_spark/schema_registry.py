@@ -1,6 +1,6 @@
-"""What a schema registry is to us: subjects and ids that give schemas (reference §5.5, §5.6).
+"""The port to a schema registry: schemas by subject and id (reference §5.5, §5.6).
 
-The port that the analyzer asks; ksql_spark.kafka.schema_registry speaks to a real one.
+The analyzer uses this interface; ksql_spark.kafka.schema_registry implements it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ AVRO, JSON, PROTOBUF = "AVRO", "JSON", "PROTOBUF"
 
 @dataclass(frozen=True)
 class RegisteredSchema:
-    """A schema as a registry has it.
+    """A schema in a registry.
 
     Args:
-        id: the registry's number for it.
+        id: its id in the registry.
         kind: AVRO, JSON or PROTOBUF.
         text: the schema itself.
-        references: what it refers to, and what that refers to: name (of an import, a $ref, a type) -> text.
+        references: the schemas it refers to, also indirectly: name (of an import, a $ref, a type) -> text.
     """
 
     id: int
@@ -32,17 +32,17 @@ class RegisteredSchema:
 class SchemaRegistry(Protocol):
     """Schemas by subject and by id. Calls may take seconds.
 
-    Every call raises KsqlError REMOTE_UNREACHABLE or REMOTE_REFUSED where the registry gives no answer.
+    Every call raises KsqlError REMOTE_UNREACHABLE or REMOTE_REFUSED if the registry does not answer.
     """
 
     def latest(self, subject: str) -> RegisteredSchema | None:
-        """The newest schema of ``subject``, None where there is no such subject."""
+        """The newest schema of ``subject``, or None if there is no such subject."""
 
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
-        """The schema with this id, None where there is none."""
+        """The schema with this id, or None."""
 
     def subjects(self, schema_id: int) -> list[str]:
-        """The subjects that the schema with this id belongs to; none where there is no such id."""
+        """The subjects of the schema with this id; empty if there is no such id."""
 
 
 def subject_of(topic: str, is_key: bool) -> str:

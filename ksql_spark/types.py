@@ -88,7 +88,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Null:
-    """The type of the bare literal NULL, before something gives it a type."""
+    """The type of the literal NULL, before its context gives it another."""
 
     def __str__(self) -> str:
         return "NULL"
@@ -127,7 +127,7 @@ def is_temporal(type_: SqlType) -> bool:
 
 
 def contains_map(type_: SqlType) -> bool:
-    """True where ``type_`` is a MAP or has one inside; such types cannot be keys (§2.1)."""
+    """True if ``type_`` is or contains a MAP; such types cannot be keys (§2.1)."""
     match type_:
         case Map():
             return True
@@ -139,7 +139,11 @@ def contains_map(type_: SqlType) -> bool:
 
 
 def to_decimal(type_: SqlType) -> Decimal:
-    """The DECIMAL that an exact number counts as: INTEGER (10,0), BIGINT (19,0) (§3.5)."""
+    """The DECIMAL type of an exact number: INTEGER is (10,0), BIGINT is (19,0) (§3.5).
+
+    Raises:
+        ValueError: for any other type.
+    """
     match type_:
         case Decimal():
             return type_
@@ -164,5 +168,5 @@ def widen_numeric(left: SqlType, right: SqlType) -> SqlType:
 
 
 def quote_identifier(name: str) -> str:
-    """``name`` between back-quotes, with embedded ones doubled."""
+    """``name`` in backquotes, with backquotes in it doubled."""
     return "`" + name.replace("`", "``") + "`"

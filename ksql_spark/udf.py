@@ -1,4 +1,4 @@
-"""What users write functions with: decorators, and type hints that mean SQL types.
+"""Decorators for user functions, and the SQL types of type hints.
 
     from ksql_spark.udf import scalar_function
 
@@ -7,8 +7,8 @@
         \"\"\"The first letters of the words of a name.\"\"\"
         return "".join(word[0] for word in name.split())
 
-Put into the folder of ``ksql.extension.dir``, the file makes ``INITIALS(name)`` a function of SQL.
-docs/how-to/python-functions.md shows all of it. Nothing here knows Spark; workers import it beside user code.
+With this file in the folder ``ksql.extension.dir``, SQL has a function ``INITIALS(name)``.
+docs/how-to/python-functions.md explains everything. This module does not depend on Spark: workers import it.
 
 =======================================  ==========================================================
 type hint                                SQL type
@@ -23,8 +23,8 @@ type hint                                SQL type
 a dataclass or ``TypedDict``             STRUCT, field names in upper case
 =======================================  ==========================================================
 
-``X | None`` is the same type, and NULL with it: a parameter without it is never given None (a row with NULL
-there gets NULL without a call), a result without it is not to be None.
+``X | None`` is the same type with NULL. A parameter without ``| None`` is never None: for a NULL argument the
+result is NULL, without a call. A result without ``| None`` must not be None.
 """
 
 from __future__ import annotations
@@ -59,27 +59,27 @@ class Precision:
 
 
 class Vector(Generic[T]):
-    """A hint for vectorised scalar functions: a ``pyarrow.Array`` of ``T``, all rows of a batch at once.
+    """A hint for vectorized scalar functions: a ``pyarrow.Array`` of ``T`` with all rows of a batch.
 
-    Every parameter of such a function is a Vector, and so is its result, of the same length. NULLs are part
-    of the arrays.
+    Every parameter of such a function is a Vector, and so is its result, with the same length. The arrays
+    contain NULLs.
     """
 
 
 class InvalidFunction(Exception):
-    """What is decorated cannot be a function of SQL; the message says what to change."""
+    """The decorated object cannot be a SQL function; the message says what to change."""
 
 
 @dataclass(frozen=True)
 class Hint:
-    """A type hint as SQL understands it.
+    """The SQL meaning of a type hint.
 
     Args:
-        type: None stands for DECIMAL of any precision.
+        type: the SQL type; None: DECIMAL of any precision.
         optional: whether it includes None.
-        python: the class of a STRUCT's values: a dataclass, a TypedDict or ``dict``.
-        inner: hints of the elements: of an ARRAY one, of a MAP those of key and value, of a STRUCT by field.
-        names: the fields' names in Python, of a STRUCT.
+        python: for a STRUCT, the class of its values: a dataclass, a TypedDict or ``dict``.
+        inner: hints of an ARRAY's element, of a MAP's key and value, or of a STRUCT's fields.
+        names: for a STRUCT, the fields' names in Python.
     """
 
     type: SqlType | None
@@ -91,7 +91,7 @@ class Hint:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a function: its name in Python, its type, its line of the docstring."""
+    """A parameter of a function: its name in Python, its type, its description in the docstring."""
 
     name: str
     hint: Hint
@@ -102,7 +102,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Function:
-    """Everything SQL needs to know of a decorated function; ``kind`` is SCALAR, AGGREGATE or TABLE."""
+    """The description of a decorated function; ``kind`` is SCALAR, AGGREGATE or TABLE."""
 
     name: str
     kind: str
@@ -115,7 +115,7 @@ class Function:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-#: the attribute in which decorators leave a Function
+#: the attribute that decorators set to a Function
 MARK = "__ksql_function__"
 
 _PLAIN: dict[Any, SqlType] = {
@@ -144,17 +144,17 @@ def scalar_function(target: Any = None, /, *, name: str | None = None, determini
                     author: str = "", version: str = "") -> Any:  # fmt: skip
     """Make a Python function a scalar function of SQL: one value for each row.
 
-    It is called row by row, or, where its hints are ``Vector[...]``, with a batch of rows at once.
+    It is called row by row, or with a batch of rows at once if its hints are ``Vector[...]``.
 
     Args:
         target: the function.
-        name: its name in SQL; by default that in Python, in upper case.
-        deterministic: False where equal arguments may give unequal results, so that no call is left out.
+        name: its name in SQL; by default its Python name in upper case.
+        deterministic: False if equal arguments may give different results, so that no call is optimized away.
         author: for DESCRIBE FUNCTION.
         version: for DESCRIBE FUNCTION.
 
     Raises:
-        InvalidFunction: a hint is missing or means no SQL type.
+        InvalidFunction: a hint is missing or has no SQL type.
     """
 
     def mark(function: Any) -> Any:
@@ -162,7 +162,7 @@ def scalar_function(target: Any = None, /, *, name: str | None = None, determini
         result = _hints(function).get("return")
         vectors = [_is_vector(h) for h in (*_raw(function), result)]
         if any(vectors) and not all(vectors):
-            raise InvalidFunction(f"{function.__name__}: where one hint is a Vector, all must be.")
+            raise InvalidFunction(f"{function.__name__}: if one hint is a Vector, all must be.")
         described = Function(
             _sql_name(name or function.__name__),
             "SCALAR",
@@ -189,13 +189,13 @@ def table_function(target: Any = None, /, *, name: str | None = None, determinis
 
     Args:
         target: the function.
-        name: its name in SQL; by default that in Python, in upper case.
-        deterministic: as of ``scalar_function``.
+        name: its name in SQL; by default its Python name in upper case.
+        deterministic: as for ``scalar_function``.
         author: for DESCRIBE FUNCTION.
         version: for DESCRIBE FUNCTION.
 
     Raises:
-        InvalidFunction: a hint is missing or means no SQL type.
+        InvalidFunction: a hint is missing or has no SQL type.
     """
 
     def mark(function: Any) -> Any:
@@ -227,17 +227,18 @@ def aggregate_function(target: Any = None, /, *, name: str | None = None, author
                        version: str = "") -> Any:  # fmt: skip
     """Make a class an aggregate function of SQL.
 
-    Its methods, whose ``state`` is anything that can be pickled (plain values and collections last longest):
+    Its methods, whose ``state`` is anything that can be pickled (plain values and collections survive changes
+    of the code best):
 
-    - ``initialize(self) -> state``: of a new group;
-    - ``aggregate(self, state, *arguments) -> state``: with one more row; its hints are the parameters;
+    - ``initialize(self) -> state``: the state of a new group;
+    - ``aggregate(self, state, *arguments) -> state``: adds a row; its hints are the function's parameters;
     - ``result(self, state) -> value``: its hint is the type of the result;
-    - ``merge(self, state, other) -> state``: of two groups that become one. Needed for session windows;
-    - ``undo(self, state, *arguments) -> state``: without a row that was aggregated. Needed over tables.
+    - ``merge(self, state, other) -> state``: merges the states of two groups; needed for session windows;
+    - ``undo(self, state, *arguments) -> state``: removes a row that was added; needed over tables.
 
     Args:
-        target: the class; it is made without arguments, once for each query and task.
-        name: its name in SQL; by default that of the class in upper case, words parted by underscores.
+        target: the class; it is instantiated without arguments, once for each query and task.
+        name: its name in SQL; by default the class name in upper case, with underscores between words.
         author: for DESCRIBE FUNCTION.
         version: for DESCRIBE FUNCTION.
 
@@ -273,7 +274,7 @@ def aggregate_function(target: Any = None, /, *, name: str | None = None, author
 
 
 def functions_in(module: Any) -> list[Function]:
-    """The decorated functions that a module defines, or takes from others by import, by name."""
+    """The decorated functions that a module defines or imports, sorted by name."""
     found: dict[str, Function] = {}
     for value in vars(module).values():
         described = getattr(value, MARK, None)
@@ -287,7 +288,7 @@ def functions_in(module: Any) -> list[Function]:
 
 def _sql_name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise InvalidFunction(f"{name!r} is no name for a function: letters, digits and underscores only.")
+        raise InvalidFunction(f"{name!r} is not a function name: use letters, digits and underscores only.")
     return name.upper()
 
 
@@ -346,7 +347,7 @@ def _hint(hint: Any, where: str) -> Hint:
         rest = [a for a in arguments if a is not type(None)]
         if len(rest) == 1 and len(arguments) == 2:
             return dataclasses.replace(_hint(rest[0], where), optional=True)
-        raise InvalidFunction(f"{where}: {hint} is no one type of SQL; only X | None is.")
+        raise InvalidFunction(f"{where}: {hint} is not one SQL type; of unions, only X | None is allowed.")
     if hint in _PLAIN:
         return Hint(_PLAIN[hint])
     if hint is decimal.Decimal:
@@ -367,7 +368,7 @@ def _annotated(arguments: tuple[Any, ...], where: str) -> Hint:
     for note in notes:
         if isinstance(note, Precision):
             if not 1 <= note.precision <= 38 or not 0 <= note.scale <= note.precision:
-                raise InvalidFunction(f"{where}: a precision is 1 to 38, a scale 0 to the precision.")
+                raise InvalidFunction(f"{where}: a precision is 1 to 38, a scale is 0 to the precision.")
             return Hint(types.Decimal(note.precision, note.scale))
         if isinstance(note, (types.Primitive, types.Decimal, types.Array, types.Map, types.Struct)):
             return _of_type(note)
@@ -375,7 +376,7 @@ def _annotated(arguments: tuple[Any, ...], where: str) -> Hint:
 
 
 def _of_type(type_: SqlType) -> Hint:
-    """The hint of a type that is given itself; a STRUCT is a dict by SQL's names."""
+    """The hint of a SQL type; a STRUCT is a dict with the SQL names as keys."""
     match type_:
         case types.Array(element):
             return Hint(type_, inner=(_of_type(element),))
@@ -434,7 +435,7 @@ def _description(target: Any) -> str:
 
 
 def _explained(target: Any) -> dict[str, str]:
-    """What the docstring's ``Args:`` says of each parameter."""
+    """Parameter -> its description in the docstring's ``Args:``."""
     lines = inspect.cleandoc(getattr(target, "__doc__", None) or "").splitlines()
     found: dict[str, str] = {}
     name = None
@@ -456,7 +457,7 @@ def _explained(target: Any) -> dict[str, str]:
 
 
 def reader(hint: Hint) -> Callable[[Any], Any] | None:
-    """Turns a value as Arrow gives it (a STRUCT as a dict by SQL's names) into the hint's; None: as is."""
+    """A function from Arrow's value (a STRUCT is a dict by SQL name) to the hint's type; None: as is."""
     if hint.type == types.TIME:
         return _time
     inner = [reader(h) for h in hint.inner]
@@ -478,7 +479,7 @@ def reader(hint: Hint) -> Callable[[Any], Any] | None:
 
 
 def writer(hint: Hint) -> Callable[[Any], Any] | None:
-    """The way back: what Arrow makes a value from, out of what a function returned; None: as is."""
+    """The inverse of reader: from a function's result to a value that Arrow accepts; None: no change."""
     if hint.type == types.TIME:
         return _milliseconds
     inner = [writer(h) for h in hint.inner]

@@ -1,19 +1,19 @@
-"""The process in which user functions run: ``python -m ksql_spark.udf_worker``, started by PythonWorker.java.
+"""The process that runs user functions: ``python -m ksql_spark.udf_worker``, started by PythonWorker.java.
 
-Frames come in on standard input and are answered, one for one, on standard output: a kind or status (int32,
+It reads frames from standard input and answers each on standard output: a kind or status (int32,
 big-endian), a length (int32), that many bytes.
 
 =========  ===============================================================================================
-OPEN = 1   a JSON text {"file" or "module", "name", "folder"}, the Arrow schemas of arguments and of results;
-           each with its length before it. The answer is empty; functions are numbered as they are opened.
-CALL = 2   a function's number (int32) and a record batch of arguments. The answer: a batch of results.
+OPEN = 1   a JSON text {"file" or "module", "name", "folder"} and the Arrow schemas of arguments and of
+           results, each after its length (int32). The answer is empty; functions are numbered in this order.
+CALL = 2   a function's number (int32) and a record batch of arguments. The answer is a batch of results.
 =========  ===============================================================================================
 
-Status 0 is an answer, 1 the text of an error. The last column of results is ``error``, text where a row has
+Status 0 is an answer, 1 the text of an error. The last column of results is ``error``, a text for rows that
 failed. A scalar or table function's results are (value, error). An aggregate's arguments are (op, state,
 other, …) and its results (state, value, error): see ``_Aggregate``.
 
-``--describe`` writes, as JSON, which functions a file or module has (``describe``).
+``--describe`` writes the functions of files and modules as JSON (``describe``).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ksql_spark import types, udf
 from ksql_spark.udf import Function, Hint
 
 OPEN, CALL = 1, 2
-#: what an aggregate is asked to do; the value of the column op
+#: operations of an aggregate: values of the column op
 AGGREGATE, UNDO, MERGE, RESULT = 0, 1, 2, 3
 
 _HEAD = struct.Struct("!ii")
@@ -48,21 +48,21 @@ _INT = struct.Struct("!i")
 
 
 def load(source: dict[str, str]) -> ModuleType:
-    """The module of a ``file`` (with its ``folder`` on the path, for the modules beside it) or ``module``."""
+    """Import a ``file`` (with its ``folder`` on the path, for modules beside it) or ``module``."""
     folder = source.get("folder")
     if folder and folder not in sys.path:
-        sys.path.append(folder)  # after the rest: a text.py of the folder hides nothing
+        sys.path.append(folder)  # at the end: a text.py in the folder hides no other module
     if "module" in source:
         return importlib.import_module(source["module"])
     path = Path(source["file"])
-    # a name that no other module has: two files may be called alike
+    # a unique name: two files may have the same name
     name = f"ksql_user_functions_{path.stem}_{abs(hash(str(path)))}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # pickle finds classes of states by it, dataclasses their module
+    sys.modules[name] = module  # pickle and dataclasses look classes' modules up here
     try:
         spec.loader.exec_module(module)
     except BaseException:
@@ -72,7 +72,7 @@ def load(source: dict[str, str]) -> ModuleType:
 
 
 def explain(error: BaseException, path: str | None = None) -> str:
-    """One line: what was raised and where in user code."""
+    """One line: the exception, and where in user code it was raised."""
     at = ""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename not in (__file__, udf.__file__) and (path is None or frame.filename == path):
@@ -108,7 +108,7 @@ def _described(function: Function) -> dict[str, Any]:
 
 
 def describe(sources: Sequence[dict[str, str]]) -> list[dict[str, Any]]:
-    """For each source {"functions": […]}, or {"error": one line} where it cannot be loaded."""
+    """For each source {"functions": […]}, or {"error": one line} if it cannot be loaded."""
     found: list[dict[str, Any]] = []
     for source in sources:
         try:
@@ -125,7 +125,7 @@ def describe(sources: Sequence[dict[str, str]]) -> list[dict[str, Any]]:
 
 
 class _Arrow:
-    """pyarrow, imported where it is needed first: describing functions needs none of it."""
+    """pyarrow, imported on first use: describing functions does not need it."""
 
     def __init__(self) -> None:
         import pyarrow
@@ -136,7 +136,7 @@ class _Arrow:
         return [column.to_pylist(maps_as_pydicts="lossy") for column in batch.columns]
 
     def array(self, values: list[Any], type_: Any, errors: list[str | None]) -> Any:
-        """``values`` as an array; one that does not fit its type becomes NULL and an error of its row."""
+        """``values`` as an array; a value that does not fit the type becomes NULL and an error of its row."""
         try:
             return self.pa.array(values, type_)
         except Exception:
@@ -151,7 +151,7 @@ class _Arrow:
 
 
 class _Opened:
-    """A function that was opened: batches of arguments in, batches of results out."""
+    """An open function: takes batches of arguments, returns batches of results."""
 
     def __init__(self, function: Function, arguments: Any, results: Any, arrow: _Arrow) -> None:
         self.arguments = arguments
@@ -238,7 +238,7 @@ class _Opened:
 
 
 def _caller(function: Function) -> Callable[[Sequence[Any]], Any]:
-    """Calls ``function`` with a row and gives what Arrow makes the value from."""
+    """A function that calls ``function`` with a row and returns a value that Arrow accepts."""
     target, write = function.target, udf.writer(function.result)
     is_optional = function.result.optional
 
@@ -246,7 +246,7 @@ def _caller(function: Function) -> Callable[[Sequence[Any]], Any]:
         value = target(*row)
         if value is None:
             if not is_optional:
-                raise TypeError("it returned None, which its hint does not say")
+                raise TypeError("it returned None, but its hint does not include None")
             return None
         return value if write is None else write(value)
 
@@ -264,9 +264,9 @@ def _read(row: Sequence[Any], readers: list[tuple[int, Callable[[Any], Any]]]) -
 
 
 class _Aggregate:
-    """(op, state, other, arguments…) to (state, value, error), states pickled; NULL is a new group's.
+    """From (op, state, other, arguments…) to (state, value, error). States are pickled; NULL: a new group.
 
-    What fails leaves the state as it was.
+    A call that fails leaves the state unchanged.
     """
 
     def __init__(self, function: Function, results: Any, arrow: _Arrow) -> None:
@@ -321,7 +321,7 @@ class _Aggregate:
 
 
 class Worker:
-    """Answers frames until its input ends."""
+    """Answers frames until the input ends."""
 
     def __init__(self, source: io.BufferedIOBase, sink: io.BufferedIOBase) -> None:
         self._source = source
@@ -377,8 +377,8 @@ class Worker:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Serve, or with ``--describe JSON`` write what the sources have."""
-    # what user code prints is not to get between the frames
+    """Answer frames, or with ``--describe JSON`` write the functions of the sources."""
+    # output that user code prints must not get between the frames
     channel = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if arguments[:1] == ["--describe"]:

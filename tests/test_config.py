@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ksql_spark.config import (
-    _HANDED_ON,
+    _PASSED_ON,
     KAFKA_SETTINGS,
     PROPERTIES,
     Config,
@@ -375,8 +375,8 @@ def test_settings_of_clients_that_read_and_write():
     }  # fmt: skip
 
 
-def test_what_is_handed_on_is_known():
-    for names in _HANDED_ON.values():
+def test_what_is_passed_on_is_known():
+    for names in _PASSED_ON.values():
         assert names <= KAFKA_SETTINGS
 
 
