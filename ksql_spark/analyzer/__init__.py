@@ -1,8 +1,7 @@
 """Binding: syntax trees to typed plans; names, types and rules (reference §2, §3). Pure: no Spark, no Kafka.
 
-All functions take the metastore as it is and change nothing. What a schema registry has comes through a port
-(schema_registry.SchemaRegistry). Errors are KsqlError with the place in the
-statement and, where there is one, a hint.
+The functions only read the metastore. Schemas come through a port (schema_registry.SchemaRegistry). Errors
+are KsqlErrors with their position in the statement and, where possible, a hint.
 """
 
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate

@@ -1,4 +1,4 @@
-"""GROUP BY: aggregate calls become columns of an Aggregate node, and what stands above refers to those.
+"""GROUP BY: aggregate calls become columns of an Aggregate node, to which the nodes above it refer.
 
 Rules: reference §2.5, §2.6 and §6.8.
 """
@@ -32,7 +32,7 @@ NESTED_STATE = frozenset(
 
 
 def bounds_error(name: str) -> str:
-    """What is said of a window bound outside the SELECT list of a windowed aggregate."""
+    """The error message for a window bound outside the SELECT list of a windowed aggregate."""
     return (
         f"Window bounds column {name} can only be used in the SELECT clause of windowed aggregations "
         "and can not be passed to aggregate functions."
@@ -43,13 +43,13 @@ FORBIDDEN_BOUNDS = {name: bounds_error(name) for name in WINDOW_BOUNDS}
 
 
 def _with_distinct() -> list[str]:
-    """Names of the aggregates that take DISTINCT (beyond ksqlDB)."""
+    """Names of the aggregates that accept DISTINCT (an extension of ksqlDB)."""
     return [name for name in registry.names() if (s := registry.aggregate(name)) and s.spark_distinct]
 
 
 @dataclass(frozen=True)
 class _WrittenOut(ColumnRef):
-    """The reference to an aggregate's column, shown as the call that it has the results of."""
+    """A reference to an aggregate's column, shown as the aggregate call."""
 
     text: str
 
@@ -59,21 +59,21 @@ class _WrittenOut(ColumnRef):
 
 @dataclass
 class Aggregates:
-    """The aggregates of one query, each once, in order of appearance."""
+    """The aggregates of one query in order of appearance, without duplicates."""
 
     calls: list[AggregateCall] = field(default_factory=list)
 
     @property
     def texts(self) -> list[str]:
-        """The calls as they are written."""
+        """The calls as KSQL text."""
         return [call.call for call in self.calls]
 
     def bind(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
-        """The reference to the column of an aggregate call; a scope's ``aggregate`` rule.
+        """A reference to the column of an aggregate call; the ``aggregate`` rule of scopes.
 
         Raises:
-            KsqlError: FUNCTION_ARGUMENTS; INVALID_STATEMENT for nested aggregates and for DISTINCT where
-                it cannot be.
+            KsqlError: FUNCTION_ARGUMENTS; INVALID_STATEMENT for nested aggregates, and for DISTINCT where
+                it is not allowed.
         """
 
         def nested(inner: nodes.FunctionCall, _: Scope) -> Expression:
@@ -101,7 +101,7 @@ class Aggregates:
         return ColumnRef(name, made.type)
 
     def show(self, node: Expression) -> str:
-        """``node`` with its aggregates written out, for messages."""
+        """``node`` with aggregate calls instead of references to them, for messages."""
         written = {call.name: call for call in self.calls}
 
         def shown(part: Expression) -> Expression | None:
@@ -112,7 +112,7 @@ class Aggregates:
         return str(transform(node, shown))
 
     def check_state(self, value_format: str, node: exp.Expr) -> None:
-        """Refuse aggregates whose state the left-most source's value format cannot carry in ksqlDB."""
+        """Refuse aggregates whose state ksqlDB cannot write in the leftmost source's value format."""
         if value_format == "DELIMITED" and any(c.function in NESTED_STATE for c in self.calls):
             raise invalid(
                 "One of the functions used in the statement has an intermediate type that the value format "
@@ -121,7 +121,7 @@ class Aggregates:
             )
 
     def check_table_source(self, node: exp.Expr) -> None:
-        """Refuse aggregates that cannot undo a row, over a table (reference §4.8)."""
+        """Refuse aggregates over a table that cannot retract a row (reference §4.8)."""
         lacking = []
         for call in self.calls:
             spec = registry.aggregate(call.function)
@@ -140,17 +140,17 @@ class Aggregates:
 def over_groups(
     node: Expression, groups: tuple[NamedExpression, ...], allowed: frozenset[str]
 ) -> tuple[Expression, list[ColumnRef]]:
-    """``node`` over the Aggregate's columns, and the columns in it that are not grouped.
+    """``node`` rewritten over the Aggregate's columns, and the columns in it that are not grouped.
 
     Args:
-        node: an expression over the Aggregate's child, with aggregates as references already.
+        node: an expression over the Aggregate's child, in which aggregates are references already.
         groups: the grouping expressions.
-        allowed: names that may stay: window bounds.
+        allowed: names of columns that need not be grouped: window bounds.
     """
 
     def rewrite(part: Expression) -> Expression | None:
         if isinstance(part, Literal) and part is not node:
-            # a constant may have to stay one
+            # some functions need constants as arguments
             return None
         for group in groups:
             if part == group.expression:

@@ -1,8 +1,8 @@
 """Pull queries that need all their rows at once: joins, groups, sorting, sub-queries (beyond ksqlDB).
 
-All rows are there, so the rules are SQL's rather than those of streams: a result needs no key, a join takes
-any condition with an equality, a NULL is a group of its own. A sub-query has the columns that it selects and
-no pseudo columns. NULLs are sorted last, whichever the direction, unless NULLS FIRST is said.
+The input is complete, so the rules are those of SQL rather than of streams: a result needs no key, a join may
+have any condition with an equality, NULL is a group of its own. A sub-query has only the columns that it
+selects, no pseudo columns. NULLs are sorted last in both directions, unless NULLS FIRST is given.
 """
 
 from __future__ import annotations
@@ -66,15 +66,15 @@ from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS
 from ksql_spark.types import Null, contains_map
 
-#: names of columns that only the plan knows
+#: prefixes of columns that exist only within the plan
 _GROUP, _SORT = "KSQL_GROUP_", "KSQL_SORT_"
-#: aggregates whose result depends on the order of arrival; those that mean nothing without one
+#: aggregates whose result depends on the order of arrival; those that are meaningless without one
 _BY_ARRIVAL = frozenset({"EARLIEST_BY_OFFSET", "LATEST_BY_OFFSET", "COLLECT_LIST", "COLLECT_SET"})
 _ONLY_BY_ARRIVAL = frozenset({"EARLIEST_BY_OFFSET", "LATEST_BY_OFFSET"})
 
 
 def bind_batch(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> BatchQuery:
-    """The pull query of a SELECT or UNION ALL that is not answered row by row.
+    """The batch query of a SELECT or UNION ALL.
 
     Raises:
         KsqlError: the first rule that is broken, with its place.
@@ -91,7 +91,7 @@ def bind_batch(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str
 
 
 def _key_names(root: Node) -> frozenset[str]:
-    """The result columns that are the key of the one table whose rows they show."""
+    """The result columns that are the key, if each result row is a row of one table; else none."""
     return frozenset(c.name for c in root.schema.columns if _is_key(root, c.name))
 
 
@@ -154,7 +154,7 @@ def _sort_key(item: nodes.OrderItem, expression: Expression) -> SortKey:
 
 
 def _by_position(item: nodes.OrderItem, names: list[str]) -> str | None:
-    """The output column that ``ORDER BY n`` means; None for other expressions."""
+    """The output column of ``ORDER BY n``; None for other expressions."""
     if not isinstance(item.this, nodes.IntegerLiteral):
         return None
     number = item.this.value
@@ -168,7 +168,7 @@ def _by_position(item: nodes.OrderItem, names: list[str]) -> str | None:
 
 @dataclass(frozen=True)
 class _Joined:
-    """A join, bound."""
+    """A bound join."""
 
     left: _Joined | BoundRelation
     right: _Joined | BoundRelation
@@ -223,7 +223,7 @@ def _bind_join(node: nodes.Join, found: Mapping[int, BoundRelation], scope: Scop
 
 
 def _meet(condition: Expression, names: list[set[str]]) -> bool:
-    """Whether ``condition`` is an equality of an expression over one side with one over the other."""
+    """Whether ``condition`` equates an expression over one side with an expression over the other side."""
     if not isinstance(condition, Call) or condition.function != "=":
         return False
     first, second = (columns_in(a) for a in condition.arguments)
@@ -234,7 +234,7 @@ def _meet(condition: Expression, names: list[set[str]]) -> bool:
 
 
 def _build(side: _Joined | BoundRelation, named: Iterable[tuple[str, str]]) -> Node:
-    """The plan of a bound FROM; ``named``: (alias, name) of the pseudo columns that the query names."""
+    """The plan of a bound FROM; ``named``: (alias, name) of the pseudo columns that the query uses."""
     if isinstance(side, _Joined):
         return BatchJoin(_build(side.left, named), _build(side.right, named), side.join, side.condition)
     if side.source is not None:
@@ -383,7 +383,7 @@ class _Select:
     def _over(
         self, groups: tuple[NamedExpression, ...], bound: Expression, clause: str, node: exp.Expr | None
     ) -> Expression:
-        """``bound`` over the columns of the Aggregate."""
+        """``bound`` rewritten over the columns of the Aggregate."""
         over, stray = over_groups(bound, groups, frozenset())
         if stray:
             texts = (
@@ -393,7 +393,7 @@ class _Select:
         return over
 
     def _arrival(self) -> tuple[SortKey, ...]:
-        """In what order rows are given to aggregates for which that matters."""
+        """The order in which rows go to aggregates that depend on it; empty if none does."""
         wanted = [c.function for c in self.aggregates.calls if c.function in _BY_ARRIVAL]
         source = self.relations[0].source if not self.is_join else None
         if not wanted:
@@ -415,9 +415,9 @@ class _Select:
     # ---- ORDER BY -------------------------------------------------------------------------------------
 
     def _sort_expression(self, item: nodes.OrderItem, items: list[Item]) -> Expression:
-        """What ORDER BY means: a column of the result by place or name, else an expression over FROM.
+        """An expression of ORDER BY: a result column by position or name, else an expression over FROM.
 
-        Inside an expression, names of the result stand for columns that FROM does not have.
+        In an expression, a name that FROM lacks may be that of a result column.
         """
         written: exp.Expr = item.this
         while isinstance(written, exp.Paren):

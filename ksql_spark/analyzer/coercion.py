@@ -1,6 +1,6 @@
-"""From one type to another: implicit coercion, CAST and the laxer rules of lists (reference §3.4).
+"""Type conversion: implicit coercion, CAST, and the more lenient rules of lists (reference §3.4).
 
-Everything here takes bound expressions and gives bound expressions; conversions become Cast nodes.
+The functions map bound expressions to bound expressions; conversions become Cast nodes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ksql_spark.types import (
 
 
 def coerce(node: Expression, target: SqlType) -> Expression:
-    """``node`` as ``target``, by a Cast unless it has that type; the caller knows that it is allowed."""
+    """``node`` as ``target``, by a Cast unless it has that type; the caller has checked that it may."""
     if node.type == target or isinstance(target, Null):
         return node
     if isinstance(node, Lambda) and isinstance(target, Function):
@@ -43,7 +43,7 @@ def coerce(node: Expression, target: SqlType) -> Expression:
 
 
 def is_implicit(source: SqlType, target: SqlType) -> bool:
-    """Whether a value of ``source`` may stand where ``target`` is wanted (reference §3.4, strict)."""
+    """Whether a value of ``source`` is coerced to ``target`` implicitly (reference §3.4, strict rules)."""
     return implicit_cost(source, target) is not None
 
 
@@ -55,15 +55,15 @@ _BOOLEAN_WORDS = ("true", "yes", "false", "no")
 def unify(
     members: Sequence[Expression], nodes: Sequence[Placed | None], problem: str = ""
 ) -> tuple[SqlType, list[Expression]]:
-    """The common type of a list's members and the members as that type.
+    """The common type of a list's members, and the members coerced to it.
 
     Args:
         members: the bound members.
-        nodes: where they were written.
-        problem: how an error's message begins.
+        nodes: the members' syntax nodes, for positions of errors.
+        problem: the beginning of error messages.
 
-    The first member that is not NULL leads; numbers widen; literals are laxer (reference §3.4). The type is
-    NULL where all members are.
+    The first member that is not NULL decides; numbers widen; literals are converted more leniently (reference
+    §3.4). If all members are NULL, so is the type.
 
     Raises:
         KsqlError: LIST_TYPES or LITERAL_SYNTAX at the member that does not fit.
@@ -85,7 +85,7 @@ def unify(
 
 
 class _Mismatch(Exception):
-    """A part of a list member that does not fit; ``literal``: a text that does not read as ``wanted``."""
+    """A part of a list member that does not fit; ``literal``: a text that cannot be read as ``wanted``."""
 
     def __init__(self, wanted: SqlType, literal: str | None = None) -> None:
         super().__init__()
@@ -94,10 +94,10 @@ class _Mismatch(Exception):
 
 
 def _merge(wanted: SqlType, member: Expression) -> SqlType:
-    """``wanted`` widened so that ``member`` fits too."""
+    """``wanted``, widened so that ``member`` fits too."""
     given = member.type
     if not isinstance(wanted, Null) and isinstance(member, Cast) and member.operand == Literal(None, NULL):
-        # a NULL takes any type, also one that an inner list gave it
+        # a NULL has any type, even if an inner list has given it one
         return common_type(wanted, given) or wanted
     if isinstance(wanted, Null) or isinstance(given, Null):
         return given if isinstance(wanted, Null) else wanted
@@ -136,7 +136,7 @@ def _merge_struct(fields: tuple[Field, ...], given: dict[str, Expression]) -> St
 
 
 def _merge_columns(fields: tuple[Field, ...], given: Struct) -> Struct:
-    """All fields of both, those of both as their common type."""
+    """All fields of both; fields in both have their common type."""
     merged = []
     for field in fields:
         other = given.field(field.name)
@@ -149,14 +149,14 @@ def _merge_columns(fields: tuple[Field, ...], given: Struct) -> Struct:
 
 
 def is_scalar_literal(node: Expression) -> bool:
-    """True for a literal of a type without parts, NULL aside."""
+    """Whether ``node`` is a literal of a scalar type, except NULL."""
     return (
         isinstance(node, Literal) and node.value is not None and isinstance(node.type, (Primitive, Decimal))
     )
 
 
 def _fit(member: Expression, wanted: SqlType) -> Expression:
-    """``member`` as ``wanted``, constructors rebuilt from converted parts."""
+    """``member`` as ``wanted``; constructors are rebuilt from converted parts."""
     if member.type == wanted:
         return member
     match wanted, member:
@@ -174,20 +174,20 @@ def _fit(member: Expression, wanted: SqlType) -> Expression:
     if isinstance(member, Literal) and member.type == STRING and is_numeric(wanted):
         text = member.value.strip()
         if wanted in (INTEGER, BIGINT):
-            text = str(int(PythonDecimal(text)))  # a CAST reads no exponents
+            text = str(int(PythonDecimal(text)))  # CAST does not accept exponents
         return Cast(Literal(text, STRING), wanted)
     return coerce(member, wanted)
 
 
 def _boolean(text: str) -> bool | None:
-    """The boolean that a prefix of true, yes, false or no stands for, None for other texts."""
+    """The boolean for a prefix of true, yes, false or no; None for other texts."""
     folded = text.strip().lower()
     word = next((w for w in _BOOLEAN_WORDS if folded and w.startswith(folded)), None)
     return None if word is None else word in ("true", "yes")
 
 
 def literal_fits(text: str, wanted: SqlType) -> bool:
-    """Whether the STRING literal ``text`` reads exactly as a value of ``wanted`` (reference §3.4)."""
+    """Whether the STRING literal ``text`` is exactly a value of ``wanted`` (reference §3.4)."""
     if wanted == BOOLEAN:
         return _boolean(text) is not None
     if is_temporal(wanted) or wanted == BYTES:
@@ -210,10 +210,10 @@ def literal_fits(text: str, wanted: SqlType) -> bool:
 
 
 def insert_coerce(node: Expression, target: SqlType, column: str, place: Placed | None) -> Expression:
-    """A value of INSERT VALUES as its column's type, by the strict rules (reference §2.4, §3.4).
+    """A value of INSERT VALUES, coerced to its column's type by the strict rules (reference §2.4, §3.4).
 
     Raises:
-        KsqlError: INVALID_STATEMENT where ``node`` does not fit.
+        KsqlError: INVALID_STATEMENT if ``node`` does not fit.
     """
     if node.type == target:
         return node
@@ -224,7 +224,7 @@ def insert_coerce(node: Expression, target: SqlType, column: str, place: Placed 
             parts = (insert_coerce(m, value if i % 2 else key, column, place) for i, m in enumerate(members))
             return Call("MAP", tuple(parts), target)
         case Struct(), MakeStruct(given, _):
-            # by name, as ksqlDB does it: missing fields are NULL, those that the type lacks are dropped
+            # by name, as in ksqlDB: missing fields are NULL, unknown ones are dropped
             known = {name: e for name, e in given}
             fields = (
                 (f.name, insert_coerce(known.get(f.name, Literal(None, NULL)), f.type, column, place))
@@ -237,7 +237,7 @@ def insert_coerce(node: Expression, target: SqlType, column: str, place: Placed 
 
 
 def _fits_exactly(node: Expression, target: SqlType) -> bool:
-    """A literal number that DECIMAL(p, s) holds: 3 fits DECIMAL(4, 2) although INTEGER is too wide for it."""
+    """Whether a literal number fits DECIMAL(p, s): 3 fits DECIMAL(4, 2), although INTEGER does not."""
     if not isinstance(node, Literal) or isinstance(node.value, bool) or not isinstance(target, Decimal):
         return False
     if not isinstance(node.value, (int, PythonDecimal)):

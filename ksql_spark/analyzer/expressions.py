@@ -1,7 +1,7 @@
 """Binding of expressions: names to columns, calls to overloads, every node typed (reference §2.8, §3).
 
-One rule per node class in ``_RULES``. Operators and functions all go through functions.registry; what
-coercion they need becomes Cast.
+``_RULES`` has one rule per node class. functions.registry types all operators and functions; coercions become
+Cast nodes.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from ksql_spark.types import (
 #: binds one class of nodes
 Rule = Callable[[Any, Scope], Expression]
 
-#: bare words that stand for interval units as arguments (reference §2.8)
+#: bare words that are interval units as arguments (reference §2.8)
 INTERVAL_UNITS = frozenset(
     f"{unit}{plural}" for unit in ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY") for plural in ("", "S")
 )
 _MOMENTS = frozenset((ROWTIME, WINDOWSTART, WINDOWEND))
-#: how ksqlDB calls its comparisons in messages
+#: ksqlDB's names of comparisons in messages
 _COMPARISON_NAMES = {
     "=": "EQUAL", "<>": "NOT_EQUAL", "<": "LESS_THAN", "<=": "LESS_THAN_OR_EQUAL",
     ">": "GREATER_THAN", ">=": "GREATER_THAN_OR_EQUAL",
@@ -58,10 +58,10 @@ _COMPARISON_NAMES = {
 
 
 def bind_expression(node: exp.Expr, scope: Scope) -> Expression:
-    """The typed meaning of ``node``, a tree of grammar's expression nodes.
+    """The bound expression of ``node``, a tree of the grammar's expression nodes.
 
     Raises:
-        KsqlError: with the place in the statement: an unknown or ambiguous name, types that do not fit, a
+        KsqlError: with its position in the statement: an unknown or ambiguous name, types that do not fit, a
             function that is unknown or not allowed here.
     """
     rule = _RULES.get(type(node))
@@ -85,7 +85,7 @@ def bind_predicate(node: exp.Expr, scope: Scope) -> Expression:
 
 
 def call(name: str, arguments: Sequence[Expression], node: exp.Expr | None) -> Call:
-    """A call of a scalar function or operator on bound arguments: overload chosen, arguments coerced."""
+    """A call of a scalar function or operator, with its overload chosen and its arguments coerced."""
     literals = [e.value if isinstance(e, Literal) else None for e in arguments]
     with placed_at(node):
         found = registry.resolve(name, [e.type for e in arguments], literals)
@@ -161,7 +161,7 @@ def _comparison(symbol: str) -> Rule:
 
 
 def compare(symbol: str, left: Expression, right: Expression, node: exp.Expr, scope: Scope) -> Expression:
-    """``left symbol right`` with both as the type they are compared in (reference §3.3).
+    """``left symbol right``, both coerced to the type in which they are compared (reference §3.3).
 
     Raises:
         KsqlError: COMPARISON_NULL, COMPARISON_TYPES.
@@ -187,7 +187,7 @@ def _shown_operand(node: Expression) -> str:
 
 
 def _timestamp(node: exp.Expr, other: exp.Expr, scope: Scope) -> Expression:
-    """``node``; a date-time text beside ROWTIME, WINDOWSTART or WINDOWEND becomes epoch ms (§3.3)."""
+    """``node`` bound; a date-time text beside ROWTIME, WINDOWSTART or WINDOWEND becomes epoch ms (§3.3)."""
     bound = bind_expression(node, scope)
     if isinstance(bound, Literal) and isinstance(bound.value, str) and _is_moment(other):
         instant = timestamp_text.epoch_ms(bound.value)
@@ -208,7 +208,7 @@ def _between(node: exp.Between, scope: Scope) -> Expression:
     value = bind_expression(node.this, scope)
     bounds = [_timestamp(low, node.this, scope), _timestamp(high, node.this, scope)]
     for bound, part in zip(bounds, (low, high), strict=True):
-        # the errors of <= and >= are the clearer ones
+        # for the errors, because those of <= and >= are clearer
         compare("<=", value, bound, part, scope)
     return call("BETWEEN", (value, *bounds), node)
 
@@ -220,7 +220,7 @@ def _in(node: exp.In, scope: Scope) -> Expression:
         raise invalid("NULL cannot be looked up with IN.", node, hint="Use IS NULL.")
     type_, fitted = unify(bound, members, scope.problem)
     if isinstance(type_, Map):
-        # maps have = only
+        # maps can only be compared with =
         tests: list[Expression] = [call("=", (fitted[0], m), node) for m in fitted[1:]]
         return reduce(lambda a, b: call("OR", (a, b), node), tests)
     return call("IN", fitted, node)
@@ -292,10 +292,10 @@ def _subscript(node: nodes.Subscript, scope: Scope) -> Expression:
 
 
 def struct_fields(node: nodes.AllFields, scope: Scope) -> list[tuple[str, Expression]]:
-    """What ``s->*`` stands for: the fields of a STRUCT by name.
+    """The fields of ``s->*``: (name, expression) for each field of a STRUCT.
 
     Raises:
-        KsqlError: the operand is no STRUCT, and those of bind_expression.
+        KsqlError: INVALID_STATEMENT if the operand is not a STRUCT; those of bind_expression.
     """
     operand = bind_expression(node.this, scope)
     if not isinstance(operand.type, Struct):
@@ -307,7 +307,7 @@ def dereference(operand: Expression, field: str, node: exp.Expr) -> FieldRef:
     """``operand->field``.
 
     Raises:
-        KsqlError: FIELD_UNKNOWN with the nearest name; INVALID_STATEMENT where ``operand`` is no STRUCT.
+        KsqlError: FIELD_UNKNOWN with the nearest name; INVALID_STATEMENT if ``operand`` is not a STRUCT.
     """
     if not isinstance(operand.type, Struct):
         raise invalid(f"-> needs a STRUCT, got {operand} ({operand.type}).", node)
@@ -421,7 +421,7 @@ def _call(node: nodes.FunctionCall, scope: Scope) -> Expression:
 
 
 def bind_arguments(node: nodes.FunctionCall, scope: Scope) -> list[Expression]:
-    """The arguments of a call: ``*`` left out, bare interval units as texts, lambdas in two phases."""
+    """The bound arguments of a call: without ``*``, interval units as texts, lambdas bound in two phases."""
     given = [a for a in node.arguments if not isinstance(a, exp.Star)]
     if not any(isinstance(a, nodes.Lambda) for a in given):
         return [_argument(a, scope) for a in given]

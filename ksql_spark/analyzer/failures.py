@@ -1,4 +1,4 @@
-"""Errors with a place: from a syntax node and a condition to a KsqlError."""
+"""Errors with positions: from a syntax node and a condition to a KsqlError."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Placed = exp.Expr | TypeNode | TimeSpan | Window | Within
 
 
 def place(node: Placed | None) -> Position | None:
-    """Where ``node`` stands in its statement, or the first part of it that knows; None for none."""
+    """The position of ``node`` in its statement, or of its first part that has one, or None."""
     if node is None:
         return None
     found = position(node)
@@ -32,13 +32,13 @@ def failure(
 
 
 def invalid(reason: str, node: Placed | None = None, *, hint: str | None = None) -> KsqlError:
-    """INVALID_STATEMENT with ``reason``: a rule of the language that one statement broke."""
+    """INVALID_STATEMENT at ``node``; ``reason``: the rule of the language that the statement breaks."""
     return failure("INVALID_STATEMENT", node, hint=hint, reason=reason)
 
 
 @contextmanager
 def placed_at(node: Placed | None) -> Iterator[None]:
-    """Give errors from inside that have no place yet the place of ``node``."""
+    """Add the position of ``node`` to errors from the block that have none."""
     try:
         yield
     except KsqlError as error:
@@ -49,7 +49,7 @@ def placed_at(node: Placed | None) -> Iterator[None]:
 
 @contextmanager
 def within_statement(node: exp.Expr) -> Iterator[None]:
-    """Give errors from inside the text of the statement around ``node``, so that they can show the line."""
+    """Add the text of the statement of ``node`` to errors from the block, so that they can show the line."""
     statement = node if isinstance(node, Statement) else node.find_ancestor(Statement)
     try:
         yield

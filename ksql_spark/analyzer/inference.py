@@ -1,4 +1,4 @@
-"""Columns that a schema registry has: of CREATE without columns, and for *_SCHEMA_ID (reference §5.6)."""
+"""Columns from a schema registry: for CREATE without columns, and for *_SCHEMA_ID (reference §5.6)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ksql_spark.schema import Column, Role
 from ksql_spark.schema_registry import PROTOBUF, RegisteredSchema, SchemaRegistry, subject_of
 from ksql_spark.types import quote_identifier
 
-#: the one column of a bare key or value
+#: name of the column of a bare key or value
 SINGLE = {"KEY": "ROWKEY", "VALUE": "ROWVAL"}
 _WORDS = {"STREAM": "KEY", "TABLE": "PRIMARY KEY"}
 
@@ -28,26 +28,26 @@ _WORDS = {"STREAM": "KEY", "TABLE": "PRIMARY KEY"}
 def infer_columns(
     statement: CreateSource, config: Mapping[str, Any], registry: SchemaRegistry | None
 ) -> CreateSource:
-    """The statement with the columns that the registry has, written out; itself where it lacks none.
+    """The statement with its columns from the registry written out; unchanged if no columns are missing.
 
-    A side whose format keeps schemas in a registry, and that has no columns, gets those of the latest schema
-    of its subject, or of the schema that KEY_SCHEMA_ID or VALUE_SCHEMA_ID names. What is given back is what
-    the command log keeps: with it the registry is never asked again, so it must not come here again.
+    A key or value without columns, whose format keeps schemas in a registry, gets the columns of the latest
+    schema of its subject, or of the schema in KEY_SCHEMA_ID or VALUE_SCHEMA_ID. The command log stores the
+    result, so that the registry is not asked again; do not call this function with it.
 
     Args:
         statement: CREATE [OR REPLACE] [SOURCE] STREAM | TABLE as the user wrote it.
         config: server and session properties.
-        registry: None where none is configured.
+        registry: None if none is configured.
 
     Raises:
-        KsqlError: SCHEMA_REGISTRY_MISSING; no such schema, one that SQL has no columns for, or an id beside
-            columns.
+        KsqlError: SCHEMA_REGISTRY_MISSING; SCHEMA_UNKNOWN; INVALID_STATEMENT for a schema without columns in
+            SQL, or for an id together with columns.
     """
     with within_statement(statement):
         given = Properties(statement.properties, CREATE)
         topic = given.get("KAFKA_TOPIC")
         if not topic:
-            return statement  # it will be refused
+            return statement  # it will be refused later
         found = {side: _side(statement, side, given, topic, config, registry) for side in ("KEY", "VALUE")}
     if not any(found.values()):
         return statement
@@ -58,7 +58,7 @@ def _side(
     statement: CreateSource, side: str, given: Properties, topic: str, config: Mapping[str, Any],
     registry: SchemaRegistry | None,
 ) -> tuple[tuple[Column, ...], ReadSchema] | None:  # fmt: skip
-    """The columns of one side and what they came from; None where nothing is to be inferred."""
+    """The columns of one side and the schema they come from; None if nothing is inferred."""
     name = format_names(given, statement, config)[side]
     spec = given.format_spec(side, name)
     wanted = ("KEY", "PRIMARY KEY") if side == "KEY" else (None,)
@@ -108,7 +108,7 @@ def _written_out(
     found: Mapping[str, tuple[tuple[Column, ...], ReadSchema] | None],
     given: Properties,
 ) -> CreateSource:
-    """``statement`` with the inferred columns, and the name of the schema that an id meant."""
+    """``statement`` with the inferred columns, and with the full name of a schema that an id denotes."""
     word = _WORDS[statement.kind]
     listed: list[str] = []
     for side, is_side in (("KEY", ("KEY", "PRIMARY KEY")), ("VALUE", (None,))):
@@ -140,10 +140,10 @@ def _written_out(
 
 
 def with_schema_ids(sink: DataSource, given: Properties, registry: SchemaRegistry | None) -> DataSource:
-    """``sink`` with the names of the schemas that *_SCHEMA_ID mean, which its columns must fit.
+    """``sink`` with the full names of the schemas in *_SCHEMA_ID, which its columns must match.
 
-    The columns of a side must be the first ones of its schema, with the same names and types; what the schema
-    has more is filled with defaults when rows are written.
+    The columns of a side must be the first ones of its schema, with the same names and types; further fields
+    of the schema are written with their defaults.
 
     Raises:
         KsqlError: SCHEMA_REGISTRY_MISSING; a format without schemas, no such schema, columns that do not fit.
@@ -180,7 +180,7 @@ def _fitting(
 def _fetched(
     side: str, spec: FormatSpec, topic: str, registry: SchemaRegistry | None, node: Placed
 ) -> RegisteredSchema:
-    """The schema of a side, of the kind that its format has."""
+    """The schema of a side, checked to be of its format's kind."""
     if registry is None:
         raise failure(
             "SCHEMA_REGISTRY_MISSING", node, what=f"Taking the {side.lower()} columns from a schema",
@@ -209,9 +209,9 @@ def _fetched(
 def _columns(
     side: str, spec: FormatSpec, topic: str, schema: RegisteredSchema, is_bare: bool, node: Placed
 ) -> tuple[tuple[Column, ...], ReadSchema]:
-    """The columns that a schema gives to one side.
+    """The columns of one side from its schema.
 
-    Names stay as they are written where an id was given, else they are put in upper case.
+    With a schema id, names keep their case; else they are converted to upper case.
     """
     try:
         read = read_schema(schema, spec.full_name if schema.kind == PROTOBUF else None)

@@ -27,9 +27,9 @@ class BoundRow:
     """One row to write.
 
     Args:
-        source: where.
-        values: (column, expression of the column's type) pairs in statement order, ROWTIME among them where
-            it was given; columns that are not listed are NULL. Expressions have no columns in them.
+        source: the stream or table.
+        values: (column, expression of the column's type) pairs in statement order, including ROWTIME if it
+            is given; other columns are NULL. The expressions contain no columns.
     """
 
     source: DataSource
@@ -37,10 +37,10 @@ class BoundRow:
 
 
 def bind_insert_values(statement: InsertValues, metastore: MetaStore, config: Mapping[str, Any]) -> BoundRow:
-    """The row that ``statement`` writes, each value as its column's type.
+    """The row that ``statement`` writes, with each value coerced to its column's type.
 
     Raises:
-        KsqlError: the source cannot be written, or a value does not fit its column.
+        KsqlError: the source cannot be written to, or a value does not fit its column.
     """
     with within_statement(statement):
         settings.check_lambdas(statement, config)
@@ -75,7 +75,7 @@ def _target(statement: InsertValues, metastore: MetaStore, config: Mapping[str, 
 
 
 def _similar(name: str, metastore: MetaStore) -> str:
-    """The end of the message: what was probably meant."""
+    """The end of the error message: a similar name."""
     names = [s.name for s in metastore.sources()]
     other_case = next((n for n in names if n.upper() == name.upper()), None)
     if other_case is not None:
@@ -88,7 +88,7 @@ def _similar(name: str, metastore: MetaStore) -> str:
 
 
 def _columns(statement: InsertValues, source: DataSource) -> list[tuple[str, SqlType, exp.Expr | None]]:
-    """(name, type, place) of the columns that get a value."""
+    """(name, type, syntax node) of the columns that get a value."""
     schema = source.schema
     if not statement.columns:
         plain = [c for c in schema.columns if c.role is not Role.HEADERS]
@@ -138,7 +138,7 @@ def _is_header(source: DataSource, name: str) -> bool:
 
 
 def _check_key(source: DataSource, values: list[tuple[str, Expression]], statement: InsertValues) -> None:
-    """Every primary key column of a table needs a value that is not the literal NULL."""
+    """Check that every primary key column of a table has a value that is not the literal NULL."""
     if not source.is_table:
         return
     given = {name for name, value in values if not _is_null(value)}

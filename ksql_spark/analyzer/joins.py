@@ -1,4 +1,4 @@
-"""Joins: which there are, and what each needs (reference §2.7, §6.4).
+"""Joins: which kinds exist, and what each requires (reference §2.7, §6.4).
 
 ``RULES`` has one row per pair of sides and kind; the functions below check one join against its row.
 """
@@ -27,7 +27,7 @@ from ksql_spark.metastore.sources import STREAM, TABLE
 
 @dataclass(frozen=True)
 class JoinRule:
-    """What one pair of sides may do: the logical join's type, or the error; whether it needs WITHIN."""
+    """The rule for one kind of join: the logical join's type or an error; whether it needs WITHIN."""
 
     type: str | None
     within: bool = False
@@ -63,7 +63,7 @@ RULES: dict[tuple[str, str, str], JoinRule] = {
     (TABLE, STREAM, "RIGHT"): _ORDER,
     (TABLE, STREAM, "FULL"): _ORDER,
 }
-#: kinds that a foreign-key join may have
+#: kinds of foreign-key joins
 FOREIGN_KEY_KINDS = ("INNER", "LEFT")
 _SPELLED = {
     "INNER": "[INNER] JOIN",
@@ -75,12 +75,12 @@ _SPELLED = {
 
 @dataclass(frozen=True)
 class Joined:
-    """A join whose names and types are known; the name of its key comes with the projection.
+    """A bound join; the projection determines the name of its key.
 
     Args:
-        candidates: unique names of columns that carry the join value, the preferred first.
-        synthetic: the name of the key where no column carries the value (ROWKEY …), else None.
-        keys: unique names of the key columns, where the left side's stay (foreign keys, replicated tables).
+        candidates: unique names of columns that have the join value, the preferred one first.
+        synthetic: the name of the key if no column has the value (ROWKEY …), else None.
+        keys: unique names of the key columns, if the left side's keys stay (foreign keys, replicated tables).
     """
 
     left: Joined | BoundRelation
@@ -101,12 +101,12 @@ class Joined:
 
     @property
     def default_key(self) -> str:
-        """The name of the key where the projection does not choose one; "" where there is none."""
+        """The name of the key unless the projection chooses one; "" without a key of its own."""
         return self.synthetic or next(iter(self.candidates or self.keys), "")
 
     @property
     def keeps_keys(self) -> bool:
-        """Whether the key columns are those of the left-most relation."""
+        """Whether the key columns are those of the leftmost relation."""
         is_below = isinstance(self.left, BoundRelation) or self.left.keeps_keys
         return self.type == FOREIGN_KEY or (self.type == REPLICATED and is_below)
 
@@ -119,16 +119,17 @@ def relations_of(side: Joined | BoundRelation) -> tuple[BoundRelation, ...]:
 def bind_join(
     node: nodes.Join, left: Joined | BoundRelation, right: BoundRelation, scope: Scope, rowkey: str
 ) -> Joined:
-    """One join with its condition bound and checked against its rule.
+    """A join, with its condition bound and checked against its rule.
 
     Args:
         node: the JOIN.
-        left, right: its sides.
+        left: the left side.
+        right: the right side.
         scope: the names of all relations of FROM.
         rowkey: the name for a synthetic key.
 
     Raises:
-        KsqlError: JOIN_INVALID and others, each with its place.
+        KsqlError: JOIN_INVALID and others, with their position.
     """
     left_alias = relations_of(left)[0].alias if isinstance(left, Joined) else left.alias
     rule = RULES[left.kind, right.kind, node.kind]
@@ -228,7 +229,7 @@ def show(node: Expression, scope: Scope) -> str:
 
 @dataclass(frozen=True)
 class _Shown(ColumnRef):
-    """A column under the text that messages show."""
+    """A column with another text, for messages."""
 
     def __str__(self) -> str:
         return self.name
@@ -264,7 +265,7 @@ def _table_join(
     left_key: Expression, right_key: Expression,
     shown: str, got: str,
 ) -> str:  # fmt: skip
-    """TABLE_TABLE or FOREIGN_KEY: by which keys the two tables are joined."""
+    """TABLE_TABLE or FOREIGN_KEY, depending on the keys by which two tables are joined."""
     if not _is_key(right_key, right):
         raise failure(
             "JOIN_INVALID", node.on,
@@ -310,7 +311,7 @@ def _within(node: nodes.Join, rule: JoinRule, left: str, right: str) -> WithinSp
 
 
 def _check_partitions(node: nodes.Join, left: Joined | BoundRelation, right: BoundRelation) -> None:
-    """Both topics need the same number of partitions, where both are known (reference §6.4)."""
+    """Check that both topics have the same number of partitions, if both are known (reference §6.4)."""
     first = relations_of(left)[0].source
     second = right.source
     if first is None or second is None or None in (first.partitions, second.partitions):
@@ -333,7 +334,7 @@ def _check_windows(
     left_key: Expression,
     right_key: Expression,
 ) -> None:
-    """Windowed joins with windowed only, by their keys only (reference §2.7)."""
+    """Check that a windowed side joins another windowed side, by the keys (reference §2.7)."""
     first = relations_of(left)[0]
 
     def described(relation: BoundRelation) -> str:

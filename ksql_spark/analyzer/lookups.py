@@ -1,6 +1,6 @@
-"""Key look-ups: which keys the rows of a pull query can have, and what is said where only a scan would do.
+"""Key look-ups: which keys the rows of a pull query can have, and errors for queries that need a scan.
 
-What is found only narrows what is read: the whole WHERE is still evaluated over it.
+Look-ups only narrow what is read: the whole WHERE is still evaluated.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from ksql_spark.logical.nodes import (
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.types import BYTES, STRING, is_numeric
 
-#: more keys than this are read by a scan
+#: with more keys than this, a scan is used
 MAX_LOOKUPS = 1000
 SCAN_HINT = "ksql.query.pull.table.scan.enabled=true allows it."
 
 
 def find_lookups(predicate: Expression, source: DataSource) -> tuple[KeyLookup, ...] | None:
-    """The keys that rows fulfilling ``predicate`` can have; None where they cannot be listed.
+    """The keys that rows satisfying ``predicate`` can have; None if they cannot be listed.
 
     Args:
         predicate: the bound WHERE.
@@ -64,7 +64,7 @@ _Alternative = dict[str, tuple[Expression, ...]]
 
 
 def _alternatives(node: Expression, keys: frozenset[str]) -> list[_Alternative]:
-    """``node`` as alternatives (ORs), each with what it says about the key columns."""
+    """``node`` as alternatives (ORs), each with the values that it allows for key columns."""
     match node:
         case Call("OR", (left, right), _):
             return [*_alternatives(left, keys), *_alternatives(right, keys)]
@@ -91,14 +91,14 @@ def _both(first: list[_Alternative], second: list[_Alternative]) -> list[_Altern
 def narrow(root: Node) -> tuple[tuple[KeyLookup, ...] | None, ...]:
     """For each source below ``root``, left to right: the keys that rows of the result can come from.
 
-    ``column = constant`` holds for no NULL, so that what a WHERE says of a column may go below outer joins:
-    the rows that a narrower side makes are those that the WHERE, which stays, drops again.
+    ``column = constant`` is never true for NULL, so a condition on a column can be pushed below outer joins:
+    any row that the narrower input adds is dropped again by the WHERE, which stays.
     """
     return tuple(_narrow(root, [{}]))
 
 
 def _narrow(node: Node, known: list[_Alternative]) -> Iterable[tuple[KeyLookup, ...] | None]:
-    """``known``: what is said of the columns of ``node``, as alternatives."""
+    """Look-ups of the sources below ``node``; ``known``: conditions on its columns, as alternatives."""
     match node:
         case Source(source):
             keys = [node.column_name(c.name) for c in source.schema.key]
@@ -120,7 +120,7 @@ def _narrow(node: Node, known: list[_Alternative]) -> Iterable[tuple[KeyLookup, 
 
 
 def _renamed(known: list[_Alternative], items: Iterable[NamedExpression]) -> list[_Alternative]:
-    """What is known of a projection's columns, said of those of its child that they are."""
+    """Conditions on a projection's columns, as conditions on the child's columns that they rename."""
     below = {i.name: i.expression.name for i in items if isinstance(i.expression, ColumnRef)}
     return [{below[n]: v for n, v in alternative.items() if n in below} for alternative in known]
 
@@ -138,11 +138,11 @@ def _equal_columns(node: Node) -> list[tuple[str, str]]:
 
 
 def _with_equals(known: list[_Alternative], equal: list[tuple[str, str]]) -> list[_Alternative]:
-    """What is known of a column is known of one that the join makes equal to it."""
+    """``known`` with each condition copied to the columns that a join equates with its column."""
     result = []
     for alternative in known:
         more = dict(alternative)
-        for _ in equal:  # so often that what one pair says has gone through all others
+        for _ in equal:  # often enough to go through chains of equalities
             for left, right in equal:
                 for name, other in ((left, right), (right, left)):
                     if name in more:
@@ -155,7 +155,7 @@ def _with_equals(known: list[_Alternative], equal: list[tuple[str, str]]) -> lis
 
 
 def check_key_values(predicate: Expression, source: DataSource, node: exp.Expr) -> None:
-    """Refuse what no key can be: a text in an IN list for a number, NULL for a table's key (reference §2.5).
+    """Refuse impossible keys: a text in an IN list for a number, NULL for a table's key (reference §2.5).
 
     Raises:
         KsqlError: INVALID_STATEMENT.
@@ -183,7 +183,7 @@ def check_key_values(predicate: Expression, source: DataSource, node: exp.Expr) 
                     raise invalid(f"Primary key columns can not be NULL: {part}.", node)
 
 
-#: conditions of which all must hold
+#: conditions that must all hold
 _Conditions = tuple[Expression, ...]
 _RANGES = frozenset({"<", "<=", ">", ">=", "BETWEEN"})
 
@@ -191,9 +191,9 @@ _RANGES = frozenset({"<", "<=", ">", ">=", "BETWEEN"})
 def check_scan(
     predicate: Expression | None, source: DataSource, query: nodes.Select, config: Mapping[str, Any]
 ) -> None:
-    """Where configuration turns scans off, refuse a WHERE that needs one (reference §2.5).
+    """If configuration disables scans, refuse a WHERE that needs one (reference §2.5).
 
-    Each of the alternatives (disjuncts) that WHERE comes down to must be a look-up or a range of its own.
+    Each disjunct of the WHERE must be a look-up or a range scan.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
@@ -212,7 +212,7 @@ _SCAN_NEEDED = "Query requires table scan to be enabled."
 
 
 def _needs_scan(conditions: _Conditions, source: DataSource, config: Mapping[str, Any]) -> str | None:
-    """Why rows for which all ``conditions`` hold can only be found by a scan; None where they need none."""
+    """Why rows that satisfy all ``conditions`` can only be found by a scan; None if they need no scan."""
     keys = frozenset(c.name for c in source.schema.key)
     comparisons = [c for c in conditions if isinstance(c, Call)]
     compared = [(name, c.function) for c in comparisons if (name := _compared_key(c, keys)) is not None]
@@ -243,7 +243,7 @@ def _needs_scan(conditions: _Conditions, source: DataSource, config: Mapping[str
 
 
 def _compared_key(node: Call, keys: frozenset[str]) -> str | None:
-    """The key column that ``node`` compares with values which need no columns; None where it does not."""
+    """The key column that ``node`` compares with values without columns, or None."""
     if node.function not in {"=", "IN", *_RANGES}:
         return None
     sides = node.arguments[:1] if node.function in ("IN", "BETWEEN") else node.arguments
@@ -255,7 +255,7 @@ def _compared_key(node: Call, keys: frozenset[str]) -> str | None:
 
 
 def _disjuncts(node: Expression) -> list[_Conditions]:
-    """``node`` as alternatives, an OR of ANDs; parts that would give too many stay whole."""
+    """``node`` as an OR of ANDs; parts that would give too many disjuncts are not expanded."""
     match node:
         case Call("OR", (left, right), _):
             return [*_disjuncts(left), *_disjuncts(right)]
@@ -267,12 +267,12 @@ def _disjuncts(node: Expression) -> list[_Conditions]:
 
 
 def _text(conditions: _Conditions) -> str:
-    """``conditions`` as one, as messages show it."""
+    """``conditions``, joined by AND, for messages."""
     return reduce("({} AND {})".format, map(str, conditions))
 
 
 def conjuncts(node: Expression) -> list[Expression]:
-    """The conditions that ``node`` joins by AND."""
+    """The conditions that AND joins in ``node``."""
     if isinstance(node, Call) and node.function == "AND":
         return [c for a in node.arguments for c in conjuncts(a)]
     return [node]

@@ -14,7 +14,7 @@ from ksql_spark.schema import RESERVED_COLUMNS
 
 
 class Names:
-    """Gives out column names that no source column has.
+    """Generates column names that no source column has.
 
     ``taken``: the names of all columns of the query's sources.
     """
@@ -24,14 +24,14 @@ class Names:
         self._next = 0
 
     def generated(self) -> str:
-        """KSQL_COL_0, KSQL_COL_1 …, skipping names in use."""
+        """The next of KSQL_COL_0, KSQL_COL_1 … that is not in use."""
         while (name := f"KSQL_COL_{self._next}") in self._taken:
             self._next += 1
         self._next += 1
         return name
 
     def field(self, name: str) -> str:
-        """``name`` of a STRUCT field, with _1, _2 … where it is in use."""
+        """``name`` of a STRUCT field, with _1, _2 … if it is in use."""
         free = first_free(name, self._taken)
         self._taken.add(free)
         return free
@@ -49,7 +49,7 @@ def first_free(name: str, taken: Iterable[str]) -> str:
 
 
 def check_unique(names: Sequence[str], nodes: Sequence[exp.Expr | None]) -> None:
-    """Refuse a projection with two columns of one name; ``nodes`` say where each was written."""
+    """Refuse a projection with two columns of the same name; ``nodes``: their syntax nodes."""
     seen: set[str] = set()
     for name, node in zip(names, nodes, strict=True):
         if name in seen:
@@ -72,13 +72,13 @@ def item_name(
     names: Names,
     is_ambiguous: Callable[[str], bool] = lambda name: False,
 ) -> str:
-    """The name of a result's column: its alias, what it was written as, or a generated one.
+    """The name of a result column: its alias, the column's or field's own name, or a generated one.
 
     Args:
         node: the SELECT item.
         bound: its expression.
-        names: gives out generated names.
-        is_ambiguous: whether several sources have a column of a name; it then keeps its unique one.
+        names: generates names.
+        is_ambiguous: whether several sources have a column of that name; the result then has the unique one.
 
     Raises:
         KsqlError: COLUMN_RESERVED.

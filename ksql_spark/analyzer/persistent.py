@@ -1,4 +1,4 @@
-"""CREATE … AS SELECT and INSERT INTO … SELECT: the query and what it writes (reference §2.2, §5.4)."""
+"""CREATE … AS SELECT and INSERT INTO … SELECT: the query and its sink (reference §2.2, §5.4)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import Schema
 from ksql_spark.schema_registry import SchemaRegistry
 
-#: beginnings that a QUERY_ID may not have (reference §2.1)
+#: prefixes that a QUERY_ID must not have (reference §2.1)
 RESERVED_QUERY_IDS = ("CSAS_", "CTAS_", "CST_", "INSERTQUERY_", "TRANSIENT_")
 
 
@@ -41,13 +41,13 @@ def bind_persistent(
     config: Mapping[str, Any],
     registry: SchemaRegistry | None = None,
 ) -> PersistentQuery:
-    """The persistent query of ``statement`` with its sink; ``registry`` is asked for *_SCHEMA_ID.
+    """The persistent query of ``statement``, with its sink; ``registry`` is asked for *_SCHEMA_ID.
 
-    IF NOT EXISTS is the caller's concern. What the sink inherits from a topic that is not known here
-    (partitions, replicas) stays None.
+    The caller handles IF NOT EXISTS. Properties that the sink inherits from a topic (partitions, replicas)
+    are None.
 
     Raises:
-        KsqlError: the first rule that is broken, with its place.
+        KsqlError: the first rule that is broken, with its position.
     """
     with within_statement(statement):
         _check_clauses(statement)
@@ -154,7 +154,7 @@ def _sink(
         retention = origin.retention_ms
     grouping = planned.select.grouping
     if grouping is not None and grouping.window is not None:
-        # what is inherited is the topic's own setting, which only its broker knows: see statements.sources
+        # an inherited retention is the topic's, which only the broker knows: see statements.topics
         retention = None if retention is None else max(retention, grouping.window.retention_ms)
     return DataSource(
         statement.name, statement.kind, schema, topic or f"{prefix}{statement.name}", key_format,
@@ -167,7 +167,7 @@ def _sink(
 
 
 def _origin(planned: Planned) -> DataSource | None:
-    """The left-most source, inside sub-queries too."""
+    """The leftmost source, including those in sub-queries."""
     relation = planned.left_most
     if relation.source is not None:
         return relation.source
@@ -175,7 +175,7 @@ def _origin(planned: Planned) -> DataSource | None:
 
 
 def left_most_source(node: Node) -> DataSource | None:
-    """The source that a plan reads first, None where it reads none."""
+    """The leftmost source of a plan, or None."""
     while not isinstance(node, Source):
         if isinstance(node, UnionAll):
             node = node.children[0]
@@ -196,7 +196,7 @@ def _key_format(
             raise invalid("Key format specified for stream without key columns.", node)
         if select.partition_by == ():
             return FormatSpec("NONE")
-        # a key that a later query makes will have this format
+        # keys that a later query derives will have this format
         return inherited if name is None else given.format_spec("KEY", name, inherited)
     if name is not None:
         check_columns(name, schema.key, is_key=True, node=node)

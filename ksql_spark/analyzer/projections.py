@@ -1,4 +1,4 @@
-"""The last stage of a query: which output columns are the key, and the rules about that (reference §2.2)."""
+"""Projections: which output columns are the key, and the rules for that (reference §2.2)."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def project(bound: BoundSelect, select: exp.Expr, sink: str | None, *, needs_key
     Args:
         bound: the SELECT.
         select: its node, for errors.
-        sink: the name of what the query builds; None for queries that build nothing.
-        needs_key: persistent and nested queries keep every key column exactly once.
+        sink: the name of the query's sink; None for queries without one.
+        needs_key: whether every key column must be selected exactly once (persistent and nested queries).
 
     Raises:
         KsqlError: KEY_MISSING, KEY_REPEATED, COLUMN_RESERVED and others.
@@ -85,7 +85,7 @@ def _is_plain_bound(item: Item) -> bool:
 
 
 def _is_plain_hidden(item: Item) -> bool:
-    """An unaliased pseudo column: every relation has it anyway."""
+    """Whether ``item`` is a pseudo column without an alias, which every relation has anyway."""
     expression = item.expression
     return (
         isinstance(expression, ColumnRef) and item.name == expression.name and item.name in RESERVED_COLUMNS

@@ -1,4 +1,4 @@
-"""The WITH clause: which properties there are, where they may stand and what they may be (reference §2.1)."""
+"""The WITH clause: its properties, the statements that allow them, and their values (reference §2.1)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BOTH = frozenset({CREATE, CREATE_AS})
 
 @dataclass(frozen=True)
 class Rule:
-    """One property: the type of its value, in which statements it may stand, its least value."""
+    """One property: the type of its value, the statements that allow it, its smallest value."""
 
     type: str
     where: frozenset[str] = _BOTH
@@ -62,7 +62,7 @@ PROPERTIES: dict[str, Rule] = {
     "WRAP_SINGLE_VALUE": Rule("boolean"),
 }
 EVENT_TIME = "event-time"
-#: what ORDER may say: by event time within a batch, or as rows come
+#: values of ORDER: by arrival, or by event time within a batch
 ORDERS = ("arrival", EVENT_TIME)
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 _UNITS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
@@ -72,7 +72,7 @@ _NULLABLE = ("OPTIONAL", "WRAPPER")
 class Properties:
     """The checked properties of one WITH clause.
 
-    Raises (constructor): KsqlError PROPERTY_IN_WITH with the place of the property.
+    The constructor raises KsqlError PROPERTY_IN_WITH with the property's position.
     """
 
     def __init__(self, written: Sequence[nodes.Property], statement: str) -> None:
@@ -84,11 +84,11 @@ class Properties:
             self._values[name] = _checked(name, node, statement)
 
     def get(self, name: str) -> Any:
-        """The value of ``name``, None where it is not given."""
+        """The value of ``name``, or None if it is not given."""
         return self._values.get(name)
 
     def node(self, name: str) -> nodes.Property | None:
-        """Where ``name`` was written."""
+        """The syntax node of ``name``, or None if it is not given."""
         return self._nodes.get(name)
 
     def __contains__(self, name: object) -> bool:
@@ -97,7 +97,7 @@ class Properties:
     # ---- formats --------------------------------------------------------------------------------------
 
     def format_name(self, side: str) -> tuple[str | None, nodes.Property | None]:
-        """The format given for ``side`` (KEY or VALUE) and where; FORMAT sets both."""
+        """The format for ``side`` (KEY or VALUE) and its syntax node; FORMAT sets both sides."""
         both, own = self.node("FORMAT"), self.node(f"{side}_FORMAT")
         if both is not None and own is not None:
             raise invalid(
@@ -109,7 +109,7 @@ class Properties:
         return known_format(str(self._values[node.name.upper()]), node), node
 
     def format_spec(self, side: str, name: str, inherited: FormatSpec | None = None) -> FormatSpec:
-        """The format ``name`` of ``side`` with its properties; what is not given comes from ``inherited``.
+        """The format ``name`` of ``side`` with its properties; those not given come from ``inherited``.
 
         Raises:
             KsqlError: a property that the format does not know, or with a bad value.
@@ -178,10 +178,10 @@ class Properties:
         return None if value is None else str(value)
 
     def start(self) -> Start:
-        """Where START lets a new query begin to read (beyond ksqlDB); None where it is not given.
+        """Where START makes a new query begin to read (beyond ksqlDB); None if it is not given.
 
         Raises:
-            KsqlError: it is neither an end of a topic nor a time.
+            KsqlError: it is neither earliest, latest nor a time.
         """
         value, node = self.get("START"), self.node("START")
         if value is None:
@@ -201,10 +201,10 @@ class Properties:
         return epoch_ms
 
     def by_event_time(self) -> bool:
-        """Whether ORDER asks for rows in the order of their event time (beyond ksqlDB).
+        """Whether ORDER requests rows in order of event time (beyond ksqlDB).
 
         Raises:
-            KsqlError: an order that there is not.
+            KsqlError: an unknown order.
         """
         order = self.get("ORDER")
         if order is None or order.lower() in ORDERS:
@@ -213,10 +213,10 @@ class Properties:
         raise failure("PROPERTY_IN_WITH", self.node("ORDER"), name="ORDER", reason=reason)
 
     def with_headers(self, schema: Schema, kind: str) -> Schema:
-        """``schema`` with the column that HEADERS names as the records' headers (beyond ksqlDB).
+        """``schema`` with the column in HEADERS as the records' headers (beyond ksqlDB).
 
         Raises:
-            KsqlError: a table; a column that is not there, is a key, or is of another type than headers.
+            KsqlError: a table; a column that does not exist, is a key, or does not have the type of headers.
         """
         name, node = self.get("HEADERS"), self.node("HEADERS")
         if name is None:
@@ -234,10 +234,10 @@ class Properties:
         return Schema(columns)
 
     def replicated(self, kind: str, window: Windowing | None) -> bool:
-        """REPLICATED: the table is joined as a whole in every task (beyond ksqlDB).
+        """REPLICATED: every task of a join has the whole table (beyond ksqlDB).
 
         Raises:
-            KsqlError: it is said of a stream or of a windowed table.
+            KsqlError: it is given for a stream or a windowed table.
         """
         if not self.get("REPLICATED"):
             return False
@@ -248,10 +248,10 @@ class Properties:
     # ---- windows, time --------------------------------------------------------------------------------
 
     def windowing(self) -> Windowing | None:
-        """What WINDOW_TYPE and WINDOW_SIZE say about the topic's keys.
+        """The window in the topic's keys, from WINDOW_TYPE and WINDOW_SIZE; None without them.
 
         Raises:
-            KsqlError: a type that is unknown, a size that is missing, not wanted or not understood.
+            KsqlError: an unknown type; a size that is missing, invalid or not allowed.
         """
         kind, size = self.get("WINDOW_TYPE"), self.get("WINDOW_SIZE")
         if kind is None:
@@ -297,7 +297,7 @@ class Properties:
         """The event time column, checked against ``schema`` (reference §5.7).
 
         Raises:
-            KsqlError: a column that is not there or has a type without time.
+            KsqlError: a column that does not exist, or whose type cannot be a time.
         """
         name, pattern = self.get("TIMESTAMP"), self.get("TIMESTAMP_FORMAT")
         if name is None:
@@ -344,7 +344,7 @@ _PATTERN_LETTERS = frozenset("GuyDMLdQqYwWEecFaBhKkHmsSAnNVvzOXxZpg")
 
 
 def _pattern_problem(pattern: str) -> str | None:
-    """What a Java DateTimeFormatter would not understand in ``pattern``, None where it is fine."""
+    """Why Java's DateTimeFormatter would refuse ``pattern``; None if it accepts it."""
     bare = _QUOTED.sub("", pattern)
     if "'" in bare:
         return "a quote is not closed"
@@ -356,7 +356,7 @@ def _pattern_problem(pattern: str) -> str | None:
 
 
 def _identifier(text: str) -> str:
-    """A column's name in a property: folded to upper case unless quoted."""
+    """A column's name in a property: in upper case unless quoted."""
     for quote in ("`", '"'):
         if len(text) >= 2 and text[0] == text[-1] == quote:
             return text[1:-1].replace(quote * 2, quote)

@@ -1,7 +1,7 @@
-"""Pull queries: SELECT without EMIT on a materialised table or on a stream (reference §2.5).
+"""Pull queries: SELECT without EMIT on a materialized table or on a stream (reference §2.5).
 
-What reads the rows of one source one by one is a PullQuery and answered from the table's view; all else is a
-BatchQuery (batch.py), which Spark runs.
+A query whose result rows each come from one row of one source is a PullQuery, answered from the table's view;
+any other is a BatchQuery (batch.py), which Spark runs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def bind_pull(
     """The pull query of a SELECT without EMIT.
 
     Raises:
-        KsqlError: a clause that pull queries lack, a table that is not materialised, or as bind_expression.
+        KsqlError: a clause that pull queries do not support, a table that is not materialized; those of
+            bind_expression.
     """
     with within_statement(query):
         check_lambdas(query, config)
@@ -45,7 +46,7 @@ def bind_pull(
 
 
 def _is_plain(query: nodes.Select) -> bool:
-    """Whether each row of the result comes from one row of one source, in no order."""
+    """Whether each result row comes from one row of one source, in any order."""
     clauses = (
         query.ctes, query.distinct, query.group_by, query.having, query.order_by,
         not isinstance(query.relation, nodes.AliasedSource),
@@ -85,7 +86,7 @@ def _bind(query: nodes.Select, metastore: MetaStore, config: Mapping[str, Any]) 
 def _items(
     query: nodes.Select, scope: Scope, relation: BoundRelation
 ) -> tuple[list[NamedExpression], list[str]]:
-    """The result's columns, and the names of those that are key columns of a table."""
+    """The result columns, and the names of those that are key columns of a table."""
     names = Names(c.name for c in relation.schema.columns)
     bound = bind_items(query, without_disk_columns(scope, "SELECT"), names)
     items = list(expand_stars(bound, [relation], partial(star_items, with_bounds=True)))

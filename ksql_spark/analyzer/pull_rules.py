@@ -1,4 +1,4 @@
-"""What pull queries may read and say, whatever answers them (reference §2.5)."""
+"""Rules for all pull queries: what they may read, and which clauses they may have (reference §2.5)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PUSH_HINT = "Add EMIT CHANGES if you intended to issue a push query."
 
 
 def check_select(query: nodes.Select, config: Mapping[str, Any]) -> None:
-    """Refuse pull queries where they are turned off, and clauses that they lack.
+    """Refuse pull queries if they are disabled, and clauses that they do not support.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
@@ -35,7 +35,7 @@ def check_select(query: nodes.Select, config: Mapping[str, Any]) -> None:
 
 
 def check_queryable(source: DataSource, node: exp.Expr, config: Mapping[str, Any]) -> None:
-    """Refuse streams where that is turned off, and tables that no view can be kept of.
+    """Refuse streams if that is disabled, and tables that cannot have a view.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
@@ -62,7 +62,7 @@ def check_queryable(source: DataSource, node: exp.Expr, config: Mapping[str, Any
 
 
 def check_limit(query: nodes.QueryNode, config: Mapping[str, Any]) -> None:
-    """Refuse LIMIT where it is turned off, and numbers below 0.
+    """Refuse LIMIT if it is disabled, and negative numbers.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
@@ -83,7 +83,7 @@ def check_limit(query: nodes.QueryNode, config: Mapping[str, Any]) -> None:
 
 
 def without_disk_columns(scope: Scope, clause: str) -> Scope:
-    """``scope`` where the columns that only records in topics have are refused by name."""
+    """``scope`` without the columns that only records in topics have (ROWPARTITION, ROWOFFSET)."""
     message = {
         name: f"Pull queries don't support the following columns in {clause} clauses: `{name}`."
         for name in PSEUDO_COLUMNS

@@ -21,7 +21,7 @@ def bind_push(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str,
     """The push query of a SELECT with EMIT.
 
     Raises:
-        KsqlError: the first rule that is broken, with its place.
+        KsqlError: the first rule that is broken, with its position.
     """
     with within_statement(query):
         check_lambdas(query, config)

@@ -23,17 +23,17 @@ from ksql_spark.types import SqlType
 
 
 def bind_query(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> Node:
-    """The plan of a query by the rules of persistent ones: keys are kept (reference §2.2).
+    """The plan of a query by the rules of persistent queries: keys are kept (reference §2.2).
 
     Raises:
-        KsqlError: the first rule that is broken, with its place.
+        KsqlError: the first rule that is broken, with its position.
     """
     with within_statement(query):
         return bind_nested(query, make_context(metastore, config))
 
 
 def make_context(metastore: MetaStore, config: Mapping[str, Any]) -> Context:
-    """What queries are bound against."""
+    """A context for binding queries."""
     return Context(metastore, config, bind_nested)
 
 
@@ -41,7 +41,7 @@ def bind_nested(query: nodes.QueryNode, context: Context) -> Node:
     """The plan of a sub-query or common table expression.
 
     Raises:
-        KsqlError: as bind_query; INVALID_STATEMENT for EMIT, LIMIT and ORDER BY inside.
+        KsqlError: as bind_query; INVALID_STATEMENT for EMIT, LIMIT and ORDER BY.
     """
     for given, clause in (
         (query.emit, "EMIT"),
@@ -56,9 +56,9 @@ def bind_nested(query: nodes.QueryNode, context: Context) -> Node:
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan whose keys are kept, and the sources' side of it that sinks inherit from.
+    """A plan that keeps its keys, and the SELECT from whose sources a sink inherits.
 
-    ``select`` is the left-most SELECT of a UNION ALL.
+    ``select`` is the leftmost SELECT of a UNION ALL.
     """
 
     root: Project | UnionAll
@@ -66,12 +66,12 @@ class Planned:
 
     @property
     def left_most(self) -> BoundRelation:
-        """The relation that formats and topic properties come from."""
+        """The relation from which a sink inherits formats and topic properties."""
         return self.select.source.relations[0]
 
 
 def bind_any(query: nodes.QueryNode, context: Context, sink: str | None, emit: str | None = None) -> Planned:
-    """The plan of a Select or Union; ``sink``: the name of what it builds, for messages."""
+    """The plan of a Select or Union; ``sink``: the name of its sink, for messages."""
     context = context.with_common_tables(query)
     match query:
         case nodes.Select():
@@ -94,10 +94,10 @@ def _union(query: nodes.Union, context: Context, sink: str | None, emit: str | N
 
 
 def aligned(children: list[Node], query: nodes.Union) -> list[Node]:
-    """The children of a UNION ALL with the names of the first and common types, column by column.
+    """The children of a UNION ALL, with the column names of the first child and common types.
 
     Raises:
-        KsqlError: they differ in number, role or type of columns.
+        KsqlError: their columns differ in number, role or type.
     """
     first = children[0].schema.columns
     types: list[SqlType] = [c.type for c in first]
@@ -121,7 +121,7 @@ def aligned(children: list[Node], query: nodes.Union) -> list[Node]:
 
 
 def fitted(node: Node, names: list[str], types: list[SqlType]) -> Node:
-    """``node`` with its columns called ``names`` and coerced to ``types``, position by position."""
+    """``node`` with its columns renamed to ``names`` and coerced to ``types``, by position."""
     columns = node.schema.columns
     if [c.name for c in columns] == names and [c.type for c in columns] == types:
         return node

@@ -1,4 +1,4 @@
-"""FROM: sources, joins, sub-queries and common table expressions to relations and back to plan nodes."""
+"""FROM: binds sources, joins, sub-queries and common table expressions, and builds their plan nodes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
 
 @dataclass(frozen=True)
 class Context:
-    """What a query is bound against.
+    """The context in which a query is bound: metastore, configuration, common table expressions.
 
-    ``bind_nested`` binds a sub-query (it is given to avoid a circular import).
+    ``bind_nested`` binds a sub-query (a parameter, to avoid a circular import).
     """
 
     metastore: MetaStore
@@ -32,7 +32,7 @@ class Context:
     common_tables: Mapping[str, nodes.QueryNode] = field(default_factory=dict)
 
     def with_common_tables(self, query: nodes.QueryNode) -> Context:
-        """With the CTEs of ``query``; a later one may use the earlier ones, which are inlined."""
+        """This context with the CTEs of ``query``. They are inlined; a later one may use earlier ones."""
         if not query.ctes:
             return self
         return replace(
@@ -54,7 +54,7 @@ class From:
 
     @property
     def is_join(self) -> bool:
-        """True where there is more than one."""
+        """Whether there is more than one relation."""
         return isinstance(self.tree, Joined)
 
 
@@ -62,7 +62,7 @@ def bind_from(from_item: nodes.Relation, context: Context) -> From:
     """Bind the relations of ``relation`` and the conditions of its joins.
 
     Raises:
-        KsqlError: an unknown source, a self-join, a join that cannot be.
+        KsqlError: an unknown source, a self-join, an invalid join.
     """
     is_join = isinstance(from_item, nodes.Join)
     relations = [_bind_relation(r, context, is_join) for r in flat(from_item)]
@@ -110,7 +110,7 @@ def flat(from_item: nodes.Relation) -> list[nodes.Relation]:
 
 
 def named_query(from_item: nodes.Relation, context: Context) -> tuple[str, nodes.QueryNode | None, Context]:
-    """A relation's alias, and the query that it stands for with what that sees; None for a source.
+    """A relation's alias, its query (None for a source), and the context of that query.
 
     Raises:
         KsqlError: it is neither a name nor a sub-query.
@@ -135,7 +135,7 @@ def _bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) 
 
 
 def source_relation(from_item: nodes.Relation, metastore: MetaStore, prefixed: bool) -> BoundRelation:
-    """The stream or table that ``from_item`` names; ``prefixed`` where it is joined.
+    """The stream or table that ``from_item`` names; ``prefixed``: it is part of a join.
 
     Raises:
         KsqlError: SOURCE_UNKNOWN.
@@ -157,7 +157,7 @@ def _nested(
 
 
 def check_aliases(relations: Iterable[BoundRelation]) -> None:
-    """Refuse an alias that stands for two relations.
+    """Refuse an alias that two relations have.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
@@ -211,7 +211,7 @@ def build_from(source: From, key_name: str | None = None) -> Node:
     """The plan of a bound FROM clause, once all expressions are bound.
 
     Args:
-        source: the clause; pseudo columns that ``scope.named`` lists become columns of joins.
+        source: the clause; in joins, pseudo columns in ``scope.named`` become columns.
         key_name: the name of the outermost join's key; None for its default.
     """
     return _build(source.tree, source.scope, key_name)
@@ -220,7 +220,7 @@ def build_from(source: From, key_name: str | None = None) -> Node:
 def _build(side: Joined | BoundRelation, scope: Scope, key_name: str | None = None) -> Node:
     if isinstance(side, BoundRelation):
         return _build_relation(side, scope)
-    # the inner join's key is named as the outer join uses it, where it can be
+    # the inner join's key has the name that the outer join uses, if possible
     inner = None
     if side.type == REPLICATED:
         left, right = _build(side.left, scope, key_name), _build_relation(side.right, scope)

@@ -1,4 +1,4 @@
-"""CREATE OR REPLACE … AS SELECT: what of a running query may change (reference §2.3)."""
+"""CREATE OR REPLACE … AS SELECT: which parts of a running query may change (reference §2.3)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ksql_spark.logical.nodes import (
 )
 from ksql_spark.schema import Schema
 
-#: what may change; what to do where nothing may
+#: hints: if some changes are allowed; if none is
 RULE = (
     "CREATE OR REPLACE may change the WHERE over the source and append columns to SELECT, from aggregate "
     "functions that are there. To change more, DROP it and CREATE it again."
@@ -28,15 +28,15 @@ ANEW = "DROP it and CREATE it again."
 
 
 def check_query_replacement(old: PersistentQuery, new: PersistentQuery, node: Placed | None = None) -> None:
-    """Refuse a replacement that changes more than the WHERE over the source and columns appended to SELECT.
+    """Refuse a replacement that changes more than the WHERE over the source and appended columns.
 
     Args:
-        old: the query that runs; its sink's schema, formats and topic are checked with the source already.
-        new: what shall take its place, with its state and offsets.
-        node: the statement, for the error's place.
+        old: the running query; its sink's schema, formats and topic have been checked already.
+        new: the replacement, which will use its state and offsets.
+        node: the statement, for the error's position.
 
     Raises:
-        KsqlError: INVALID_STATEMENT naming what differs.
+        KsqlError: INVALID_STATEMENT with the part that differs.
     """
 
     def refuse(reason: str, hint: str = RULE) -> Exception:
@@ -65,10 +65,10 @@ def _parts(node: Node) -> list[Node]:
 
 
 def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
-    """What must stay of the plan below SELECT, by what users call it: all but the WHERE over its source."""
+    """The clauses below SELECT that must not change, by name: all except the WHERE over the source."""
     match node:
         case Source():
-            # columns may have been added to it
+            # columns may have been added to the source
             return [
                 (
                     "FROM",

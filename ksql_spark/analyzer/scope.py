@@ -1,4 +1,4 @@
-"""What names mean inside one query: columns of the relations in FROM, pseudo columns, lambda parameters."""
+"""Scopes: resolve the names in a query to columns, pseudo columns and lambda parameters."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class BoundRelation:
         alias: the name that qualifies its columns.
         schema: its columns under their own names.
         kind: STREAM or TABLE.
-        window: what its keys are windowed by.
-        prefixed: in joins: its columns are called ``<ALIAS>_<COLUMN>``.
+        window: the window in its keys, or None.
+        prefixed: it is part of a join: its columns are called ``<ALIAS>_<COLUMN>``.
         hidden: pseudo columns and window bounds, by name.
-        source: the stream or table, None for a sub-query.
-        node: the sub-query's plan, None for a source.
-        place: where it is named, for errors.
+        source: the stream or table; None for a sub-query.
+        node: the sub-query's plan; None for a source.
+        place: its syntax node, for errors.
     """
 
     alias: str
@@ -51,17 +51,17 @@ class BoundRelation:
         return f"{self.alias}_{name}" if self.prefixed else name
 
     def find(self, name: str) -> SqlType | None:
-        """The type of the column or pseudo column ``name``, None where there is none."""
+        """The type of the column or pseudo column ``name``, or None."""
         column = self.schema.find(name)
         return column.type if column is not None else self.hidden.get(name)
 
 
 def hidden_columns(window: Windowing | None) -> dict[str, SqlType]:
-    """The pseudo columns of a source's records, with bounds where its keys are windowed."""
+    """The pseudo columns of a source's records, and window bounds if its keys are windowed."""
     return PSEUDO_COLUMNS | (WINDOW_BOUNDS if window else {})
 
 
-#: what to do with a call of an aggregate or table function: gives the reference to its result
+#: binds a call of an aggregate or table function: returns a reference to its result
 CallRule = Callable[[FunctionCall, "Scope"], Expression]
 
 
@@ -71,14 +71,14 @@ class Scope:
 
     Args:
         relations: the relations of FROM.
-        extra: columns that belong to none of them: a join's ROWKEY, the bounds of an aggregate's window.
+        extra: columns of no relation: a join's ROWKEY, the bounds of an aggregate's window.
         lambdas: parameters of the lambdas around the expression.
         types: custom types, for CAST.
-        clause: where the expression stands, for messages: SELECT, WHERE, JOIN ON …
-        named: (alias, name) of every pseudo column that an expression named; shared by derived scopes.
-        aggregate: binds aggregate calls; None where they are not allowed.
-        table_function: likewise for table functions.
-        forbidden: names that may not be used here, with the message.
+        clause: the expression's clause, for messages: SELECT, WHERE, JOIN ON …
+        named: (alias, name) of every pseudo column in expressions bound so far; shared by derived scopes.
+        aggregate: binds aggregate calls; None if they are not allowed.
+        table_function: binds calls of table functions; None if they are not allowed.
+        forbidden: names that are not allowed here -> error message.
         show: the text of a bound expression for messages.
     """
 
@@ -99,12 +99,12 @@ class Scope:
         return cls((BoundRelation(alias, schema, kind, hidden=dict(PSEUDO_COLUMNS)),))
 
     def at(self, clause: str) -> Scope:
-        """The same names for another clause, where neither aggregates nor table functions are allowed."""
+        """This scope for another clause, in which neither aggregates nor table functions are allowed."""
         return replace(self, clause=clause, aggregate=None, table_function=None)
 
     @property
     def problem(self) -> str:
-        """How messages about types begin."""
+        """The beginning of messages about types."""
         return {"SELECT": "Invalid Select: ", "WHERE": "Invalid Predicate: "}.get(self.clause, "")
 
     def with_lambda(self, parameters: Mapping[str, SqlType]) -> Scope:
@@ -128,11 +128,11 @@ class Scope:
         return found
 
     def is_column(self, name: str) -> bool:
-        """Whether the unqualified ``name`` means something here."""
+        """Whether the unqualified ``name`` is a column here."""
         return name in self.lambdas or name in self.extra or any(x.find(name) for x in self.relations)
 
     def resolve(self, alias: str, name: str, node: exp.Expr | None = None) -> Expression:
-        """The column (or lambda parameter) that ``alias.name``, or ``name`` where alias is "", stands for.
+        """The column or lambda parameter ``alias.name``, or ``name`` if ``alias`` is "".
 
         Raises:
             KsqlError: COLUMN_UNKNOWN and ALIAS_UNKNOWN with the nearest name, COLUMN_AMBIGUOUS.
@@ -172,7 +172,7 @@ class Scope:
         return f"Did you mean {near}?" if near else None
 
     def display(self, internal: str) -> str:
-        """``ALIAS.NAME`` of the column with a unique name, for messages."""
+        """``ALIAS.NAME`` of the column with the unique name ``internal``, for messages."""
         for relation in self.relations:
             for name in (*(c.name for c in relation.schema.columns), *relation.hidden):
                 if relation.internal(name) == internal:

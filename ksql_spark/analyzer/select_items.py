@@ -1,7 +1,6 @@
-"""The parts of a SELECT that mean the same in streams and in pull queries: its items, ``*``, and GROUP BY.
+"""The parts of a SELECT that are bound alike in streaming and pull queries: its items, ``*`` and GROUP BY.
 
-What follows from them differs: selects.py makes keys of them for queries that run on, batch.py and pull.py
-answer with them.
+selects.py then determines keys, for streaming queries; batch.py and pull.py need none.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from ksql_spark.logical.nodes import NamedExpression
 from ksql_spark.schema import WINDOW_BOUNDS
 from ksql_spark.types import Null
 
-#: names of the columns that table functions give
+#: prefix of the columns with results of table functions
 _SYNTHETIC = "KSQL_SYNTH_"
 
 
 @dataclass(frozen=True)
 class Item:
-    """One output column: its name, what it is over the stages below, where it was written."""
+    """One output column: its name, its expression over the nodes below, its syntax node."""
 
     name: str
     expression: Expression
@@ -47,7 +46,7 @@ def bind_items(
     Args:
         select: the query.
         scope: the names that its items may use.
-        names: gives out generated names.
+        names: generates names.
         is_ambiguous: whether several relations have a column of a name.
 
     Raises:
@@ -73,7 +72,7 @@ def expand_stars(
     relations: Sequence[BoundRelation],
     star: Callable[[BoundRelation, nodes.AllColumns], Iterable[Item]],
 ) -> Iterator[Item]:
-    """``items`` with each ``*`` replaced by what ``star`` gives for the relations that it stands for."""
+    """``items`` with each ``*`` replaced by the items that ``star`` returns for its relations."""
     for item in items:
         if isinstance(item, Item):
             yield item
@@ -84,7 +83,7 @@ def expand_stars(
 
 
 def star_items(relation: BoundRelation, node: exp.Expr, *, with_bounds: bool) -> list[Item]:
-    """What ``*`` gives for one relation: keys, bounds of a windowed key where wanted, values."""
+    """The items of ``*`` for one relation: keys, window bounds if ``with_bounds``, values."""
     columns = [(c.name, c.type) for c in relation.schema.columns]
     if with_bounds and relation.window is not None:
         keys = len(relation.schema.key)
@@ -111,7 +110,7 @@ def check_typed(items: Iterable[Item]) -> None:
 
 
 def with_aggregates(scope: Scope, aggregates: Aggregates) -> Scope:
-    """``scope`` where calls of aggregates are allowed, and collected in ``aggregates``."""
+    """``scope`` with aggregate calls allowed, which are collected in ``aggregates``."""
     return replace(scope, aggregate=aggregates.bind, show=aggregates.show)
 
 
@@ -119,7 +118,7 @@ def bind_groups(select: nodes.Select, scope: Scope) -> list[Expression]:
     """The expressions of GROUP BY.
 
     Raises:
-        KsqlError: an aggregate, an expression that stands twice, a bare NULL.
+        KsqlError: an aggregate, a duplicate expression, a bare NULL.
     """
 
     def refuse(node: nodes.FunctionCall, _: Scope) -> Expression:
@@ -141,10 +140,10 @@ def bind_groups(select: nodes.Select, scope: Scope) -> list[Expression]:
 def bind_table_function(
     node: nodes.FunctionCall, scope: Scope, found: list[NamedExpression], *, of_table: bool = False
 ) -> ColumnRef:
-    """Bind a call of a table function in SELECT and add it to ``found``; gives the column it will be.
+    """Bind a call of a table function in SELECT and add it to ``found``; return a reference to its column.
 
     Raises:
-        KsqlError: it is nested, it is over a table (``of_table``), it has an aggregate in it.
+        KsqlError: it is nested, reads a table (``of_table``), or contains an aggregate.
     """
     parent = node.parent
     while parent is not None and not isinstance(parent, nodes.SelectItem | nodes.QueryNode):

@@ -1,7 +1,7 @@
 """One SELECT: from its clauses to output columns, key slots and plan nodes (reference §2.2, §2.5, §6.2-6.8).
 
-The plan is built last: which pseudo columns a join must expose and how its key is called are known only
-when every clause is bound.
+The plan is built last: the pseudo columns that a join must expose, and the name of its key, are known only
+once every clause is bound.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from ksql_spark.schema import PSEUDO_COLUMNS, RESERVED_COLUMNS, WINDOW_BOUNDS, R
 
 
 class Target(Enum):
-    """What a SELECT is for."""
+    """The purpose of a SELECT."""
 
     PERSISTENT = "PERSISTENT"
     PUSH = "PUSH"
@@ -70,7 +70,7 @@ class KeySlot:
     """One key column of the result.
 
     Args:
-        candidates: unique names of the columns that can be it, the preferred first.
+        candidates: unique names of the columns that can be the key, the preferred one first.
         shown: the candidates as messages show them.
         what: key column, join expression, partitioning expression or grouping expression.
     """
@@ -82,7 +82,7 @@ class KeySlot:
 
 @dataclass(frozen=True)
 class Grouping:
-    """GROUP BY, its aggregates and what follows it."""
+    """GROUP BY, its aggregates, its window and HAVING."""
 
     groups: tuple[NamedExpression, ...]
     aggregates: tuple[AggregateCall, ...]
@@ -93,17 +93,17 @@ class Grouping:
 
 @dataclass(frozen=True)
 class BoundSelect:
-    """A SELECT before its projection: FROM, then the stages in this order, then ``items``.
+    """A SELECT before its projection: FROM, then the clauses in this order, then ``items``.
 
     Args:
         source: the FROM clause.
-        where: the condition, over its columns.
-        partition_by: new keys; None: no re-keying; empty: PARTITION BY NULL.
+        where: the condition, over the columns of FROM.
+        partition_by: new keys; None: no PARTITION BY; empty: PARTITION BY NULL.
         functions: table functions, under the names of their results.
         grouping: GROUP BY or aggregates.
         items: the output columns in SELECT order.
         slots: the key columns of the result.
-        join_key: the name that the outermost join's key must have, None: free.
+        join_key: the name that the outermost join's key must have; None: any.
     """
 
     source: From
@@ -117,12 +117,12 @@ class BoundSelect:
 
     @property
     def kind(self) -> str:
-        """STREAM or TABLE: what the SELECT gives."""
+        """STREAM or TABLE: the kind of the result."""
         return TABLE if self.grouping is not None else self.source.tree.kind
 
     @property
     def window(self) -> Windowing | None:
-        """What the result's keys are windowed by."""
+        """The window in the result's keys, or None."""
         if self.grouping is not None:
             return self.grouping.window.windowing if self.grouping.window else None
         return None if self.partition_by is not None else self.source.relations[0].window
@@ -148,13 +148,13 @@ def bind_select(select: nodes.Select, context: Context, target: Target, emit: st
     """Bind every clause of ``select``.
 
     Args:
-        select: the query; its LIMIT, OFFSET and ORDER BY are the caller's concern.
+        select: the query; the caller handles its LIMIT, OFFSET and ORDER BY.
         context: the metastore and the common tables.
-        target: what it is for.
+        target: its purpose.
         emit: None, CHANGES or FINAL.
 
     Raises:
-        KsqlError: the first rule that is broken, with its place.
+        KsqlError: the first rule that is broken, with its position.
     """
     if select.distinct:
         raise invalid(
@@ -387,7 +387,7 @@ class _Binder:
         if self.functions:
             raise invalid("Table functions cannot be used with aggregations.", select)
         allowed = frozenset(WINDOW_BOUNDS) if window is not None and not self.source.is_join else frozenset()
-        # hidden columns of those names go along with every row
+        # every row has hidden columns with these names
         names = [
             self.names.field(f"KSQL_{n}") if n in RESERVED_COLUMNS else n
             for n in self._key_names(expressions, list(items))
@@ -423,7 +423,7 @@ class _Binder:
     # ---- rules that need the whole --------------------------------------------------------------------
 
     def _check_value_formats(self) -> None:
-        """KAFKA values can neither be joined nor grouped (reference §5.1)."""
+        """Refuse joins and groups of sources with the KAFKA value format (reference §5.1)."""
         lacking = [
             x.source.name for x in self.source.relations if x.source and x.source.value_format.name == "KAFKA"
         ]
@@ -438,11 +438,11 @@ class _Binder:
 
 
 def _over_keys(node: Expression, partition_by: tuple[NamedExpression, ...]) -> Expression:
-    """``node`` with references in place of what PARTITION BY made a key of."""
+    """``node`` with references to the keys that PARTITION BY has made of its parts."""
 
     def rewrite(part: Expression) -> Expression | None:
         if isinstance(part, Literal) and part is not node:
-            # a constant may have to stay one
+            # some functions need constants as arguments
             return None
         key = next((k for k in partition_by if part == k.expression), None)
         return None if key is None else ColumnRef(key.name, part.type)

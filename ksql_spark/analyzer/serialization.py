@@ -1,4 +1,4 @@
-"""Refuse columns that a format cannot carry, by the table of its capabilities (reference §5.1, §5.3)."""
+"""Refuses columns that a format does not support, by the table of capabilities (reference §5.1, §5.3)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ksql_spark.formats.capabilities import CAPABILITIES, base_name
 from ksql_spark.schema import Column
 from ksql_spark.types import Array, Map, SqlType, Struct, contains_map
 
-#: how messages call what CAPABILITIES calls properties
+#: names, in messages, of properties in CAPABILITIES
 PROPERTY_NAMES = {
     "delimiter": "delimiter",
     "full_name": "fullSchemaName",
@@ -35,9 +35,9 @@ def known_format(name: str, node: Placed | None) -> str:
 def check_columns(
     name: str, columns: Sequence[Column], *, is_key: bool, node: Placed | None, hint: str | None = None
 ) -> None:
-    """Refuse columns that the format called ``name`` cannot carry as a key or a value.
+    """Refuse columns that the format ``name`` does not support in a key or a value.
 
-    ``hint``: what to do where there is another way.
+    ``hint``: what to do instead, if there is a way.
 
     Raises:
         KsqlError: FORMAT_SCHEMA, MAP_KEY, INVALID_STATEMENT.
@@ -61,7 +61,7 @@ def check_columns(
 
 
 def check_results(columns: Sequence[Column], node: Placed) -> None:
-    """Refuse result columns that cannot be sent: results of push and pull queries travel as JSON.
+    """Refuse columns that results of push and pull queries cannot have, because they are sent as JSON.
 
     Raises:
         KsqlError: FORMAT_SCHEMA.
@@ -71,7 +71,7 @@ def check_results(columns: Sequence[Column], node: Placed) -> None:
 
 
 def _refusal(name: str, column: Column) -> str | None:
-    """Why the format cannot carry ``column``, None where it can."""
+    """Why the format does not support ``column``; None if it does."""
     capability = CAPABILITIES[name]
     names = capability.names
     if names is not None:
@@ -105,7 +105,7 @@ def _field_names(column: Column) -> list[str]:
 
 
 def check_wrapping(name: str, columns: int, wrapped: bool | None, node: Placed | None) -> None:
-    """Refuse a WRAP_SINGLE_VALUE that cannot be (reference §5.3)."""
+    """Refuse a WRAP_SINGLE_VALUE that the format does not support (reference §5.3)."""
     if wrapped is None:
         return
     capability = CAPABILITIES[name]

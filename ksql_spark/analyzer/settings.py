@@ -1,4 +1,4 @@
-"""Properties that change what is allowed or what a default is (reference §9), read from a plain mapping."""
+"""Properties that change rules or defaults (reference §9), read from a mapping."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def flag(config: Mapping[str, Any], name: str, default: bool = True) -> bool:
 
 
 def text(config: Mapping[str, Any], name: str) -> str | None:
-    """The property ``name`` as text; None where it is absent or empty."""
+    """The property ``name`` as text; None if it is absent or empty."""
     value = config.get(name)
     return None if value is None or str(value) == "" else str(value)
 
 
 def check_lambdas(node: exp.Expr, config: Mapping[str, Any]) -> None:
-    """Refuse lambdas where ksql.lambdas.enabled is false; queries that run already stay as they are.
+    """Refuse lambdas if ksql.lambdas.enabled is false; running queries are not affected.
 
     Raises:
         KsqlError: INVALID_STATEMENT at the first lambda.

@@ -19,7 +19,7 @@ from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import RESERVED_COLUMNS, Column, Role, Schema
 from ksql_spark.types import BYTES, HEADERS
 
-#: instead of a schema registry: the end of SCHEMA_REGISTRY_MISSING
+#: the alternative in SCHEMA_REGISTRY_MISSING
 OR_LIST_COLUMNS = ", or list the columns in the statement"
 
 
@@ -28,16 +28,16 @@ def bind_create_source(
 ) -> DataSource:
     """The stream or table that ``statement`` declares.
 
-    IF NOT EXISTS is the caller's concern: call this only when the source shall be made. Columns from a schema
-    registry must be written out already: see infer_columns.
+    The caller handles IF NOT EXISTS. Columns from a schema registry must have been written out: see
+    infer_columns.
 
     Args:
         statement: CREATE [OR REPLACE] [SOURCE] STREAM | TABLE.
-        metastore: for custom types and for what is replaced.
+        metastore: for custom types, and for the source that is replaced.
         config: server and session properties.
 
     Raises:
-        KsqlError: with the place of the column or property that breaks a rule.
+        KsqlError: with the position of the column or property that breaks a rule.
     """
     with within_statement(statement):
         return _bind(statement, metastore, config)
@@ -90,7 +90,7 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
 
 
 def check_source_name(statement: nodes.NamedStatement) -> None:
-    """Refuse names that no stream or table may have: they become parts of topic names (reference §1.1)."""
+    """Refuse names that streams and tables cannot have, because they become parts of topic names (§1.1)."""
     if not statement.name or not all(c.isascii() and (c.isalnum() or c in "_-") for c in statement.name):
         raise invalid(
             f"Illegal argument at name `{statement.name}`. Source names may only contain alphanumeric "
@@ -110,7 +110,7 @@ def _check_replaceable(statement: CreateSource, existing: DataSource | None) -> 
 
 
 def check_free(statement: nodes.NamedStatement, existing: DataSource | None, or_replace: bool) -> None:
-    """Refuse a name that is in use, unless it is to be replaced."""
+    """Refuse a name that is in use, unless the source is to be replaced."""
     if existing is None or or_replace:
         return
     word, other = str(statement.args["kind"]).lower(), existing.kind.lower()
@@ -204,7 +204,7 @@ def _formats(
 
 
 def format_names(given: Properties, statement: CreateSource, config: Mapping[str, Any]) -> dict[str, str]:
-    """The formats of KEY and VALUE: as given, else the defaults of the properties.
+    """The names of the KEY and VALUE formats: those of the statement, else the defaults.
 
     Raises:
         KsqlError: an unknown format; no value format and no default for it.
@@ -227,7 +227,7 @@ def format_names(given: Properties, statement: CreateSource, config: Mapping[str
 
 
 def effective_wrapping(value_format: FormatSpec, columns: int, config: Mapping[str, Any]) -> bool | None:
-    """WRAP_SINGLE_VALUE, else ksql.persistence.wrap.single.values where the format has a choice."""
+    """WRAP_SINGLE_VALUE, else ksql.persistence.wrap.single.values if the format supports both ways."""
     if value_format.wrapped is not None or columns != 1:
         return value_format.wrapped
     default = settings.text(config, "ksql.persistence.wrap.single.values")
@@ -238,7 +238,7 @@ def effective_wrapping(value_format: FormatSpec, columns: int, config: Mapping[s
 
 
 def _check_inferred(statement: CreateSource, schema: Schema, key: FormatSpec, value: FormatSpec) -> None:
-    """Refuse a side without columns whose format keeps schemas: a registry must give them first."""
+    """Refuse a side without columns whose format keeps schemas: columns must be inferred first."""
     for side, spec, columns in (("key", key, schema.key), ("value", value, schema.value)):
         if not columns and CAPABILITIES[spec.name].registry:
             raise failure(
@@ -251,7 +251,7 @@ def _check_inferred(statement: CreateSource, schema: Schema, key: FormatSpec, va
 
 
 def check_replacement(old: DataSource, new: DataSource, statement: nodes.NamedStatement) -> None:
-    """Refuse a CREATE OR REPLACE that changes more than new value columns at the end (reference §2.3)."""
+    """Refuse a CREATE OR REPLACE that does more than append value columns (reference §2.3)."""
     word = new.kind.lower()
 
     def refuse(reason: str) -> Exception:
@@ -290,7 +290,8 @@ def bind_alter_source(statement: AlterSource, metastore: MetaStore) -> DataSourc
     """The stream or table with the columns of ALTER … ADD COLUMN appended (reference §2.3).
 
     Raises:
-        KsqlError: SOURCE_UNKNOWN; the kind is wrong, the source is no plain CREATE, a column exists.
+        KsqlError: SOURCE_UNKNOWN; INVALID_STATEMENT if the kind is wrong, the source is read-only or was made
+            by a query, or a column exists.
     """
     with within_statement(statement):
         source = metastore.require(statement.name, place(statement.this))

@@ -1,7 +1,7 @@
-"""Partial ISO date-times to epoch milliseconds, for magic timestamps (reference §3.3).
+"""Partial ISO date-times to epoch milliseconds, for comparisons with ROWTIME (reference §3.3).
 
-``2020``, ``2020-02``, ``2020-02-23T23:45`` and zoned forms are read as ksqlDB does: missing parts are the
-smallest ones, the zone is UTC unless the text carries one.
+``2020``, ``2020-02``, ``2020-02-23T23:45`` and forms with a zone are read as in ksqlDB: missing parts have
+their smallest value, the default zone is UTC.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def epoch_ms(text: str) -> int | None:
-    """Milliseconds since the epoch of a partial ISO date-time, None where ``text`` is none."""
+    """Epoch milliseconds of a partial ISO date-time; None if ``text`` is not one."""
     found = _MOMENT.fullmatch(text.strip())
     if found is None:
         return None
@@ -40,7 +40,7 @@ def epoch_ms(text: str) -> int | None:
 
 
 def _zone(text: str | None) -> timezone | ZoneInfo:
-    """The zone called ``text``; UTC for none.
+    """The zone called ``text``; UTC for None.
 
     Raises:
         ValueError, KeyError: there is no such zone.

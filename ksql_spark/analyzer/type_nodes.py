@@ -1,4 +1,4 @@
-"""Types as written to SQL types (reference §3.1); custom types are expanded here."""
+"""From types in statements to SQL types (reference §3.1); expands custom types."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def bind_type(node: TypeNode, metastore: MetaStore) -> SqlType:
 
 
 def resolve_type(node: TypeNode, custom: Mapping[str, SqlType]) -> SqlType:
-    """As ``bind_type``, with the custom types given by name."""
+    """As ``bind_type``, with custom types from a mapping."""
     if not node.quoted:
         match node.name:
             case "ARRAY":

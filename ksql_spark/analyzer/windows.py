@@ -1,4 +1,4 @@
-"""The WINDOW clause: its checks and its defaults (reference §2.6)."""
+"""The WINDOW clause: checks and defaults (reference §2.6)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def bind_window(node: nodes.Window, emit_final: bool) -> WindowSpec:
         emit_final: with EMIT FINAL the grace period is 0 unless given.
 
     Raises:
-        KsqlError: INVALID_STATEMENT for lengths that cannot be.
+        KsqlError: INVALID_STATEMENT for invalid lengths.
     """
     size = node.size.milliseconds
     if size <= 0:
