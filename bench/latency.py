@@ -8,8 +8,9 @@ after the other; a stateless one and COUNT and SUM by key are also written by ha
 same settings of the session and of the sink. The first line is Kafka alone: produced and consumed.
 
 At the end of each checkpoint interval Spark commits, and records wait. Those that were sent within
---boundary seconds of such an end are listed apart; the percentiles are those of the others. The pause at an
-end is the longest latency there; --interval 5000 gives many of them.
+--boundary seconds of such an end are listed apart; the percentiles are those of the others, or with
+--boundaries-included those of all records. The pause at an end is the longest latency there; --interval 5000
+gives many of them.
 """
 
 from __future__ import annotations
@@ -340,9 +341,12 @@ def kafka_alone(admin: KafkaAdmin, options: argparse.Namespace) -> Latencies:
         admin.delete_topics(["alone"])
 
 
-def line(title: str, latencies: Latencies, around_s: float) -> str:
+def line(title: str, latencies: Latencies, options: argparse.Namespace) -> str:
     """One line of the table."""
+    around_s = options.boundary
     outside, near = latencies.split(around_s)
+    if options.boundaries_included:
+        outside = sorted(outside + near)
     shares = (0.5, 0.95, 0.99, 1.0)
     numbers = [percentile(outside, s) for s in shares], [percentile(near, s) for s in shares[:3]]
     first = "".join(f"{n:9.1f}" for n in numbers[0])
@@ -363,6 +367,11 @@ def main() -> None:
     parser.add_argument("--warm-up", type=float, default=10, help="seconds before that (default 10)")
     parser.add_argument(
         "--boundary", type=float, default=1, help="seconds around the end of an interval (default 1)"
+    )
+    parser.add_argument(
+        "--boundaries-included",
+        action="store_true",
+        help="the first percentiles are those of all records, near the end of an interval too",
     )
     parser.add_argument("--interval", type=int, help="checkpoint interval in ms (default: the engine's)")
     parser.add_argument("--only", help=f"queries, with commas between them: {', '.join(CASES)}")
@@ -389,15 +398,16 @@ def _run(engine: Engine, folder: Path, options: argparse.Namespace, config: Conf
     interval = config["ksql.checkpoint.interval.ms"] / 1000
     print(f"\n{options.rate:g} records/s, {options.seconds:g} s each, checkpoints every {interval:g} s")
     near = f"|  within {options.boundary:g} s of a checkpoint"
-    print(f"{'':22}{'latency in ms, otherwise':45}  {near}")
+    which = "of all records" if options.boundaries_included else "otherwise"
+    print(f"{'':22}{f'latency in ms, {which}':45}  {near}")
     head = "".join(f"{name:>9}" for name in ("p50", "p95", "p99", "max", "records"))
     second = "".join(f"{name:>9}" for name in ("p50", "p95", "p99", "records"))
     print(f"{'':22}{head}  |{second}  |{'pause p50':>9}{'max':>9}{'ends':>7}", flush=True)
-    print(line("Kafka alone", kafka_alone(admin, options), options.boundary), flush=True)
+    print(line("Kafka alone", kafka_alone(admin, options), options), flush=True)
     for name in options.only.split(",") if options.only else CASES:
         for kind in ("ours", "by hand") if CASES[name].also_by_hand and not options.ours else ("ours",):
             result = measure(engine, admin, kind.replace(" ", "_"), name, folder, options, config)
-            print(line(f"{name}, {kind}", result, options.boundary), flush=True)
+            print(line(f"{name}, {kind}", result, options), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,19 @@
 """Many queries on one server: start, idle cost, latency under a small load, restart.
 
-    python bench/many.py [--queries 1,20,100] [--seconds 60] [--rate 500] [--kinds stateless,aggregate]
+    python bench/many.py [--queries 1,20,100] [--partitions 1] [--seconds 60] [--rate 500]
+                         [--kinds stateless,aggregate]
+
+    # what aggregates cost while idle
+    python bench/many.py --queries 10,20,100 --partitions 1,2,12 --kinds aggregate
 
 For each number of queries, in one server process that goes on (half of the queries stateless, half COUNT and
-SUM by key, over topics of --partitions):
+SUM by key, over topics of --partitions; a new server for each number of partitions):
 
 * how long the new queries took to start, one statement after the other,
-* CPU (cores) and resident memory (MB) of the server's processes (Python and Spark's JVM; the broker apart)
-  while nothing arrives, over --seconds,
-* for the last number: latency of records that arrive at --rate in all, spread over all queries' inputs,
+* CPU (cores), resident memory (MB) and threads of the server's processes (Python and Spark's JVM; the broker
+  apart) while nothing arrives, over --seconds,
+* for the last number: latency of records that arrive at --rate in all, spread over all queries' inputs: the
+  p50 of each --step seconds from the first load on, then all that came after the first --settle seconds,
 * for the last number: the server is stopped and started again; how long until every query answers.
 
 The aim: 20 queries in at most 0.2 core and 1.2 GB, 6 mcore for each further one, and 100 queries with
@@ -141,16 +146,19 @@ class Probe:
 
     def close(self) -> None:
         """Stop receiving."""
+        self._producer.flush(10)
         self._stopping.set()
         self._thread.join()
         self._consumer.close()
 
 
-def start_queries(engine: Engine, first: int, last: int, options: argparse.Namespace) -> float:
+def start_queries(
+    engine: Engine, first: int, last: int, partitions: int, options: argparse.Namespace
+) -> float:
     """Start queries number ``first`` to ``last`` - 1; returns the seconds that took."""
     kinds = options.kinds.split(",")
     for n in range(first, last):
-        engine.execute(Request(SOURCE.format(n=n, partitions=options.partitions)))
+        engine.execute(Request(SOURCE.format(n=n, partitions=partitions)))
     began = time.monotonic()
     for n in range(first, last):
         text = STATEMENTS[kinds[n % len(kinds)]].format(n=n)
@@ -170,11 +178,23 @@ def main() -> None:
     )
     parser.add_argument("--rate", type=float, default=500, help="records per second in all (default 500)")
     parser.add_argument("--kinds", default="stateless,aggregate", help="taken in turn")
-    parser.add_argument("--partitions", type=int, default=1, help="of each topic (default 1)")
+    parser.add_argument(
+        "--partitions", default="1", help="of each topic, with commas between numbers (default 1)"
+    )
+    parser.add_argument(
+        "--step", type=float, default=10, help="seconds of load with a p50 of their own (default 10)"
+    )
     parser.add_argument("--property", action="append", default=[], help="NAME=VALUE of the server")
     parser.add_argument("--no-load", action="store_true", help="only the idle cost")
     options = parser.parse_args()
+    for partitions in options.partitions.split(","):
+        _measure(int(partitions), options)
+
+
+def _measure(partitions: int, options: argparse.Namespace) -> None:
+    """All there is to measure over topics of so many partitions, on a server of its own."""
     numbers = [int(n) for n in options.queries.split(",")]
+    print(f"{partitions} partition{'s' if partitions > 1 else ''}", flush=True)
     with tempfile.TemporaryDirectory(prefix="ksql-spark-many-", ignore_cleanup_errors=True) as folder:
         properties = dict(p.split("=", 1) for p in options.property)
         config = Config({"ksql.spark.data.dir": folder, **properties})
@@ -182,7 +202,7 @@ def main() -> None:
         try:
             engine.start(lambda text: None)
             time.sleep(options.wait)
-            _idle(engine, numbers, options)
+            _idle(engine, numbers, partitions, options)
             if not options.no_load:
                 _load(engine, numbers[-1], options)
                 engine.stop()
@@ -192,12 +212,12 @@ def main() -> None:
             engine.stop()
 
 
-def _idle(engine: Engine, numbers: list[int], options: argparse.Namespace) -> None:
+def _idle(engine: Engine, numbers: list[int], partitions: int, options: argparse.Namespace) -> None:
     processes, running = Processes(), 0
     admin = engine.services.admin
     print(f"{'queries':>8}{'started in s':>14}{'cores':>8}{'broker':>8}{'MB':>8}{'broker':>8}{'threads':>9}")
     for wanted in numbers:
-        took = start_queries(engine, running, wanted, options)
+        took = start_queries(engine, running, wanted, partitions, options)
         running = wanted
         probe = Probe(admin.servers, wanted)
         probe.wait_for_all(300)
@@ -219,20 +239,24 @@ def _idle(engine: Engine, numbers: list[int], options: argparse.Namespace) -> No
 def _load(engine: Engine, count: int, options: argparse.Namespace) -> None:
     processes = Processes()
     probe = Probe(engine.services.admin.servers, count)
-    probe.send_for(options.settle, options.rate)
+    first = time.time()
+    total = probe.send_for(options.settle, options.rate)
     began, cpu = time.time(), processes.cpu_s("server")
-    total = probe.send_for(options.seconds, options.rate)
+    total += probe.send_for(options.seconds, options.rate)
     cores = (processes.cpu_s("server") - cpu) / (time.time() - began)
     deadline = time.time() + 60
-    while time.time() < deadline:
-        latencies = [(r - s) * 1000 for pairs in probe.received.values() for s, r in pairs if s >= began]
-        if len(latencies) >= total:
-            break
+    while (came := sum(map(len, probe.received.values()))) < total and time.time() < deadline:
         time.sleep(0.2)
     probe.close()
-    shares = statistics.quantiles(latencies, n=100)
+    pairs = [(sent, (received - sent) * 1000) for many in probe.received.values() for sent, received in many]
+    steps: dict[int, list[float]] = {}
+    for sent, latency in pairs:
+        steps.setdefault(int((sent - first) / options.step), []).append(latency)
+    medians = ", ".join(f"{statistics.median(steps[step]):.1f}" for step in sorted(steps))
+    print(f"{count} queries, p50 of each {options.step:g} s from the first load on, in ms: {medians}")
+    shares = statistics.quantiles([latency for sent, latency in pairs if sent >= began], n=100)
     print(
-        f"{count} queries, {options.rate:g} records/s in all: {len(latencies)} of {total} records,"
+        f"{count} queries, {options.rate:g} records/s in all: {came} of {total} records,"
         f" p50 {shares[49]:.1f} ms, p95 {shares[94]:.1f}, p99 {shares[98]:.1f}, {cores:.2f} cores",
         flush=True,
     )

@@ -1,19 +1,32 @@
 """Throughput on a backlog: our queries beside the same by hand, in PySpark and for Kafka Streams, in one run.
 
-    python bench/throughput.py [--records 2000000] [--rounds 5] [--only stateless,aggregate]
+    python bench/throughput.py [--records 2000000] [--rounds 5] [--only stateless,by-key,…]
                                [--sides ours,pyspark,streams]
 
-Records are JSON auction bids (six fields) in a topic of two partitions; every query reads them from the
-beginning and writes to a topic of its own, the Spark ones in real-time mode. The aggregate groups by a field
-of the value, so there is a repartition, and gives one update for each record. The clock runs from the first
-record written to the last; the settings of the sinks' producers are the same on all sides.
+| query | reads | writes |
+|---|---|---|
+| stateless | bids: JSON, six fields, keyed by their auction | what passes a filter, projected |
+| by-key | bids | COUNT and SUM by the key of the topic, an update for each record |
+| by-value | bids | the same by a field of the value, so there is a repartition |
+| stream-table | bids, and a table of 10,000 auctions | each bid with its auction |
+| stream-stream | orders and payments, half of the records each | WITHIN 10 SECONDS GRACE PERIOD 10 SECONDS |
+
+All topics have two partitions, and their records are there before a query starts; in event time, two million
+records of orders and payments are an hour. Queries read from the beginning and write to a topic of their own,
+ours and PySpark's in real-time mode (where PySpark has no joins by hand, so it stays out of those). The clock
+runs from the first record written to the last. The settings of the sinks' producers are the same on all
+sides. Speed is records read in a second, of both topics where there are two.
+
+At the end of each round the sink must hold exactly what it should: the number of records is compared, and
+sums of fields (in a table, of each key's last record). Where it does not, or where it has stopped growing for
+--patience seconds, the round is "wrong": what there was is printed, and there is no speed.
 
 Each side stays in one process for the whole run: Kafka Streams in a JVM of its own, ours and PySpark by hand
 in Spark's. Sides take turns, round by round. The first round warms their JVMs up and does not count; it is
 printed as "first", beside the median of the rounds after it. (The first round of a query that is not the
 first of the run finds JVMs that have run another one.)
 
-The aim: 0.95 of PySpark in the same mode; 0.8 (stateless) and 1.1 (aggregate) of Kafka Streams.
+The aim: 0.95 of PySpark in the same mode; of Kafka Streams 0.8 (stateless) and 1.1 (by-value).
 """
 
 from __future__ import annotations
@@ -28,13 +41,15 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services import artifacts, cache, java
 
@@ -46,37 +61,109 @@ STREAMS_JARS = (
 LINGER_MS = 5
 #: starts a query by its name, into a topic, and gives what stops it
 Side = Callable[[str, str], Callable[[], None]]
-BIDS = "bids"
-STREAM = (
-    "CREATE STREAM bids (auction STRING, bidder BIGINT, price BIGINT, channel STRING, url STRING,"
-    " extra STRING) WITH (kafka_topic='bids', value_format='JSON');"
-)
+#: what PySpark can do by hand in real-time mode
+BY_HAND = ("stateless", "by-key", "by-value")
+AUCTIONS = 10_000
+#: event time between two orders, which gives an hour to a million of them
+STEP_MS = 4
+BID = "auction STRING, bidder BIGINT, price BIGINT, channel STRING, url STRING, extra STRING"
+STREAMS = f"""
+CREATE STREAM bids ({BID}) WITH (kafka_topic='bids', value_format='JSON');
+CREATE STREAM keyed_bids (id STRING KEY, {BID}) WITH (kafka_topic='bids', value_format='JSON');
+CREATE TABLE auctions (id STRING PRIMARY KEY, item STRING, reserve BIGINT)
+  WITH (kafka_topic='auctions', value_format='JSON');
+CREATE STREAM orders (id STRING KEY, number BIGINT, price BIGINT, item STRING, extra STRING)
+  WITH (kafka_topic='orders', value_format='JSON');
+CREATE STREAM payments (id STRING KEY, number BIGINT, paid BIGINT, method STRING, extra STRING)
+  WITH (kafka_topic='payments', value_format='JSON');
+"""
+AS_STREAM = "CREATE STREAM {out} WITH (kafka_topic='{out}') AS SELECT "
+AS_TABLE = "CREATE TABLE {out} WITH (kafka_topic='{out}') AS SELECT "
 OURS = {
-    "stateless": "CREATE STREAM {out} WITH (kafka_topic='{out}') AS"
-    " SELECT auction, bidder, price * 2 AS doubled FROM bids WHERE price > 1000;",
-    "aggregate": "CREATE TABLE {out} WITH (kafka_topic='{out}') AS"
-    " SELECT auction, COUNT(*) AS bids, SUM(price) AS total FROM bids GROUP BY auction;",
+    "stateless": AS_STREAM + "auction, bidder, price * 2 AS doubled FROM bids WHERE price > 1000;",
+    "by-key": AS_TABLE + "id, COUNT(*) AS bids, SUM(price) AS total FROM keyed_bids GROUP BY id;",
+    "by-value": AS_TABLE + "auction, COUNT(*) AS bids, SUM(price) AS total FROM bids GROUP BY auction;",
+    "stream-table": AS_STREAM + "b.id AS id, b.bidder AS bidder, b.price AS price, a.item AS item,"
+    " a.reserve AS reserve FROM keyed_bids b JOIN auctions a ON b.id = a.id;",
+    "stream-stream": AS_STREAM + "o.id AS id, o.number AS number, o.price AS price, p.paid AS paid,"
+    " p.method AS method FROM orders o JOIN payments p WITHIN 10 SECONDS GRACE PERIOD 10 SECONDS"
+    " ON o.id = p.id;",
 }
 
 
-def fill(admin: KafkaAdmin, producer: RecordProducer, count: int) -> dict[str, int]:
-    """Write the bids; returns how many records each query will write."""
-    admin.create_topic(BIDS, 2, config={"retention.ms": "-1"})
-    rng, passing = random.Random(1), 0
+@dataclass(frozen=True)
+class Contents:
+    """What a sink holds: its number of records, and sums of fields (of each key's last record in a table)."""
+
+    records: int
+    sums: Mapping[str, int]
+
+    def __str__(self) -> str:
+        sums = "".join(f", {name} {total:,} in all" for name, total in self.sums.items())
+        return f"{self.records:,} records{sums}"
+
+
+def fill(admin: KafkaAdmin, producer: RecordProducer, count: int) -> dict[str, Contents]:
+    """Write the records; returns what each query's sink must hold."""
+    for topic in ("bids", "auctions", "orders", "payments"):
+        admin.create_topic(topic, 2, config={"retention.ms": "-1"})
+    began_ms = (int(time.time()) - 86_400) * 1000
+    for i in range(AUCTIONS):
+        auction = {"item": f"item {i}", "reserve": reserve(i)}
+        producer.send_async("auctions", str(i).encode(), json.dumps(auction).encode(), began_ms)
+    rng = random.Random(1)
+    passing = doubled = total = reserves = 0
     for i in range(count):
         price = rng.randrange(5000)
-        passing += price > 1000
+        total += price
+        reserves += reserve(i % AUCTIONS)
+        if price > 1000:
+            passing += 1
+            doubled += price * 2
         bid = {
-            "auction": str(i % 10_000),
+            "auction": str(i % AUCTIONS),
             "bidder": rng.randrange(100_000),
             "price": price,
             "channel": "Google",
             "url": "https://auctions.example/item?id=1234567",
             "extra": "x" * 60,
         }
-        producer.send_async(BIDS, bid["auction"].encode(), json.dumps(bid).encode())
+        producer.send_async("bids", bid["auction"].encode(), json.dumps(bid).encode(), began_ms + 1 + i)
+    totals = Contents(count, {"bids": count, "total": total})
+    found = {
+        "stateless": Contents(passing, {"doubled": doubled}),
+        "by-key": totals,
+        "by-value": totals,
+        "stream-table": Contents(count, {"price": total, "reserve": reserves}),
+        "stream-stream": fill_sides(producer, count // 2, began_ms),
+    }
     producer.flush(300)
-    return {"stateless": passing, "aggregate": count}
+    return found
+
+
+def reserve(auction: int) -> int:
+    """The reserve price of an auction: tells in a sum whether bids met their own one."""
+    return auction * auction % 9973
+
+
+def fill_sides(producer: RecordProducer, count: int, began_ms: int) -> Contents:
+    """Write orders and payments: each order is paid once, at most nine seconds later."""
+    rng, numbers, paid = random.Random(2), 0, 0
+    payments: list[tuple[int, int, int]] = []
+    for number in range(count):
+        at_ms, price = began_ms + number * STEP_MS, rng.randrange(5000)
+        order = {"number": number, "price": price, "item": f"item {number % 97}", "extra": "x" * 80}
+        key = str(number % AUCTIONS).encode()
+        producer.send_async("orders", key, json.dumps(order).encode(), at_ms)
+        # the key comes again after AUCTIONS * STEP_MS = 40 s: no payment is near two of its orders
+        payments.append((at_ms + rng.randrange(9000), number, price + 1))
+        numbers += number
+        paid += price + 1
+    for at_ms, number, amount in sorted(payments):
+        payment = {"number": number, "paid": amount, "method": "card", "extra": "x" * 80}
+        key = str(number % AUCTIONS).encode()
+        producer.send_async("payments", key, json.dumps(payment).encode(), at_ms)
+    return Contents(count, {"number": numbers, "paid": paid})
 
 
 def handwritten(engine: Engine, name: str, out: str, servers: str, folder: Path) -> Any:
@@ -86,15 +173,16 @@ def handwritten(engine: Engine, name: str, out: str, servers: str, folder: Path)
     session = engine.services.spark.running_session.newSession()
     session.conf.set("spark.sql.shuffle.partitions", "2")
     raw = session.readStream.format("kafka").option("kafka.bootstrap.servers", servers)
-    raw = raw.option("subscribe", BIDS).option("startingOffsets", "earliest").load()
-    schema = "auction string, bidder bigint, price bigint, channel string, url string, extra string"
-    bids = raw.select(F.from_json(F.col("value").cast("string"), schema).alias("b")).select("b.*")
+    raw = raw.option("subscribe", "bids").option("startingOffsets", "earliest").load()
+    value = F.from_json(F.col("value").cast("string"), BID).alias("b")
+    bids = raw.select(F.col("key").cast("string").alias("id"), value).select("id", "b.*")
     if name == "stateless":
         rows = bids.filter("price > 1000").selectExpr("auction", "bidder", "price * 2 AS doubled")
         sink = rows.selectExpr("to_json(struct(*)) AS value")
     else:
-        rows = bids.groupBy("auction").agg(F.count("*").alias("bids"), F.sum("price").alias("total"))
-        sink = rows.selectExpr("auction AS key", "to_json(struct(bids, total)) AS value")
+        by = "id" if name == "by-key" else "auction"
+        rows = bids.groupBy(by).agg(F.count("*").alias("bids"), F.sum("price").alias("total"))
+        sink = rows.selectExpr(f"{by} AS key", "to_json(struct(bids, total)) AS value")
     writer = sink.writeStream.format("kafka").option("kafka.bootstrap.servers", servers).option("topic", out)
     writer = writer.option("kafka.linger.ms", str(LINGER_MS)).option("kafka.batch.size", "131072")
     writer = writer.option("checkpointLocation", str(folder / out)).outputMode("update")
@@ -145,17 +233,47 @@ class StreamsProcess:
         self._process.stdout.close()
 
 
-def measure(admin: KafkaAdmin, out: str, expected: int, start: Callable[[], Callable[[], None]]) -> float:
-    """Seconds from the first record in ``out`` to the last."""
-    stop, first = start(), 0.0
-    while (done := sum(admin.end_offsets(out).values())) < expected:
-        now = time.monotonic()
-        if done and not first:
-            first, already = now, done
-        time.sleep(0.02)
-    seconds = (time.monotonic() - first) * expected / max(expected - already, 1)
-    stop()
-    return seconds
+def measure(
+    admin: KafkaAdmin, out: str, expected: int, start: Callable[[], Callable[[], None]], patience_s: float
+) -> float | None:
+    """Seconds from the first record in ``out`` to the last; None where they do not come."""
+    began = progress = time.monotonic()
+    stop, first, done, already = start(), 0.0, 0, 0
+    try:
+        while (now_done := sum(admin.end_offsets(out).values())) < expected:
+            now = time.monotonic()
+            if now_done > done:
+                progress, done = now, now_done
+            if now > progress + patience_s:
+                return None
+            if done and not first:
+                first, already = now, done
+            time.sleep(0.02)
+        return (time.monotonic() - (first or began)) * expected / max(expected - already, 1)
+    finally:
+        stop()
+
+
+def contents(admin: KafkaAdmin, topic: str, fields: Sequence[str], is_table: bool) -> Contents:
+    """What a topic holds."""
+    values = (value for _, value in records(admin.servers, topic))
+    if is_table:
+        values = iter(dict(records(admin.servers, topic)).values())
+    sums = dict.fromkeys(fields, 0)
+    for value in values:
+        # ksqlDB's and our columns are in capitals
+        row = {name.lower(): field for name, field in json.loads(value).items()}
+        for name in fields:
+            sums[name] += row[name]
+    return Contents(sum(admin.end_offsets(topic).values()), sums)
+
+
+def records(servers: str, topic: str) -> Iterator[tuple[bytes, bytes]]:
+    """Key and value of each record that a topic holds now."""
+    with TopicReader(servers, topic) as reader:
+        for batch in reader.read_to_end():
+            for record in batch:
+                yield record.key or b"", record.value or b"{}"
 
 
 def main() -> None:
@@ -165,8 +283,14 @@ def main() -> None:
     )
     parser.add_argument("--records", type=int, default=2_000_000)
     parser.add_argument("--rounds", type=int, default=5, help="rounds after the first one (default 5)")
-    parser.add_argument("--only", default="stateless,aggregate")
+    parser.add_argument("--only", default=",".join(OURS), help="queries, with commas between them (all)")
     parser.add_argument("--sides", default="ours,pyspark,streams")
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=60,
+        help="seconds without a new record until a round is given up (60)",
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ksql-spark-bench-", ignore_cleanup_errors=True) as folder:
         properties = {
@@ -182,10 +306,11 @@ def main() -> None:
             producer = RecordProducer(admin.servers, linger_ms=20)
             stack.callback(producer.close)
             expected = fill(admin, producer, options.records)
-            engine.execute(Request(STREAM))
+            engine.execute(Request(STREAMS))
             sides = make_sides(options.sides.split(","), engine, Path(folder), stack)
             for name in options.only.split(","):
-                compare(sides, admin, name, expected[name], options)
+                by = {side: start for side, start in sides.items() if side != "pyspark" or name in BY_HAND}
+                compare(by, admin, name, expected[name], options)
 
 
 def make_sides(
@@ -217,26 +342,41 @@ def drop(engine: Engine, statement: str) -> None:
 
 
 def compare(
-    sides: Mapping[str, Side], admin: KafkaAdmin, name: str, expected: int, options: argparse.Namespace
+    sides: Mapping[str, Side], admin: KafkaAdmin, name: str, expected: Contents, options: argparse.Namespace
 ) -> None:
     """Run one query on all sides, round by round, and print what came out."""
-    speeds: dict[str, list[float]] = {side: [] for side in sides}
+    speeds: dict[str, list[float | None]] = {side: [] for side in sides}
     for round_ in range(options.rounds + 1):
         for side, start in sides.items():
-            out = f"OUT_{name}_{side}_{round_}".upper()
+            out = f"OUT_{name}_{side}_{round_}".upper().replace("-", "_")
             admin.create_topic(out, 2, config={"retention.ms": "-1"})
-            seconds = measure(admin, out, expected, lambda: start(name, out))  # noqa: B023 (called at once)
-            speeds[side].append(options.records / seconds)
-            print(f"{name:10} {side:8} {options.records / seconds:10,.0f} records/s", flush=True)
-            admin.delete_topics([out])
-    medians = {side: statistics.median(found[1:] or found) for side, found in speeds.items()}
-    print(f"\n{name:10} {'':8} {'first':>10} {'median':>10}  records/s, median of {options.rounds}")
+            seconds = measure(admin, out, expected.records, lambda: start(name, out), options.patience)  # noqa: B023 (called at once)
+            actual = contents(admin, out, tuple(expected.sums), OURS[name].startswith("CREATE TABLE"))
+            is_right = seconds is not None and actual == expected
+            speeds[side].append(options.records / seconds if is_right else None)
+            told = "" if is_right else f"  wrong: {actual}; expected {expected}"
+            print(f"{name:13} {side:8} {shown(speeds[side][-1])} records/s{told}", flush=True)
+            admin.delete_topics(t for t in admin.topics() if t == out or t.startswith(f"{out}-"))
+    medians = {side: median(found[1:] or found) for side, found in speeds.items()}
+    print(f"\n{name:13} {'':8} {'first':>10} {'median':>10}  records/s, median of {options.rounds}")
     for side, speed in medians.items():
-        ratio = (
-            f"  ours is {medians['ours'] / speed:.2f} of it" if side != "ours" and "ours" in medians else ""
-        )
-        print(f"{name:10} {side:8} {speeds[side][0]:10,.0f} {speed:10,.0f}{ratio}")
+        ours = medians.get("ours") if side != "ours" else None
+        ratio = f"  ours is {ours / speed:.2f} of it" if ours and speed else ""
+        wrong = sum(found is None for found in speeds[side])
+        ratio += f"  {wrong} of {options.rounds + 1} rounds wrong" if wrong else ""
+        print(f"{name:13} {side:8} {shown(speeds[side][0])} {shown(speed)}{ratio}")
     print(flush=True)
+
+
+def median(speeds: Sequence[float | None]) -> float | None:
+    """The median of those rounds that were right; None where none was."""
+    right = [speed for speed in speeds if speed is not None]
+    return statistics.median(right) if right else None
+
+
+def shown(speed: float | None) -> str:
+    """A speed in a column."""
+    return f"{'-':>10}" if speed is None else f"{speed:10,.0f}"
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Properties;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
@@ -15,9 +16,14 @@ import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.Grouped;
+import org.apache.kafka.streams.kstream.JoinWindows;
+import org.apache.kafka.streams.kstream.Joined;
+import org.apache.kafka.streams.kstream.KGroupedStream;
 import org.apache.kafka.streams.kstream.KStream;
+import org.apache.kafka.streams.kstream.KTable;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Produced;
+import org.apache.kafka.streams.kstream.StreamJoined;
 import org.apache.kafka.streams.state.KeyValueStore;
 
 /**
@@ -26,8 +32,8 @@ import org.apache.kafka.streams.state.KeyValueStore;
  * <pre>Bids BOOTSTRAP_SERVERS</pre>
  *
  * One process runs one query after another, so that its JVM stays warm. Each line of standard input starts
- * one, {@code (stateless|aggregate) OUTPUT_TOPIC STATE_FOLDER}; an empty line stops it. Each line is answered
- * by one line. The process ends with standard input.
+ * one, {@code QUERY OUTPUT_TOPIC STATE_FOLDER}, with a query of throughput.py; an empty line stops it. Each
+ * line is answered by one line. The process ends with standard input.
  *
  * The cache that merges updates is off: every record gives an update, as in KSQL's changelogs here.
  */
@@ -51,6 +57,39 @@ public final class Bids {
   public static final class Totals {
     public long bids;
     public long total;
+  }
+
+  public static final class Auction {
+    public String item;
+    public long reserve;
+  }
+
+  public static final class SoldBid {
+    public long bidder;
+    public long price;
+    public String item;
+    public long reserve;
+  }
+
+  public static final class Order {
+    public long number;
+    public long price;
+    public String item;
+    public String extra;
+  }
+
+  public static final class Payment {
+    public long number;
+    public long paid;
+    public String method;
+    public String extra;
+  }
+
+  public static final class PaidOrder {
+    public long number;
+    public long price;
+    public long paid;
+    public String method;
   }
 
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -88,23 +127,63 @@ public final class Bids {
     properties.put(StreamsConfig.producerPrefix("batch.size"), 131072);
 
     StreamsBuilder builder = new StreamsBuilder();
-    KStream<String, Bid> bids = builder.stream("bids", Consumed.with(Serdes.String(), json(Bid.class)));
-    if (query.equals("stateless")) {
-      bids.filter((key, bid) -> bid.price > 1000)
-          .mapValues(Bids::doubled)
-          .to(output, Produced.with(Serdes.String(), json(Doubled.class)));
-    } else {
-      bids.groupBy((key, bid) -> bid.auction, Grouped.with(Serdes.String(), json(Bid.class)))
-          .aggregate(
-              Totals::new,
-              Bids::add,
-              Materialized.<String, Totals, KeyValueStore<Bytes, byte[]>>as("totals")
-                  .withKeySerde(Serdes.String())
-                  .withValueSerde(json(Totals.class)))
-          .toStream()
-          .to(output, Produced.with(Serdes.String(), json(Totals.class)));
+    switch (query) {
+      case "stateless" ->
+          bids(builder)
+              .filter((key, bid) -> bid.price > 1000)
+              .mapValues(Bids::doubled)
+              .to(output, Produced.with(Serdes.String(), json(Doubled.class)));
+      case "by-key" ->
+          total(bids(builder).groupByKey(Grouped.with(Serdes.String(), json(Bid.class))), output);
+      case "by-value" ->
+          total(
+              bids(builder)
+                  .groupBy(
+                      (key, bid) -> bid.auction, Grouped.with(Serdes.String(), json(Bid.class))),
+              output);
+      case "stream-table" -> {
+        KTable<String, Auction> auctions =
+            builder.table("auctions", Consumed.with(Serdes.String(), json(Auction.class)));
+        bids(builder)
+            .join(
+                auctions,
+                Bids::sold,
+                Joined.with(Serdes.String(), json(Bid.class), json(Auction.class)))
+            .to(output, Produced.with(Serdes.String(), json(SoldBid.class)));
+      }
+      case "stream-stream" -> {
+        KStream<String, Order> orders =
+            builder.stream("orders", Consumed.with(Serdes.String(), json(Order.class)));
+        KStream<String, Payment> payments =
+            builder.stream("payments", Consumed.with(Serdes.String(), json(Payment.class)));
+        Duration within = Duration.ofSeconds(10);
+        Duration grace = Duration.ofSeconds(10);
+        orders
+            .join(
+                payments,
+                Bids::paid,
+                JoinWindows.ofTimeDifferenceAndGrace(within, grace),
+                StreamJoined.with(Serdes.String(), json(Order.class), json(Payment.class)))
+            .to(output, Produced.with(Serdes.String(), json(PaidOrder.class)));
+      }
+      default -> throw new IllegalArgumentException(query);
     }
     return new KafkaStreams(builder.build(), properties);
+  }
+
+  private static KStream<String, Bid> bids(StreamsBuilder builder) {
+    return builder.stream("bids", Consumed.with(Serdes.String(), json(Bid.class)));
+  }
+
+  private static void total(KGroupedStream<String, Bid> bids, String output) {
+    bids.aggregate(
+            Totals::new,
+            Bids::add,
+            Materialized.<String, Totals, KeyValueStore<Bytes, byte[]>>as("totals")
+                .withKeySerde(Serdes.String())
+                .withValueSerde(json(Totals.class)))
+        .toStream()
+        .to(output, Produced.with(Serdes.String(), json(Totals.class)));
   }
 
   private static Doubled doubled(Bid bid) {
@@ -112,6 +191,24 @@ public final class Bids {
     result.auction = bid.auction;
     result.bidder = bid.bidder;
     result.doubled = bid.price * 2;
+    return result;
+  }
+
+  private static SoldBid sold(Bid bid, Auction auction) {
+    SoldBid result = new SoldBid();
+    result.bidder = bid.bidder;
+    result.price = bid.price;
+    result.item = auction.item;
+    result.reserve = auction.reserve;
+    return result;
+  }
+
+  private static PaidOrder paid(Order order, Payment payment) {
+    PaidOrder result = new PaidOrder();
+    result.number = order.number;
+    result.price = order.price;
+    result.paid = payment.paid;
+    result.method = payment.method;
     return result;
   }
 
