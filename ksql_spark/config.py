@@ -521,7 +521,7 @@ class Config(Mapping[str, Any]):
         sources: list[tuple[Mapping[str, Any], str | None]] = []
         if properties_file is not None:
             try:
-                text = Path(properties_file).read_text(encoding="utf-8")
+                text = Path(properties_file).read_text(encoding="utf-8-sig")
             except (OSError, UnicodeDecodeError) as error:
                 reason = getattr(error, "strerror", None) or str(error)
                 raise KsqlError(

@@ -96,7 +96,7 @@ def properties_of(path: str | None) -> dict[str, str]:
     if path is None:
         return {}
     try:
-        text = Path(path).expanduser().read_text(encoding="utf-8")
+        text = Path(path).expanduser().read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise OptionProblem(
             f"Cannot read {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}."

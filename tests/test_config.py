@@ -217,6 +217,12 @@ def test_later_sources_win(tmp_path: Path):
     assert config.is_set("ksql.streams.auto.offset.reset")
 
 
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path):
+    file = tmp_path / "server.properties"
+    file.write_text("\ufeffksql.service.id=file_\n", encoding="utf-8")
+    assert Config.load(file)["ksql.service.id"] == "file_"
+
+
 def test_errors_name_their_source(tmp_path):
     file = tmp_path / "server.properties"
     file.write_text("ksql.servce.id=x\n")

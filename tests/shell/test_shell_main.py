@@ -125,7 +125,9 @@ def test_file(server: LiveServer, tmp_path: Path) -> None:
 
 def test_options_reach_the_requests(server: LiveServer, engine: FakeEngine, tmp_path: Path) -> None:
     config = tmp_path / "c.properties"
-    config.write_text("# mine\nauto.offset.reset = earliest\nssl.keystore.location=x\n")
+    config.write_text(
+        "\ufeffauto.offset.reset = earliest\n# mine\nssl.keystore.location=x\n", encoding="utf-8"
+    )
     done = ksql("-d", "a=1", "-d", "b=x=y", "--config-file", str(config), "--output", "JSON", "-e", "SHOW TOPICS", server.url)  # fmt: skip  # noqa: E501
     assert done.stdout.startswith("[\n  {\n")
     assert engine.requests[-1].variables == {"a": "1", "b": "x=y"}
