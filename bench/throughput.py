@@ -237,8 +237,9 @@ def measure(
     admin: KafkaAdmin, out: str, expected: int, start: Callable[[], Callable[[], None]], patience_s: float
 ) -> float | None:
     """Seconds from the first record in ``out`` to the last; None where they do not come."""
+    stop = start()
     began = progress = time.monotonic()
-    stop, first, done, already = start(), 0.0, 0, 0
+    first, done, already = 0.0, 0, 0
     try:
         while (now_done := sum(admin.end_offsets(out).values())) < expected:
             now = time.monotonic()
