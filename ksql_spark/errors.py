@@ -134,6 +134,7 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "JOIN_INVALID": Condition(40001, "Invalid join condition: {reason}"),
     "KAFKA_REFUSED": Condition(50000, "Kafka refused to {action}: {reason}."),
+    "KAFKA_REFUSED_REQUEST": Condition(40001, "Kafka refused to {action}: {reason}."),
     "KEY_MISSING": Condition(40001, "{reason}"),
     "KEY_REPEATED": Condition(40001, "The projection contains a key column {said}."),
     "LIST_TYPES": Condition(

@@ -24,11 +24,12 @@ _BOTH = frozenset({CREATE, CREATE_AS})
 
 @dataclass(frozen=True)
 class Rule:
-    """One property: the type of its value, the statements that allow it, its smallest value."""
+    """One property: the type of its value, the statements that allow it, its smallest and greatest value."""
 
     type: str
     where: frozenset[str] = _BOTH
     least: int | None = None
+    most: int | None = None
 
 
 #: name -> rule
@@ -42,11 +43,12 @@ PROPERTIES: dict[str, Rule] = {
     "KEY_SCHEMA_FULL_NAME": Rule("string"),
     "KEY_SCHEMA_ID": Rule("integer"),
     "ORDER": Rule("string", frozenset({CREATE_AS, INSERT})),
-    "PARTITIONS": Rule("integer", least=1),
+    # each partition is files and memory of the broker, which a greater number brings down
+    "PARTITIONS": Rule("integer", least=1, most=10_000),
     "QUERY_ID": Rule("string", frozenset({INSERT})),
-    "REPLICAS": Rule("integer"),
+    "REPLICAS": Rule("integer", least=-1, most=2**15 - 1),
     "REPLICATED": Rule("boolean"),
-    "RETENTION_MS": Rule("integer"),
+    "RETENTION_MS": Rule("integer", least=-(2**63), most=2**63 - 1),
     "SOURCED_BY_CONNECTOR": Rule("string", frozenset({CREATE})),
     "START": Rule("string or integer", frozenset({CREATE_AS, INSERT})),
     "TIMESTAMP": Rule("string"),
@@ -65,6 +67,7 @@ EVENT_TIME = "event-time"
 #: values of ORDER: by arrival, or by event time within a batch
 ORDERS = ("arrival", EVENT_TIME)
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _UNITS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
 _NULLABLE = ("OPTIONAL", "WRAPPER")
 
@@ -363,6 +366,19 @@ def _identifier(text: str) -> str:
     return text.upper()
 
 
+def check_topic_name(name: str, node: nodes.Property | None) -> None:
+    """Whether Kafka could have a topic of this name.
+
+    Raises:
+        KsqlError: PROPERTY_IN_WITH.
+    """
+    if not _TOPIC.fullmatch(name) or name in (".", ".."):
+        shown = name if len(name) <= 60 else f"{name[:57]}..."
+        wanted = "up to 249 letters (a-z, A-Z), digits, '.', '_' and '-'"
+        reason = f"Expected a topic's name, {wanted}, got '{shown}'"
+        raise failure("PROPERTY_IN_WITH", node, name="KAFKA_TOPIC", reason=reason)
+
+
 def _checked(name: str, node: nodes.Property, statement: str) -> Any:
     rule = PROPERTIES.get(name)
     if rule is None:
@@ -383,6 +399,8 @@ def _checked(name: str, node: nodes.Property, statement: str) -> Any:
         case "string":
             if not isinstance(value, str):
                 raise wrong("a text in single quotes")
+            if name == "KAFKA_TOPIC" and value.strip():
+                check_topic_name(value, node)
             return value
         case "boolean":
             if isinstance(value, bool):
@@ -400,4 +418,6 @@ def _checked(name: str, node: nodes.Property, statement: str) -> Any:
         raise wrong("an integer")
     if rule.least is not None and value < rule.least:
         raise wrong(f"at least {rule.least}")
+    if rule.most is not None and value > rule.most:
+        raise wrong(f"at most {rule.most}")
     return value

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal as PythonDecimal
+from decimal import InvalidOperation
 from typing import Any, ClassVar
 
 from ksql_spark.formats.base import BadRecord, Format
@@ -37,6 +39,8 @@ from ksql_spark.types import (
     quote_identifier,
 )
 
+_LONG_DIGITS = 19
+
 
 @dataclass(frozen=True)
 class JsonFormat(Format):
@@ -61,6 +65,8 @@ class JsonFormat(Format):
             value = json.loads(data, parse_float=PythonDecimal, parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
             raise BadRecord(f"not JSON: {error}") from None
+        except InvalidOperation:
+            raise BadRecord("not JSON: a number has too large an exponent") from None
         if not wrapped:
             return None if value is None else [_read(value, columns[0].type, "$")]
         if value is None:
@@ -182,7 +188,7 @@ def _read_scalar(value: Any, type_: SqlType, path: str) -> Any:
     if (type_ in (INTEGER, BIGINT) or type_ in NUMBER_OF) and is_number:
         return _cut(value, NUMBER_OF.get(type_, type_))
     if type_ == DOUBLE and is_number:
-        return float(value)
+        return _double(value, path)
     if type_ == DOUBLE and is_text:
         return parse_double(value)
     if isinstance(type_, Decimal):
@@ -199,7 +205,22 @@ def _read_scalar(value: Any, type_: SqlType, path: str) -> Any:
 
 
 def _cut(value: int | PythonDecimal, type_: SqlType) -> int:
+    # the exponent before anything else: the digits of 1e999999999 do not fit in memory
+    if isinstance(value, PythonDecimal) and (
+        value.adjusted() > _LONG_DIGITS or not -(2**63) <= int(value) < 2**63
+    ):
+        raise BadRecord(f"{value} does not fit {type_}")
     return wrap(int(value), type_)
+
+
+def _double(value: int | PythonDecimal, path: str) -> float:
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if math.isinf(number):
+        raise _mismatch(value, DOUBLE, path)
+    return number
 
 
 def _any_text(value: Any) -> str:

@@ -88,6 +88,11 @@ def fit_decimal(value: PythonDecimal, type_: Decimal) -> PythonDecimal:
     """
     if value.is_finite():
         sign, digits, exponent = value.as_tuple()
+        # before anything else: the digits of 1e999999999 do not fit in memory
+        if value == 0:
+            return PythonDecimal((sign, (0,), -type_.scale))
+        if value.adjusted() >= type_.precision - type_.scale or value.adjusted() < -type_.scale:
+            raise BadRecord(f"{value} does not fit {type_}")
         unscaled = int("".join(map(str, digits)))
         shift = int(exponent) + type_.scale
         scaled, rest = (unscaled * 10**shift, 0) if shift >= 0 else divmod(unscaled, 10**-shift)

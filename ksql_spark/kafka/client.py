@@ -29,6 +29,18 @@ _UNREACHABLE = frozenset(
 _UNKNOWN_TOPIC = frozenset(
     {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}
 )
+#: what the client may mend by asking for something else
+_WRONG_REQUEST = frozenset(
+    {
+        KafkaError.TOPIC_EXCEPTION,
+        KafkaError.INVALID_PARTITIONS,
+        KafkaError.INVALID_REPLICATION_FACTOR,
+        KafkaError.INVALID_CONFIG,
+        KafkaError.INVALID_REQUEST,
+        KafkaError.POLICY_VIOLATION,
+        KafkaError.MSG_SIZE_TOO_LARGE,
+    }
+)
 
 
 class Connection:
@@ -79,7 +91,8 @@ class Connection:
             return KsqlError("TOPIC_UNKNOWN", topic=topic)
         if cause.code() == KafkaError.TOPIC_ALREADY_EXISTS:
             return KsqlError("TOPIC_EXISTS", topic=topic)
-        return KsqlError("KAFKA_REFUSED", action=action, reason=_plain(cause))
+        condition = "KAFKA_REFUSED_REQUEST" if cause.code() in _WRONG_REQUEST else "KAFKA_REFUSED"
+        return KsqlError(condition, action=action, reason=_plain(cause))
 
 
 def _plain(error: KafkaError) -> str:

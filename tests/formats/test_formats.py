@@ -87,6 +87,11 @@ def test_json_writes_all_columns() -> None:
         ('{"A": [1, "a"]}', STRING, "[1, a]"),
         ('{"A": "1.5"}', Decimal(4, 2), PythonDecimal("1.50")),
         ('{"A": 5}', TIMESTAMP, 5),
+        ('{"A": 1e18}', BIGINT, 10**18),
+        ('{"A": 1e-999999999}', BIGINT, 0),
+        ('{"A": 1e-999999999}', DOUBLE, 0.0),
+        ('{"A": 0e999999999}', Decimal(4, 2), PythonDecimal("0.00")),
+        ('{"A": 12e0}', Decimal(4, 2), PythonDecimal("12.00")),
         ('{"A": {"f": 1}}', Struct((Field("F", INTEGER), Field("G", STRING))), {"F": 1, "G": None}),
     ],
 )
@@ -109,6 +114,16 @@ def test_json_is_lenient(json: str, type_: SqlType, value: Any) -> None:
         ("[1]", INTEGER, "$"),
         ("{", INTEGER, "not JSON"),
         ('{"A": NaN}', DOUBLE, "not JSON"),
+        ('{"A": 1e999999999}', BIGINT, "$.A"),
+        ('{"A": 1e999999999}', INTEGER, "$.A"),
+        ('{"A": 1e999999999}', DOUBLE, "$.A"),
+        ('{"A": -1e999999999}', Decimal(38, 2), "$.A"),
+        ('{"A": 1e-999999999}', Decimal(38, 2), "$.A"),
+        ('{"A": "1e999999999"}', Decimal(38, 2), "$.A"),
+        ('{"A": 1e999999999}', TIMESTAMP, "$.A"),
+        ('{"A": 1e9999999999999999999999}', DOUBLE, "not JSON"),
+        ('{"A": 1e19}', BIGINT, "$.A"),
+        ('{"A": 1%s}' % ("0" * 400), DOUBLE, "$.A"),
     ],
 )
 def test_json_says_where_it_is_bad(json: str, type_: SqlType, path: str) -> None:

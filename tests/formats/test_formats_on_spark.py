@@ -8,7 +8,7 @@ import pytest
 
 from ksql_spark.formats import CAPABILITIES, FORMATS, BadRecord
 from ksql_spark.functions.spark_text import constant, spark_type
-from ksql_spark.types import BIGINT, INTEGER, STRING
+from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING, Decimal
 
 from .samples import NESTED, SAMPLES, column
 
@@ -25,6 +25,9 @@ CASES = [
 BAD = [
     ("JSON", "{", INTEGER),
     ("JSON", '{"A": "x"}', INTEGER),
+    ("JSON", '{"A": 1e999999999}', BIGINT),
+    ("JSON", '{"A": 1e999999999}', DOUBLE),
+    ("JSON", '{"A": 1e999999999}', Decimal(10, 2)),
     ("DELIMITED", "x", INTEGER),
     ("DELIMITED", "1,2", INTEGER),
     ("KAFKA", "x", INTEGER),

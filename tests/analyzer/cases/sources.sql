@@ -110,6 +110,36 @@ CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=0
       CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=0)
                                                                           ^^^^^^^^^^^^
 
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=2000000000);
+    PROPERTY_IN_WITH: Configuration PARTITIONS is invalid: Expected at most 10000, got 2000000000.
+    line 1:69
+      CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=2000000000)
+                                                                          ^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=1, REPLICAS=40000);
+    PROPERTY_IN_WITH: Configuration REPLICAS is invalid: Expected at most 32767, got 40000.
+    line 1:83
+      CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=1, REPLICAS=40000)
+                                                                                        ^^^^^^^^^^^^^^
+
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='a/b', VALUE_FORMAT='JSON', PARTITIONS=1);
+    PROPERTY_IN_WITH: Configuration KAFKA_TOPIC is invalid: Expected a topic's name, up to 249 letters (a-z, A-Z), digits, '.', '_' and '-', got 'a/b'.
+    line 1:31
+      CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='a/b', VALUE_FORMAT='JSON', PARTITIONS=1)
+                                    ^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='..', VALUE_FORMAT='JSON', PARTITIONS=1);
+    PROPERTY_IN_WITH: Configuration KAFKA_TOPIC is invalid: Expected a topic's name, up to 249 letters (a-z, A-Z), digits, '.', '_' and '-', got '..'.
+    line 1:31
+      CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='..', VALUE_FORMAT='JSON', PARTITIONS=1)
+                                    ^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx', VALUE_FORMAT='JSON', PARTITIONS=1);
+    PROPERTY_IN_WITH: Configuration KAFKA_TOPIC is invalid: Expected a topic's name, up to 249 letters (a-z, A-Z), digits, '.', '_' and '-', got 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'.
+    line 1:31
+      CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx', VALUE_FORMAT='JSON', PARTITIONS=1)
+                                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
 CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', FORMAT='JSON', KEY_FORMAT='JSON');
     INVALID_STATEMENT: Cannot supply both 'KEY_FORMAT' and 'FORMAT' properties, as 'FORMAT' sets both.
     line 1:63

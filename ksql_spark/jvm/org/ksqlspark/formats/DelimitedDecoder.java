@@ -4,7 +4,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -305,12 +304,8 @@ public final class DelimitedDecoder extends BytesToRow {
         if (type.equals(DataTypes.BinaryType)) {
             return Base64.getDecoder().decode(Arrays.copyOfRange(data, from, to));
         }
-        DecimalType decimal = (DecimalType) type;
-        BigDecimal number = new BigDecimal(text(data, from, to).trim()).setScale(decimal.scale());
-        if (number.precision() > decimal.precision()) {
-            throw new ArithmeticException();
-        }
-        return Decimal.apply(number, decimal.precision(), decimal.scale());
+        return DecimalField.fit(
+                new BigDecimal(text(data, from, to).trim()), (DecimalType) type);
     }
 
     private static String text(byte[] data, int from, int to) {

@@ -14,7 +14,6 @@ import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructField;
@@ -40,6 +39,7 @@ import java.util.Map;
 public final class JsonDecoder extends BytesToRow {
     private static final JsonFactory JSON = new JsonFactory();
     private static final int NAMES_KEPT = 1024;
+    private static final int LONG_DIGITS = 19;
 
     private final Reader reader;
     private final boolean wrapped;
@@ -166,11 +166,7 @@ public final class JsonDecoder extends BytesToRow {
                 if (number == null) {
                     throw bad(token);
                 }
-                BigDecimal scaled = number.setScale(decimal.scale()); // throws where it would round
-                if (scaled.precision() > decimal.precision()) {
-                    throw bad(token);
-                }
-                return Decimal.apply(scaled, decimal.precision(), decimal.scale());
+                return DecimalField.fit(number, decimal);
             };
         }
         switch (type.typeName()) {
@@ -186,7 +182,11 @@ public final class JsonDecoder extends BytesToRow {
                     if (!numeric(token)) {
                         throw bad(token);
                     }
-                    return Double.valueOf(parser.getDoubleValue());
+                    double number = parser.getDoubleValue();
+                    if (Double.isInfinite(number)) {
+                        throw outOfRange("DOUBLE");
+                    }
+                    return Double.valueOf(number);
                 };
             case "boolean":
                 return (parser, token) -> {
@@ -221,7 +221,16 @@ public final class JsonDecoder extends BytesToRow {
             return parser.getLongValue();
         }
         if (token == JsonToken.VALUE_NUMBER_FLOAT) {
-            return parser.getDecimalValue().longValue();
+            BigDecimal number = parser.getDecimalValue();
+            // looked at before anything else: the digits of 1e999999999 do not fit in memory
+            if (DecimalField.wholeDigits(number) > LONG_DIGITS) {
+                throw outOfRange("BIGINT");
+            }
+            try {
+                return DecimalField.isFraction(number) ? 0 : number.toBigInteger().longValueExact();
+            } catch (ArithmeticException tooLarge) {
+                throw outOfRange("BIGINT");
+            }
         }
         throw bad(token);
     }
@@ -257,6 +266,10 @@ public final class JsonDecoder extends BytesToRow {
         if (token != wanted) {
             throw bad(token);
         }
+    }
+
+    private static IllegalArgumentException outOfRange(String type) {
+        return new IllegalArgumentException("A number does not fit " + type + ".");
     }
 
     private static IllegalArgumentException bad(JsonToken token) {

@@ -52,6 +52,12 @@ class DelimitedDecoderTest {
         assertEquals(4000L, row.getLong(8), "milliseconds are Spark's microseconds");
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"1e999999999", "-1E999999999", "1e-999999999", "123", "1.555"})
+    void aDecimalThatDoesNotFitIsNoRow(String number) {
+        assertNull(read(",A DECIMAL(4,2)", number));
+    }
+
     @Test
     void anEmptyFieldIsNull() {
         InternalRow row = read(",A STRING, B INT, C STRING", ",,\"\"");

@@ -45,6 +45,32 @@ class JsonTest {
         assertTrue(read("a INT", "{\"A\": 2}").isNullAt(0));
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "INT", "BIGINT", "DOUBLE", "DECIMAL(38,2)", "DATE", "TIMESTAMP", "ARRAY<BIGINT>"
+            })
+    void aNumberThatFitsNoTypeIsNoRow(String type) {
+        for (String number : new String[] {"1e999999999", "-1E999999999", "1e400"}) {
+            String json = type.startsWith("ARRAY") ? "[" + number + "]" : number;
+            assertNull(read("B " + type, "{\"b\": " + json + "}"), type + " " + number);
+        }
+        assertNull(read("B BIGINT", "{\"b\": 1e19}"));
+        assertNull(read("B DECIMAL(38,2)", "{\"b\": \"1e999999999\"}"));
+        assertNull(read("B DECIMAL(38,2)", "{\"b\": 1e-999999999}"));
+        assertTrue(explained("B BIGINT", "{\"b\": 1e999999999}").contains("does not fit BIGINT"));
+    }
+
+    @Test
+    void aNumberMayBeWrittenWithAnExponent() {
+        String json = "{\"a\": 1e18, \"b\": 1e-999999999, \"c\": 0e999999999, \"d\": 12e0}";
+        InternalRow row = read("A BIGINT, B BIGINT, C DECIMAL(4,2), D DECIMAL(4,2)", json);
+        assertEquals(1_000_000_000_000_000_000L, row.getLong(0));
+        assertEquals(0L, row.getLong(1));
+        assertEquals(new BigDecimal("0.00"), row.getDecimal(2, 4, 2).toJavaBigDecimal());
+        assertEquals(new BigDecimal("12.00"), row.getDecimal(3, 4, 2).toJavaBigDecimal());
+    }
+
     @Test
     void unknownFieldsAreIgnoredAndMissingOnesNull() {
         InternalRow row = read("A INT, B INT", "{\"X\": {\"A\": [1, {}]}, \"B\": 2}");
