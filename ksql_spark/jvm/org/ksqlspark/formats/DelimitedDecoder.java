@@ -304,8 +304,7 @@ public final class DelimitedDecoder extends BytesToRow {
         if (type.equals(DataTypes.BinaryType)) {
             return Base64.getDecoder().decode(Arrays.copyOfRange(data, from, to));
         }
-        return DecimalField.fit(
-                new BigDecimal(text(data, from, to).trim()), (DecimalType) type);
+        return DecimalField.fit(new BigDecimal(text(data, from, to).trim()), (DecimalType) type);
     }
 
     private static String text(byte[] data, int from, int to) {

@@ -48,7 +48,13 @@ class JsonTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "INT", "BIGINT", "DOUBLE", "DECIMAL(38,2)", "DATE", "TIMESTAMP", "ARRAY<BIGINT>"
+                "INT",
+                "BIGINT",
+                "DOUBLE",
+                "DECIMAL(38,2)",
+                "DATE",
+                "TIMESTAMP",
+                "ARRAY<BIGINT>"
             })
     void aNumberThatFitsNoTypeIsNoRow(String type) {
         for (String number : new String[] {"1e999999999", "-1E999999999", "1e400"}) {
