@@ -70,6 +70,25 @@ class Literal:
 
 
 @dataclass(frozen=True)
+class Members:
+    """The members of an IN list that are all constants, of ``type`` each and none NULL: one operand of IN.
+
+    However long the list is, each pass over an expression sees one node.
+    """
+
+    values: tuple[Any, ...]
+    type: SqlType
+
+    @property
+    def literals(self) -> tuple[Literal, ...]:
+        """The members, one by one."""
+        return tuple(Literal(value, self.type) for value in self.values)
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.literals))
+
+
+@dataclass(frozen=True)
 class Call:
     """A call of a registered function or operator, arguments already coerced."""
 
@@ -188,7 +207,7 @@ class Lambda:
         return f"({', '.join(map(name_text, self.parameters))}) => {self.body}"
 
 
-Expression = Union[ColumnRef, Literal, Call, Cast, Case, FieldRef, MakeStruct, LambdaRef, Lambda]
+Expression = Union[ColumnRef, Literal, Members, Call, Cast, Case, FieldRef, MakeStruct, LambdaRef, Lambda]
 
 
 def children(node: Expression) -> tuple[Expression, ...]:

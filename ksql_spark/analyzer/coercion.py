@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal as PythonDecimal
 from decimal import InvalidOperation
+from typing import Any
 
 from ksql_spark.analyzer.failures import Placed, failure, invalid
-from ksql_spark.expressions import Call, Cast, Expression, Lambda, Literal, MakeStruct
+from ksql_spark.expressions import Call, Cast, Expression, Lambda, Literal, MakeStruct, Members
 from ksql_spark.functions.signatures import common_type, implicit_cost
 from ksql_spark.types import (
     BIGINT,
@@ -82,6 +83,25 @@ def unify(
                 "LIST_TYPES", node, problem=problem, wanted=wanted, given=given, member=member
             ) from None
     return wanted, [_fit(m, wanted) for m in members]
+
+
+def constants(members: Sequence[Expression], wanted: SqlType) -> Members | None:
+    """The members of a list as one set of constants of ``wanted``; None where one is NULL or no constant.
+
+    INTEGERs that a list of BIGINTs widens are BIGINTs at once.
+    """
+    values: list[Any] = []
+    for member in members:
+        match member:
+            case Literal(value, type_) if type_ == wanted and value is not None:
+                values.append(value)
+            case Cast(Literal(int(value), _), type_) if type_ == wanted == BIGINT:
+                values.append(value)
+            case _:
+                return None
+    # equal floats may differ (0.0 and -0.0)
+    is_exact = not any(isinstance(value, float) for value in values)
+    return Members(tuple(dict.fromkeys(values)) if is_exact else tuple(values), wanted)
 
 
 class _Mismatch(Exception):

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from grammar import nodes
 from ksql_spark.analyzer import timestamp_text
-from ksql_spark.analyzer.coercion import coerce, unify
+from ksql_spark.analyzer.coercion import coerce, constants, unify
 from ksql_spark.analyzer.failures import failure, invalid, placed_at
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.analyzer.type_nodes import resolve_type
@@ -223,7 +223,9 @@ def _in(node: exp.In, scope: Scope) -> Expression:
         # maps can only be compared with =
         tests: list[Expression] = [call("=", (fitted[0], m), node) for m in fitted[1:]]
         return reduce(lambda a, b: call("OR", (a, b), node), tests)
-    return call("IN", fitted, node)
+    bound_call = call("IN", fitted, node)
+    members_ = constants(bound_call.arguments[1:], type_)
+    return bound_call if members_ is None else Call("IN", (bound_call.arguments[0], members_), BOOLEAN)
 
 
 def _like(node: nodes.Like, scope: Scope) -> Expression:

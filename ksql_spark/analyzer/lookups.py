@@ -15,7 +15,7 @@ from sqlglot import exp
 from grammar import nodes
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import invalid
-from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal, columns_in, walk
+from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal, Members, columns_in, walk
 from ksql_spark.logical.nodes import (
     Aggregate,
     BatchJoin,
@@ -74,6 +74,8 @@ def _alternatives(node: Expression, keys: frozenset[str]) -> list[_Alternative]:
             for side, other in ((left, right), (right, left)):
                 if isinstance(side, ColumnRef) and side.name in keys and not columns_in(other):
                     return [{side.name: (other,)}]
+        case Call("IN", (ColumnRef(name, _), Members() as members), _) if name in keys:
+            return [{name: members.literals}]
         case Call("IN", (ColumnRef(name, _), *members), _) if name in keys:
             if not any(columns_in(m) for m in members):
                 return [{name: tuple(members)}]

@@ -11,7 +11,7 @@ something else. User functions report theirs themselves, with what they said (sp
 
 from __future__ import annotations
 
-from ksql_spark.expressions import Call, Cast, Expression, Lambda, Literal, children
+from ksql_spark.expressions import Call, Cast, Expression, Lambda, Literal, Members, children
 from ksql_spark.functions import registry
 from ksql_spark.functions.casts import cast_can_fail
 from ksql_spark.functions.nullness import Nullness, nullness
@@ -33,19 +33,20 @@ def can_fail(node: Expression) -> bool:
     return False
 
 
-def passes_on(node: Expression, operand: Expression) -> bool:
-    """Whether a failure of ``operand``, one of ``node``'s, makes ``node`` fail."""
+def passing_on(node: Expression) -> list[bool]:
+    """For each operand of ``node``: whether a failure of it makes ``node`` fail."""
+    operands = children(node)
     if not isinstance(node, Call) or nullness(node) is not Nullness.ERROR:
-        return False
+        return [False for _ in operands]
     on_null = registry.require(node.function).on_null
-    return on_null is OnNull.ERROR or nullness(operand) is Nullness.ERROR
+    return [on_null is OnNull.ERROR or nullness(operand) is Nullness.ERROR for operand in operands]
 
 
 def needed(node: Expression) -> list[Expression]:
     """The operands of ``node`` that are not NULL where a NULL of ``node`` is a failure."""
     if isinstance(node, Call) and nullness(node) is Nullness.ERROR:
         return []
-    operands = (c for c in children(node) if not isinstance(c, (Lambda, Literal)))
+    operands = (c for c in children(node) if not isinstance(c, (Lambda, Literal, Members)))
     return [c for c in operands if nullness(c) is not Nullness.NEVER]
 
 

@@ -26,10 +26,11 @@ from ksql_spark.expressions import (
     LambdaRef,
     Literal,
     MakeStruct,
+    Members,
 )
 from ksql_spark.functions import registry
 from ksql_spark.functions.casts import cast
-from ksql_spark.functions.failures import can_fail, cause, needed, passes_on
+from ksql_spark.functions.failures import can_fail, cause, needed, passing_on
 from ksql_spark.functions.nullness import Nullness, nullness
 from ksql_spark.functions.spark_text import (
     SESSION_SETTINGS,
@@ -119,6 +120,8 @@ class _Lowerer:
                 return quote_identifier(name)
             case Literal():
                 return literal(node)
+            case Members():
+                return ", ".join(map(literal, node.literals))
             case Lambda(parameters, body):
                 return LambdaText([quote_identifier(p) for p in parameters], self.lower(body))
             case Cast(Literal(str() as text, _), Decimal() as wanted) if text.strip() == text:
@@ -142,7 +145,10 @@ class _Lowerer:
 
         A text that repeats an operand would repeat its report, so such an operand is bound to a variable.
         """
-        texts = [self.lower(o, is_caught=not passes_on(node, o)) for o in operands]
+        passing = passing_on(node)
+        texts = [
+            self.lower(o, is_caught=not is_passed) for o, is_passed in zip(operands, passing, strict=True)
+        ]
         bound: dict[str, str] = {}
         for i, operand in enumerate(operands):
             if self.report is None or isinstance(operand, Lambda) or texts[i] == self._silent(operand):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from ksql_spark.expressions import Call, Expression, Literal, MakeStruct
+from ksql_spark.expressions import Call, Expression, Literal, MakeStruct, Members
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import OnNull
 
@@ -28,7 +28,7 @@ def nullness(node: Expression) -> Nullness:
     match node:
         case Literal(value):
             return Nullness.VALUE if value is None else Nullness.NEVER
-        case MakeStruct():
+        case MakeStruct() | Members():
             return Nullness.NEVER
         case Call(name, arguments):
             inner = {nullness(a) for a in arguments}

@@ -1,0 +1,106 @@
+"""Long IN lists: however many members there are, they are one node, and every pass is linear."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import grammar
+from ksql_spark import analyzer
+from ksql_spark.config import Config
+from ksql_spark.expressions import Call, Expression, Members, walk
+from ksql_spark.functions import failures, lowering
+from ksql_spark.functions.nullness import nullness
+from ksql_spark.logical.nodes import PullQuery
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.physical import codec
+from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING, Decimal
+
+MANY = 10_000
+
+
+def _metastore() -> MetaStore:
+    metastore = MetaStore()
+    columns = "k STRING PRIMARY KEY, i INT, b BIGINT, d DOUBLE, c DECIMAL(9, 2), s STRING"
+    text = f"CREATE SOURCE TABLE t ({columns}) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');"
+    (statement,) = grammar.parse(text)
+    metastore.add(analyzer.bind_create_source(statement, metastore, Config()), frozenset())
+    return metastore
+
+
+def _pull(where: str) -> PullQuery:
+    (statement,) = grammar.parse(f"SELECT * FROM t WHERE {where};")
+    bound = analyzer.bind_pull(statement.query, _metastore(), Config())
+    assert isinstance(bound, PullQuery)
+    return bound
+
+
+def _predicate(where: str) -> Expression:
+    predicate = _pull(where).predicate
+    assert predicate is not None
+    return predicate
+
+
+@pytest.mark.parametrize(
+    ("list_", "values", "type_"),
+    [
+        ("i IN (1, 2, 1)", (1, 2), INTEGER),
+        ("b IN (1, 3000000000)", (1, 3_000_000_000), BIGINT),
+        ("s IN ('a', 'b', 'a')", ("a", "b"), STRING),
+        ("d IN (1E0, 2E0)", (1.0, 2.0), DOUBLE),
+    ],
+)
+def test_constants_are_a_set(list_: str, values: tuple[object, ...], type_: object) -> None:
+    match _predicate(list_):
+        case Call("IN", (_, Members(found, of))):
+            assert (found, of) == (values, type_)
+        case other:
+            pytest.fail(f"no set: {other!r}")
+
+
+@pytest.mark.parametrize("list_", ["i IN (1, NULL)", "i IN (1, i)", "i IN (1, CAST('2' AS INT))"])
+def test_other_members_stay_expressions(list_: str) -> None:
+    assert not any(isinstance(node, Members) for node in walk(_predicate(list_)))
+
+
+def test_it_is_shown_and_lowered_as_it_was_written() -> None:
+    predicate = _predicate("NOT s IN ('a', 'it''s')")
+    assert str(predicate) == "(NOT (S IN ('a', 'it''s')))"
+    assert r"`S` in ('a', 'it\'s')" in lowering.lower(predicate)
+    assert codec.decode(json.loads(json.dumps(codec.encode(predicate)))) == predicate
+
+
+def test_a_long_list_is_one_node() -> None:
+    predicate = _predicate(f"b IN ({', '.join(map(str, range(MANY)))})")
+    assert len(list(walk(predicate))) == 3
+    assert len(codec.encode(predicate)["values"]) < 10
+    assert lowering.lower(predicate).count(",") >= MANY - 1
+
+
+def test_keys_of_a_list_are_looked_up() -> None:
+    lookups = _pull("k IN ('a', 'b')").lookups
+    assert lookups is not None
+    assert [[str(value) for value in lookup.values] for lookup in lookups] == [["'a'"], ["'b'"]]
+
+
+def test_each_member_of_a_mixed_list_is_looked_at_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = 0
+
+    def counting(node: Expression) -> object:
+        nonlocal seen
+        seen += 1 + (len(node.arguments) if isinstance(node, Call) else 0)
+        return nullness(node)
+
+    members = 500
+    predicate = _predicate(f"i IN (i + 1, {', '.join(map(str, range(members)))})")
+    for module in (failures, lowering):
+        monkeypatch.setattr(module, "nullness", counting)
+    lowering.lower_reporting(predicate, lambda node, cause: "true")
+    assert seen < 30 * members
+
+
+def test_decimals_stay_exact() -> None:
+    predicate = _predicate("c IN (1.50, 2.25)")
+    assert "1.50" in lowering.lower(predicate)
+    assert any(isinstance(node.type, Decimal) for node in walk(predicate))
