@@ -130,6 +130,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.server.allowed.hosts", "list", [], "Host names that requests may be sent to, besides IP addresses, localhost, names without a dot, those of the listeners and of this machine; * for any."),
     _server("ksql.server.allowed.origins", "list", [], "Origins (http://HOST:PORT) of web pages that may use the REST API; pages of the server's own address always may; * for any."),
     _server("ksql.server.max.request.bytes", "long", 10_000_000, "The most bytes of a request's body.", minimum=1),
+    _server("ksql.statement.timeout.ms", "long", 60_000, "How long a statement may be planned before it is carried out; 0 for no limit.", minimum=0),
     _server("ksql.advertised.listener", "string", None, "The address at which other nodes reach this server.", in_force=False),
     _server("ksql.internal.listener", "string", None, "Where the server listens for other nodes.", in_force=False),
     _server("ksql.service.id", "string", "default_", "Id of the cluster; part of the names of its internal topics."),

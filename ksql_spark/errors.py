@@ -194,6 +194,21 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "SOURCE_UNKNOWN": Condition(40001, "{kind} does not exist: {name}."),
     "SPARK_FAILED": Condition(50000, "Spark did not start: {reason}. Its log is {log}."),
+    "STATEMENT_CANCELLED": Condition(
+        40801,
+        "The statement was cancelled while it was planned: its client has gone, or the server stops. "
+        "Nothing was changed.",
+    ),
+    "STATEMENT_TIMEOUT": Condition(
+        40800,
+        "Planning the statement takes longer than {limit} s (ksql.statement.timeout.ms). "
+        "Nothing was changed. Split it into smaller ones.",
+    ),
+    "STATEMENT_TOO_LONG": Condition(
+        41301,
+        "The statement is too long: {what} has {bytes} bytes, and the command log takes {most}. "
+        "Nothing was changed. Split it, or read long lists from a table by a join.",
+    ),
     "STATE_INCOMPATIBLE": Condition(
         50000,
         "The query's state cannot be read: {part} was `{before}` when it was written, now it is `{now}`. "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,17 +11,28 @@ import grammar
 from grammar.nodes import Statement
 from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
-from ksql_spark import config
+from ksql_spark import config, deadline
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.physical import codec
-from ksql_spark.request import Request, context_of, located, parsed, wait_for_command
-from ksql_spark.runtime.command_log import Command, SkippedRecord, Unreadable
+from ksql_spark.request import (
+    Request,
+    check_length,
+    context_of,
+    located,
+    parsed,
+    planning,
+    wait_for_command,
+)
+from ksql_spark.runtime.command_log import Command, SkippedRecord, Unreadable, encode
 from ksql_spark.runtime.pending import PendingStatement
 from ksql_spark.statements import Action, Immediate, Logged, Services, StatementContext, StoredQuery, handle
 from ksql_spark.statements.entities import command_status
 
 log = logging.getLogger(__name__)
+
+#: how often statements are checked without the lock before others have to wait for them
+FREE_ATTEMPTS = 3
 
 
 class StatementExecutor:
@@ -134,24 +145,50 @@ class StatementExecutor:
         entities: list[dict[str, Any]] = []
         with services.lock:
             context = context_of(request, services)
-            rest = self._checked(parsed(request, context), context, entities)
-            rest = self._run_until_waiting(rest, services, entities)
+        rest = self._run(request, parsed(request, context), lambda: context_of(request, services), entities)
         while rest:
-            waiting, *rest = rest
+            waiting, *left = rest
             assert isinstance(waiting.action, Immediate)
             with located(waiting.statement, entities):
                 # without the lock: an action that waits must not block other requests
                 entity = waiting.action.run()
             if entity is not None:
                 entities.append(entity)
-            with services.lock:
+
+            def after(waited: _Checked = waiting) -> StatementContext:
                 # check the statements after it again: other requests may have changed something
-                context = StatementContext(
-                    services, services.metastore.copy(), dict(waiting.properties), dict(waiting.variables)
+                return StatementContext(
+                    services, services.metastore.copy(), dict(waited.properties), dict(waited.variables)
                 )
-                rest = self._checked((checked.statement for checked in rest), context, entities)
-                rest = self._run_until_waiting(rest, services, entities)
+
+            rest = self._run(request, [checked.statement for checked in left], after, entities)
         return entities
+
+    def _run(
+        self,
+        request: Request,
+        statements: Sequence[Statement],
+        sandbox: Callable[[], StatementContext],
+        entities: list[dict[str, Any]],
+    ) -> list[_Checked]:
+        """Check statements, then carry them out up to the first that waits; that and the rest are returned.
+
+        They are checked without the engine's lock, so that one that takes long keeps nobody waiting, and
+        once more where another request has changed something meanwhile: the last time with the lock.
+        """
+        services = self._services
+        for _ in range(FREE_ATTEMPTS):
+            with services.lock:
+                before, context = self.carried_out, sandbox()
+            with planning(request, services):
+                checked = self._checked(statements, context, entities)
+            with services.lock:
+                if self.carried_out == before:
+                    return self._run_until_waiting(checked, services, entities)
+        with services.lock:
+            with planning(request, services):
+                checked = self._checked(statements, sandbox(), entities)
+            return self._run_until_waiting(checked, services, entities)
 
     def _checked(
         self, statements: Iterable[Statement], context: StatementContext, entities: list[dict[str, Any]]
@@ -162,9 +199,11 @@ class StatementExecutor:
             if isinstance(statement, (Query, PrintTopic)):
                 raise KsqlError("QUERY_IN_KSQL", statement=statement.source_text)
             with located(statement, entities), registry.with_functions(context.metastore.functions):
+                deadline.check()
                 action = handle(statement, context)
             if isinstance(action, Logged):
                 with located(statement, entities):
+                    _check_length(statement, action, context)
                     context.services.commands.check_writable()
                 context.commands += 1
             checked.append(_Checked(statement, action, dict(context.properties), dict(context.variables)))
@@ -226,6 +265,17 @@ class _Checked(NamedTuple):
     action: Action
     properties: dict[str, Any]
     variables: dict[str, str]
+
+
+def _check_length(statement: Statement, action: Logged, context: StatementContext) -> None:
+    """Whether the command log takes the command, asked before anything is done.
+
+    Raises:
+        KsqlError: STATEMENT_TOO_LONG.
+    """
+    text = action.statement or statement.source_text
+    command = Command(action.command_id, text, context.properties, {}, None, action.plan)
+    check_length("its command, with the plan of its query,", len(encode(command)), statement.source_text)
 
 
 def _kept_properties(command: Command, sequence: int) -> dict[str, Any]:

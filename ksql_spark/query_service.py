@@ -14,7 +14,7 @@ from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
 from ksql_spark.logical.nodes import BatchQuery, Filter, Project, Source, relations
 from ksql_spark.physical.planner import check_runnable, lower_transient
-from ksql_spark.request import Request, context_of, located, parsed, wait_for_command
+from ksql_spark.request import Request, context_of, located, parsed, planning, wait_for_command
 from ksql_spark.runtime import batch, pull
 from ksql_spark.runtime.print_topic import PrintResult
 from ksql_spark.runtime.push import PushResult
@@ -56,10 +56,10 @@ class QueryService:
         wait_for_command(request, services)
         with services.lock:
             context = context_of(request, services)
-            statements = list(parsed(request, context))
-            if len(statements) != 1:
-                reason = f"Expected exactly one KSQL statement; found {len(statements)}"
-                raise KsqlError("BAD_REQUEST", reason=reason)
+        statements = list(parsed(request, context))
+        if len(statements) != 1:
+            reason = f"Expected exactly one KSQL statement; found {len(statements)}"
+            raise KsqlError("BAD_REQUEST", reason=reason)
         (statement,) = statements
         with located(statement), registry.with_functions(services.user_functions):
             if isinstance(statement, PrintTopic):
@@ -70,9 +70,9 @@ class QueryService:
                     reason="Only SELECT and PRINT can be run here: send other statements to /ksql.",
                 )
             elif statement.query.emit is not None:
-                stream = self._push(statement, context)
+                stream = self._push(statement, context, request)
             else:
-                stream = self._pull(statement, context)
+                stream = self._pull(statement, context, request)
         if stream.kind == "PUSH":
             self._streams[stream.query_id] = stream
         return stream
@@ -91,13 +91,14 @@ class QueryService:
             limit=statement.limit,
         )
 
-    def _push(self, statement: Query, context: StatementContext) -> QueryStream:
+    def _push(self, statement: Query, context: StatementContext, request: Request) -> QueryStream:
         services = context.services
         running = [q for q in services.queries.all() if q.is_transient]
         most = int(context.config["ksql.max.push.queries"])
         if len(running) >= most:
             raise KsqlError("PUSH_LIMIT", limit=most)
-        bound = analyzer.bind_push(statement.query, context.metastore, context.config)
+        with planning(request, services):
+            bound = analyzer.bind_push(statement.query, context.metastore, context.config)
         name = relations(bound.root)[0].source.name
         query_id = f"transient_{name}_{random.getrandbits(62)}"
         topic = transient_topic_prefix(services.config) + query_id.removeprefix("transient_")
@@ -129,9 +130,10 @@ class QueryService:
             clean_up()
             raise
 
-    def _pull(self, statement: Query, context: StatementContext) -> QueryStream:
+    def _pull(self, statement: Query, context: StatementContext, request: Request) -> QueryStream:
         services = context.services
-        bound = analyzer.bind_pull(statement.query, context.metastore, context.config)
+        with planning(request, services):
+            bound = analyzer.bind_pull(statement.query, context.metastore, context.config)
         session = services.spark.running_session
         consumer = services.client_settings("consumer", context.properties)
         if isinstance(bound, BatchQuery):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import grammar
 from grammar.nodes import Statement
-from ksql_spark import config
+from ksql_spark import config, deadline
+from ksql_spark.deadline import Deadline
 from ksql_spark.errors import KsqlError
+from ksql_spark.runtime.command_log import MAX_BYTES
 from ksql_spark.statements import Services, StatementContext
 
 
@@ -25,6 +28,8 @@ class Request:
     properties: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     command_sequence_number: int | None = None
+    #: set where nobody waits for the answer any more
+    cancelled: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
 
 
 def context_of(request: Request, services: Services) -> StatementContext:
@@ -54,13 +59,40 @@ def parsed(request: Request, context: StatementContext) -> list[Statement]:
     """The statements of ``request``.
 
     Raises:
-        KsqlError: SYNTAX.
+        KsqlError: SYNTAX; STATEMENT_TOO_LONG, before the text is parsed.
     """
+    if len(request.text) * 4 > MAX_BYTES:  # only then it is worth splitting
+        for text in _pieces(request.text):
+            check_length("its text", len(text.encode()), text)
     is_substituting = bool(context.config["ksql.variable.substitution.enable"])
     try:
         return grammar.parse(request.text, request.variables, substitution=is_substituting)
     except grammar.ParseFailed as failed:
         raise KsqlError("SYNTAX", reason=str(failed), statement=failed.text) from None
+
+
+def _pieces(text: str) -> list[str]:
+    try:
+        return [piece.text for piece in grammar.split(text)]
+    except grammar.ParseFailed:
+        return [text]
+
+
+def check_length(what: str, length: int, statement: str) -> None:
+    """Whether the command log takes as many bytes as ``what`` has.
+
+    Raises:
+        KsqlError: STATEMENT_TOO_LONG.
+    """
+    if length > MAX_BYTES:
+        shown = statement if len(statement) <= 200 else f"{statement[:199]}…"
+        raise KsqlError("STATEMENT_TOO_LONG", what=what, bytes=length, most=MAX_BYTES, statement=shown)
+
+
+def planning(request: Request, services: Services) -> contextlib.AbstractContextManager[None]:
+    """A block in which planning ends after ksql.statement.timeout.ms, or when nobody waits for it."""
+    limit_s = services.config["ksql.statement.timeout.ms"] / 1000
+    return deadline.limited(Deadline(limit_s, lambda: request.cancelled.is_set() or services.is_stopping()))
 
 
 @contextlib.contextmanager

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from starlette.requests import Request as HttpRequest
+
 if TYPE_CHECKING:
     # Not at run time: this import brings Spark, and the port should be open before that.
     from ksql_spark.engine import QueryStream, Request
@@ -24,6 +26,9 @@ STATEMENT_THREADS = 16
 PULL_THREADS = 64
 #: questions for the server's health at the same time
 CHECK_THREADS = 2
+
+#: how often a call that takes long looks whether its client is still there
+CLIENT_CHECK_S = 0.5
 
 T = TypeVar("T")
 
@@ -106,6 +111,17 @@ class Host:
         """The engine's health; answered while all threads for statements are taken."""
         assert self.engine is not None, "routes are only reached while RUNNING"
         return await asyncio.get_running_loop().run_in_executor(self._checks, self.engine.health)
+
+    async def call_while_connected(
+        self, http: HttpRequest, request: Request, method: Callable[[Engine], T]
+    ) -> T:
+        """``call``, with ``request`` cancelled when the client of ``http`` goes."""
+        call = asyncio.ensure_future(self.call(method))
+        while not call.done():
+            await asyncio.wait({call}, timeout=CLIENT_CHECK_S)
+            if not call.done() and await http.is_disconnected():
+                request.cancelled.set()
+        return call.result()
 
     async def read(self, step: Callable[[], T]) -> T:
         """Run one blocking read of a query stream in a thread kept for those."""

@@ -13,6 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from grammar import nodes
+from ksql_spark import deadline
 from ksql_spark.analyzer import timestamp_text
 from ksql_spark.analyzer.coercion import coerce, constants, unify
 from ksql_spark.analyzer.failures import failure, invalid, placed_at
@@ -64,6 +65,7 @@ def bind_expression(node: exp.Expr, scope: Scope) -> Expression:
         KsqlError: with its position in the statement: an unknown or ambiguous name, types that do not fit, a
             function that is unknown or not allowed here.
     """
+    deadline.check()
     rule = _RULES.get(type(node))
     if rule is None:
         raise invalid(f"{type(node).__name__} is not supported here.", node)

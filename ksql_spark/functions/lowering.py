@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ksql_spark import __version__
+from ksql_spark import __version__, deadline
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import (
     Call,
@@ -101,6 +101,7 @@ class _Lowerer:
 
     def lower(self, node: Expression, *, is_caught: bool = True) -> str:
         """The text of ``node``; ``is_caught``: its failure goes no further, so it is reported here."""
+        deadline.check()
         if self.given and node in self.given:
             return self.given[node]
         text = self._text(node)

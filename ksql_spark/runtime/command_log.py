@@ -25,6 +25,8 @@ from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 
 VERSION = 1
+#: a command's greatest length; Kafka's brokers take records of 1 MiB by default, headers and starts included
+MAX_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)

@@ -197,6 +197,7 @@ class Logged:
         undo: undoes ``prepare`` and ``apply`` if one of them, or writing to the log, fails; the caller
             restores the metastore.
         cleanup: the cleanup record, in case the server is killed meanwhile; called first.
+        plan: the document of the query that it will start, which the command log will hold.
     """
 
     command_id: str
@@ -206,6 +207,7 @@ class Logged:
     undo: Callable[[], None] = lambda: None
     cleanup: Callable[[], CleanupRecord] = CleanupRecord
     statement: str | None = None
+    plan: Mapping[str, Any] | None = None
 
 
 Action = Immediate | Logged

@@ -60,6 +60,8 @@ class QueryStart:
             self._plan = lower(
                 bound.root, bound.sink, context.config, self._id, by_event_time=bound.by_event_time
             )
+        #: what the command log keeps of it
+        self._document = None if context.is_replay else codec.encode((bound, self._plan))
         self._sources = frozenset(source.name for source in self._plan.sources)
         self._made_topics: list[str] = []
         #: the query that was started, and the query that it replaced
@@ -87,6 +89,7 @@ class QueryStart:
             self._prepare,
             undo=self._undo,
             cleanup=self._cleanup,
+            plan=self._document,
         )
 
     def _old(self) -> ManagedQuery | None:
@@ -137,7 +140,7 @@ class QueryStart:
         if bound.creates_sink:
             self._services.metastore.add(replace(sink, partitions=partitions), self._sources)
             self._services.views.drop(sink.name)
-        return Outcome(f"Created query with ID {query.id}", query.id, codec.encode((bound, self._plan)))
+        return Outcome(f"Created query with ID {query.id}", query.id, self._document)
 
     def _undo(self) -> None:
         """Drop the new query or continue the replaced one, and delete the topic that was created."""

@@ -63,7 +63,7 @@ async def close_query(http: Request) -> Response:
 
 async def _start(http: Request, request: engine.Request) -> engine.QueryStream:
     host: Host = http.app.state.host
-    return await host.call(lambda engine: engine.query(request))
+    return await host.call_while_connected(http, request, lambda engine: engine.query(request))
 
 
 def _response(http: Request, stream: engine.QueryStream, media_type: str, print_type: str) -> Response:

@@ -22,7 +22,7 @@ async def run_statements(http: Request) -> Response:
     """
     host: Host = http.app.state.host
     request = (await read_body(StatementsBody, http)).request()
-    entities = await host.call(lambda engine: engine.execute(request))
+    entities = await host.call_while_connected(http, request, lambda engine: engine.execute(request))
     if entities:
         warnings = (warning(name, value) for name, value in request.properties.items())
         entities[0]["warnings"] += [{"message": message} for message in warnings if message is not None]

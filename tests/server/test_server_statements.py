@@ -1,7 +1,13 @@
 from __future__ import annotations
 
+import socket
+import threading
+from typing import Any
+
+import pytest
 from app_client import AppClient
 from fake_engine import FakeEngine
+from live_server import LiveServer
 
 
 def test_answers_an_array_of_entities(client: AppClient) -> None:
@@ -103,3 +109,23 @@ def test_properties_that_change_nothing_are_warned_of(client: AppClient) -> None
         }
     ]
     assert second["warnings"] == []
+
+
+def test_a_client_that_goes_cancels_its_statement(
+    live: LiveServer, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, cancelled = threading.Event(), threading.Event()
+
+    def execute(request: Any) -> list[Any]:
+        begun.set()
+        if request.cancelled.wait(60):
+            cancelled.set()
+        return []
+
+    monkeypatch.setattr(engine, "execute", execute)
+    body = b'{"ksql": "SHOW STREAMS;"}'
+    with socket.create_connection(("127.0.0.1", live.port)) as client:
+        head = f"POST /ksql HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+        client.sendall(head.encode() + body)
+        assert begun.wait(60)
+    assert cancelled.wait(60)

@@ -1,0 +1,151 @@
+"""Planning: nobody waits for that of others, it ends in time, and what the log cannot take is refused."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksql_spark import execution, request
+from ksql_spark.errors import KsqlError
+from ksql_spark.request import Request
+
+from .world import World
+
+S = "CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON', PARTITIONS=1);"
+A = "CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    made.run(S)
+    yield made
+    made.close()
+
+
+#: longer than any test runs
+FOREVER_S = 60
+
+
+class Slow:
+    """Lets the planning of one statement wait until it is told to go on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+        self.begun, self.go_on = threading.Event(), threading.Event()
+        self.plannings = 0
+        handle = execution.handle
+
+        def slow(statement: Any, context: Any) -> Any:
+            if text in statement.source_text:
+                self.plannings += 1
+                self.begun.set()
+                assert self.go_on.wait(FOREVER_S)
+            return handle(statement, context)
+
+        monkeypatch.setattr(execution, "handle", slow)
+
+
+def _in_thread(call: Any) -> tuple[threading.Thread, list[Any]]:
+    results: list[Any] = []
+
+    def run() -> None:
+        try:
+            results.append(call())
+        except KsqlError as error:
+            results.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, results
+
+
+def test_others_go_on_while_a_statement_is_planned(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = Slow(monkeypatch, "STREAM a ")
+    thread, results = _in_thread(lambda: world.run(A))
+    assert slow.begun.wait(FOREVER_S)
+    assert world.one("SHOW STREAMS;")["streams"][0]["name"] == "S"
+    world.run("CREATE STREAM b AS SELECT * FROM s EMIT CHANGES;")
+    slow.go_on.set()
+    thread.join(FOREVER_S)
+    # planned again after what happened meanwhile: its id is right
+    assert slow.plannings == 2
+    assert results[0][0]["commandStatus"]["queryId"] == "CSAS_A_2"
+    assert sorted(world.ids()) == ["CSAS_A_2", "CSAS_B_1"]
+
+
+def test_what_was_true_at_the_start_of_planning_is_looked_at_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = Slow(monkeypatch, "STREAM a ")
+    thread, results = _in_thread(lambda: world.run(A))
+    assert slow.begun.wait(FOREVER_S)
+    world.run("DROP STREAM s;")
+    slow.go_on.set()
+    thread.join(FOREVER_S)
+    assert "does not exist: S" in results[0].message
+    assert world.ids() == []
+
+
+def test_it_comes_to_an_end_however_often_others_change_something(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handle, made = execution.handle, 0
+
+    def disturbed(statement: Any, context: Any) -> Any:
+        nonlocal made
+        if "STREAM a " in statement.source_text and made < 3:
+            made += 1
+            thread, _ = _in_thread(lambda: world.run(f"CREATE TYPE t{made} AS INT;"))
+            thread.join(FOREVER_S)
+        return handle(statement, context)
+
+    monkeypatch.setattr(execution, "handle", disturbed)
+    assert world.one(A)["commandStatus"]["queryId"] == "CSAS_A_4"
+
+
+def test_planning_has_a_limit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.services.config = world.services.config.with_values({"ksql.statement.timeout.ms": 1})
+    clock = iter(range(1_000_000))
+    monkeypatch.setattr("ksql_spark.deadline.time.monotonic", lambda: next(clock))
+    error = world.refused(A)
+    assert (error.condition, error.code) == ("STATEMENT_TIMEOUT", 40800)
+    assert "ksql.statement.timeout.ms" in error.message and error.statement == A.rstrip(";")
+    assert world.ids() == [] and world.admin.topic("A") is None
+
+
+def test_planning_can_be_cancelled(world: World) -> None:
+    cancelled = Request(A)
+    cancelled.cancelled.set()
+    with pytest.raises(KsqlError) as caught:
+        world.statements.execute(cancelled)
+    assert caught.value.condition == "STATEMENT_CANCELLED"
+    assert world.ids() == []
+
+
+def test_too_long_a_text_is_not_parsed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def parse(*_: Any, **__: Any) -> None:
+        raise AssertionError("it was parsed")
+
+    monkeypatch.setattr(request.grammar, "parse", parse)
+    error = world.refused(f"SHOW STREAMS; DEFINE x = '{'é' * 500_000}';")
+    assert (error.condition, error.code) == ("STATEMENT_TOO_LONG", 41301)
+
+
+def test_a_command_that_the_log_cannot_take_is_refused_before_anything_is_done(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request, "MAX_BYTES", 1000)
+    error = world.refused("CREATE TYPE t AS INT; " + A)
+    assert error.condition == "STATEMENT_TOO_LONG" and error.statement == A.rstrip(";")
+    assert world.ids() == [] and world.admin.topic("A") is None and len(world.log.records) == 1
+
+
+def test_ten_thousand_values_are_no_trouble(world: World) -> None:
+    values = ", ".join(map(str, range(10_000)))
+    answer = world.one(f"CREATE STREAM a AS SELECT * FROM s WHERE v IN ({values}) EMIT CHANGES;")
+    assert answer["commandStatus"]["status"] == "SUCCESS"
+    assert len(world.log.records[-1]) < 300_000
