@@ -19,22 +19,23 @@ class Deadline:
 
     Args:
         limit_s: how long it may take from now on, seconds; 0 for no limit.
-        is_cancelled: whether nobody waits for it any more.
+        interruption: the condition that ends it at once, STATEMENT_CANCELLED or STOPPED; None for none.
     """
 
-    def __init__(self, limit_s: float, is_cancelled: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, limit_s: float, interruption: Callable[[], str | None] = lambda: None) -> None:
         self._limit_s = limit_s
         self._ends = time.monotonic() + limit_s
-        self._is_cancelled = is_cancelled
+        self._interruption = interruption
 
     def check(self) -> None:
         """Return where planning may go on.
 
         Raises:
-            KsqlError: STATEMENT_TIMEOUT, STATEMENT_CANCELLED.
+            KsqlError: STATEMENT_TIMEOUT, STATEMENT_CANCELLED, STOPPED.
         """
-        if self._is_cancelled():
-            raise KsqlError("STATEMENT_CANCELLED")
+        condition = self._interruption()
+        if condition is not None:
+            raise KsqlError(condition)
         if self._limit_s and time.monotonic() > self._ends:
             raise KsqlError("STATEMENT_TIMEOUT", limit=f"{self._limit_s:g}")
 
@@ -56,7 +57,7 @@ def check() -> None:
     """Return where there is no deadline, or it is still to come.
 
     Raises:
-        KsqlError: STATEMENT_TIMEOUT, STATEMENT_CANCELLED.
+        KsqlError: STATEMENT_TIMEOUT, STATEMENT_CANCELLED, STOPPED.
     """
     deadline = _CURRENT.get()
     if deadline is not None:

@@ -196,8 +196,7 @@ CONDITIONS: dict[str, Condition] = {
     "SPARK_FAILED": Condition(50000, "Spark did not start: {reason}. Its log is {log}."),
     "STATEMENT_CANCELLED": Condition(
         40801,
-        "The statement was cancelled while it was planned: its client has gone, or the server stops. "
-        "Nothing was changed.",
+        "The statement was cancelled while it was planned: its client has gone. Nothing was changed.",
     ),
     "STATEMENT_TIMEOUT": Condition(
         40800,

@@ -92,7 +92,13 @@ def check_length(what: str, length: int, statement: str) -> None:
 def planning(request: Request, services: Services) -> contextlib.AbstractContextManager[None]:
     """A block in which planning ends after ksql.statement.timeout.ms, or when nobody waits for it."""
     limit_s = services.config["ksql.statement.timeout.ms"] / 1000
-    return deadline.limited(Deadline(limit_s, lambda: request.cancelled.is_set() or services.is_stopping()))
+
+    def interruption() -> str | None:
+        if services.is_stopping():
+            return "STOPPED"
+        return "STATEMENT_CANCELLED" if request.cancelled.is_set() else None
+
+    return deadline.limited(Deadline(limit_s, interruption))
 
 
 @contextlib.contextmanager
