@@ -1,4 +1,4 @@
-"""Serialization formats: what they can carry, how they encode and decode (reference §5)."""
+"""Serialization formats: which columns they support, how they encode and decode (reference §5)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMATS: dict[str, Format] = {
 
 
 def lookup(name: str, delimiter: str | None = None) -> Format:
-    """The format called ``name``, letter case aside.
+    """The format called ``name``, in any case.
 
     Args:
         name: from KEY_FORMAT, VALUE_FORMAT or FORMAT.

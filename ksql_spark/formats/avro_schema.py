@@ -40,7 +40,7 @@ _PRIMITIVES: dict[str, SqlType] = {
     "double": DOUBLE,
     "bytes": BYTES,
     "string": STRING,
-    # as Connect has them: neither symbols nor lengths
+    # as in Connect: without symbols or lengths
     "enum": STRING,
     "fixed": BYTES,
 }
@@ -49,23 +49,23 @@ _LOGICAL: dict[tuple[str, str], SqlType] = {
     ("int", "time-millis"): TIME,
     ("long", "timestamp-millis"): TIMESTAMP,
 }
-#: how Connect writes maps whose keys are no texts
+#: the record of Connect for entries of maps whose keys are not strings
 _MAP_ENTRY = "io.confluent.connect.avro.MapEntry"
 
 
 def read(text: str, references: Mapping[str, str]) -> ReadSchema:
-    """What the Avro schema ``text`` says.
+    """The SQL types of the Avro schema ``text``.
 
     Args:
         text: JSON.
-        references: schemas of the types that it does not define itself.
+        references: schemas of the types that it refers to, by name.
 
     Raises:
-        NotConvertible: no Avro schema, or one that SQL has no type for.
+        NotConvertible: it is not an Avro schema, or SQL has no type for it.
     """
     types: dict[str, Any] = {}
     try:
-        # what was found last is what nothing else refers to
+        # reversed: schemas come before those that refer to them
         for other in reversed(list(references.values())):
             fastavro.schema.parse_schema(json.loads(other), named_schemas=types, _write_hint=False)
         schema = fastavro.schema.parse_schema(json.loads(text), named_schemas=types, _write_hint=False)
@@ -80,7 +80,7 @@ def read(text: str, references: Mapping[str, str]) -> ReadSchema:
 class _Reader:
     def __init__(self, types: Mapping[str, Any]) -> None:
         self._types = types
-        #: the records around what is read
+        #: names of the enclosing records
         self._open: list[str] = []
 
     def type(self, schema: Any) -> SqlType:
@@ -137,7 +137,7 @@ class _Reader:
         return Array(self.type(items))
 
     def _union(self, members: list[Any]) -> SqlType:
-        """A type that may be NULL, else a STRUCT with a field for each member."""
+        """The type of a union: a nullable type, or a STRUCT with a field for each member."""
         others = [m for m in members if m not in ("null", {"type": "null"})]
         if len(members) == 2 and len(others) == 1:
             return self.type(others[0])

@@ -1,8 +1,8 @@
-"""What a format is: how it encodes and decodes; capabilities.py says which columns it carries (reference §5).
+"""The interface of formats: encoding and decoding. capabilities.py lists the columns they support (§5).
 
-One module per format; ``formats.FORMATS`` lists them. Python values: DATE as days, TIME and TIMESTAMP as
-milliseconds (int), DECIMAL as decimal.Decimal, BYTES as bytes, ARRAY as list, MAP as dict, STRUCT as dict
-by field name.
+Each format has a module; ``formats.FORMATS`` lists them. The formats' Python form of values: DATE as days,
+TIME and TIMESTAMP as milliseconds (int), DECIMAL as decimal.Decimal, BYTES as bytes, ARRAY as list, MAP as
+dict, STRUCT as dict by field name.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ksql_spark.schema import Column
 
 
 class BadRecord(ValueError):
-    """Bytes that do not hold the columns they should; the text says where and why (one line)."""
+    """Bytes that cannot be decoded to the columns; the text says where and why, in one line."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Format(ABC):
 
     @abstractmethod
     def encode(self, values: Sequence[Any], columns: Sequence[Column], wrapped: bool) -> bytes | None:
-        """The bytes of one key or value; None is a null record.
+        """The bytes of one key or value; None for NULL.
 
         Raises:
             ValueError: a value cannot be written.
@@ -38,26 +38,26 @@ class Format(ABC):
 
     @abstractmethod
     def decode(self, data: bytes, columns: Sequence[Column], wrapped: bool) -> list[Any] | None:
-        """The column values in ``data``; None where it says null.
+        """The column values in ``data``; None if its bytes mean null.
 
         Raises:
-            BadRecord: ``data`` does not hold these columns.
+            BadRecord: ``data`` cannot be decoded to these columns.
         """
 
     # ---- in Spark SQL --------------------------------------------------------------------------------
 
     @abstractmethod
     def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
-        """Spark SQL text: the STRUCT of ``columns`` in the binary ``data``; NULL where bad or NULL."""
+        """Spark SQL text: a STRUCT of ``columns`` from the binary ``data``; NULL if NULL or unreadable."""
 
     def or_null_sql(self, data: str) -> str:
-        """Spark SQL text: the binary ``data``, but NULL where the format says null with its bytes."""
+        """Spark SQL text: the binary ``data``, but NULL if its bytes mean null in this format."""
         return data
 
     def explain_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
-        """Spark SQL text: why ``data`` is bad, a STRING of one sentence; evaluated for bad records only."""
+        """Spark SQL text: a sentence (STRING) that says why ``data`` is unreadable; only evaluated then."""
         return string(f"The bytes are no {self.name} record of the columns {', '.join(map(str, columns))}.")
 
     @abstractmethod
     def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:
-        """Spark SQL text: the binary that holds ``texts``, one for each of ``columns``."""
+        """Spark SQL text: the binary that encodes ``columns``; ``texts``: the text of each column."""

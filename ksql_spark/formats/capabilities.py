@@ -1,6 +1,6 @@
-"""What each format can carry, and how: the table that analyzer, serdes and reference go by (§5.1, §5.3).
+"""The capabilities of formats: the table that analyzer, serdes and reference pages use (§5.1, §5.3).
 
-Formats whose records cannot be read and written yet are here too, so that their statements can be checked.
+It includes formats whose records cannot be read and written yet, so that their statements can be checked.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ _ALL = _PLAIN | {"ARRAY", "MAP", "STRUCT"}
 
 @dataclass(frozen=True)
 class Capability:
-    """What one format can do.
+    """The capabilities of one format.
 
     Args:
-        unwrapped, wrapped: how a single column may be stored: as a bare value, as a record (§5.3).
-        types: what it carries, by names without parameters; keys of MAPs are STRINGs everywhere.
-        values: it may be a value's format, not only a key's.
-        max_columns: how many columns it holds; None: any number.
+        unwrapped: a single column may be stored as a bare value (§5.3).
+        wrapped: a single column may be stored as a record (§5.3).
+        types: the types it supports, by name without parameters; keys of MAPs must be STRINGs.
+        values: it may be used for values, not only for keys.
+        max_columns: its maximal number of columns; None: any number.
         registry: it keeps schemas in a registry, so columns can be inferred.
-        properties: what it understands: delimiter, full_name, nullable.
-        names: what its field names must look like.
+        properties: its properties: delimiter, full_name, nullable.
+        names: a pattern for its field names.
     """
 
     unwrapped: bool
@@ -56,9 +57,9 @@ class Capability:
         """Whether ``count`` columns are stored as a record, not as a bare value.
 
         Args:
-            count: how many columns there are on that side.
-            is_key: for a key; a single key is bare where the format can do that.
-            requested: WRAP_SINGLE_VALUE, where given.
+            count: number of columns of the key or value.
+            is_key: whether it is a key; a single key column is bare if the format supports that.
+            requested: WRAP_SINGLE_VALUE; None: not given.
         """
         if count != 1 or not self.unwrapped:
             return True

@@ -29,11 +29,11 @@ from ksql_spark.types import (
     quote_identifier,
 )
 
-#: names that KEY_DELIMITER and VALUE_DELIMITER may use instead of the character
+#: delimiters that KEY_DELIMITER and VALUE_DELIMITER give by name
 NAMED_DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 
 
-#: delimiters that may turn up in fields other than strings
+#: delimiters that may occur in fields of types other than STRING
 _IN_PLAIN_FIELDS = frozenset("0123456789+-.=/") | frozenset(string_constants.ascii_letters)
 
 
@@ -48,7 +48,7 @@ class DelimitedFormat(Format):
         """The format with the delimiter of a KEY_DELIMITER or VALUE_DELIMITER property.
 
         Raises:
-            KsqlError: INVALID_STATEMENT where ``text`` is neither one character nor SPACE or TAB.
+            KsqlError: INVALID_STATEMENT if ``text`` is neither one character nor SPACE or TAB.
         """
         delimiter = NAMED_DELIMITERS.get(text.upper(), text)
         if len(delimiter) != 1 or delimiter in '"\r\n':
@@ -70,18 +70,18 @@ class DelimitedFormat(Format):
 
     def _quoted(self, text: str, is_first: bool) -> str:
         if not text:
-            # an empty line would hold no field at all
+            # an empty line would have no fields
             return '""' if is_first else ""
         needs = re.search(self._quote_pattern(is_first), text)
         return '"' + text.replace('"', '""') + '"' if needs else text
 
     def _quote_pattern(self, is_first: bool) -> str:
-        """What makes a field be quoted: the rules of Commons CSV's minimal mode."""
+        """A pattern of fields that need quotes, by Commons CSV's minimal mode."""
         start = r"^[^0-9A-Za-z]" if is_first else r"^[\x00-#]"
         return rf'{start}|[\r\n"]|[{re.escape(self.delimiter)}]|[\x00- ]$'
 
     def decode(self, data: bytes, columns: Sequence[Column], wrapped: bool) -> list[Any] | None:
-        """One value for each field; as many fields as columns."""
+        """One value per field; there must be as many fields as columns."""
         text = data.decode(errors="replace")
         try:
             fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter), [])
@@ -98,7 +98,7 @@ class DelimitedFormat(Format):
         return self._call("decode_delimited", data, columns)
 
     def explain_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
-        """The decoder's own words."""
+        """The decoder's message."""
         return self._call("explain_delimited", data, columns)
 
     def _call(self, function: str, data: str, columns: Sequence[Column]) -> str:
@@ -106,13 +106,13 @@ class DelimitedFormat(Format):
         return f"ksql.{quote_identifier(f'{function}:{self.delimiter}{schema}')}({data})"
 
     def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:
-        """The fields' texts, quoted where needed, joined; a single NULL is a null record."""
+        """The fields' texts, quoted if necessary and joined; a single NULL is a null record."""
         if not columns:
             return "cast(NULL as binary)"
         fields = []
         for i, (text, column) in enumerate(zip(texts, columns, strict=True)):
             field = _text_sql(text, column.type)
-            # numbers after the first field start with nothing odd, unless the delimiter is part of numbers
+            # numbers after the first field need no quotes, unless the delimiter may be part of a number
             if i == 0 or column.type == STRING or self.delimiter in _IN_PLAIN_FIELDS:
                 name = f"quote_delimited{'_first' if i == 0 else ''}:{self.delimiter}"
                 field = f"ksql.{quote_identifier(name)}({field})"

@@ -77,7 +77,7 @@ class JsonFormat(Format):
         return [_read(_member(value, folded, c.name), c.type, f"$.{c.name}") for c in columns]
 
     # ---- in Spark SQL --------------------------------------------------------------------------------
-    # Both go to functions of ours on the JVM: from_json and to_json match names exactly, read and write
+    # Both use our own JVM functions: Spark's from_json and to_json match names exactly, read and write
     # temporal values as text, and are several times slower.
 
     def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
@@ -89,11 +89,11 @@ class JsonFormat(Format):
         return f"if({data} = X'{b'null'.hex()}', NULL, {data})"
 
     def explain_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
-        """The decoder's own words."""
+        """The decoder's message."""
         return f"ksql.{quote_identifier(f'explain_json:{_schema(columns, wrapped)}')}({data})"
 
     def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:
-        """A call of JsonEncoder.java; the names travel in the struct's type."""
+        """A call of JsonEncoder.java; the struct's type has the names."""
         if not columns:
             return "cast(NULL as binary)"
         members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(columns, texts, strict=True))
@@ -101,7 +101,7 @@ class JsonFormat(Format):
 
 
 def _schema(columns: Sequence[Column], wrapped: bool) -> str:
-    """The argument of JsonDecoder.java: the columns as Spark DDL, after "=" where there is one bare value."""
+    """The argument of JsonDecoder.java: the columns as Spark DDL, after "=" for a bare value."""
     return ("" if wrapped else "=") + ", ".join(
         f"{quote_identifier(c.name)} {spark_type(c.type)}" for c in columns
     )

@@ -21,7 +21,7 @@ from ksql_spark.types import (
     SqlType,
 )
 
-#: what Connect's connect.type says of a number
+#: types of numbers by Connect's connect.type
 _NUMBERS: dict[str, SqlType] = {
     "int8": INTEGER,
     "int16": INTEGER,
@@ -31,7 +31,7 @@ _NUMBERS: dict[str, SqlType] = {
     "float64": DOUBLE,
     "bytes": BYTES,
 }
-#: how Connect calls a choice between several types, and its fields
+#: Connect's name for a choice between several types, and the prefix of its fields
 _ONE_OF = "io.confluent.connect.json.OneOf"
 
 #: keywords that only schemas of one type have
@@ -46,14 +46,14 @@ Schema = Mapping[str, Any]
 
 
 def read(text: str, references: Mapping[str, str]) -> ReadSchema:
-    """What the JSON Schema ``text`` says.
+    """The SQL types of the JSON Schema ``text``.
 
     Args:
         text: JSON.
-        references: other schemas by the URI that ``$ref`` has for them.
+        references: other schemas, by their URI in ``$ref``.
 
     Raises:
-        NotConvertible: no JSON Schema, or one that SQL has no type for.
+        NotConvertible: it is not a JSON Schema, or SQL has no type for it.
     """
     documents = {name: _parsed(other) for name, other in references.items()}
     root = _parsed(text)
@@ -68,11 +68,11 @@ def _parsed(text: str) -> Any:
 
 
 class _Reader:
-    """Reads schemas; ``root`` is always the document that a schema is a part of."""
+    """Reads schemas; ``root`` is always the document that contains the schema."""
 
     def __init__(self, documents: Mapping[str, Any]) -> None:
         self._documents = documents
-        #: the references around what is read
+        #: the enclosing references
         self._open: list[str] = []
 
     def type(self, schema: Any, root: Any) -> SqlType:
@@ -133,14 +133,14 @@ class _Reader:
         return Array(self.type(items, root))
 
     def _one_of(self, choices: list[Any], root: Any) -> SqlType:
-        """A type that may be NULL, else a STRUCT with a field for each choice."""
+        """The type of a oneOf: a nullable type, or a STRUCT with a field for each choice."""
         others = [c for c in choices if not (isinstance(c, dict) and c.get("type") == "null")]
         if len(choices) == 2 and len(others) == 1:
             return self.type(others[0], root)
         return struct_of((f"{_ONE_OF}.field.{i}", partial(self.type, c, root)) for i, c in enumerate(others))
 
     def _all_of(self, schema: Schema, root: Any) -> SqlType:
-        """All properties that its parts have; where they have none, the type of the one that has one."""
+        """A STRUCT of all properties of its parts; without properties, the type of the part that has one."""
         own = {k: v for k, v in schema.items() if k not in ("allOf", "oneOf", "anyOf")}
         parts = [own] if self._has_own_type(own) else []
         parts += schema.get("allOf", ())
@@ -181,7 +181,7 @@ class _Reader:
         return found
 
     def _resolved(self, reference: str, root: Any) -> tuple[Any, Any]:
-        """The schema that a ``$ref`` means, and its document."""
+        """The schema that a ``$ref`` refers to, and its document."""
         where, _, pointer = reference.partition("#")
         document = root
         if where and where != (root.get("$id") if isinstance(root, dict) else None):
@@ -201,7 +201,7 @@ class _Reader:
 
 
 def _properties(schema: Schema) -> list[tuple[str, Any]]:
-    """Properties in the order of their ``connect.index``, those without one where they stand."""
+    """Properties in order of their ``connect.index``; those without one keep their position."""
     properties = list((schema.get("properties") or {}).items())
 
     def at(indexed: tuple[int, tuple[str, Any]]) -> int:

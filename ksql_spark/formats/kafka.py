@@ -59,7 +59,7 @@ class KafkaFormat(Format):
         return list(packed.unpack(data))
 
     def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
-        """A struct of one field, NULL where the size is wrong."""
+        """A struct of one field, NULL if the size is wrong."""
         if not columns:
             return "named_struct()"
         type_ = columns[0].type

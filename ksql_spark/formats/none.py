@@ -12,7 +12,7 @@ from ksql_spark.schema import Column
 
 @dataclass(frozen=True)
 class NoneFormat(Format):
-    """For keys that are not there or not read."""
+    """For keys that do not exist or are not read."""
 
     name: ClassVar[str] = "NONE"
 
@@ -21,7 +21,7 @@ class NoneFormat(Format):
         return None
 
     def decode(self, data: bytes, columns: Sequence[Column], wrapped: bool) -> list[Any] | None:
-        """Whatever the bytes are: no columns."""
+        """No columns, whatever the bytes are."""
         return []
 
     def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:

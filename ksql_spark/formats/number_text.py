@@ -1,4 +1,4 @@
-"""Numbers in text as Java writes and reads them, for DELIMITED fields, JSON and casts in Python."""
+"""Numbers as text in Java's form, for DELIMITED fields, JSON and casts in Python."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def double_text(value: float) -> str:
 
 
 def wrap(value: int, type_: SqlType) -> int:
-    """``value`` cut to the 32 or 64 bits of INTEGER or BIGINT, as a Java cast does."""
+    """``value`` truncated to the 32 or 64 bits of INTEGER or BIGINT, like a Java cast."""
     bits = 32 if type_ == INTEGER else 64
     value &= (1 << bits) - 1
     return value - (1 << bits) if value >> (bits - 1) else value
@@ -43,7 +43,7 @@ def parse_integer(text: str, type_: SqlType) -> int:
     """The INTEGER or BIGINT in ``text``.
 
     Raises:
-        BadRecord: it is none, or out of range.
+        BadRecord: it is not an integer, or out of range.
     """
     if _INTEGER.fullmatch(text):
         value = int(text)
@@ -56,11 +56,11 @@ def parse_double(text: str) -> float:
     """The DOUBLE in ``text``.
 
     Raises:
-        BadRecord: it is none.
+        BadRecord: it is not a number.
     """
     stripped = text.strip()
     try:
-        # Java spells the odd ones in full only, and knows no underscores
+        # Java accepts only the full forms NaN and Infinity, and no underscores
         if "_" in stripped or stripped.lower().lstrip("+-") in ("inf", "infinity", "nan"):
             return {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}[stripped]
         return float(stripped)
@@ -72,7 +72,7 @@ def parse_decimal(text: str, type_: Decimal) -> PythonDecimal:
     """The DECIMAL in ``text``, at the type's scale.
 
     Raises:
-        BadRecord: it is none, or does not fit without rounding.
+        BadRecord: it is not a number, or does not fit without rounding.
     """
     try:
         return fit_decimal(PythonDecimal(text.strip()), type_)

@@ -32,7 +32,7 @@ _SCALARS: dict[str, SqlType] = {
     "int32": INTEGER,
     "sint32": INTEGER,
     "sfixed32": INTEGER,
-    # unsigned ones need a bit more
+    # unsigned types need one more bit
     "uint32": BIGINT,
     "fixed32": BIGINT,
     "int64": BIGINT,
@@ -44,7 +44,7 @@ _SCALARS: dict[str, SqlType] = {
     "string": STRING,
     "bytes": BYTES,
 }
-#: messages that stand for a value
+#: messages that wrap a value
 _MESSAGES: dict[str, SqlType] = {
     "google.type.Date": DATE,
     "google.type.TimeOfDay": TIME,
@@ -68,7 +68,7 @@ _WELL_KNOWN = """
     message Empty { }
     message FieldMask { repeated string paths = 1; }
 """
-#: full names that say nothing about which message is meant: those that Connect gives by itself
+#: prefix of the full names that Connect generates, which do not select a message
 _DEFAULT_NAME = "ConnectDefault"
 
 
@@ -81,15 +81,15 @@ class _Definition:
 
 
 def read(text: str, references: Mapping[str, str], full_name: str | None = None) -> ReadSchema:
-    """What one message of the Protobuf schema ``text`` says: the first, or the one called ``full_name``.
+    """The SQL types of one message of the Protobuf schema ``text``: the first, or ``full_name``.
 
     Args:
         text: a .proto file.
         references: the files that it imports, by their paths.
-        full_name: with the package and the messages around it.
+        full_name: the message's name with its package and enclosing messages.
 
     Raises:
-        NotConvertible: no Protobuf schema, no such message, or one that SQL has no type for.
+        NotConvertible: it is not a Protobuf schema, lacks the message, or SQL has no type for it.
     """
     others = (_WELL_KNOWN, *references.values())
     known = {d.name: d for other in others for d in _definitions(_file(other))}
@@ -112,7 +112,7 @@ def read(text: str, references: Mapping[str, str], full_name: str | None = None)
 
 
 class _Refuse(ErrorListener):  # type: ignore[misc]
-    """Raises at the first syntax error; by itself the parser would tell the screen and go on."""
+    """Raises at the first syntax error; by default the parser prints it and continues."""
 
     def syntaxError(self, *where: Any) -> None:
         _, _, line, column, message, _ = where
@@ -139,7 +139,7 @@ def _package(file: ast.File) -> str:
 
 
 def _definitions(file: ast.File) -> list[_Definition]:
-    """All messages and enums of a file, those inside of others too, in order."""
+    """All messages and enums of a file in order, including nested ones."""
 
     def inside(elements: list[Any], scope: str) -> Iterator[_Definition]:
         for element in elements:
@@ -155,7 +155,7 @@ def _definitions(file: ast.File) -> list[_Definition]:
 class _Reader:
     def __init__(self, definitions: Mapping[str, _Definition]) -> None:
         self._definitions = definitions
-        #: the messages around what is read
+        #: names of the enclosing messages
         self._open: list[str] = []
 
     def message(self, definition: _Definition) -> SqlType:
@@ -190,7 +190,7 @@ class _Reader:
     def _named(self, name: str, scope: str, options: list[ast.Option]) -> SqlType:
         if name in _SCALARS:
             return _SCALARS[name]
-        # the innermost message that has such a name inside, then those around it, then the package
+        # look in the innermost message first, then in those around it, then in the package
         places = [] if name.startswith(".") else _outwards(scope)
         for full in (*(f"{place}.{name}" for place in places), name.removeprefix(".")):
             if full in _MESSAGES:
@@ -211,7 +211,7 @@ def _outwards(scope: str) -> Iterator[str]:
 
 
 def _meta(options: list[ast.Option]) -> dict[str, str]:
-    """What the option (confluent.field_meta) says: its params."""
+    """The params of the option (confluent.field_meta)."""
     found: dict[str, str] = {}
     for option in options:
         if option.name == "(confluent.field_meta).params" and isinstance(option.value, ast.MessageLiteral):

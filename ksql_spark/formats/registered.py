@@ -1,7 +1,7 @@
 """From a registered schema to SQL columns (reference §5.6); one module for each kind of schema.
 
-All three go by the model of Kafka Connect, whose converters other programs on the same topics use: a schema
-is a tree of SQL types, and a name and parameters on a number may make it a date, a time or a decimal.
+All three follow Kafka Connect, whose converters other programs on the same topics use: a schema is a tree of
+types, and the name and parameters of a number may make it a date, a time or a decimal.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ksql_spark.types import (
     Struct,
 )
 
-#: digits of a decimal whose schema does not say
+#: precision of decimals whose schema has none
 DEFAULT_PRECISION = 64
 
 _CONNECT = "org.apache.kafka.connect.data."
-#: what a schema's name makes of a type
+#: logical types: (name of the schema, type) -> SQL type
 _LOGICAL: dict[tuple[str, SqlType], SqlType] = {
     (_CONNECT + "Date", INTEGER): DATE,
     (_CONNECT + "Time", INTEGER): TIME,
@@ -40,21 +40,21 @@ _LOGICAL: dict[tuple[str, SqlType], SqlType] = {
 
 
 class NotConvertible(ValueError):
-    """A schema that gives no columns; the text says why (one line)."""
+    """A schema that cannot be converted to columns; the text says why, in one line."""
 
 
 class FieldLeftOut(ValueError):
-    """A type that SQL does not have: the field of this type is left out."""
+    """A type that SQL does not have: fields of this type are omitted."""
 
 
 @dataclass(frozen=True)
 class ReadSchema:
-    """What a schema says.
+    """A schema as a SQL type.
 
     Args:
-        type: a Struct for records and messages, names as they are written.
-        name: the full name of the record or message, where it has one.
-        names: all records or messages that could have been meant.
+        type: a Struct for records and messages; names keep their case.
+        name: the full name of the record or message, if it has one.
+        names: full names of all records or messages in the schema.
     """
 
     type: SqlType
@@ -82,10 +82,10 @@ def struct_of(fields: Iterable[tuple[str, Callable[[], SqlType]]]) -> Struct:
 
 
 def map_of(key: SqlType, value: SqlType) -> Map:
-    """A MAP: its keys are texts in SQL, whatever simple type they have.
+    """A MAP; in SQL its keys are STRINGs, whatever simple type they have.
 
     Raises:
-        FieldLeftOut: keys that are no simple values.
+        FieldLeftOut: its keys do not have a simple type.
     """
     if key not in (INTEGER, BIGINT, BOOLEAN, STRING, DATE, TIME, TIMESTAMP):
         raise FieldLeftOut(f"a map with keys of type {key}")
@@ -93,7 +93,7 @@ def map_of(key: SqlType, value: SqlType) -> Map:
 
 
 def named(type_: SqlType, name: str | None, parameters: Mapping[str, object] | None = None) -> SqlType:
-    """``type_``, or what a schema's ``name`` makes of it: a date, a time, a decimal."""
+    """``type_``, or the logical type of a schema's ``name``: a date, a time, a decimal."""
     if name == _CONNECT + "Decimal" and type_ == BYTES:
         given = parameters or {}
         return decimal(given.get("connect.decimal.precision"), given.get("scale"))
@@ -101,10 +101,10 @@ def named(type_: SqlType, name: str | None, parameters: Mapping[str, object] | N
 
 
 def decimal(precision: object, scale: object) -> Decimal:
-    """A DECIMAL from what a schema says, as numbers or texts; None where it does not.
+    """A DECIMAL with a schema's precision and scale (numbers, texts, or None: the default).
 
     Raises:
-        NotConvertible: no DECIMAL of SQL.
+        NotConvertible: they are not valid in SQL.
     """
     try:
         digits = DEFAULT_PRECISION if precision is None else int(str(precision))
@@ -117,16 +117,15 @@ def decimal(precision: object, scale: object) -> Decimal:
 
 
 def columns(type_: SqlType, single: str | None, *, keep_case: bool) -> tuple[Field, ...]:
-    """The columns that a schema gives.
+    """The columns of a schema.
 
     Args:
-        type_: what the schema says.
-        single: the name of the one column where the schema is that of a bare value; None where it is that
-            of a record.
-        keep_case: names stay as they are written; else they are put in upper case, inside of STRUCTs too.
+        type_: the schema's type.
+        single: name of the single column of a bare value; None for a record.
+        keep_case: whether names keep their case; else they are in upper case, in STRUCTs too.
 
     Raises:
-        NotConvertible: no record where one is needed, or no columns.
+        NotConvertible: it is not a record although ``single`` is None, or has no columns.
     """
     if single is not None:
         type_ = Struct((Field(single, type_),))

@@ -1,4 +1,4 @@
-"""Which formats keep schemas in a registry, and what their schemas say in SQL."""
+"""The formats that keep schemas in a registry, and their schemas as SQL types."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ KINDS = {"AVRO": AVRO, "JSON_SR": JSON, "PROTOBUF": PROTOBUF}
 
 
 def read_schema(schema: RegisteredSchema, full_name: str | None = None) -> ReadSchema:
-    """The SQL types of a schema, with its names as they are written.
+    """The SQL types of a schema; names keep their case.
 
     Args:
         schema: of any kind in KINDS.
-        full_name: PROTOBUF only: which of its messages is meant.
+        full_name: PROTOBUF only: the message to use.
 
     Raises:
-        NotConvertible: it is no such schema, or SQL has no type for it.
+        NotConvertible: it is not a valid schema, or SQL has no type for it.
     """
     try:
         if schema.kind == AVRO:
@@ -29,5 +29,5 @@ def read_schema(schema: RegisteredSchema, full_name: str | None = None) -> ReadS
     except RecursionError:
         raise NotConvertible("it is nested too deeply") from None
     except (AttributeError, KeyError, TypeError) as error:
-        # a text stands where an object should: registries look at what they need, not at everything
+        # for example a text instead of an object, because registries do not check everything
         raise NotConvertible(f"it is not well-formed: {error}") from None

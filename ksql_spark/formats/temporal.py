@@ -9,7 +9,7 @@ NUMBER_OF: dict[SqlType, SqlType] = {DATE: INTEGER, TIME: INTEGER, TIMESTAMP: BI
 
 
 def to_number(text: str, type_: SqlType) -> str:
-    """Spark SQL: the number on the wire of a DATE, TIME or TIMESTAMP; other values as they are."""
+    """Spark SQL text: the serialized number of a DATE, TIME or TIMESTAMP; other values unchanged."""
     if type_ == DATE:
         return f"unix_date({text})"
     return f"unix_millis({text})" if type_ == TIMESTAMP else text

@@ -1,1 +1,1 @@
-"""Logical plans."""
+"""Logical plans: what a query means."""

@@ -1,17 +1,17 @@
-"""Logical plan nodes: what a query means, nothing of how it runs. Immutable; every node has a schema.
+"""Logical plan nodes: what a query means, not how it runs. They are immutable, and every node has a schema.
 
-A node's relation has the columns of ``schema``, each under its unique name, and beside them hidden ones
-that expressions may name: ROWTIME always; WINDOWSTART and WINDOWEND where ``window`` is set; ROWPARTITION
+A node's relation has the columns of ``schema``, each with a unique name, and hidden columns that
+expressions may use: ROWTIME always; WINDOWSTART and WINDOWEND where ``window`` is set; ROWPARTITION
 and ROWOFFSET while rows are still those of one source. In a join every column of a source is called
 ``<ALIAS>_<COLUMN>`` (reference §2.2), its pseudo columns too: those that the query names are exposed as
 value columns.
 
-A record whose value is NULL stays one until something drops it: a stream's WHERE, joins and aggregates
-drop it, a projection passes it on; in a table it is a tombstone (reference §6.1).
+A record with a NULL value is passed on until a node drops it: a stream's WHERE, joins and aggregates drop it,
+projections pass it on. In a table it is a tombstone (reference §6.1).
 
-A BatchQuery is made of the same nodes over rows that are all there: no hidden columns (a pseudo column that
-is named is exposed by its Source), no keys, no records without a value; and of BatchJoin, Distinct, Sort and
-Limit, which nothing else has.
+A BatchQuery consists of the same nodes over a complete input: without hidden columns (a Source exposes the
+pseudo columns that are used), keys, and records without a value. Only it has BatchJoin, Distinct, Sort and
+Limit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ksql_spark.types import SqlType
 
 @dataclass(frozen=True)
 class NamedExpression:
-    """An expression with the name of the column it becomes."""
+    """An expression and the name of its column."""
 
     name: str
     expression: Expression
@@ -40,7 +40,7 @@ class NamedExpression:
 class AggregateCall:
     """One aggregate of an Aggregate node, under the name of its result column.
 
-    ``arguments``: expressions over the child, constants (k, flags) among them as Literal; empty: COUNT(*).
+    ``arguments``: expressions over the child; constants (k, flags) are Literals; empty: COUNT(*).
     """
 
     name: str
@@ -51,7 +51,7 @@ class AggregateCall:
 
     @property
     def call(self) -> str:
-        """The call as it is written."""
+        """The call as KSQL text."""
         inner = ", ".join(map(str, self.arguments)) or "*"
         return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner})"
 
@@ -63,7 +63,7 @@ class AggregateCall:
 class WindowSpec:
     """WINDOW clause (reference §2.6), all in ms: ``size_ms`` is the inactivity gap for SESSION.
 
-    ``retention_ms`` and ``grace_ms`` are what holds: the defaults are filled in.
+    ``retention_ms`` and ``grace_ms`` are the effective values, defaults included.
     """
 
     kind: str
@@ -74,7 +74,7 @@ class WindowSpec:
 
     @property
     def windowing(self) -> Windowing:
-        """What the result's keys are windowed by."""
+        """The window in the result's keys."""
         return Windowing(self.kind, None if self.kind == "SESSION" else self.size_ms)
 
 
@@ -83,8 +83,8 @@ class Source:
     """Records of a stream or table.
 
     Args:
-        source: what is read.
-        alias: the name it goes by in the query.
+        source: the stream or table.
+        alias: its name in the query.
         prefixed: columns are called ``<ALIAS>_<COLUMN>`` (in joins).
         exposed: pseudo columns (and window bounds) to be value columns, by unprefixed name; in joins
             and batch queries only.
@@ -122,7 +122,7 @@ class Source:
 
 @dataclass(frozen=True)
 class _OneChild:
-    """What nodes that pass rows on as they are have in common."""
+    """Base of nodes that do not change rows."""
 
     child: Node
 
@@ -151,7 +151,7 @@ class Filter(_OneChild):
 
 @dataclass(frozen=True)
 class SelectKey:
-    """PARTITION BY (reference §6.3): new key columns; empty: keyless (PARTITION BY NULL).
+    """PARTITION BY (reference §6.3): new key columns; empty: no key (PARTITION BY NULL).
 
     Old key columns move to the end of the value. A key that is just a column takes that column out of
     the value; an expression leaves the columns as they are.
@@ -162,7 +162,7 @@ class SelectKey:
 
     @property
     def schema(self) -> Schema:
-        """New keys, the values that are left, then the old keys."""
+        """The new keys, the remaining values, then the old keys."""
         new = {k.name for k in self.keys}
         keys = [Column(k.name, k.expression.type, Role.KEY) for k in self.keys]
         values = [c for c in self.child.schema.columns if c.role is not Role.KEY and c.name not in new]
@@ -198,7 +198,7 @@ REPLICATED = "REPLICATED"
 
 @dataclass(frozen=True)
 class Join:
-    """A join of two relations whose columns have different names already (reference §2.7, §6.4-6.7).
+    """A join of two relations without common column names (reference §2.7, §6.4-6.7).
 
     Args:
         type: STREAM_STREAM, STREAM_TABLE, REPLICATED, TABLE_TABLE or FOREIGN_KEY.
@@ -242,7 +242,7 @@ class Join:
 
 @dataclass(frozen=True)
 class FlatMap:
-    """Table functions (reference §4.9): each row becomes as many as the longest of them gives.
+    """Table functions (reference §4.9): each row becomes as many rows as the longest of their results has.
 
     ``functions``: calls of table functions; their results are added as value columns.
     """
@@ -297,7 +297,7 @@ class Aggregate:
 
     @property
     def window(self) -> Windowing | None:
-        """From the WINDOW clause."""
+        """The window of the WINDOW clause, or None."""
         return self.window_spec.windowing if self.window_spec else None
 
 
@@ -331,7 +331,7 @@ class Project:
 
 @dataclass(frozen=True)
 class UnionAll:
-    """UNION ALL of streams, in a batch query of anything, with equal schemas (beyond ksqlDB)."""
+    """UNION ALL of streams, or in a batch query of any relations, with equal schemas (beyond ksqlDB)."""
 
     children: tuple[Node, ...]
 
@@ -353,10 +353,11 @@ class UnionAll:
 
 @dataclass(frozen=True)
 class BatchJoin:
-    """A join of rows that are there (beyond ksqlDB): any condition with an equality between the sides.
+    """A join in a batch query (beyond ksqlDB): any condition with an equality between the sides.
 
     Args:
-        left, right: relations whose columns have different names already.
+        left: the left relation.
+        right: the right relation, without column names of the left one.
         join: INNER, LEFT, RIGHT or FULL.
         condition: ON, over both sides' columns.
     """
@@ -398,7 +399,7 @@ class SortKey:
 
 @dataclass(frozen=True)
 class Sort(_OneChild):
-    """ORDER BY; or, right below an Aggregate, the order in which rows count as having arrived."""
+    """ORDER BY; right below an Aggregate, the rows' order of arrival."""
 
     by: tuple[SortKey, ...]
 
@@ -451,7 +452,7 @@ def relations(node: Node) -> tuple[Source, ...]:
     return tuple(relation for child in children(node) for relation in relations(child))
 
 
-#: where a query starts to read: at an end of its topics, at a time (epoch ms), or as properties say
+#: where a query starts to read: at an end of its topics, at a time (epoch ms), or (None) by properties
 Start: TypeAlias = Literal["earliest", "latest"] | int | None
 
 
@@ -460,8 +461,8 @@ class PersistentQuery:
     """CREATE … AS SELECT or INSERT INTO … SELECT: ``root`` written to ``sink``'s topic.
 
     Args:
-        root: a Project or UnionAll; its columns fit the sink's by position.
-        sink: what is written; for CREATE … AS not in the metastore yet.
+        root: a Project or UnionAll; its columns match the sink's by position.
+        sink: the stream or table that is written; for CREATE … AS not in the metastore yet.
         creates_sink: False for INSERT INTO.
         query_id: the QUERY_ID property, else None.
         by_event_time: ORDER = 'event-time'.
@@ -478,7 +479,7 @@ class PersistentQuery:
 
 @dataclass(frozen=True)
 class PushQuery:
-    """SELECT … EMIT: ``output`` gives the result columns in SELECT order, by name in ``root``'s relation.
+    """SELECT … EMIT; ``output``: the result columns in SELECT order, with their names in ``root``'s relation.
 
     ``output`` may name hidden columns too (ROWTIME, WINDOWSTART …).
     """
@@ -497,10 +498,10 @@ class KeyLookup:
 
 @dataclass(frozen=True)
 class PullQuery:
-    """SELECT without EMIT of one materialised table's or stream's rows, one by one (reference §2.5).
+    """SELECT without EMIT over single rows of one materialized table or stream (reference §2.5).
 
     Args:
-        source: what is read.
+        source: the table or stream.
         lookups: the keys to look up; None: a scan.
         predicate: the whole WHERE over the source's columns and pseudo columns; None: all rows. (Lookups only
             narrow what is read.)
@@ -525,7 +526,7 @@ class BatchQuery:
 
     Args:
         root: its columns are the result's, in SELECT order.
-        lookups: for each of ``relations(root)`` the keys that its rows can have in the result; None: any.
+        lookups: for each of ``relations(root)`` the keys that result rows can come from; None: any.
         key_names: which of the result columns are flagged KEY.
     """
 
