@@ -51,7 +51,7 @@ def parse_lazily(
     allowed: StatementSet = StatementSet.SERVER,
     substitution: bool = True,
 ) -> Iterator[Statement]:
-    """As `parse`, one statement at a time, so that those before an error can be had."""
+    """As `parse`, but one statement at a time, so that statements before an error are returned."""
     known = {name.upper(): value for name, value in (variables or {}).items()}
     for piece in split(text):
         node = parse_statement(piece, known if substitution else None, allowed=allowed)
@@ -102,7 +102,7 @@ def parse_statement(
     """One piece of `split`; None for ``variables`` leaves ``${name}`` alone.
 
     Raises:
-        ParseFailed: it is no KSQL statement; line and column are those in the whole text.
+        ParseFailed: it is not a KSQL statement; line and column are those in the whole text.
     """
     text, tokens, origin = piece.whole, list(piece.tokens), Position(1, 1, 0)
     if not tokens or (variables is not None and "${" in piece.text):
@@ -139,7 +139,7 @@ def _parse_whole(text: str, rule: Callable[[KsqlParser], T]) -> T:
 
 
 def _move(error: ParseFailed, origin: Position) -> None:
-    """Make an error's place in a statement its place in the whole text."""
+    """Convert an error's position in a statement to its position in the whole text."""
     if error.line == 1:
         error.column += origin.column - 1
         error.source_line = " " * (origin.column - 1) + (error.source_line or "")

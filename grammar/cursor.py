@@ -1,7 +1,7 @@
 """A cursor over one statement's tokens: take, expect, look ahead, build nodes, and report errors.
 
-No rule of the language is here. It is sqlglot's Parser with its rules left unused: they are lenient in ways
-KSQL is not (anything may be an alias, unknown statements become commands).
+This module has no rules of the language. It is sqlglot's Parser without its rules, which are more lenient
+than KSQL (anything may be an alias, unknown statements become commands).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ S = TypeVar("S", bound=nodes.Statement)
 C = TypeVar("C", bound="Cursor")
 
 #: how deep expressions, types, queries and EXPLAINs may nest, and how long a chain of joins, UNIONs,
-#: `->` and `[…]` may be; keeps every recursive reader of a tree clear of Python's own limit
+#: `->` and `[…]` may be; keeps all recursive functions on trees below Python's limit
 MAX_DEPTH = 60
 
 CLOSERS = {
@@ -37,17 +37,17 @@ CLOSERS = {
 class Cursor(Parser):
     """One statement's tokens in, its tree out. Rules are methods named after what they read.
 
-    `word`, `symbol` and the like take a token if it is there; `expect_…` take it or fail.
-    What was looked for at the farthest place becomes the "expected" part of an error.
+    `word`, `symbol` and similar methods take a token if it is there; `expect_…` methods take it or fail.
+    Tokens that were tried at the farthest position become the "expected" part of an error.
     """
 
     _depth = 0
     _farthest = -1
-    _signed_at = -1  # the token right after a minus sign, where 2**63 is in range
+    _signed_at = -1  # the token after a minus sign, where 2**63 is allowed
     _sought: list[str]
     _base: Token  # the token that the current statement's positions are relative to
-    _origin: Position  # where the scanned text stands in the whole text
-    _whole: str  # the text that tokens' own places refer to
+    _origin: Position  # position of the scanned text in the whole text
+    _whole: str  # the text to which tokens' own positions refer
 
     # ------------------------------------------------------------------------------ running
 
@@ -61,7 +61,7 @@ class Cursor(Parser):
         """The result of ``rule`` over all of ``tokens`` (which came from ``text``).
 
         Args:
-            origin: where ``text`` starts in the text that errors should refer to.
+            origin: the position of ``text`` in the text to which errors refer.
 
         Raises:
             ParseFailed: the rule does not match, or does not match everything.
@@ -84,11 +84,11 @@ class Cursor(Parser):
         return result
 
     def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
-        """sqlglot's way to fail, turned into ours."""
+        """Called by sqlglot for errors: raises ours."""
         raise self._failure(message.rstrip("."), self._index, ())
 
     def in_own_text(self, start: int, rule: Callable[[], S]) -> S:
-        """The statement ``rule`` reads, with its text, its origin, and places relative to itself."""
+        """The statement that ``rule`` parses, with its text and origin, and with positions in its text."""
         outer, self._base = self._base, self._tokens[start]
         result = rule()
         first = self._tokens[start]
@@ -100,7 +100,7 @@ class Cursor(Parser):
     # ------------------------------------------------------------------------------- errors
 
     def unknown_statement(self, suggestion: str | None, hint: str | None = None) -> NoReturn:
-        """Fail because no statement begins here; ``hint``: what to do, a sentence without its full stop."""
+        """Fail because no statement begins here; ``hint``: what to do, a sentence without a full stop."""
         shown = self._shown(self._curr) if self._curr else "''"
         message = f"Unknown statement {shown}" + (f". {hint}" if hint else "")
         failure = self._failure(message, self._index, ())
@@ -122,7 +122,7 @@ class Cursor(Parser):
             message, index, suggestion, says_all = self._explained(index, expected)
             expected = () if says_all else expected
         token = self._tokens[index] if index < self._tokens_size else None
-        if token is None:  # the end: the caret stands behind the last token
+        if token is None:  # at the end, the caret is after the last token
             last = self._tokens[-1] if self._tokens else self._base
             line, column, length = self._end_of(last)
         else:
@@ -130,7 +130,7 @@ class Cursor(Parser):
         lines = self._whole.split("\n")
         place = nodes.shifted(Position(line, column, length), self._origin)
         source_line = lines[line - 1] if line <= len(lines) else ""
-        if place.column != column:  # the text is a piece of a longer one: show it where it stands
+        if place.column != column:  # the text is part of a longer one: indent it accordingly
             source_line = " " * (place.column - column) + source_line
         return ParseFailed(
             message,
@@ -147,8 +147,8 @@ class Cursor(Parser):
         """Why the parser is stuck at ``index``.
 
         Returns:
-            The message, the token to show, the word that was meant, and whether the message is all there
-            is to say (what was expected would only confuse).
+            The message, the index of the token to show, the suggested word, and whether the message is
+            complete (so that expected tokens would only confuse).
         """
         bracket = self._unbalanced()
         if bracket is not None and bracket <= index:
@@ -172,14 +172,14 @@ class Cursor(Parser):
                 return message, index, None, "an expression" not in expected
         previous = self._tokens[index - 1] if index else None
         if previous is not None and previous.token_type == TokenType.VAR and previous.text not in RESERVED:
-            # `SELECT a FORM s`: FORM was taken for an alias, and the error shows one word late
+            # `SELECT a FORM s`: FORM was read as an alias, so the error is one word too late
             suggestion = nearest(previous.text, words, cutoff=0.7)
             if suggestion and suggestion != previous.text:
                 return f"Unexpected {self._shown(previous)}", index - 1, suggestion, False
         return f"Unexpected {self._shown(token)}", index, None, False
 
     def _unbalanced(self) -> int | None:
-        """The index of the first bracket without a partner, or None."""
+        """The index of the first unmatched bracket, or None."""
         stack: list[int] = []
         for i, token in enumerate(self._tokens):
             if token.token_type in (TokenType.L_PAREN, TokenType.L_BRACKET):
@@ -207,7 +207,7 @@ class Cursor(Parser):
         return self._whole[self._tokens[0].start : self._tokens[-1].end + 1]
 
     def _seek(self, what: str) -> None:
-        """Remember that ``what`` was looked for here."""
+        """Note that ``what`` was expected here."""
         if self._index > self._farthest:
             self._farthest = self._index
             self._sought = [what]
@@ -244,7 +244,7 @@ class Cursor(Parser):
         return None
 
     def is_word(self, *words: str, ahead: int = 0) -> bool:
-        """True where the token ``ahead`` of the current one is one of the keywords ``words``."""
+        """Whether the token ``ahead`` of the current one is one of the keywords ``words``."""
         index = self._index + ahead
         if index >= self._tokens_size:
             return False
@@ -252,7 +252,7 @@ class Cursor(Parser):
         return token.token_type == TokenType.VAR and token.text in words
 
     def is_symbol(self, kind: TokenType, ahead: int = 0) -> bool:
-        """True where the token ``ahead`` of the current one is of this kind."""
+        """Whether the token ``ahead`` of the current one is of this kind."""
         index = self._index + ahead
         return index < self._tokens_size and self._tokens[index].token_type == kind
 
@@ -268,7 +268,7 @@ class Cursor(Parser):
         self._advance(count)
 
     def at_end(self, ahead: int = 0) -> bool:
-        """True where no token is left (``ahead`` of the current one)."""
+        """Whether there are no more tokens (``ahead`` of the current one)."""
         return self._index + ahead >= self._tokens_size
 
     def expect_word(self, *words: str) -> None:
@@ -295,7 +295,7 @@ class Cursor(Parser):
             self.fail()
 
     def listed(self, rule: Callable[[], T]) -> list[T]:
-        """``rule`` one or more times, with commas between."""
+        """``rule`` one or more times, separated by commas."""
         items = [rule()]
         while self.symbol(TokenType.COMMA, ","):
             items.append(rule())
@@ -309,19 +309,19 @@ class Cursor(Parser):
         return result
 
     def build(self, cls: type[N], start: int, **args: Any) -> N:
-        """A node that stands from the token ``start`` to the last one taken."""
+        """A node with the position from the token ``start`` to the last token taken."""
         node = cls(**args)
         node.meta["position"] = self.span(start)
         return node
 
     def span(self, start: int) -> Position:
-        """The place from the token ``start`` to the last one taken, in the statement's own text."""
+        """The position from the token ``start`` to the last token taken, in the statement's own text."""
         first, base = self._tokens[start], self._base
         column = first.col - base.col + 1 if first.line == base.line else first.col
         return Position(first.line - base.line + 1, column, self._prev.end - first.start + 1)
 
     def nested(self, rule: Callable[[], T]) -> T:
-        """``rule``, one level deeper; fails where that is too deep."""
+        """``rule``, one level deeper; fails if that is too deep."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             self.fail("The statement is nested too deeply")

@@ -1,4 +1,4 @@
-"""The sqlglot dialect: tokenizer, parser and generator wired together."""
+"""The sqlglot dialect: tokenizer, parser and generator together."""
 
 from __future__ import annotations
 

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 
 
 class ParseFailed(Exception):
-    """A text is not KSQL, and why.
+    """A text that is not KSQL.
 
     Args:
-        message: the reason, without the place.
-        line, column: the place in the whole text, from 1.
+        message: the reason, without the position.
+        line: line in the whole text, from 1.
+        column: column in that line, from 1.
         text: the statement that does not parse.
-        expected: what could have stood there, words in upper case, symbols in quotes.
-        suggestion: the word that was probably meant.
-        source_line: the line of the text at the place; None shows none.
-        length: how many characters the caret line marks.
+        expected: what was expected there; words in upper case, symbols in quotes.
+        suggestion: a similar word that would be correct.
+        source_line: the line of the text; None: do not show it.
+        length: the number of characters to mark.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class ParseFailed(Exception):
 
     @property
     def reason(self) -> str:
-        """The message, and the nearest word or else what was expected, in one line."""
+        """The message, with the suggestion or else with what was expected, in one line."""
         parts = [self.message + "."]
         if self.suggestion:
             parts.append(f"Did you mean {self.suggestion}?")
@@ -54,7 +55,7 @@ class ParseFailed(Exception):
         text = f"line {self.line}:{self.column}: Syntax Error\n{self.reason}"
         if self.source_line is None:
             return text
-        # a long line is cut to a part around the place; tabs keep their width below it
+        # of a long line only the part around the position is shown; tabs keep their width below it
         start = max(0, self.column - 1 - 60) if len(self.source_line) > 120 else 0
         shown = self.source_line[start : start + 120]
         before = "".join("\t" if c == "\t" else " " for c in shown[: self.column - 1 - start])
@@ -63,7 +64,7 @@ class ParseFailed(Exception):
 
 
 def _listed(words: Sequence[str], most: int = 8) -> str:
-    """``a, b or c``; a long list is cut."""
+    """``a, b or c``; a long list is truncated."""
     shown = list(words[:most])
     if len(words) > most:
         return ", ".join(shown) + ", …"

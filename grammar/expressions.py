@@ -21,7 +21,7 @@ _COMPARISONS: dict[TokenType, type[exp.Expression]] = {
     TokenType.GTE: exp.GTE,
 }
 
-#: binary operators on values: token -> (how tight, node); reference §1.1
+#: binary operators on values: token -> (precedence, node); reference §1.1
 _ARITHMETIC: dict[TokenType, tuple[int, type[exp.Expression]]] = {
     TokenType.DPIPE: (1, exp.DPipe),
     TokenType.PLUS: (2, exp.Add),
@@ -33,12 +33,12 @@ _ARITHMETIC: dict[TokenType, tuple[int, type[exp.Expression]]] = {
 
 
 class ExpressionParser(Cursor):
-    """Each rule is a method named after what it reads; it takes its tokens or fails."""
+    """Each rule is a method named after what it parses; it takes its tokens or fails."""
 
     # ------------------------------------------------------------------- names and literals
 
     def is_name(self, ahead: int = 0) -> bool:
-        """True where a name can be read."""
+        """Whether the next token can be a name."""
         index = self._index + ahead
         if index >= self._tokens_size:
             return False
@@ -68,7 +68,7 @@ class ExpressionParser(Cursor):
         return self.build(exp.Literal, self._index - 1, this=self._prev.text, is_string=True)
 
     def resource(self) -> exp.Literal:
-        """A name outside of KSQL (a topic, a subject), as a string or identifier; its case is kept."""
+        """A name outside KSQL (a topic, a subject), as a string or identifier; its case is kept."""
         if self._curr.token_type == TokenType.STRING:
             return self.string()
         if not self.is_name():
@@ -86,7 +86,7 @@ class ExpressionParser(Cursor):
         return self.build(exp.Literal, self._index - 1, this=text, is_string=True)
 
     def whole_number(self) -> int:
-        """An integer without sign, that fits 64 bits."""
+        """An integer without sign that fits into 64 bits."""
         if self._curr.token_type != TokenType.NUMBER or not self._curr.text.isdigit():
             self._seek("a whole number")
             self.fail()
@@ -97,7 +97,7 @@ class ExpressionParser(Cursor):
         return int(digits)
 
     def number(self) -> exp.Literal:
-        """A number without sign; its kind comes from its spelling (reference §1.1)."""
+        """A number without sign; its kind depends on its form (reference §1.1)."""
         start, text = self._index, self._curr.text
         self._advance()
         if text.isdigit():
@@ -249,7 +249,7 @@ class ExpressionParser(Cursor):
         return left
 
     def _predicate(self, left: exp.Expr, start: int) -> exp.Expr:
-        """What follows ``left`` and starts with a word: IS, IN, BETWEEN, LIKE and their NOT forms."""
+        """A predicate after ``left`` that starts with a word: IS, IN, BETWEEN, LIKE and their NOT forms."""
         node: exp.Expr
         if self.word("IS"):
             negated = self.word("NOT")
@@ -278,7 +278,7 @@ class ExpressionParser(Cursor):
         return self.build(exp.Not, start, this=node) if negated else node
 
     def value(self) -> exp.Expr:
-        """An expression without comparisons and AND, OR, NOT at its top."""
+        """An expression without comparisons, AND, OR and NOT at its top level."""
         return self.nested(lambda: self._value(1))
 
     def _value(self, tightness: int) -> exp.Expr:
@@ -500,7 +500,7 @@ def _digits(text: str) -> str:
     return text.lstrip("0") or "0"
 
 
-#: expressions that start with a word; None from a rule means: it is a name after all
+#: expressions that start with a word; a rule returns None if the word is a name
 _PRIMARIES: dict[str, Callable[[ExpressionParser], exp.Expr | None]] = {
     "ARRAY": ExpressionParser._array,
     "CASE": ExpressionParser._case,

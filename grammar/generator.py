@@ -1,7 +1,7 @@
-"""Trees to text: what `grammar.render` does.
+"""From trees to text, for `grammar.render`.
 
-One line, keywords in upper case, aliases with AS, names quoted only where they must be. The text parses
-back to the same tree. Statements' own rules are in `grammar.statements`.
+The text is one line, with keywords in upper case, aliases with AS, and names quoted only if necessary. It
+parses to the same tree. The rules of statements are in `grammar.statements`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {
 }
 
 
-#: how tight an expression binds (reference §1.1); what is not here binds tightest
+#: precedence of expressions (reference §1.1); others have the highest
 _TIGHTNESS: dict[type[exp.Expr], int] = {
     exp.Or: 1,
     exp.And: 2,
@@ -57,9 +57,9 @@ class KsqlGenerator(Generator):
     """Renders with TRANSFORMS only: sqlglot does not look for `<name>_sql` methods of our nodes."""
 
     def tight(self, node: exp.Expr, least: int) -> str:
-        """``node``, in brackets where it binds less tightly than its place asks for.
+        """``node``, in parentheses if its precedence is lower than required.
 
-        Parsed trees hold their brackets as nodes and need none; trees made by hand may.
+        Parsed trees have nodes for their parentheses; only trees that are built otherwise may need more.
         """
         text = self.sql(node)
         return f"({text})" if _TIGHTNESS.get(type(node), _PRIMARY) < least else text
@@ -79,7 +79,7 @@ class KsqlGenerator(Generator):
 
 
 def quoted_name(name: str) -> str:
-    """``name`` in back-quotes."""
+    """``name`` in backquotes."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -133,7 +133,7 @@ def _identifier(_: KsqlGenerator, node: exp.Identifier) -> str:
     name = str(node.this)
     if node.quoted:
         return quoted_name(name)
-    # a hand-made name may need the quotes that it does not ask for; units stand bare as arguments
+    # a name that was not parsed may need quotes without being marked as quoted; units are bare arguments
     is_unit = name in UNITS and isinstance(node.parent, exp.Column)
     if not _BARE.fullmatch(name) or (name in RESERVED and not is_unit):
         return quoted_name(name)
@@ -154,13 +154,13 @@ def _literal(_: KsqlGenerator, node: exp.Literal) -> str:
 
 
 def _binary(self: KsqlGenerator, node: exp.Expr) -> str:
-    # the left side is walked in a loop: a chain of a thousand ORs is legal
+    # a loop over the left sides: a chain of a thousand ORs is valid
     parts: list[str] = []
     current: exp.Expr = node
     while True:
         tightness = _TIGHTNESS[type(current)]
         parts += (self.tight(current.expression, tightness + 1), _OPERATORS[type(current)])
-        # comparisons do not chain, all other operators group to the left
+        # comparisons cannot be chained, all other operators are left-associative
         least = tightness + 1 if tightness == _PREDICATE else tightness
         left = current.this
         if type(left) not in _OPERATORS or _TIGHTNESS[type(left)] < least:
@@ -309,7 +309,7 @@ def _constant(text: str) -> Callable[[KsqlGenerator, exp.Expr], str]:
     return lambda self, node: text
 
 
-#: node class -> how it is written
+#: node class -> function that renders it
 EXPRESSIONS: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     **{node: _binary for node in _OPERATORS},
     exp.Between: _between,

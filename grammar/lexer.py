@@ -1,7 +1,7 @@
-"""Text to tokens (reference §1.1), and to the statements of a text.
+"""From text to tokens (reference §1.1), and to statements.
 
 sqlglot's own scanner reads character by character and cannot express some of KSQL's rules (digit-led
-names, three kinds of numbers, comments without nesting); one regular expression does, and is
+names, three kinds of numbers, comments without nesting); one regular expression can, and is
 several times faster. Tokens are sqlglot's; `col` is the column of a token's first character, from 1.
 """
 
@@ -62,7 +62,7 @@ _SYMBOLS = {
     ".": TokenType.DOT,
 }
 
-#: what an unfinished token is called in messages, by its first characters
+#: names of unfinished tokens in messages, by their first characters
 _OPENED = {"'": "string", '"': "quoted name", "`": "quoted name", "/*": "comment", "$$": "code"}
 
 
@@ -72,9 +72,10 @@ class StatementText:
 
     Attributes:
         text: from its first to its last token.
-        line, column: where it starts in the whole text, from 1.
+        line: line in the whole text where it starts, from 1.
+        column: column where it starts, from 1.
         complete: False for a last piece that lacks its ``;`` or is inside a quote or comment.
-        open: what is not closed ("string", "quoted name", "comment", "code"), if anything.
+        open: what is not closed ("string", "quoted name", "comment", "code"), or None.
     """
 
     text: str
@@ -90,7 +91,7 @@ def scan(text: str) -> list[Token]:
     """The tokens of ``text``. Never fails.
 
     Words are VAR tokens with folded text, quoted names IDENTIFIER, ``${x}`` PARAMETER; a character
-    that is in no token is UNKNOWN, an unclosed quote or comment is one UNKNOWN token to the end.
+    that belongs to no token is UNKNOWN, an unclosed quote or comment is one UNKNOWN token to the end.
     """
     tokens: list[Token] = []
     append = tokens.append
@@ -128,14 +129,14 @@ def scan(text: str) -> list[Token]:
 
 
 def opened(token: Token) -> str | None:
-    """What ``token`` left open ("string", "quoted name", "comment"), or None."""
+    """What ``token`` leaves open ("string", "quoted name", "comment", "code"), or None."""
     if token.token_type != TokenType.UNKNOWN:
         return None
     return _OPENED.get(token.text[:1]) or _OPENED.get(token.text[:2])
 
 
 def split(text: str) -> list[StatementText]:
-    """The statements of ``text``; empty ones are left out. Never fails.
+    """The statements of ``text``, without empty ones. Never fails.
 
     >>> [s.text for s in split("SHOW STREAMS; -- all; of them\\nSHOW TABLES")]
     ['SHOW STREAMS', 'SHOW TABLES']

@@ -1,10 +1,10 @@
-"""The syntax tree of KSQL: every node class that `grammar.parse` can return, and how to read it.
+"""The syntax tree of KSQL: every node class that `grammar.parse` can return.
 
-Expressions are sqlglot's own classes where those fit, relations, queries and statements are
-classes of ours; all are immutable by convention. `grammar/README.md` lists the whole tree.
+Expressions are sqlglot's own classes where possible; relations, queries and statements are
+our own classes. All are immutable by convention. `grammar/README.md` lists the whole tree.
 Statement classes live in `grammar/statements/<family>.py`; they all derive from `Statement` below.
 
-Nothing here knows sources, types of columns or functions: a name is a name.
+Trees know no sources, column types or functions: a name is just a name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ArgT = TypeVar("ArgT")
 
 
 class Position(NamedTuple):
-    """A place in a text: line and column count from 1, length in characters (may span lines)."""
+    """A position in a text: line and column from 1, length in characters (it may span lines)."""
 
     line: int
     column: int
@@ -55,7 +55,7 @@ class Arg(Generic[T]):
 
 
 class Node(exp.Expression):
-    """A node class of ours; its `Arg` declarations (and those of its bases) are its `arg_types`."""
+    """Base of our node classes; `Arg` declarations (also of base classes) are the `arg_types`."""
 
     arg_types: ClassVar[dict[str, bool]] = {}
 
@@ -67,8 +67,8 @@ class Node(exp.Expression):
 
 
 def position(node: exp.Expr | TypeNode | TypeField | TimeSpan | Window | Within) -> Position | None:
-    """Where ``node`` stands in its statement's text (`Statement.source_text`), or None if it was
-    built by hand. `Statement.absolute` turns it into a place in the whole text."""
+    """The position of ``node`` in its statement's text (`Statement.source_text`), or None if it was
+    not parsed. `Statement.absolute` converts it to a position in the whole text."""
     if isinstance(node, exp.Expr):
         meta = node._meta
         return None if meta is None else cast("Position | None", meta.get("position"))
@@ -93,9 +93,9 @@ class TypeNode:
     """A type as written (reference §3.1). Nothing is resolved: a custom type is just its name.
 
     Attributes:
-        name: upper case (INT stays INT, VARCHAR stays VARCHAR), as typed where it was quoted.
-            ARRAY, MAP, STRUCT and DECIMAL are the words with a structure of their own.
-        parameters: what stood in parentheses: DECIMAL(p, s) -> (p, s), VARCHAR(10) -> (10,),
+        name: in upper case (INT stays INT, VARCHAR stays VARCHAR), as typed if it was quoted.
+            ARRAY, MAP, STRUCT and DECIMAL have a structure of their own.
+        parameters: what was in parentheses: DECIMAL(p, s) -> (p, s), VARCHAR(10) -> (10,),
             VARCHAR(STRING) -> ("STRING",).
         arguments: ARRAY<T> -> (T,), MAP<K, V> -> (K, V), else ().
         fields: of a STRUCT, else ().
@@ -176,7 +176,7 @@ class Within:
 
 
 class IntegerLiteral(exp.Literal):
-    """``42``: at most 2**63 (that one only below a Neg); whether INT or BIGINT is for the binder."""
+    """``42``: at most 2**63 (that one only below a Neg); the binder chooses INT or BIGINT."""
 
     @property
     def value(self) -> int:
@@ -191,7 +191,7 @@ class DecimalLiteral(exp.Literal):
 
     @property
     def value(self) -> decimal.Decimal:
-        """The number, digits kept."""
+        """The number, with all its digits."""
         return decimal.Decimal(self.args["this"])
 
 
@@ -297,7 +297,7 @@ class Lambda(Node, exp.Condition):
 
 
 class Relation(Node):
-    """What may stand in FROM: AliasedSource, Join or SubQuery."""
+    """A relation of FROM: AliasedSource, Join or SubQuery."""
 
 
 class AliasedSource(Relation):
@@ -313,7 +313,7 @@ class AliasedSource(Relation):
 
     @property
     def alias_name(self) -> str:
-        """The alias, or the source's name where there is none."""
+        """The alias, or the source's name if there is none."""
         return str((self.alias_identifier or self.args["this"]).this)
 
 
@@ -382,7 +382,7 @@ class CommonTable(Node):
 
     @property
     def table_name(self) -> str:
-        """The name the query goes by."""
+        """The query's name."""
         return str(self.args["this"].this)
 
 
@@ -395,7 +395,7 @@ class OrderItem(Node):
 
 
 class QueryNode(Node):
-    """A Select or a Union, with what may surround and follow it.
+    """A Select or a Union, with WITH, EMIT, ORDER BY, LIMIT and OFFSET.
 
     ``emit`` is None, "CHANGES" or "FINAL".
     """
@@ -408,7 +408,7 @@ class QueryNode(Node):
 
 
 class Select(QueryNode):
-    """One SELECT (reference §2.5); clauses that are absent read as None or empty."""
+    """One SELECT (reference §2.5); absent clauses are None or empty."""
 
     distinct = Arg[bool](default=False)
     items = Arg["list[SelectItem | AllColumns | AllFields]"](required=True)
@@ -421,7 +421,7 @@ class Select(QueryNode):
 
 
 class Union(QueryNode):
-    """``left UNION ALL right`` (beyond ksqlDB); its emit, order, limit hold for the whole."""
+    """``left UNION ALL right`` (beyond ksqlDB); its EMIT, ORDER BY and LIMIT apply to the whole."""
 
     left = Arg[QueryNode](required=True)
     right = Arg[QueryNode](required=True)
@@ -435,27 +435,27 @@ class Statement(Node):
 
     @property
     def source_text(self) -> str:
-        """The statement's own text after variable substitution, without the ``;``; "" if built by hand."""
+        """The statement's own text after variable substitution, without the ``;``; "" if not parsed."""
         return str(self.meta_get("text", ""))
 
     @property
     def origin(self) -> Position:
-        """Where `source_text` starts in the whole text that was parsed."""
+        """The position of `source_text` in the whole text that was parsed."""
         return cast(Position, self.meta_get("origin", Position(1, 1, 0)))
 
     def absolute(self, place: Position) -> Position:
-        """A place in `source_text` as a place in the whole text."""
+        """A position in `source_text` as a position in the whole text."""
         return shifted(place, self.origin)
 
 
 def shifted(place: Position, origin: Position) -> Position:
-    """``place``, relative to a text that starts at ``origin``, as a place in the text around it."""
+    """``place``, relative to a text that starts at ``origin``, as a position in the text around it."""
     column = place.column + origin.column - 1 if place.line == 1 else place.column
     return Position(place.line + origin.line - 1, column, place.length)
 
 
 class NamedStatement(Statement):
-    """A statement about one named thing; ``name`` is that name, folded unless quoted."""
+    """A statement with a name; ``name`` is in upper case unless quoted."""
 
     this = Arg[exp.Identifier](required=True)
 
@@ -512,7 +512,7 @@ def literal_value(node: exp.Expr) -> PropertyValue:
     """The Python value of a literal node: str, int, Decimal, float, bool or None.
 
     Raises:
-        ValueError: ``node`` is no literal.
+        ValueError: ``node`` is not a literal.
     """
     match node:
         case IntegerLiteral() | DecimalLiteral() | FloatLiteral():

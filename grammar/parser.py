@@ -1,6 +1,6 @@
-"""Rules for queries (reference §2.2, §2.5 to §2.7) and for what statements share.
+"""Rules for queries (reference §2.2, §2.5 to §2.7) and for common parts of statements.
 
-Each statement's own rule is in `grammar.statements`.
+The rules of statements are in `grammar.statements`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from grammar.expressions import ExpressionParser
 from grammar.nodes import Position
 from grammar.words import NON_RESERVED, RESERVED
 
-#: what `->*` may follow
+#: nodes that `->*` may follow
 _POSTFIX_OPERANDS = (
     exp.Column,
     exp.Paren,
@@ -36,7 +36,7 @@ class KsqlParser(ExpressionParser):
     """The parser of the dialect."""
 
     def _parse_statement(self) -> exp.Expr | None:
-        """What sqlglot's own entry points call (`sqlglot.parse_one(text, dialect=Ksql)`)."""
+        """The method that sqlglot's entry points call (`sqlglot.parse_one(text, dialect=Ksql)`)."""
         from grammar.statements import statement
 
         self._base = self._tokens[0]
@@ -46,7 +46,7 @@ class KsqlParser(ExpressionParser):
     # ------------------------------------------------------------------------------ queries
 
     def query(self) -> nodes.QueryNode:
-        """[WITH …] SELECT … [UNION ALL SELECT …] with what follows it (reference §2.5)."""
+        """[WITH …] SELECT … [UNION ALL SELECT …] with the clauses that follow it (reference §2.5)."""
         return self.nested(self._query)
 
     def _query(self) -> nodes.QueryNode:
@@ -63,7 +63,7 @@ class KsqlParser(ExpressionParser):
                 self.fail("Too many UNIONs in one query")
             right = self._branch()
             node, bare = self.build(nodes.Union, start, left=node, right=right), True
-        if bare:  # what follows a single query in brackets belongs to nothing
+        if bare:  # a single query in parentheses cannot be followed by clauses
             self._tail(node)
             if self.is_word("UNION"):
                 self.fail("EMIT, ORDER BY, LIMIT and OFFSET come after the last SELECT of a UNION")
@@ -145,13 +145,13 @@ class KsqlParser(ExpressionParser):
         return self.build(nodes.SelectItem, start, this=value, alias_identifier=alias)
 
     def _values_by(self) -> list[exp.Expr]:
-        """What GROUP BY and PARTITION BY list, with or without one pair of brackets around it all."""
+        """The list of GROUP BY or PARTITION BY, with or without parentheses around it."""
         if self.is_symbol(TokenType.L_PAREN) and self._brackets_hold_list():
             return self.bracketed(lambda: self.listed(self.value))
         return self.listed(self.value)
 
     def _brackets_hold_list(self) -> bool:
-        """True where the bracket opened here has a comma right inside: ``(a, b)``, not ``(a) + 1``."""
+        """Whether the parenthesis here contains a comma at its top level: ``(a, b)``, not ``(a) + 1``."""
         depth = 0
         for token in self._tokens[self._index :]:
             if token.token_type in (TokenType.L_PAREN, TokenType.L_BRACKET):
@@ -204,9 +204,9 @@ class KsqlParser(ExpressionParser):
         return self.source_name()
 
     def _starts_clause(self) -> bool:
-        """True where a word that may be a name begins a clause instead, which the word after it shows."""
+        """Whether a word that may be a name begins a clause, which the next word shows."""
         return (
-            # with a slip of the pen behind it (EMIT CHANGE) it is still the clause that was meant
+            # even with a typo (EMIT CHANGE), the clause is meant
             (self.is_word("EMIT") and (self.at_end(1) or self.is_name(1)))
             or (self.is_word("PARTITION", "ORDER") and (self.is_word("BY", ahead=1) or self.is_name(1)))
             or (self.is_word("UNION") and self.is_word("ALL", "SELECT", "DISTINCT", ahead=1))
@@ -230,7 +230,7 @@ class KsqlParser(ExpressionParser):
         start = self._index - 1
         kinds = ("TUMBLING", "HOPPING", "SESSION")
         if self.is_name() and self.is_word(*kinds, ahead=1):
-            self._advance()  # ksqlDB reads a name for the window here, and nothing ever uses it
+            self._advance()  # ksqlDB accepts a name for the window here, and ignores it
         kind = self.expect_one_of(*kinds)
         self.expect_symbol(TokenType.L_PAREN, "(")
         if kind != "SESSION":
@@ -290,7 +290,7 @@ class KsqlParser(ExpressionParser):
         """``WITH (name = literal, …)`` if it is there, else []; no name twice.
 
         Args:
-            keep_case: names that differ only in case are different (connectors).
+            keep_case: names are case-sensitive (connectors).
         """
         if not self.word("WITH"):
             return []
@@ -323,14 +323,14 @@ class KsqlParser(ExpressionParser):
         return self.bracketed(lambda: self.listed(self.value))
 
     def code(self) -> str:
-        """Text between ``$$`` and ``$$``, taken as it is, or a string literal."""
+        """Text between ``$$`` and ``$$``, unchanged, or a string literal."""
         if self.symbol(TokenType.HEREDOC_STRING, "$$ code $$"):
             return self._prev.text
         self.expect_symbol(TokenType.STRING, "a string")
         return self._prev.text
 
     def plain_name(self) -> exp.Identifier:
-        """A variable's name: a bare word that is no keyword at all (reference §1.3)."""
+        """A variable's name: a bare word that is not a keyword (reference §1.3)."""
         token = self._curr
         if token.token_type != TokenType.VAR or token.text[0].isdigit():
             self._seek("a variable name")
@@ -348,7 +348,7 @@ class KsqlParser(ExpressionParser):
         return self.symbol(TokenType.COMMA, ",")
 
     def at_item_end(self, ahead: int = 0) -> bool:
-        """True where a list's item ends: a comma, or nothing, ``ahead`` of the current token."""
+        """Whether an item of a list ends ``ahead`` of the current token: with a comma, or at the end."""
         return self.at_end(ahead) or self.is_symbol(TokenType.COMMA, ahead)
 
     def if_exists(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a statement family declares for each statement, and where a statement may be used."""
+"""Rules of statements: what a statement family declares for each, and where it is allowed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grammar.parser import KsqlParser
 
 
 class StatementSet(Enum):
-    """Which statements a text may hold (reference §1.4)."""
+    """Which statements a text may contain (reference §1.4)."""
 
     SERVER = 0  #: those that a server executes
     SCRIPT = 1  #: those, and RUN SCRIPT
@@ -22,14 +22,14 @@ class StatementSet(Enum):
 
 @dataclass(frozen=True)
 class StatementRule:
-    """One statement class: how it begins, how it is read, how it is written.
+    """One statement class: how it begins, how it is parsed, how it is rendered.
 
     Attributes:
         node: the class.
-        starts: the keywords it may begin with, each a phrase ("CREATE STREAM").
-        parse: reads it from its first word on; may return a sibling class of the same family.
-        render: writes it, without the ``;``.
-        statement_set: the narrowest set that has it.
+        starts: the phrases that it may begin with, such as "CREATE STREAM".
+        parse: parses it from its first word; may return another class of the same family.
+        render: renders it, without the ``;``.
+        statement_set: the smallest set that contains it.
     """
 
     node: type[Statement]

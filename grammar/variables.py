@@ -1,4 +1,4 @@
-"""``${name}`` in statements (reference §1.3), with its guard against injection."""
+"""``${name}`` in statements (reference §1.3), protected against injection."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def substitute(text: str, variables: Mapping[str, str]) -> str:
 
 
 def _checked(value: str, token: Token, text: str) -> str:
-    """``value`` if it is exactly one name or one literal: nothing else may come in by a variable."""
+    """``value`` if it is exactly one name or one literal: variables may contain nothing else."""
     value = value.strip()
     tokens = scan(value)
-    if tokens and tokens[0].start == 0 and tokens[-1].end == len(value) - 1:  # so no comment around it
+    if tokens and tokens[0].start == 0 and tokens[-1].end == len(value) - 1:  # no comment around it
         first, last = tokens[0], tokens[-1]
         if len(tokens) == 2 and last.start == 1:
             if first.token_type == TokenType.DASH and last.token_type == TokenType.NUMBER:
@@ -70,7 +70,7 @@ def _checked(value: str, token: Token, text: str) -> str:
             if first.token_type == TokenType.VAR and first.text in ("TRUE", "FALSE"):
                 return value
             if first.token_type == TokenType.VAR and first.text not in RESERVED and not value[0].isdigit():
-                # a keyword that may also be a name is quoted, so that it cannot act as a keyword
+                # quote a keyword that may be a name, so that it cannot act as a keyword
                 return f"`{first.text}`" if first.text in NON_RESERVED else value
     raise ParseFailed(
         f"Variable ${{{token.text}}} has the value {value!r}, which is neither a name nor a literal",

@@ -1,4 +1,4 @@
-"""The words of the language: reserved, non-reserved, and those that mean something by their place.
+"""The words of the language: reserved, non-reserved, and contextual ones.
 
 From reference §1.2. Used by the lexer's callers, by error messages, and by the shell to complete and colour.
 """
@@ -38,10 +38,10 @@ RESERVED = _words(
 #: words of clauses beyond ksqlDB: special only where such a clause can begin, identifiers elsewhere
 CONTEXTUAL = _words("UNION ORDER OFFSET ASC DESC NULLS FIRST LAST RETURNS LANGUAGE PYTHON")
 
-#: every word that means something, for completion and colouring
+#: every keyword, for completion and highlighting
 KEYWORDS = NON_RESERVED | RESERVED | CONTEXTUAL
 
-#: units of time, singular and plural, with the plural that TimeSpan holds (reference §2.6)
+#: units of time, singular and plural -> the plural that TimeSpan has (reference §2.6)
 UNITS = {
     word: plural
     for plural in ("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")
@@ -50,6 +50,6 @@ UNITS = {
 
 
 def nearest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The candidate most like ``word`` (both in upper case), or None where none is near."""
+    """The candidate most similar to ``word`` (both in upper case), or None if none is similar."""
     found = difflib.get_close_matches(word, sorted(set(candidates)), n=1, cutoff=cutoff)
     return found[0] if found else None

@@ -40,7 +40,7 @@ RULES: tuple[StatementRule, ...] = (
     *scripts.RULES,
 )
 
-#: the phrase a statement begins with -> its rule
+#: first phrase of a statement -> its rule
 BY_START: dict[str, StatementRule] = {start: rule for rule in RULES for start in rule.starts}
 
 #: the first words of statements, for completion
@@ -74,7 +74,7 @@ _INSTEAD = {
 
 
 def _rule(parser: KsqlParser, allowed: StatementSet) -> StatementRule:
-    """The rule with the longest phrase that stands here; fails where there is none."""
+    """The rule with the longest phrase that matches here; fails if there is none."""
     if parser.is_symbol(TokenType.L_PAREN):
         return BY_START["SELECT"]
     words: list[str] = []

@@ -1,4 +1,4 @@
-"""A SELECT that stands alone: push and pull queries (reference §2.5)."""
+"""A SELECT as a statement: push and pull queries (reference §2.5)."""
 
 from __future__ import annotations
 
