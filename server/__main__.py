@@ -7,6 +7,6 @@ try:
 
     code = main(sys.argv[1:])
 except KeyboardInterrupt:
-    # Ctrl-C before there was anything to stop: the modules were still being read.
+    # Ctrl-C before there was anything to stop, while modules were imported
     code = 130
 sys.exit(code)

@@ -1,4 +1,4 @@
-"""The web application: routes, errors, and what turns requests away while starting and stopping."""
+"""The web application: routes, errors, and middleware that checks requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from server.routes import information, queries, statements
 
 
 def create_app(host: Host, config: Config | None = None) -> FastAPI:
-    """The application of ``host``; ``config`` says who may send requests, and how large they may be."""
+    """The application of ``host``; ``config``: who may send requests, and how large they may be."""
     properties = config or Config()
     app = FastAPI(title="ksql-spark", docs_url=None, redoc_url=None)
     app.state.host = host
@@ -28,7 +28,7 @@ def create_app(host: Host, config: Config | None = None) -> FastAPI:
     app.add_middleware(BodyGuard, most=properties["ksql.server.max.request.bytes"])
     origins = properties["ksql.server.allowed.origins"]
     if origins:
-        # what such a page may read of the answers, and send besides what a form could send
+        # lets such pages read answers, and send more than forms can
         app.add_middleware(
             CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["*"]
         )
@@ -40,13 +40,13 @@ def create_app(host: Host, config: Config | None = None) -> FastAPI:
 
 
 def _listening_at(config: Config) -> list[str]:
-    """The host names in the property ``listeners``."""
+    """The host names of the property ``listeners``."""
     urls = (urlsplit(text.strip()) for text in str(config["listeners"]).split(","))
     return [url.hostname for url in urls if url.hostname is not None]
 
 
 class TrailingSlashMiddleware:
-    """Takes ``/ksql/`` for ``/ksql``, and so every path."""
+    """Treats ``/ksql/`` like ``/ksql``, and so every path."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -58,14 +58,14 @@ class TrailingSlashMiddleware:
         await self._app(scope, receive, send)
 
 
-#: what a headless server does not do (reference §8.4)
+#: paths that a headless server refuses (reference §8.4)
 SQL_PATHS = frozenset({"/ksql", "/query", "/query-stream", "/close-query"})
 
 
 class ReadinessMiddleware:
-    """Answers 503 to everything but /chc/* until the engine runs, and again once it stops.
+    """Answers 503 to everything except /chc/* until the engine runs, and again once it stops.
 
-    A headless server also turns away statements, always.
+    For a headless server it also refuses all statements.
     """
 
     def __init__(self, app: ASGIApp, host: Host) -> None:
@@ -73,7 +73,7 @@ class ReadinessMiddleware:
         self._host = host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass one request on, or turn it away (ASGI)."""
+        """Pass one request on, or refuse it (ASGI)."""
         if scope["type"] == "http" and not scope["path"].startswith("/chc/"):
             state = self._host.state
             if state != "RUNNING":

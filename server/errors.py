@@ -23,13 +23,13 @@ SERVER_ERROR = 50000
 NOT_READY = 50302
 SHUTTING_DOWN = 50303
 
-#: codes whose body names the statement even where the error does not know its text
+#: codes whose body has the statement's text, even if that is unknown (empty)
 STATEMENT_CODES = frozenset({40001, 40002})
 RETRY_AFTER_S = 10
 
 
 class RequestError(Exception):
-    """A request that is wrong before any statement is looked at."""
+    """A request that is refused before its statements are read."""
 
     def __init__(self, message: str, code: int = BAD_REQUEST) -> None:
         self.code = code
@@ -40,7 +40,7 @@ class RequestError(Exception):
 def body(error: Exception) -> dict[str, Any]:
     """``error`` as a generic_error or statement_error object.
 
-    Anything but our own errors becomes a 50000 with a short text; its trace goes to the log.
+    Any exception other than our own errors becomes a 50000 with a short text; its stack trace is logged.
     """
     if isinstance(error, KsqlError):
         if error.statement is None and error.code not in STATEMENT_CODES:
@@ -64,18 +64,18 @@ def _generic(code: int, message: str) -> dict[str, Any]:
 
 
 def response(error: Exception) -> Response:
-    """``error`` as a whole HTTP response: status = code / 100."""
+    """``error`` as an HTTP response; the status is code / 100."""
     content = body(error)
     return JSONResponse(content, status_code=content["error_code"] // 100)
 
 
 def headless(file: str) -> RequestError:
-    """What a client hears that sends a statement to a headless server."""
+    """The error for statements that are sent to a headless server; ``file``: its statements."""
     return RequestError(f"This server runs the statements of {file} and takes no others.", FORBIDDEN)
 
 
 def stopping() -> RequestError:
-    """What a client hears from a server that is stopping."""
+    """The error of a server that is stopping."""
     return RequestError("The server is shutting down.", SHUTTING_DOWN)
 
 
@@ -91,7 +91,7 @@ def unavailable(state: str) -> Response:
 
 
 def _routing(request: Request, error: HTTPException) -> Response:
-    """What a client hears whose path or method has no route."""
+    """The response to a request whose path or method has no route."""
     path, headers = request.url.path, error.headers
     match error.status_code:
         case 404:
@@ -104,7 +104,7 @@ def _routing(request: Request, error: HTTPException) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """Make ``app`` answer every exception by the functions above."""
+    """Make ``app`` answer every exception with the functions above."""
 
     async def on_error(_: Request, error: Exception) -> Response:
         return response(error)

@@ -1,8 +1,8 @@
-"""What a request must pass before a route sees it: the name it came to, the page it came from, its size.
+"""Checks that a request must pass before a route handles it: its host name, its origin, its size.
 
-A server without authentication trusts whoever reaches its port. A browser reaches it on behalf of any page
-that its user opens, so two things that no other client sends wrongly are checked: ``Host`` (a page whose own
-name an attacker's DNS lets point here) and ``Origin`` (a page of another site that posts a form).
+A server without authentication trusts every client that reaches its port. A browser reaches it on behalf of
+any page that its user opens, so two headers are checked that other clients set correctly: ``Host`` (against
+DNS rebinding: an attacker's name that resolves to this server) and ``Origin`` (against cross-site requests).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ ANY = "*"
 
 
 class HostGuard:
-    """Refuses requests to names that are not this server's (403).
+    """Refuses requests whose Host is not a name of this server (403).
 
     Allowed are IP addresses, ``localhost`` and names below it, names of one label (no public DNS has these:
     the names of containers, for instance), and ``names``.
 
     Args:
-        app: gets what is allowed.
+         app: handles requests that are allowed.
         names: more names, of listeners or from ``ksql.server.allowed.hosts``; ``*`` allows all.
     """
 
@@ -78,7 +78,7 @@ class OriginGuard:
     Content-Type.
 
     Args:
-        app: gets what is allowed.
+         app: handles requests that are allowed.
         origins: more origins, from ``ksql.server.allowed.origins``; ``*`` allows all.
     """
 

@@ -1,7 +1,7 @@
 """The engine as the routes see it: from before it exists until after it has stopped.
 
-Here: the state that decides between an answer and a 503, the threads that engine calls run in, and the
-open query streams. Not here: HTTP. Made by server.main; tests make one around a fake engine.
+It has the state that decides between an answer and a 503, the threads for engine calls, and the open query
+streams, but no HTTP. server.main creates it; tests create one with a fake engine.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from starlette.requests import Request as HttpRequest
 
 if TYPE_CHECKING:
-    # Not at run time: this import brings Spark, and the port should be open before that.
+    # not at run time: this import loads Spark, and the port should be open before that
     from ksql_spark.engine import QueryStream, Request
 
 LOG = logging.getLogger(__name__)
 
-#: statements and metadata calls at the same time; more of them wait
+#: concurrent statements and metadata calls; more of them wait
 STATEMENT_THREADS = 16
-#: pull queries and PRINTs at the same time, on top of the push queries
+#: concurrent pull queries and PRINTs, in addition to push queries
 PULL_THREADS = 64
-#: questions for the server's health at the same time
+#: concurrent health checks
 CHECK_THREADS = 2
 
 #: how often a call that takes long looks whether its client is still there
@@ -50,7 +50,7 @@ class Engine(Protocol):
         ...
 
     def close_query(self, query_id: str) -> bool:
-        """End a push query; False where no such query runs."""
+        """End a push query; False if there is none with this id."""
         ...
 
     def info(self) -> dict[str, Any]:
@@ -66,11 +66,11 @@ class Engine(Protocol):
         ...
 
     def status(self, type: str, entity: str, action: str) -> dict[str, Any] | None:
-        """``status``, ``message``, ``queryId`` of one command; None where unknown."""
+        """``status``, ``message``, ``queryId`` of one command; None if it is unknown."""
         ...
 
     def is_valid_property(self, name: str) -> bool:
-        """Whether SET takes this property; may raise a KsqlError that says why not."""
+        """True for a property that SET may change; raises a KsqlError for others."""
         ...
 
 
@@ -78,21 +78,21 @@ class Host:
     """Holds the engine, its threads and its open streams.
 
     Args:
-        max_push_queries: as many query streams may wait for rows at once (ksql.max.push.queries).
+        max_push_queries: how many push queries may wait for rows at once (ksql.max.push.queries).
     """
 
     def __init__(self, max_push_queries: int = 100) -> None:
         self.engine: Engine | None = None
         self.stopping = False
-        #: the file whose statements are the only ones that this server runs (headless), if any
+        #: the file of a headless server, which runs no other statements; else None
         self.queries_file: str | None = None
         self._statements = ThreadPoolExecutor(STATEMENT_THREADS, thread_name_prefix="statement")
-        # A stream that waits for rows holds its thread, so there must be one for each.
+        # a stream that waits for rows blocks its thread, so each needs one
         self._reads = ThreadPoolExecutor(max_push_queries + PULL_THREADS, thread_name_prefix="query-read")
-        # statements that wait for Kafka or Spark must not keep it waiting
+        # statements that wait for Kafka or Spark must not delay health checks
         self._checks = ThreadPoolExecutor(CHECK_THREADS, thread_name_prefix="health-check")
         self._streams: set[QueryStream] = set()
-        #: streams that ended because the server stops, and not because their query did
+        #: streams that ended because the server is stopping, not because their query ended
         self.cut_off: set[QueryStream] = set()
 
     @property
@@ -103,12 +103,12 @@ class Host:
         return self.engine.state if self.engine is not None else "STARTING"
 
     async def call(self, method: Callable[[Engine], T]) -> T:
-        """Run ``method(engine)`` in a thread of its own and return what it returns."""
+        """Run ``method(engine)`` in a thread, and return its result."""
         assert self.engine is not None, "routes are only reached while RUNNING"
         return await asyncio.get_running_loop().run_in_executor(self._statements, method, self.engine)
 
     async def health(self) -> dict[str, Any]:
-        """The engine's health; answered while all threads for statements are taken."""
+        """The engine's health; works even if all threads for statements are busy."""
         assert self.engine is not None, "routes are only reached while RUNNING"
         return await asyncio.get_running_loop().run_in_executor(self._checks, self.engine.health)
 
@@ -124,15 +124,15 @@ class Host:
         return call.result()
 
     async def read(self, step: Callable[[], T]) -> T:
-        """Run one blocking read of a query stream in a thread kept for those."""
+        """Run one blocking read of a query stream in a thread for reads."""
         return await asyncio.get_running_loop().run_in_executor(self._reads, step)
 
     def opened(self, stream: QueryStream) -> None:
-        """Remember an open stream, so that shutting down can end it."""
+        """Register an open stream, so that close_streams() can end it."""
         self._streams.add(stream)
 
     async def close(self, stream: QueryStream) -> None:
-        """Close a stream; errors are only logged, because nobody waits for them."""
+        """Close a stream; errors are only logged."""
         self._streams.discard(stream)
         try:
             await asyncio.to_thread(stream.close)
@@ -140,12 +140,12 @@ class Host:
             LOG.exception("closing query %s failed", stream.query_id)
 
     async def close_streams(self) -> None:
-        """End every open query stream; their responses then say that the server stops."""
+        """End every open query stream; their responses end with the error that the server is stopping."""
         self.cut_off |= self._streams
         await asyncio.gather(*(self.close(stream) for stream in list(self._streams)))
 
     def release_threads(self) -> None:
-        """Let the threads go; calls that still run finish first."""
+        """Shut the thread pools down, without waiting for calls that still run."""
         self._statements.shutdown(wait=False, cancel_futures=True)
         self._reads.shutdown(wait=False, cancel_futures=True)
         self._checks.shutdown(wait=False, cancel_futures=True)

@@ -1,6 +1,6 @@
 """``ksql-spark server``: bind the port, start the engine behind it, serve until a signal, stop everything.
 
-The port is bound before anything slow happens, so a taken port is noticed at once and clients get a 503
+The port is bound before anything slow happens, so a port in use is noticed at once, and clients get a 503
 ("still starting") instead of a refused connection.
 """
 
@@ -34,20 +34,20 @@ from server.host import Engine, Host
 
 LOG = logging.getLogger(__name__)
 
-#: requests under way get this long to finish once the server stops
+#: how long running requests may take to finish when the server stops
 GRACE_S = 10
 BACKLOG = 512
 
 
 class StartableEngine(Engine, Protocol):
-    """An engine together with its life cycle, which only this module touches."""
+    """An engine with its life cycle, which only this module controls."""
 
     def start(self, report: Callable[[str], None]) -> None:
         """Block until ready; ``report`` gets progress lines."""
         ...
 
     def stop(self) -> None:
-        """Stop everything, also a start under way; may be called again."""
+        """Stop everything, including a start() in progress; may be called more than once."""
         ...
 
 
@@ -56,10 +56,10 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], StartableEngine] |
 
     Args:
         argv: the options after ``ksql-spark server``.
-        make_engine: what to serve; the real Engine unless a test says otherwise.
+        make_engine: creates the engine; by default the real Engine.
 
     Returns:
-        The exit code: 0 after a stop by signal, 1 where the server could not start, 2 for wrong options.
+        The exit code: 0 after a stop by signal, 1 if the server could not start, 2 for wrong options.
     """
     began = time.monotonic()
     try:
@@ -87,9 +87,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ksql-spark server",
         description="Run the ksql-spark server: a REST API over streams and tables on Kafka.",
-        epilog="Every property can also be set in the environment: KSQL_ and its name in capitals, with _ "
+        epilog="Every property can also be set in the environment: KSQL_ and its name in upper case, with _ "
         "for a dot, __ for an underscore and ___ for a dash (KSQL_BOOTSTRAP_SERVERS, KSQL_KSQL_SERVICE_ID). "
-        "The command line wins over the environment, and that over the file.",
+        "The command line overrides the environment, which overrides the file.",
     )
     parser.add_argument(
         "--bootstrap-servers",
@@ -99,14 +99,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--listen", metavar="HOST:PORT", help="where to serve the REST API (default 127.0.0.1:8088)"
     )
-    parser.add_argument("--data-dir", metavar="DIR", help="where to keep everything that outlives a run")
+    parser.add_argument("--data-dir", metavar="DIR", help="the folder for all persistent data")
     parser.add_argument(
         "--properties", metavar="FILE", type=Path, help="a file of properties, name=value on each line"
     )
     parser.add_argument(
         "--queries-file", metavar="FILE.sql", help="run these statements and refuse all others (headless)"
     )
-    # For a program that starts the server as its child: the pipe closes even where that program is killed.
+    # for a program that starts the server as a child process: the pipe closes even if that program is killed
     parser.add_argument("--exit-with-stdin", action="store_true", help=argparse.SUPPRESS)
     return parser
 
@@ -164,12 +164,12 @@ def _bind(host: str, port: int) -> socket.socket:
     family, kind, protocol, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
-    # The protocol matters: asyncio sends without delay (TCP_NODELAY) only where it is named as TCP.
+    # the protocol matters: asyncio sends without delay (TCP_NODELAY) only if it is TCP explicitly
     sock = socket.socket(family, kind, protocol)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(address)
-        # Already listening: a client that is early waits a moment instead of being refused.
+        # listen already: an early client waits for a moment instead of being refused
         sock.listen(BACKLOG)
     except OSError:
         sock.close()
@@ -178,7 +178,7 @@ def _bind(host: str, port: int) -> socket.socket:
 
 
 def _bind_problem(error: OSError, host: str, port: int) -> str:
-    """One line that says why the port cannot be had, and what to do."""
+    """One line that says why the port cannot be bound, and what to do."""
     if error.errno == errno.EADDRINUSE:
         return (
             f"Port {port} on {host} is already in use. Stop the program that uses it "
@@ -195,21 +195,21 @@ def _fail(message: str) -> int:
 
 
 def _say(line: str) -> None:
-    # Who started us may have gone and taken the other end of the pipe along.
+    # the process that started us may have ended, and closed its end of the pipe
     with contextlib.suppress(OSError):
-        # in one piece: Kafka and Spark start side by side, and both have something to say
+        # in one call: Kafka and Spark start concurrently, and both report progress
         print(f"{masked(line)}\n", end="", flush=True)
 
 
 def _real_engine(config: Config) -> StartableEngine:
-    # Importing Spark takes a while: only once the port is open.
+    # importing Spark takes a while: only once the port is open
     from ksql_spark.engine import Engine as RealEngine
 
     return RealEngine(config)
 
 
 class Web(uvicorn.Server):
-    """uvicorn without its signal handling, and ending query streams before it waits for them."""
+    """uvicorn without its signal handling; it ends query streams before it waits for their responses."""
 
     def __init__(self, config: uvicorn.Config, host: Host) -> None:
         super().__init__(config)
@@ -217,7 +217,7 @@ class Web(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave the signals to Running."""
+        """Do nothing: Running handles signals."""
         yield
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -228,7 +228,7 @@ class Web(uvicorn.Server):
 
 
 class QueriesFileProblem(Exception):
-    """Why a headless server cannot run its file; the text is for the user."""
+    """A headless server cannot run its file; the text is for the user."""
 
 
 class Running:
@@ -261,7 +261,7 @@ class Running:
                 access_log=False,
                 lifespan="off",
                 server_header=False,
-                # Longer than clients keep an idle connection, so that it is they who close it.
+                # longer than clients keep an idle connection, so that clients close it
                 timeout_keep_alive=75,
                 timeout_graceful_shutdown=GRACE_S,
             ),
@@ -269,7 +269,7 @@ class Running:
         )
 
     def run(self, exit_with_stdin: bool) -> int:
-        """Start, serve, stop; the exit code."""
+        """Start, serve and stop; return the exit code."""
         data_dir = Path(self._config["ksql.spark.data.dir"]).expanduser().absolute()
         try:
             make_data_dir(data_dir)
@@ -311,13 +311,13 @@ class Running:
             if not self._host.stopping:
                 _say(f"ready: {self._url} in {time.monotonic() - self._began:.1f} s")
         except BaseException as error:
-            # A start that was interrupted fails in its own ways; that is no failure of ours.
+            # an interrupted start fails with some error, which is not a failure to report
             if not self._host.stopping:
                 self._failure = error
                 self._request_stop()
 
     def _run_queries(self, engine: StartableEngine, queries: str) -> None:
-        """Run the statements of a headless server, unless a run before this one has done so.
+        """Run the statements of a headless server, unless an earlier run has done so.
 
         Raises:
             QueriesFileProblem: a statement fails.
@@ -325,7 +325,7 @@ class Running:
         from ksql_spark.engine import Request
 
         file = self._host.queries_file
-        # Statements from the command log are running again already; the file would only repeat them.
+        # statements from the command log have been replayed; the file would only repeat them
         if engine.statuses():
             _say(f"the command log has statements already; {file} is not run again")
             return
@@ -341,7 +341,7 @@ class Running:
         if self._engine is not None:
             self._stop_engine(self._engine)
         starter.join()
-        # The engine may have been made, or have got past its start, while we were asking it to stop.
+        # the engine may have been created, or have finished starting, while we were stopping it
         if self._engine is not None and self._engine.state != "STOPPING":
             self._stop_engine(self._engine)
         self._host.release_threads()
@@ -371,7 +371,7 @@ class Running:
 
 
 class MaskingFormatter(logging.Formatter):
-    """Lines of the log without secrets: those that are known, and whatever looks like one."""
+    """Masks secrets in the log: those that are known, and text that looks like one."""
 
     def __init__(self, text: str, secrets: Collection[str]) -> None:
         super().__init__(text)
@@ -383,11 +383,11 @@ class MaskingFormatter(logging.Formatter):
 
 
 def _log_to(file: Path, secrets: Collection[str]) -> Path:
-    """Send the log to ``file``, of which a few old ones are kept; the terminal gets only our own lines."""
+    """Log to ``file``, with rotation; the terminal gets only our own lines."""
     file.parent.mkdir(parents=True, exist_ok=True)
     handler = logging.handlers.RotatingFileHandler(file, maxBytes=10_000_000, backupCount=3, encoding="utf-8")
     handler.setFormatter(MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", secrets))
-    # A log that cannot be written (the disk is full) must not put traces on the terminal.
+    # if the log cannot be written (full disk), no stack trace must appear on the terminal
     logging.raiseExceptions = False
     root = logging.getLogger()
     root.addHandler(handler)

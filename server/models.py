@@ -1,7 +1,7 @@
 """Request bodies (reference §7.2) and how they become engine requests.
 
-Bodies are read whatever their Content-Type says, since clients (curl -d among them) rarely set it; what a
-page of another site sends is refused before (server/guards.py).
+Bodies are read regardless of their Content-Type, because clients (such as curl -d) rarely set it; requests
+from pages of other sites have been refused before (server/guards.py).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class StatementsBody(Body):
     commandSequenceNumber: int | None = None
 
     def request(self) -> Request:
-        """What the engine takes."""
+        """The request for the engine."""
         from ksql_spark.engine import Request
 
         return Request(
@@ -53,7 +53,7 @@ class QueryStreamBody(Body):
     requestProperties: dict[str, Any] | None = None
 
     def request(self) -> Request:
-        """What the engine takes."""
+        """The request for the engine."""
         from ksql_spark.engine import Request
 
         return Request(self.sql, self.properties or {}, _texts(self.sessionVariables))
@@ -76,7 +76,7 @@ async def read_body(model: type[B], http: HttpRequest) -> B:
     """The request's JSON as ``model``.
 
     Raises:
-        RequestError: the body is no JSON object, or a member is missing or has the wrong type.
+        RequestError: the body is not a JSON object, or a member is missing or has the wrong type.
     """
     try:
         return model.model_validate_json(await http.body())
@@ -96,6 +96,6 @@ async def read_body(model: type[B], http: HttpRequest) -> B:
 
 
 def openapi(model: type[Body]) -> dict[str, Any]:
-    """What to add to a route's OpenAPI entry, since bodies are not read by FastAPI."""
+    """The request body for a route's OpenAPI entry, because FastAPI does not read bodies here."""
     schema = model.model_json_schema()
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}

@@ -1,7 +1,7 @@
-"""Query results on the wire (reference §7.5): formats, and the response that streams them.
+"""Query results over HTTP (reference §7.5): formats, and the response that streams them.
 
-A format turns rows into bytes; QueryResponse reads the engine's stream in a thread, sends what comes at
-once, and closes the stream as soon as the client is gone.
+A format turns rows into text. QueryResponse reads the engine's stream in a thread, sends rows as they arrive,
+and closes the stream as soon as the client has gone.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ DELIMITED = "application/vnd.ksqlapi.delimited.v1"
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
 
-#: how long one read waits; also the longest that a stream outlives a client whose close() is lost
+#: how long one read waits, and so how long a stream may outlive a client that has gone
 READ_TIMEOUT_S = 1.0
-#: rows encoded and sent as one piece
+#: rows that are encoded and sent together
 CHUNK_ROWS = 2000
 
-# DECIMALs go out as JSON numbers with all their digits, which json cannot do: it gets a marked text
-# instead, and the mark and the quotes round it are taken off again. Nobody outside can guess the mark.
+# DECIMALs are sent as JSON numbers with all their digits, which json does not support: it gets a marked text
+# instead, and the mark and the quotes around it are removed afterwards. Nobody outside can guess the mark.
 _MARK = f"decimal-{secrets.token_hex(8)}:"
 
 
@@ -59,34 +59,34 @@ def encode(value: Any) -> str:
 
 
 class Format(Protocol):
-    """How one kind of response looks."""
+    """The format of a response."""
 
     media_type: str
-    #: whether a client can tell an error from rows; where it cannot, the connection breaks after one
+    #: whether clients can tell errors from rows; if not, the connection is aborted after an error
     shows_errors: bool = True
 
     def start(self) -> str:
-        """What comes before the first row."""
+        """Text before the first row."""
         ...
 
     def rows(self, rows: Sequence[Row]) -> str:
-        """Some rows."""
+        """The text of rows."""
         ...
 
     def error(self, error: dict[str, Any]) -> str:
-        """An error object after the response has begun."""
+        """The text of an error after the response has begun."""
         ...
 
     def end(self) -> str:
-        """What comes last, also after an error."""
+        """Text at the end, also after an error."""
         ...
 
 
 class Frames(Format):
     """One JSON array of frame objects, one per line.
 
-    A line is complete when its row is there: the comma is sent with it, as more always follows a push
-    row. A pull query on a table has no final message, so there the comma waits for the next row.
+    A line is sent completely with its row, including the comma, because another frame always follows a push
+    row. A pull query on a table has no final message, so its comma is sent with the next row.
     """
 
     media_type = FRAMES
@@ -125,7 +125,7 @@ class Frames(Format):
 
 
 class Delimited(Format):
-    """A metadata object, then one array per row, each on a line; tombstones are left out."""
+    """A metadata object, then one array per row, each on a line; tombstones are omitted."""
 
     media_type = DELIMITED
 
@@ -150,7 +150,7 @@ class Delimited(Format):
 
 
 class JsonArray(Format):
-    """The values of the delimited format as one array."""
+    """The lines of the delimited format as one array."""
 
     media_type = JSON
 
@@ -175,7 +175,7 @@ class JsonArray(Format):
 
 
 class Lines(Format):
-    """PRINT: its lines as they are."""
+    """PRINT: its lines, unchanged."""
 
     shows_errors = False
 
@@ -200,7 +200,7 @@ class Lines(Format):
 
 
 def schema_text(column: ResultColumn, flag_key: bool) -> str:
-    """A column as the frame header shows it: ```ID` STRING KEY``."""
+    """A column as in the header frame: ```ID` STRING KEY``."""
     name = column.name.replace("`", "``")
     return f"`{name}` {column.type}" + (" KEY" if flag_key and column.is_key else "")
 
@@ -253,13 +253,13 @@ class QueryResponse(Response):
         await self._host.close(self._stream)
 
     def _encoded(self) -> Iterator[bytes]:
-        """The response in pieces; each step may block for READ_TIMEOUT_S and give b""."""
+        """The response in chunks; each step may block for READ_TIMEOUT_S and yield b""."""
         yield self._format.start().encode()
         try:
             while (rows := self._stream.read(READ_TIMEOUT_S)) is not None:
                 for begin in range(0, len(rows), CHUNK_ROWS):
                     text = self._format.rows(rows[begin : begin + CHUNK_ROWS])
-                    # A value may hold half of a surrogate pair, which UTF-8 cannot carry.
+                    # a value may contain half of a surrogate pair, which UTF-8 cannot encode
                     yield text.encode(errors="replace")
                 if not rows:
                     yield b""

@@ -15,7 +15,7 @@ router = APIRouter()
 
 @router.get("/")
 async def root() -> Response:
-    """To /info."""
+    """Redirect to /info."""
     return RedirectResponse("/info", status_code=307)
 
 
@@ -27,7 +27,7 @@ async def info(http: Request) -> Response:
 
 @router.get("/healthcheck")
 async def healthcheck(http: Request) -> Response:
-    """Whether metastore, Kafka, command log, Spark and queries are well; 200 in either case."""
+    """Health of metastore, Kafka, command log, Spark and queries; the status is always 200."""
     host: Host = http.app.state.host
     return JSONResponse(await host.health())
 
@@ -64,7 +64,7 @@ async def metadata_id(http: Request) -> Response:
 
 @router.get("/is_valid_property/{name}")
 async def is_valid_property(http: Request, name: str) -> Response:
-    """``true``, or 400 where SET would refuse the property."""
+    """``true``, or 400 if SET would refuse the property."""
     host: Host = http.app.state.host
     if not await host.call(lambda engine: engine.is_valid_property(name)):
         raise RequestError(f"There is no property '{name}' that can be set.")

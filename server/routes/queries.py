@@ -32,7 +32,7 @@ router = APIRouter()
 
 @router.post("/query-stream", openapi_extra=openapi(QueryStreamBody))
 async def query_stream(http: Request) -> Response:
-    """Stream a query's rows: delimited unless Accept says frames or one JSON array."""
+    """Stream a query's rows: delimited, or frames or one JSON array if Accept requests that."""
     media_type = accepted(http.headers.get("accept"), (DELIMITED, FRAMES, JSON))
     stream = await _start(http, (await read_body(QueryStreamBody, http)).request())
     if stream.kind == "PRINT" and media_type != DELIMITED:
@@ -47,7 +47,7 @@ async def query(http: Request) -> Response:
     """Stream a query's rows as frames, or the lines of a PRINT."""
     media_type = accepted(http.headers.get("accept"), (FRAMES, JSON, DELIMITED))
     stream = await _start(http, (await read_body(StatementsBody, http)).request())
-    # The old endpoint speaks frames under both JSON names.
+    # the old endpoint sends frames for both JSON media types
     return _response(http, stream, FRAMES if media_type == JSON else media_type, TEXT)
 
 
@@ -80,10 +80,10 @@ def _response(http: Request, stream: engine.QueryStream, media_type: str, print_
 
 
 def accepted(header: str | None, offered: Sequence[str]) -> str:
-    """The media type to answer with: the most wanted one of ``offered``, whose first is the default.
+    """The media type of the answer: the client's preferred one of ``offered``, whose first is the default.
 
     Raises:
-        RequestError: 406, where the client wants none of them.
+        RequestError: 406 if the client accepts none of them.
     """
     wanted: list[tuple[float, str]] = []
     for part in (header or "*/*").split(","):

@@ -16,9 +16,9 @@ router = APIRouter()
 
 @router.post("/ksql", openapi_extra=openapi(StatementsBody))
 async def run_statements(http: Request) -> Response:
-    """Run everything but queries and PRINT; an array of entities (reference §7.3).
+    """Run all statements except queries and PRINT; answers with an array of entities (reference §7.3).
 
-    The first entity warns of properties in the request that change nothing.
+    The first entity has warnings about properties of the request that have no effect.
     """
     host: Host = http.app.state.host
     request = (await read_body(StatementsBody, http)).request()
