@@ -1,4 +1,4 @@
-"""The REST client: statements, streamed queries, small questions (reference §7). No printing here."""
+"""The REST client: statements, streamed queries, server information (reference §7). It prints nothing."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ import httpx
 FRAMES = "application/vnd.ksql.v1+json"
 STILL_STARTING = 50302
 CONNECT_TIMEOUT_S = 5.0
-#: frames that may wait for the screen before the network has to wait
+#: how many frames may wait for the screen before reading from the network pauses
 QUEUE_FRAMES = 10_000
 
 
 class ClientError(Exception):
-    """Something to tell the user; the text is the whole message."""
+    """An error for the user; the text is the whole message."""
 
 
 class Unreachable(ClientError):
@@ -43,7 +43,7 @@ class ServerError(ClientError):
 
 @dataclass(frozen=True)
 class Settings:
-    """What goes with each request: property overrides, variables, the last command that was seen."""
+    """What each request includes: property overrides, variables, the number of the last command."""
 
     properties: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -85,9 +85,9 @@ class Client:
             base_url=self.url,
             auth=auth,
             headers=headers,
-            # A statement takes as long as it takes; only connecting has to be quick.
+            # a statement may take any time; only connecting must be quick
             timeout=httpx.Timeout(None, connect=CONNECT_TIMEOUT_S),
-            # One request more than a stream, so that a stream can be closed while it runs.
+            # no limit, so that a stream can be closed by another request while it runs
             limits=httpx.Limits(max_connections=None),
             trust_env=False,
             **self._tls,
@@ -106,13 +106,13 @@ class Client:
         return info
 
     def run(self, text: str, settings: Settings | None = None) -> list[dict[str, Any]]:
-        """Run statements by POST /ksql; the entities of reference §7.3."""
+        """Run statements with POST /ksql; returns the entities of reference §7.3."""
         response = self._request("POST", "/ksql", json=(settings or Settings()).body(text))
         entities: list[dict[str, Any]] = self._json(response)
         return entities
 
     def query(self, text: str, settings: Settings | None = None) -> FrameStream:
-        """Start a SELECT; its frames as dicts (reference §7.5)."""
+        """Start a SELECT; the stream has its frames as dicts (reference §7.5)."""
         current = settings or Settings()
         body = {
             "sql": text,
@@ -123,13 +123,13 @@ class Client:
         return FrameStream(response, self._close_query)
 
     def print_topic(self, text: str, settings: Settings | None = None) -> FrameStream:
-        """Start a PRINT; its lines as ``{"line": text}``."""
+        """Start a PRINT; the stream has its lines as ``{"line": text}``."""
         body = (settings or Settings()).body(text)
         response = self._request("POST", "/query", stream=True, json=body)
         return LineStream(response)
 
     def close(self) -> None:
-        """Drop the connections."""
+        """Close the connections."""
         self._http.close()
 
     def _close_query(self, query_id: str) -> None:
@@ -174,7 +174,7 @@ class FrameStream:
         self._reader.start()
 
     def read(self, timeout_s: float) -> list[dict[str, Any]] | None:
-        """The frames that arrived; [] when none came within the time; None at the end."""
+        """The frames that have arrived; [] if none came within ``timeout_s`` seconds; None at the end."""
         if self._ended:
             return None
         frames: list[dict[str, Any]] = []
@@ -190,13 +190,13 @@ class FrameStream:
             return frames
 
     def close(self) -> None:
-        """End the query on the server and leave."""
+        """End the query on the server, and close the connection."""
         if self._closed:
             return
         self._closed = True
         if not self._ended and self._query_id and self._close_query:
             self._close_query(self._query_id)
-        # The reader sits in recv(): only a shut down socket wakes it (and tells the server).
+        # the reader blocks in recv(): only shutting down the socket wakes it (and tells the server)
         stream = self._response.extensions.get("network_stream")
         sock = stream.get_extra_info("socket") if stream is not None else None
         if sock is not None and not self._ended:
@@ -221,7 +221,7 @@ class FrameStream:
             self._frames.put(None)
 
     def _parsed(self, lines: Iterator[str]) -> Iterator[dict[str, Any]]:
-        """The frames of a response's lines; raises where it ends before the array of frames does."""
+        """The frames in a response's lines; raises if it ends before the array of frames does."""
         is_whole = False
         for line in lines:
             is_whole = line.rstrip().endswith("]")
@@ -288,7 +288,7 @@ def normal_url(url: str) -> str:
 
 
 def until_ready(client: Client, deadline_s: float, pause_s: float = 0.2) -> Iterator[None]:
-    """Ask for /info until the server runs; yields before each further try.
+    """Poll /info until the server runs; yields before each further attempt.
 
     Raises:
         ClientError: it does not answer, or is not ready after ``deadline_s``.

@@ -1,4 +1,4 @@
-"""What Tab offers: a pure function of the text before the cursor and what is known of the server."""
+"""Completion: a pure function of the text before the cursor and the server's metadata."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SKELETONS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Metadata:
-    """What is known of the server.
+    """The server's metadata, as far as it is known.
 
     Attributes:
         streams, tables: name -> names of its columns (empty while unknown).
@@ -51,7 +51,7 @@ class Candidate:
     kind: str
 
 
-#: words that may begin a statement
+#: first words of statements
 STARTS = (
     "SELECT", "CREATE STREAM", "CREATE TABLE", "CREATE OR REPLACE", "CREATE SOURCE", "CREATE TYPE",
     "INSERT INTO", "SHOW", "LIST", "DESCRIBE", "EXPLAIN", "DROP STREAM", "DROP TABLE", "DROP TYPE",
@@ -81,7 +81,7 @@ WITH_PROPERTIES = (
     "TIMESTAMP", "TIMESTAMP_FORMAT", "WRAP_SINGLE_VALUE", "WINDOW_TYPE", "WINDOW_SIZE",
     "VALUE_DELIMITER", "KEY_DELIMITER", "VALUE_SCHEMA_ID", "KEY_SCHEMA_ID",
 )  # fmt: skip
-#: clauses that may follow inside a query
+#: clauses of queries
 CLAUSES = (
     "FROM", "WHERE", "GROUP BY", "PARTITION BY", "HAVING", "WINDOW TUMBLING (SIZE", "WINDOW HOPPING (SIZE",
     "WINDOW SESSION (", "JOIN", "LEFT JOIN", "INNER JOIN", "FULL OUTER JOIN", "ON", "WITHIN", "GRACE PERIOD",
@@ -97,12 +97,12 @@ _OPEN_TEXT = re.compile(r"'(?:[^']|'')*\Z")
 
 
 def complete(text: str, metadata: Metadata, commands: Iterable[str] = ()) -> list[Candidate]:
-    """What may stand at the end of ``text``, best first.
+    """Completions of the end of ``text``, best first.
 
     Args:
         text: everything before the cursor.
-        metadata: what is known of the server.
-        commands: the shell's own commands, offered where a statement may begin.
+        metadata: the server's metadata.
+        commands: the shell's own commands, offered at the beginning of a statement.
     """
     statement = text[_statement_start(text) :]
     tokens = [match[0] for match in _TOKEN.finditer(statement) if not match[0].startswith(("--", "/*"))]
@@ -130,7 +130,7 @@ def _offers(
     metadata: Metadata,
     commands: Iterable[str],
 ) -> Iterator[tuple[str, str]]:
-    """(text, kind) of everything that may stand after the tokens ``upper``, whatever the word begins with."""
+    """(text, kind) of everything that may follow the tokens ``upper``, whatever the word begins with."""
     if not upper:
         yield from ((name, "keyword") for name in STARTS)
         yield from ((name, "command") for name in commands)
@@ -219,7 +219,7 @@ def _in_query(
         source = aliases.get(upper[-2], upper[-2])
         yield from ((name, "column") for name in columns.get(source, ()))
         return
-    # Before FROM is typed, any column may be meant.
+    # before FROM is typed, offer the columns of all sources
     named = [columns.get(source, ()) for source in dict.fromkeys(aliases.values())]
     for names in named or columns.values():
         yield from ((name, "column") for name in names)
@@ -243,7 +243,7 @@ def _aliases(upper: list[str], before: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _inside_with(upper: list[str]) -> bool:
-    """Whether the last open bracket is that of a WITH, and a property's name is next."""
+    """Whether the last open parenthesis is that of a WITH, and a property name comes next."""
     depth = 0
     for index in range(len(upper) - 1, 0, -1):
         if upper[index] == ")":
@@ -276,7 +276,7 @@ def _in_quotes(tokens: list[str], metadata: Metadata) -> list[Candidate]:
 
 
 def _statement_start(text: str) -> int:
-    """Where the statement that ``text`` ends in begins."""
+    """The position where the last statement of ``text`` begins."""
     start = 0
     for match in _TOKEN.finditer(text):
         if match[0] == ";":
@@ -295,7 +295,7 @@ def _topic(name: str) -> str:
 
 
 def _in_case(name: str, typed: str, kind: str) -> str:
-    """Keywords and functions follow the case that was begun in; names are what they are."""
+    """``name``; keywords and functions in the case of what was typed."""
     if kind in ("keyword", "function", "type") and typed and typed.islower():
         return name.lower()
     return name

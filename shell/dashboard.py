@@ -1,4 +1,4 @@
-"""The demo's screen: four panels of live results as lines of text. Pure: frames in, lines out."""
+"""The demo's screen: four panels of live results as lines of text. It is pure: frames in, lines out."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Style = Callable[[str], str]
 
 @dataclass
 class Feed:
-    """What has arrived of one push query.
+    """The rows that have arrived from one push query.
 
     Args:
         sql: the query.
-        key: columns that tell a table's rows apart; none for a stream, of which the last rows are kept.
+        key: key columns of a table; none for a stream, whose last rows are kept.
     """
 
     sql: str
@@ -38,7 +38,7 @@ class Feed:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, row: Row, tombstone: bool = False) -> None:
-        """Take one result row, by column names."""
+        """Add one result row, a dict by column name."""
         with self.lock:
             self.total += 1
             self.last.append(row)
@@ -66,7 +66,7 @@ def money(value: Any) -> str:
 
 
 def bar(share: float, columns: int) -> str:
-    """A bar of ``share`` (0 to 1) of ``columns``, exact to an eighth of a column."""
+    """A bar that fills ``share`` (0 to 1) of ``columns``, to an eighth of a column."""
     eighths = round(max(0.0, min(1.0, share)) * columns * 8)
     return BAR[0] * (eighths // 8) + (BAR[eighths % 8] if eighths % 8 else "")
 
@@ -111,7 +111,7 @@ def expensive_panel(feed: Feed, columns: int, lines: int) -> list[str]:
 
 
 def zones_panel(feed: Feed, columns: int, lines: int) -> list[str]:
-    """Where most rides begin."""
+    """The zones in which most rides begin."""
     with feed.lock:
         common = feed.counts.most_common(lines)
     most = common[0][1] if common else 1
@@ -153,8 +153,9 @@ def screen(
     """Exactly ``rows`` lines: a head line, the four panels two by two, a foot line.
 
     Args:
-        head: what stands at the left and at the right of the first line.
-        columns, rows: the terminal's size.
+        head: the left and the right text of the first line.
+        columns: the terminal's width.
+        rows: the terminal's height.
     """
     left_columns = (columns - 3) // 2
     right_columns = columns - 3 - left_columns

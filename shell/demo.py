@@ -1,4 +1,4 @@
-"""``ksql-spark demo``: the taxi story in one go, cleaned up behind it."""
+"""``ksql-spark demo``: runs the whole taxi example, and cleans up afterwards."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from shell.session import Failure, Session
 SCRIPT = Path(__file__).parent.parent / "examples" / "taxi.sql"
 READY_S = 120.0
 FRAME_S = 0.2
-#: without a terminal: how often each panel prints its newest row
+#: without a terminal: pause between two lines of a panel
 LINES_S = 1.0
-#: the generator ends with us however we end: its standard input is a pipe of ours
+#: the generator ends when we end, however that happens: its standard input is a pipe from us
 _DATAGEN = (
     "import os, sys, threading; sys.path[:] = [p for p in sys.path if p]; "
     "threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start(); "
@@ -43,18 +43,18 @@ _CREATED = re.compile(r"CREATE\s+(STREAM|TABLE)\s+(\w+)", re.I)
 
 
 class DemoProblem(Exception):
-    """Why the demo cannot go on; the text is for the user."""
+    """The demo cannot continue; the text is for the user."""
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the demo until Ctrl-C (or for --seconds).
 
     Returns:
-        The exit code: 0, or 1 where something could not be started.
+        The exit code: 0, or 1 if something could not be started.
     """
     options = _parser().parse_args(argv)
     console = Console()
-    # So that a kill cleans up as well.
+    # so that SIGTERM cleans up as well
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with contextlib.ExitStack() as stack:
@@ -73,8 +73,8 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ksql-spark demo",
-        description="The taxi story: starts an engine in a temporary folder, generates rides and zones, runs "
-        "examples/taxi.sql and shows what comes out, live, until Ctrl-C. It leaves nothing behind.",
+        description="The taxi example: starts an engine in a temporary folder, generates rides and zones, "
+        "runs examples/taxi.sql and shows the results, live, until Ctrl-C. It leaves nothing behind.",
     )
     parser.add_argument("--rate", metavar="N", type=int, default=50, help="rides per second (default: 50)")
     parser.add_argument("--seconds", metavar="N", type=float, help="end after N seconds of data")
@@ -84,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def panels(console: Console) -> list[Panel]:
-    """What the demo shows: a push query each over what examples/taxi.sql makes."""
+    """The demo's panels: push queries on the streams and tables of examples/taxi.sql."""
     return [
         Panel(
             "Rides by vendor",
@@ -114,7 +114,7 @@ def panels(console: Console) -> list[Panel]:
 
 
 class Demo:
-    """One run. What is started is registered with ``stack``, which undoes it in reverse order."""
+    """One run. Everything that is started is registered with ``stack``, which stops it in reverse order."""
 
     def __init__(self, options: argparse.Namespace, console: Console, stack: contextlib.ExitStack) -> None:
         self._options = options
@@ -124,12 +124,12 @@ class Demo:
         self.panels = panels(console)
 
     def run(self) -> int:
-        """Start everything, show it, undo it."""
+        """Start everything, and show results until the end."""
         text = read_script(self._options.file)
         client = self._connect()
         self._run_script(client, text)
         servers = bootstrap_servers(client)
-        # All zones first, so that the first rides find theirs.
+        # all zones first, so that the first rides find their zones
         zones = self._generate("zones", servers)
         with self._console.busy("generating zones", after_s=0):
             zones.wait()
@@ -179,11 +179,11 @@ class Demo:
             self._console.clear_status()
 
     def _run_script(self, client: Client, text: str) -> None:
-        """Run the script statement by statement, with a line for each; Failure where one fails."""
+        """Run the script statement by statement, printing a line for each; raises Failure if one fails."""
         console = self._console
         if self._options.server is not None:
             self._stack.callback(_drop_all, client, text)
-        # What the statements answer is of no interest here, only whether they succeed.
+        # do not show the statements' answers, only whether they succeed
         quiet = Session(client, Console(io.StringIO(), tty=False))
         for part in grammar.split(text):
             first = part.text.split("\n")[0].split("(")[0].strip()
@@ -234,7 +234,7 @@ class Demo:
 
     @contextlib.contextmanager
     def _picture(self) -> Iterator[None]:
-        """A screen of our own, without the cursor; the old one comes back afterwards."""
+        """Use the terminal's alternate screen without a cursor; restore it afterwards."""
         sys.stdout.write("\x1b[?1049h\x1b[?25l\x1b[2J")
         try:
             yield
@@ -261,7 +261,7 @@ class Demo:
         sys.stdout.flush()
 
     def _print_new(self, printed: list[int]) -> None:
-        """Without a terminal: one line per panel and turn, of its newest row."""
+        """Without a terminal: print one line per panel, with its newest row."""
         for index, panel in enumerate(self.panels):
             feed = panel.feed
             with feed.lock:
@@ -275,12 +275,12 @@ class Demo:
 
 
 def _short(value: Any) -> str:
-    """A value as the demo's lines show it: amounts in cents, not in all digits of a DOUBLE."""
+    """A value as text: amounts with two decimals, not with all digits of a DOUBLE."""
     return f"{value:.2f}" if isinstance(value, (float, Decimal)) else value_text(value)
 
 
 def bootstrap_servers(client: Client) -> str:
-    """The brokers of the server, as SHOW PROPERTIES tells. Raises DemoProblem."""
+    """The server's brokers, from SHOW PROPERTIES. Raises DemoProblem."""
     for entity in client.run("SHOW PROPERTIES;"):
         for found in entity.get("properties") or []:
             if str(found.get("name", "")).removeprefix("ksql.streams.") == "bootstrap.servers" and found.get(
@@ -291,7 +291,7 @@ def bootstrap_servers(client: Client) -> str:
 
 
 def _read(stream: FrameStream, feed: Feed) -> None:
-    """Put a query's rows into its feed until it ends (in a thread)."""
+    """Add a query's rows to its feed until it ends (in a thread)."""
     names: list[str] = []
     while (frames := stream.read(1.0)) is not None:
         for frame in frames:
@@ -320,7 +320,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def _drop_all(client: Client, text: str) -> None:
-    """Drop what the script made on a server that is not ours, with its topics, last one first."""
+    """Drop what the script created on a server that we did not start, with topics, in reverse order."""
     for kind, name in reversed(_CREATED.findall(text)):
         with contextlib.suppress(ClientError):
             client.run(f"DROP {kind} IF EXISTS {name} DELETE TOPIC;")

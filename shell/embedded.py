@@ -1,7 +1,7 @@
 """The engine that the shell starts for itself: a server as a child process.
 
-The child stops when its standard input closes, so it goes with the shell however that ends; it has a
-process group of its own, so Ctrl-C at the prompt does not reach it.
+The child stops when its standard input closes, so it ends with the shell, however that happens. It has its
+own process group, so Ctrl-C at the prompt does not reach it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from types import TracebackType
 from shell.client import Client, ClientError, ServerError
 
 DEFAULT_URL = "http://127.0.0.1:8088"
-#: how long stopping may take before the child is killed
+#: the child is killed if stopping takes longer
 STOP_S = 60.0
-#: -c instead of -m, since -m would look for "server" in the current directory first
+#: -c instead of -m, because -m would look for "server" in the current directory first
 _SERVER = (
     "import sys; sys.path[:] = [p for p in sys.path if p]; "
     "from server.main import main; sys.exit(main(sys.argv[1:]))"
@@ -32,16 +32,16 @@ _READY = re.compile(r"ready: (http://\S+) in ([\d.]+) s")
 
 
 class StartFailed(ClientError):
-    """The child ended before it was ready; the message is its last words."""
+    """The child ended before it was ready; the message is its last output."""
 
 
 class EmbeddedServer:
     """A server child process.
 
     Args:
-        data_dir: where it keeps its data; None lets it choose.
-        port: the port to use; 0 lets it choose a free one.
-        command: what to run; the real server unless a test says otherwise.
+        data_dir: its data folder; None: the default.
+        port: its port; 0: any free port.
+        command: the command to run; by default the server.
     """
 
     def __init__(self, data_dir: Path | None, port: int = 8088, command: list[str] | None = None) -> None:
@@ -63,7 +63,7 @@ class EmbeddedServer:
         self.progress = "starting the engine"
         #: its address, once it is ready
         self.url: str | None = None
-        #: where it keeps its data, and its log file, once it has said so
+        #: its data folder and its log file, once it has reported them
         self.data_dir: str | None = None
         self.log: str | None = None
         self.ready_after_s = 0.0
@@ -83,7 +83,7 @@ class EmbeddedServer:
 
     @property
     def failed(self) -> bool:
-        """Whether it ended without having been stopped."""
+        """Whether it has ended without stop()."""
         return self._process.poll() is not None
 
     @property
@@ -92,13 +92,13 @@ class EmbeddedServer:
         return time.monotonic() - self.began
 
     def wait_ready(self, tick: Callable[[str], None]) -> str:
-        """Block until it serves; its address.
+        """Block until it serves; return its address.
 
         Args:
             tick: called with the progress ten times a second.
 
         Raises:
-            StartFailed: it ended instead.
+            StartFailed: it has ended.
         """
         while self.url is None:
             if self.failed:
@@ -109,7 +109,7 @@ class EmbeddedServer:
         return self.url
 
     def last_words(self) -> str:
-        """What the child said before it ended."""
+        """The child's last output before it ended."""
         for reader in self._readers:
             reader.join(timeout=2)
         said = "\n".join(self._complaints).strip().removeprefix("ksql-spark server: ")
@@ -117,7 +117,7 @@ class EmbeddedServer:
         return said or f"it gave no reason (exit code {self._process.returncode}){log}."
 
     def stop(self, tick: Callable[[str], None] = lambda _: None) -> None:
-        """Stop it and wait until it is gone; ``tick`` is called while waiting."""
+        """Stop it and wait until it has ended; ``tick`` is called while waiting."""
         with contextlib.suppress(OSError):
             if self._process.stdin:
                 self._process.stdin.close()
@@ -165,7 +165,7 @@ class EmbeddedServer:
 
 
 def is_running(url: str = DEFAULT_URL) -> bool:
-    """Whether a ksql-spark server answers at ``url``, be it only to say that it is starting."""
+    """Whether a ksql-spark server answers at ``url``, even if it is still starting."""
     client = Client(url)
     try:
         client.info()
@@ -186,5 +186,5 @@ def is_free(port: int) -> bool:
 
 
 def start(data_dir: Path | None = None) -> EmbeddedServer:
-    """Start the shell's own engine on port 8088, or on a free one where that is taken."""
+    """Start the shell's own engine on port 8088, or on a free port if that is in use."""
     return EmbeddedServer(data_dir, 8088 if is_free(8088) else 0)

@@ -1,4 +1,4 @@
-"""Colours for statements: a pygments lexer made of the grammar's own words."""
+"""Colors for statements: a pygments lexer with the grammar's words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TYPES = [name for name in DATA_TYPES if name.isalpha()]
 
 
 class KsqlLexer(RegexLexer):  # type: ignore[misc]
-    """Good enough for the eye; what is right is for the grammar to say."""
+    """A lexer for highlighting only; the grammar decides what is valid."""
 
     name = "KSQL"
     aliases: ClassVar = ["ksql"]

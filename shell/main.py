@@ -1,6 +1,6 @@
 """``ksql-spark``: the shell and its subcommands.
 
-The shell itself is light; a subcommand's module is imported only when it is called.
+The shell itself loads fast; a subcommand's module is imported only when it is called.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from shell.version import version
 if TYPE_CHECKING:
     from shell.options import Connection
 
-#: name -> module with ``main(argv) -> int``, and what it does
+#: name -> module with ``main(argv) -> int``, and a description
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
-    "server": ("server.main", "run the server: the REST API, the engine and, if need be, a Kafka broker"),
+    "server": ("server.main", "run the server: the REST API, the engine and, if necessary, a Kafka broker"),
     "run": ("shell.run", "run files of statements"),
     "datagen": (
         "ksql_spark.datagen",
@@ -30,17 +30,17 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("shell.demo", "the taxi story, live"),
 }
 OLDEST_PYTHON = (3, 11)
-#: the rule of scripts, for people
+#: how scripts run, for the help
 SCRIPTS = """\
 -e, -f, run, a pipe and RUN SCRIPT run statements and commands in order, each on its own. The first error
-ends them; what ran before it stays. The error goes to standard error as FILE:LINE:COLUMN: message. The exit
-code is 0 when all went well, 1 after an error, 2 for wrong options or a file that cannot be read. Ctrl-C ends
-them, during a query too, with the exit code 130; a RUN SCRIPT typed at the prompt goes on after the query.
-Where standard output is no terminal, nothing but results goes there."""
+ends them; statements before it are not undone. The error goes to standard error as FILE:LINE:COLUMN: message.
+The exit code is 0 on success, 1 after an error, 2 for wrong options or a file that cannot be read. Ctrl-C
+ends them, also during a query, with exit code 130; a RUN SCRIPT typed at the prompt continues after it.
+If standard output is not a terminal, only results go there."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the shell or a subcommand; the exit code."""
+    """Run the shell or a subcommand; return the exit code."""
     if sys.version_info < OLDEST_PYTHON:
         needed, found = (".".join(map(str, v)) for v in (OLDEST_PYTHON, sys.version_info[:3]))
         print(f"ksql-spark needs Python {needed} or newer; this is Python {found}.", file=sys.stderr)
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read our output has had enough. What is still in the buffer has to go somewhere at the end.
+        # the reader of our output has closed the pipe; send what is still in the buffer to /dev/null
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
@@ -106,7 +106,7 @@ def _shell(arguments: Sequence[str]) -> int:
             if text is not None:
                 return connection.run(lambda context: run_script(io.StringIO(text), "-e", context))
             if not sys.stdin.isatty():
-                # readline, since iterating reads ahead: a statement runs as soon as it is there.
+                # readline, because iterating reads ahead: a statement must run as soon as it has arrived
                 lines = iter(sys.stdin.readline, "")
                 return connection.run(lambda context: run_script(lines, "<stdin>", context))
             return _interactive(connection)
@@ -116,7 +116,7 @@ def _shell(arguments: Sequence[str]) -> int:
 
 
 def _is_address(text: str) -> bool:
-    """Whether ``text`` can be meant as a server's address: a host with a dot or a port, a URL, localhost."""
+    """Whether ``text`` may be a server's address: a host with a dot or a port, a URL, localhost."""
     return text.lower() == "localhost" or any(mark in text for mark in ".:/")
 
 

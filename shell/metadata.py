@@ -1,4 +1,4 @@
-"""What the server has: asked for in the background, so that completion never waits."""
+"""The server's metadata, fetched in the background so that completion never waits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from shell.client import Client, ClientError
 from shell.completion import Metadata
 
-#: one request each, since a server may refuse one of them
+#: one request each, because a server may refuse one of them
 _QUESTIONS = (
     "SHOW STREAMS;", "SHOW TABLES;", "SHOW QUERIES;", "SHOW TOPICS;", "SHOW TYPES;", "SHOW FUNCTIONS;",
 )  # fmt: skip
@@ -20,8 +20,7 @@ _LASTING = ("SHOW PROPERTIES;",)
 class MetadataCache:
     """Keeps a Metadata up to date.
 
-    ``refresh`` may be called as often as one likes: at most one round of questions is under way, and at
-    most one more waits.
+    ``refresh`` may be called at any time: at most one update runs, and at most one more waits.
     """
 
     def __init__(self, client: Client) -> None:
@@ -33,20 +32,20 @@ class MetadataCache:
         self._thread: threading.Thread | None = None
 
     def refresh(self) -> None:
-        """Ask again soon."""
+        """Update soon."""
         self._wanted.set()
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="metadata", daemon=True)
             self._thread.start()
 
     def moved(self, client: Client) -> None:
-        """Ask another server from now on."""
+        """Use another server from now on."""
         self.client = client
         self._lasting.clear()
         self.refresh()
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop updating."""
         self._closed = True
         self._wanted.set()
 
@@ -59,7 +58,7 @@ class MetadataCache:
             self.current = self.fetch()
 
     def fetch(self) -> Metadata:
-        """Ask everything now; what the server does not answer stays empty."""
+        """Fetch everything now; what the server does not answer is empty."""
         answers: dict[str, Any] = {}
         for question in _LASTING:
             if question not in self._lasting:
@@ -84,7 +83,7 @@ class MetadataCache:
         )
 
     def _ask(self, question: str) -> Mapping[str, Any] | None:
-        """The members of the answer, or None where there is none."""
+        """The members of the answer, or None if there is none."""
         try:
             return {name: value for entity in self.client.run(question) for name, value in entity.items()}
         except (ClientError, RuntimeError):

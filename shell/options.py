@@ -17,23 +17,23 @@ from shell.commands.command import Context, Leave
 from shell.output.console import Console, Form
 from shell.session import Session
 
-#: how long a server that says it is starting is waited for
+#: how long to wait for a server that is starting
 READY_S = 120.0
 #: properties of --config-file that are for the connection and not for statements
 _CLIENT_PROPERTIES = re.compile(r"(ssl|sasl)\.|security\.protocol$")
 
 
-#: exit codes: a statement failed, or the server did not answer; nothing was run
+#: exit codes: a statement failed or the server did not answer; nothing was run
 FAILED = 1
 WRONG_OPTIONS = 2
 
 
 class OptionProblem(Exception):
-    """Options that do not go together or name something that is not there."""
+    """Options that contradict each other, or name something that does not exist."""
 
 
 def add_connection_options(parser: argparse.ArgumentParser) -> None:
-    """How to reach the server and who we are."""
+    """Options for the server's address and our credentials."""
     group = parser.add_argument_group("connection")
     group.add_argument("-u", "--user", metavar="NAME", help="user of basic authentication")
     group.add_argument("-p", "--password", metavar="WORD", help="its password; without it the shell asks")
@@ -49,13 +49,13 @@ def add_connection_options(parser: argparse.ArgumentParser) -> None:
         "--data-dir",
         metavar="DIR",
         type=Path,
-        help="where an engine that is started here keeps its data"
+        help="the data folder of an engine that is started here"
         " (default: $XDG_DATA_HOME/ksql-spark or ~/.local/share/ksql-spark)",
     )
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:
-    """What to run with, and how results look."""
+    """Options for variables, limits and the format of results."""
     group = parser.add_argument_group("results")
     group.add_argument(
         "--output",
@@ -74,7 +74,7 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         type=_definition,
-        help="session variable, used as ${NAME}; may be given several times",
+        help="session variable, used as ${NAME}; may be repeated",
     )
 
 
@@ -141,14 +141,14 @@ def _trust(path: str) -> Any:
 
 
 class Connection:
-    """A session together with the engine behind it, where we started one."""
+    """A session, with its engine if we have started one."""
 
     def __init__(self, session: Session, server: embedded.EmbeddedServer | None) -> None:
         self.session = session
         self.server = server
 
     def run(self, script: Callable[[Context], None]) -> int:
-        """Run a script once the server takes statements; the exit code. An error goes to standard error.
+        """Run a script once the server accepts statements; return the exit code. Errors go to standard error.
 
         Raises:
             KeyboardInterrupt: Ctrl-C, which ends the script even during a query.
@@ -165,14 +165,14 @@ class Connection:
         return 0
 
     def before_request(self) -> None:
-        """Wait until the server takes statements; Ctrl-C ends only the waiting. Raises ClientError."""
+        """Wait until the server accepts statements; Ctrl-C ends only the wait. Raises ClientError."""
         try:
             self.wait_until_ready()
         except KeyboardInterrupt:
             raise ClientError("^C  Not sent: the server is still starting.") from None
 
     def wait_until_ready(self) -> None:
-        """Block until the server takes statements, with a passing line that says why. Raises ClientError."""
+        """Block until the server accepts statements, with a status line. Raises ClientError."""
         console = self.session.console
         try:
             if self.server is not None:
@@ -186,7 +186,7 @@ class Connection:
         self.session.before_request = self._check_engine if self.server is not None else None
 
     def _check_engine(self) -> None:
-        """Say so where our own engine has ended meanwhile. Raises ClientError."""
+        """Raise ClientError if our own engine has ended."""
         assert self.server is not None
         if self.server.failed:
             raise ClientError(f"The engine has ended: {self.server.last_words()} Leave and start again.")
@@ -194,7 +194,7 @@ class Connection:
 
 @contextlib.contextmanager
 def connect(url: str | None, options: argparse.Namespace, console: Console) -> Iterator[Connection]:
-    """A connection to ``url``, or to the local server, or to one that is started here and stopped at the end.
+    """A connection to ``url``, to the local server, or to a server that runs as long as the block.
 
     Raises:
         OptionProblem: the options are wrong.

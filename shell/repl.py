@@ -1,4 +1,4 @@
-"""The prompt: reading statements and commands, and handing them on."""
+"""The prompt: reads statements and commands, and runs them."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ _STYLE = Style.from_dict(
 
 
 def history_file() -> Path:
-    """Where typed input is kept: $KSQL_HISTORY, or ~/.ksql-history."""
+    """The history file: $KSQL_HISTORY, or ~/.ksql-history."""
     return Path(os.environ.get("KSQL_HISTORY") or Path.home() / ".ksql-history")
 
 
 def run_input(text: str, context: Context) -> None:
-    """Run what was typed; errors are printed.
+    """Run an input; errors are printed.
 
     Raises:
-        Leave: the shell is to end.
+        Leave: the shell should end.
     """
     console = context.session.console
     console.spool_input(text)
@@ -84,11 +84,12 @@ class Repl:
     """The interactive prompt.
 
     Args:
-        context: the session, and what commands use.
-        metadata: what completion knows.
-        toolbar: text below the prompt, or None for none; asked four times a second.
-        history: where typed lines are kept.
-        input, output: the terminal unless a test says otherwise.
+        context: the session and the commands' context.
+        metadata: the metadata for completion.
+        toolbar: returns the text below the prompt, or None; called four times a second.
+        history: the history of inputs.
+        input: by default the terminal.
+        output: by default the terminal.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class Repl:
         console = self._context.session.console
         while True:
             try:
-                # Lines that other threads print go above the prompt.
+                # lines that other threads print appear above the prompt
                 with patch_stdout(raw=True):
                     text = self._prompt.prompt()
             except KeyboardInterrupt:
@@ -162,7 +163,7 @@ class _Completer(Completer):
         self._commands = [command.name for command in commands.COMMANDS]
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """What Tab offers here."""
+        """The completions at the cursor."""
         text = document.text_before_cursor
         skeleton = SKELETONS.get(text.strip().lower())
         if skeleton:
@@ -187,7 +188,7 @@ def _bindings() -> KeyBindings:
 
     @bindings.add("enter", filter=has_completions & ~is_searching)
     def _(event: KeyPressEvent) -> None:
-        # Enter takes the completion that is chosen; without one it ends the line as always.
+        # Enter accepts the selected completion; without one it ends the line as usual
         buffer = event.current_buffer
         state = buffer.complete_state
         if state is not None and state.current_completion is not None:
@@ -205,7 +206,7 @@ def _bindings() -> KeyBindings:
 
 
 def _enter(buffer: Buffer) -> None:
-    """Run a whole input, or begin another line."""
+    """Accept a complete input, or begin another line."""
     if is_whole(buffer.text):
         buffer.validate_and_handle()
     else:
@@ -214,13 +215,13 @@ def _enter(buffer: Buffer) -> None:
 
 @contextlib.contextmanager
 def _without_echo() -> Iterator[None]:
-    """Keep what is typed meanwhile out of the output; the next prompt gets it all the same."""
+    """Turn off echo, so that typed text does not mix with the output; the next prompt still gets it."""
     try:
         import termios
 
         before = termios.tcgetattr(sys.stdin)
     except Exception:
-        # No terminal, or none of this kind: then there is no echo to turn off.
+        # not a terminal, or another kind of terminal: there is no echo to turn off
         yield
         return
     quiet = list(before)
@@ -233,7 +234,7 @@ def _without_echo() -> Iterator[None]:
 
 
 def open_history() -> History:
-    """The history file, or a history of this run alone where it cannot be written."""
+    """The history file, or an in-memory history if it cannot be written."""
     file = history_file()
     try:
         file.touch(mode=0o600)

@@ -1,4 +1,4 @@
-"""``ksql-spark run FILE.sql…``: run saved scripts; the first error ends it."""
+"""``ksql-spark run FILE.sql…``: runs scripts; the first error ends it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def main(argv: Sequence[str]) -> int:
     """Run files of statements against a server.
 
     Returns:
-        The exit code: 0 when all went well, 1 at the first error, 2 for wrong options.
+        The exit code: 0 on success, 1 after the first error, 2 for wrong options.
     """
     options = _parser().parse_args(argv)
     try:
-        # All files are read before anything runs: a misspelt second name is no half-done work.
+        # read all files before anything runs, so that a misspelled second name leaves nothing half done
         scripts = [(name, read_script(name)) for name in options.files]
 
         def run_all(context: Context) -> None:
@@ -44,9 +44,10 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ksql-spark run",
-        description="Run files of statements, one after the other. The first error ends the run; what ran "
-        "before it stays. The error goes to standard error as FILE:LINE:COLUMN: message, and the exit code "
-        "is 1. A SELECT … EMIT CHANGES without LIMIT runs until Ctrl-C, which ends the run with code 130.",
+        description="Run files of statements, one after the other. The first error ends the run; statements "
+        "before it are not undone. The error goes to standard error as FILE:LINE:COLUMN: message, and the "
+        "exit code is 1. A SELECT … EMIT CHANGES without LIMIT runs until Ctrl-C, which ends the run with "
+        "code 130.",
     )
     parser.add_argument("files", metavar="FILE.sql", nargs="+", help="files of statements, in UTF-8")
     parser.add_argument(

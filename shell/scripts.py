@@ -1,7 +1,7 @@
-"""Scripts: how the inputs of a file, of ``-e``, of a pipe and of RUN SCRIPT run.
+"""Scripts: inputs from a file, from ``-e``, from a pipe and from RUN SCRIPT.
 
-One rule for all: statements and commands run one after the other, each as a request of its own. The first one
-that fails ends the script; what ran before it stays.
+All run in the same way: statements and commands one after the other, each as a request of its own. The first
+that fails ends the script; those before it are not undone.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from shell.session import Failure
 
 
 class ScriptFailure(ClientError):
-    """What ended a script; the text is ``file:line:column: message``."""
+    """The error that ended a script; the text is ``file:line:column: message``."""
 
     def __init__(self, name: str, failure: Failure) -> None:
         super().__init__(failure.located(name))
 
 
 def run_script(lines: Iterable[str], name: str, context: Context) -> None:
-    """Run the inputs of a script as they come; the last one may lack its ``;``.
+    """Run the inputs of a script as they arrive; the last one may lack its ``;``.
 
     Args:
-        lines: the script's text, line by line; the next line is asked for once the ones before it have run.
-        name: what errors call the script.
+        lines: the script's text, line by line; the next line is requested once the previous ones have run.
+        name: the script's name in errors.
 
     Raises:
         ScriptFailure: the first statement or command that failed.
         Leave: the script says ``exit``.
-        KeyboardInterrupt: Ctrl-C, unless the session takes it for the end of a query alone.
+        KeyboardInterrupt: Ctrl-C, unless it ends only a query in this session.
     """
     for text, line in inputs(lines):
         context.session.console.spool_input(text.strip())
@@ -50,7 +50,7 @@ def run_file(path: str, text: str, context: Context) -> None:
     """Run the text of a file.
 
     Raises:
-        ClientError: the file is running already: it runs itself.
+        ClientError: the file is running already, because it runs itself.
         ScriptFailure, Leave: as run_script.
     """
     file = Path(path).expanduser().resolve()
@@ -69,7 +69,7 @@ def run_text(text: str, context: Context) -> None:
     Raises:
         Failure: the first one that failed; nothing after it was run.
         ScriptFailure: it was in a script that the input runs.
-        Leave: the shell is to end.
+        Leave: the shell should end.
     """
     console = context.session.console
     if _command(text) is not None:
@@ -97,9 +97,9 @@ def run_text(text: str, context: Context) -> None:
 
 
 def inputs(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """``lines`` put together to whole inputs, each with the number of its first line.
+    """Complete inputs made of ``lines``, each with the number of its first line.
 
-    A byte order mark before the first line is left out.
+    A byte order mark before the first line is skipped.
     """
     gathered, first = "", 1
     for number, line in enumerate(lines, start=1):
@@ -113,7 +113,7 @@ def inputs(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
 
 
 def is_whole(text: str) -> bool:
-    """Whether an input can be run: nothing, a command with its arguments, or statements with their ``;``."""
+    """Whether an input is complete: empty, a command with its arguments, or statements with their ``;``."""
     found = _command(text)
     if found is None:
         return statements.is_complete(text)
@@ -122,12 +122,12 @@ def is_whole(text: str) -> bool:
 
 
 def _command(text: str) -> tuple[Command, list[str]] | None:
-    """The command that ``text`` calls and its arguments; None for statements and within a comment."""
+    """The command in ``text`` and its arguments; None for statements and within a comment."""
     return None if statements.opens_comment(text) else commands.find(text)
 
 
 def read_script(path: str) -> str:
-    """The text of a file of statements. Raises ClientError where there is none."""
+    """The text of a file of statements. Raises ClientError if it cannot be read."""
     try:
         return Path(path).expanduser().read_text(encoding="utf-8-sig")
     except OSError as error:

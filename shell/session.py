@@ -1,6 +1,6 @@
-"""One conversation with a server: settings kept in the client, and the handling of statements (§8.2).
+"""A session with a server: settings in the client, and the execution of statements (§8.2).
 
-Prompt, files and command line all end here; what comes back is printed on the console.
+Prompt, scripts and command line all use it; it prints answers to the console.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from shell.output.table import Table, draw
 from shell.statements import Kind, StatementProblem
 
 TICK_S = 0.1
-#: a pull query's table waits this long for rows to choose its widths by
+#: how long a pull query's table waits for rows, to choose its widths
 FIRST_ROWS_S = 0.25
-#: how the server says a place: at the start of a line; statements that it quotes are indented
+#: a position in the server's messages: at the start of a line, because quoted statements are indented
 _PLACE = re.compile(r"^line (\d+):(\d+)", re.M)
 
 
 @dataclass(frozen=True)
 class Failure(Exception):
-    """A statement that failed: its error, and where the statement begins in the text."""
+    """A statement that failed: its error, and the position in the text where the statement begins."""
 
     error: ClientError
     line: int
@@ -36,7 +36,7 @@ class Failure(Exception):
 
     @property
     def place(self) -> tuple[int, int]:
-        """Line and column in the whole text, as exact as the message allows."""
+        """Line and column of the error in the whole text, or of the statement if the message has none."""
         match = _PLACE.search(str(self.error))
         if match is None:
             return self.line, self.column
@@ -44,7 +44,7 @@ class Failure(Exception):
 
     @property
     def message(self) -> str:
-        """The error's text, with places counted in the whole text as well."""
+        """The error's text, with positions in the whole text."""
 
         def shifted(match: re.Match[str]) -> str:
             line, column = _absolute(int(match[1]), int(match[2]), self.line, self.column)
@@ -53,13 +53,13 @@ class Failure(Exception):
         return _PLACE.sub(shifted, str(self.error))
 
     def located(self, name: str) -> str:
-        """The error of the script ``name``: ``name:line:column: message``, with the place only there."""
+        """``name:line:column: message`` for the script ``name``, without other positions in the message."""
         line, column = self.place
         message = re.sub(rf"{_PLACE.pattern}(: |\n|\Z)", "", self.message, count=1, flags=re.M)
         return f"{name}:{line}:{column}: {message}"
 
     def moved(self, lines: int) -> Failure:
-        """The same failure where ``lines`` lines come before the text."""
+        """The same failure with ``lines`` lines before the text."""
         return Failure(self.error, self.line + lines, self.column)
 
 
@@ -71,12 +71,12 @@ class Session:
     """Runs statements.
 
     Args:
-        client: the server to talk to.
-        console: where answers go.
-        variables: what --define set.
-        properties: overrides to begin with.
-        row_limit: end queries after so many rows, or None.
-        timeout_ms: end queries after so long, or None.
+        client: the client of the server.
+        console: the console for answers.
+        variables: variables from --define.
+        properties: initial property overrides.
+        row_limit: end queries after this many rows; None: no limit.
+        timeout_ms: end queries after this time; None: no limit.
         before_request: called once before each request; waits for a server that is still starting.
     """
 
@@ -98,24 +98,24 @@ class Session:
         self.row_limit = row_limit
         self.timeout_ms = timeout_ms
         self.before_request = before_request
-        #: do not wait on the server for commands sent before (request-pipelining ON)
+        #: do not wait for commands that were sent before (request-pipelining ON)
         self.pipelining = False
         self.sequence_number: int | None = None
-        #: Ctrl-C ends a running query and nothing else; False in a script, which it ends as a whole
+        #: Ctrl-C ends only a running query; False in a script, which Ctrl-C ends completely
         self.interrupt_ends_query_only = True
-        #: what the server has warned of
+        #: warnings that have been shown
         self._warned: set[str] = set()
 
     @property
     def settings(self) -> Settings:
-        """What goes with the next request."""
+        """The settings for the next request."""
         return Settings(self.properties, self.variables, None if self.pipelining else self.sequence_number)
 
     def run(self, part: grammar.StatementText) -> None:
-        """Run one statement and print what it gives.
+        """Run one statement and print its results.
 
         Raises:
-            Failure: it could not be done.
+            Failure: it failed.
         """
         try:
             match statements.kind_of(part.text):
@@ -147,14 +147,14 @@ class Session:
             answer = self.client.run(text, self.settings)
         self._remember(answer)
         for entity in answer:
-            # The server warns with each request of what is set; the user sees it once.
+            # the server repeats warnings about properties with each request; show each once
             warnings = {str(w.get("message", "")): w for w in entity.get("warnings") or []}
             entity["warnings"] = [w for message, w in warnings.items() if message not in self._warned]
             self._warned.update(warnings)
         entities.show(answer, self.console)
 
     def query(self, text: str) -> None:
-        """Run a SELECT and print its rows as they come; Ctrl-C ends it.
+        """Run a SELECT and print its rows as they arrive; Ctrl-C ends it.
 
         Raises:
             ClientError: it failed.
@@ -203,10 +203,10 @@ class Session:
             self.console.note(farewell)
 
     def set(self, name: str, value: str) -> None:
-        """SET: keep an override for the requests to come, if the server takes such a property."""
+        """SET: add an override for further requests, if the server accepts the property."""
         name, value = (statements.substitute(part, self.variables) for part in (name, value))
         self._ready()
-        # The server knows which properties and values there are; what it answers with is a warning.
+        # the server checks property and value; its answer may be a warning
         others = {known: given for known, given in self.properties.items() if known != name}
         for entity in self.client.run(f"SET {_quoted(name)} = {_quoted(value)};", Settings(others)):
             self._warn(str(entity.get("message", "")))
@@ -219,7 +219,7 @@ class Session:
         self.console.warning(message)
 
     def unset(self, name: str) -> None:
-        """UNSET: forget an override."""
+        """UNSET: remove an override."""
         if name not in self.properties:
             raise StatementProblem(
                 f"Cannot unset local property '{name}', which was never set in this session."
@@ -229,12 +229,12 @@ class Session:
         )
 
     def define(self, name: str, value: str) -> None:
-        """DEFINE: keep a variable; names are case-insensitive here."""
+        """DEFINE: set a variable; names are case-insensitive."""
         self.undefine(name, quiet=True)
         self.variables[name] = statements.substitute(value, self.variables)
 
     def undefine(self, name: str, quiet: bool = False) -> None:
-        """UNDEFINE: forget a variable."""
+        """UNDEFINE: remove a variable."""
         known = next((known for known in self.variables if known.upper() == name.upper()), None)
         if known is not None:
             del self.variables[known]
@@ -247,7 +247,7 @@ class Session:
         entities.show([{"@type": "variables", "variables": listed}], self.console)
 
     def show_table(self, headers: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
-        """Print a table that the client made itself."""
+        """Print a table of the client's own data."""
         self.console.line(draw(Table(tuple(headers), cells), self.console))
 
     def _ready(self) -> None:
@@ -263,9 +263,9 @@ class Session:
 
 
 class _View:
-    """What is done with the frames of a stream."""
+    """Prints the frames of a stream."""
 
-    #: nothing has been printed for a while that a passing line would stand in the way of
+    #: whether a status line may be shown
     is_quiet = True
 
     def __init__(self, console: Console) -> None:
@@ -275,11 +275,11 @@ class _View:
         self.final_message: str | None = None
 
     def show(self, frames: Sequence[Mapping[str, Any]]) -> None:
-        """Print what arrived; called with [] when nothing did."""
+        """Print frames; called with [] if none arrived."""
         raise NotImplementedError
 
     def end(self) -> None:
-        """Print what is still missing."""
+        """Print what remains to be printed at the end."""
 
 
 class _LinesView(_View):
@@ -306,7 +306,7 @@ class _QueryView(_View):
         self._began = 0.0
 
     def show(self, frames: Sequence[Mapping[str, Any]]) -> None:
-        """Print the rows; those of a pull query wait a moment, for the table's widths."""
+        """Print the rows; those of a pull query are delayed for a moment, to choose the table's widths."""
         arrived = []
         for frame in frames:
             if "row" in frame:
@@ -328,7 +328,7 @@ class _QueryView(_View):
             self._begin()
 
     def end(self) -> None:
-        """Print what waited, and the table's lower edge."""
+        """Print delayed rows, and the table's lower edge."""
         if self._printer is None and self._header is not None and (self._first or self.error is None):
             self._begin()
         if self._printer is not None:
@@ -365,5 +365,5 @@ def _terminated(text: str) -> str:
     stripped = text.rstrip()
     if stripped.endswith(";"):
         return stripped
-    # A comment at the end would swallow the semicolon.
+    # a comment at the end would swallow the semicolon
     return f"{stripped}\n;" if "--" in stripped.rsplit("\n", 1)[-1] else f"{stripped};"

@@ -1,6 +1,6 @@
-"""What the client has to know of a statement: where it ends, and who handles it (reference §8.2).
+"""What the client must know of a statement: where it ends, and who handles it (reference §8.2).
 
-Everything else about the language is the server's business.
+Everything else about the language is up to the server.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _KINDS = (
 
 
 class StatementProblem(Exception):
-    """A statement that the client handles itself, and cannot."""
+    """A statement for the client itself that has a syntax error."""
 
 
 def body(text: str) -> str:
@@ -66,7 +66,7 @@ def kind_of(text: str) -> Kind:
 
 
 def is_complete(text: str) -> bool:
-    """Whether ``text`` can be run: every statement in it has its ``;`` (or there is none at all)."""
+    """Whether ``text`` is complete: every statement in it has its ``;`` (or there is no statement)."""
     if not body(text):
         return True
     return all(statement.complete for statement in grammar.split(text))
@@ -82,7 +82,7 @@ def set_parts(text: str) -> tuple[str, str]:
     """Name and value of a SET.
 
     Raises:
-        StatementProblem: it is written in another way.
+        StatementProblem: it has another syntax.
     """
     match = _SET.fullmatch(body(text))
     if match is None:
@@ -102,7 +102,7 @@ def define_parts(text: str) -> tuple[str, str]:
     """Name and value of a DEFINE; raises StatementProblem."""
     match = _DEFINE.fullmatch(body(text))
     if match is None:
-        raise StatementProblem("DEFINE is written: DEFINE name = 'value'; (the value always between quotes)")
+        raise StatementProblem("DEFINE is written: DEFINE name = 'value'; (the value always in quotes)")
     return match[1], unquote(match[2])
 
 
@@ -115,11 +115,11 @@ def undefine_name(text: str) -> str:
 
 
 def unquote(text: str) -> str:
-    """The inside of a string literal, with doubled quotes made single."""
+    """The content of a string literal, with doubled quotes replaced by single ones."""
     return text.replace("''", "'")
 
 
 def substitute(text: str, variables: Mapping[str, str]) -> str:
-    """``text`` with each ``${name}`` that is defined replaced; names are case-insensitive (§1.3)."""
+    """``text`` with each defined ``${name}`` replaced; names are case-insensitive (§1.3)."""
     folded = {name.upper(): value for name, value in variables.items()}
     return _VARIABLE.sub(lambda match: folded.get(match[1].strip().upper(), match[0]), text)

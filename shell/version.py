@@ -1,4 +1,4 @@
-"""The version of what is installed."""
+"""The installed version."""
 
 from __future__ import annotations
 

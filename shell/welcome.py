@@ -1,4 +1,4 @@
-"""The interactive shell from greeting to good-bye, while an engine may still be starting behind it."""
+"""The interactive shell, from greeting to exit; an engine may still be starting in the background."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Interactive:
         self._metadata = MetadataCache(connection.session.client)
 
     def run(self) -> int:
-        """Greet, read and run until the user leaves; the exit code."""
+        """Greet, read and run until the user leaves; return the exit code."""
         console = self._session.console
         console.line()
         console.line(
@@ -34,7 +34,7 @@ class Interactive:
                 self._connection.wait_until_ready()
                 self._greet(self._session.client.info())
             except ClientError as error:
-                # As with any statement: the user may start the server, or go to another with `server URL`.
+                # as with any statement: the user may start the server, or switch to another with `server URL`
                 console.error(f"  {error}")
         else:
             console.line(console.dim("  starting an engine"))
@@ -65,12 +65,10 @@ class Interactive:
         )
         console.line(f"  Server Status: {info.get('serverStatus', 'unknown')}")
         if theirs != version():
-            console.line(
-                "  WARNING: CLI and server versions differ; some things may not work as they should."
-            )
+            console.line("  WARNING: CLI and server versions differ; some features may not work.")
 
     def _toolbar(self) -> str | None:
-        """What the engine is doing, until it is ready."""
+        """The engine's progress until it is ready."""
         server = self._connection.server
         if server is None or server.url is not None or server.failed:
             return None
@@ -78,14 +76,14 @@ class Interactive:
         return f"{wheel} {server.progress} ({server.elapsed_s:.0f} s) · you can type already"
 
     def _follow(self) -> None:
-        """Say above the prompt when the engine is ready, or why it never will be (in a thread)."""
+        """Print above the prompt when the engine is ready, or why it failed (in a thread)."""
         server = self._connection.server
         assert server is not None
         console = self._session.console
         try:
             url = server.wait_ready(lambda _: None)
         except ClientError as error:
-            # print, since sys.stdout is what puts text above an active prompt.
+            # print, because sys.stdout is patched to print above an active prompt
             console.clear_status()
             print(console.red(str(error)))
             return

@@ -1,7 +1,7 @@
 """The shell's own commands (reference §8.2): one module each, one table for all.
 
-A command is known by its first words, whatever their case; a final ``;`` may stand or not. To add one:
-a module with a COMMAND, and its name in the table below; help and completion follow from it.
+A command is recognized by its first words, in any case; a final ``;`` is optional. To add one, write a module
+with a COMMAND, and add it to the table below; help and completion use the table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from shell.commands import (
 )
 from shell.commands.command import Command, CommandProblem, Context, Leave
 
-#: every command, in the order that help shows them
+#: every command, in the order of help
 COMMANDS: tuple[Command, ...] = (
     help.COMMAND,
     exit.COMMAND,
@@ -38,7 +38,7 @@ COMMANDS: tuple[Command, ...] = (
 
 
 def find(line: str) -> tuple[Command, list[str]] | None:
-    """The command that ``line`` calls and its arguments, or None where it is no command.
+    """The command in ``line`` and its arguments, or None if it is not a command.
 
     >>> command, arguments = find("OUTPUT json;")
     >>> command.name, arguments

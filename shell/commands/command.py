@@ -1,4 +1,4 @@
-"""What a shell command is, and what it may use."""
+"""Shell commands, and the context in which they run."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ class Leave(Exception):
 
 
 class CommandProblem(ClientError):
-    """A command that was called wrongly; the text is for the user."""
+    """A command was called with wrong arguments; the text is for the user."""
 
 
 @dataclass
 class Context:
-    """The shell around a command."""
+    """The shell in which a command runs."""
 
     session: Session
     #: what was typed so far, oldest first
     history: Callable[[], list[str]] = field(default=list)
-    #: the files that are running now, each run by the one before it
+    #: the running scripts, each run by the one before it
     running_scripts: list[Path] = field(default_factory=list)
     #: called after the session has changed to another server
     on_server_change: Callable[[], None] = field(default=lambda: None)
@@ -37,11 +37,11 @@ class Command:
 
     Attributes:
         name: its words, in lower case.
-        usage: how it is written.
-        help: one line that says what it does.
+        usage: its syntax.
+        help: a one-line description.
         run: called with the context and the words after the name; raises CommandProblem or ClientError.
-        least_arguments: with fewer words than this, the input goes on in the next line, up to its ``;``.
-        most_arguments: with more words than this, the line is a statement and not this command.
+        least_arguments: with fewer words, the input continues on the next line, up to its ``;``.
+        most_arguments: with more words, the line is a statement and not this command.
     """
 
     name: str

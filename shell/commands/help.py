@@ -10,9 +10,9 @@ from shell.output.text import pad
 
 _KEYS = (
     ("Tab", "complete words, names, columns, functions"),
-    ("Up, Down, Ctrl-R", "walk through the history, search it"),
-    ("Right, End", "take the grey suggestion"),
-    ("Ctrl-C", "end a running query; drop what is typed"),
+    ("Up, Down, Ctrl-R", "go through the history, search it"),
+    ("Right, End", "accept the gray suggestion"),
+    ("Ctrl-C", "end a running query; discard the input"),
     ("Ctrl-D", "leave"),
 )
 

@@ -1,4 +1,4 @@
-"""output: show or set how results look."""
+"""output: show or set the format of results."""
 
 from __future__ import annotations
 
@@ -20,4 +20,6 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
     console.note(f"Output format set to {console.form.value}")
 
 
-COMMAND = Command("output", "output [JSON|TABULAR]", "show or set how results look", _run, most_arguments=1)
+COMMAND = Command(
+    "output", "output [JSON|TABULAR]", "show or set the format of results", _run, most_arguments=1
+)

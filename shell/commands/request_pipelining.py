@@ -1,4 +1,4 @@
-"""request-pipelining: whether statements wait until the server has applied the ones before."""
+"""request-pipelining: whether statements wait until the server has applied the previous ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
 COMMAND = Command(
     "request-pipelining",
     "request-pipelining [ON|OFF]",
-    "send statements without waiting for the ones before to be applied",
+    "send statements without waiting until the previous ones are applied",
     _run,
     most_arguments=1,
 )

@@ -1,4 +1,4 @@
-"""server: show the server's address, or go to another server."""
+"""server: show the server's address, or switch to another server."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
     session.client.close()
     session.client = other
     session.before_request = None
-    # The command log of another cluster counts on its own.
+    # another cluster's command log has its own sequence numbers
     session.sequence_number = None
     context.on_server_change()
     session.console.note(f"Server now: {other.url}")
 
 
 COMMAND = Command(
-    "server", "server [URL]", "show the server's address, or go to another", _run, most_arguments=1
+    "server", "server [URL]", "show the server's address, or switch to another", _run, most_arguments=1
 )

@@ -23,7 +23,7 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
 COMMAND = Command(
     "set cli",
     "set cli WRAP ON|OFF, COLUMN-WIDTH N",
-    "wrap long cells or cut them; fix the width of columns (0: by the terminal)",
+    "wrap or truncate long cells; set the width of columns (0: by the terminal)",
     _run,
     most_arguments=2,
 )

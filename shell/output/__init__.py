@@ -1,1 +1,1 @@
-"""How results look on the screen and in a pipe (reference §8.3)."""
+"""The format of results on the screen and in pipes (reference §8.3)."""

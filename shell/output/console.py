@@ -1,6 +1,6 @@
-"""Where output goes: the screen or a pipe, and the spool file; and how it is to look.
+"""The console: output to the screen or a pipe and to the spool file, with colors.
 
-Knows colours and lines, not what they mean; entities.py and rows.py make the text.
+entities.py and rows.py make the text.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class Console:
     """Prints to ``out``.
 
     Args:
-        out: standard output unless a test says otherwise; it gets results only where it is no terminal.
-        err: standard error unless a test says otherwise; errors and warnings go there.
-        tty: whether ``out`` is a terminal: then there are colours, drawn lines, notes and a status line.
-        columns: the terminal's width; None asks the terminal each time.
+        out: by default standard output; if it is not a terminal, it gets only results.
+        err: by default standard error; it gets errors and warnings.
+        tty: whether ``out`` is a terminal, with colors, drawn lines, notes and a status line.
+        columns: the terminal's width; None: ask the terminal each time.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Console:
         self.colours = self.tty and _wants_colours()
         self.form = Form.TABULAR
         self.wrap = True
-        #: width of every cell; 0 = by content and terminal
+        #: width of every cell; 0: by content and terminal
         self.column_width = 0
         self._columns = columns
         self._spool: TextIO | None = None
@@ -83,7 +83,7 @@ class Console:
 
     @property
     def columns(self) -> int | None:
-        """The width to keep to; None in a pipe, where lines are never broken."""
+        """The maximal width; None in a pipe, where lines are never wrapped."""
         if not self.tty:
             return None
         return self._columns or shutil.get_terminal_size().columns
@@ -93,14 +93,14 @@ class Console:
         self.write(text + "\n")
 
     def write(self, text: str) -> None:
-        """Print text that brings its own line ends; it is on the screen when this returns."""
+        """Print text without adding a line end, and flush."""
         self.clear_status()
         self._out.write(text)
         self._out.flush()
         self._copy(text)
 
     def note(self, text: str = "") -> None:
-        """Print a line that is no result, for whoever watches: only on a terminal."""
+        """Print a line that is not a result, only on a terminal."""
         if self.tty:
             self.line(text)
         else:
@@ -111,7 +111,7 @@ class Console:
         self._complain(message, "31")
 
     def warning(self, message: str) -> None:
-        """Print what the user should know although nothing failed, to standard error."""
+        """Print a warning to standard error."""
         self._complain(f"WARNING: {message}", "33")
 
     def _complain(self, message: str, colour: str) -> None:
@@ -127,7 +127,7 @@ class Console:
             self._spool.flush()
 
     def status(self, text: str) -> None:
-        """Show a passing line with a spinner below the output; only on a terminal."""
+        """Show a status line with a spinner below the output, only on a terminal."""
         if not self.tty:
             return
         wheel = self._spinner[int(time.monotonic() * 10) % len(self._spinner)]
@@ -138,10 +138,10 @@ class Console:
 
     @contextlib.contextmanager
     def busy(self, text: str = "running", after_s: float = 0.5) -> Iterator[None]:
-        """Keep a passing line moving while the block inside waits for something; nothing may print there.
+        """Show a status line while the block waits for something; the block must not print.
 
         Args:
-            text: what is waited for.
+            text: what it waits for.
             after_s: waits shorter than this show nothing.
         """
         if not self.tty:
@@ -166,7 +166,7 @@ class Console:
             self.clear_status()
 
     def clear_status(self) -> None:
-        """Take the passing line away."""
+        """Remove the status line."""
         if self._status_shown:
             self._out.write("\r\x1b[2K")
             self._out.flush()
@@ -186,7 +186,7 @@ class Console:
             self._spool.write(f"ksql> {text}\n")
 
     def dim(self, text: str) -> str:
-        """``text`` in a colour that steps back."""
+        """``text`` in a faint color."""
         return self._colour(text, "2")
 
     def bold(self, text: str) -> str:
@@ -194,15 +194,15 @@ class Console:
         return self._colour(text, "1")
 
     def red(self, text: str) -> str:
-        """``text`` in the colour of errors."""
+        """``text`` in the color of errors."""
         return self._colour(text, "31")
 
     def green(self, text: str) -> str:
-        """``text`` in the colour of success."""
+        """``text`` in the color of success."""
         return self._colour(text, "32")
 
     def cyan(self, text: str) -> str:
-        """``text`` in the colour of names."""
+        """``text`` in the color of names."""
         return self._colour(text, "36")
 
     def _colour(self, text: str, code: str) -> str:

@@ -1,6 +1,6 @@
 """Answers of POST /ksql as text: one function per kind of entity (reference §7.3, §8.3).
 
-A new entity needs a row in ENTITIES; one that is not there is shown as JSON.
+A new entity needs a row in ENTITIES; others are shown as JSON.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from shell.output.table import Table, draw
 from shell.output.text import json_text
 
 Entity = Mapping[str, Any]
-#: what a function below gives: tables and lines
+#: what the functions below yield: tables and lines
 Part = Union[Table, str]
 
 
 def show(entities: Sequence[Entity], console: Console) -> None:
-    """Print what a request returned."""
+    """Print the entities that a request returned."""
     if console.form is Form.JSON:
         if entities:
             console.line(json_text(list(entities), indent=2))
@@ -39,7 +39,7 @@ def one_line(text: str) -> str:
 
 
 def text(value: Any) -> str:
-    """A member of an entity as text; nothing for null."""
+    """A member of an entity as text; empty for null."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -60,7 +60,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[Any]], right: Sequence
 
 
 def schema_text(schema: Mapping[str, Any] | None) -> str:
-    """A schema object (reference §7.3) as SQL would write it.
+    """A schema object (reference §7.3) as a SQL type.
 
     >>> schema_text({"type": "ARRAY", "memberSchema": {"type": "STRING"}})
     'ARRAY<STRING>'

@@ -1,8 +1,8 @@
-"""Rows of a running query, drawn as they come (reference §8.3).
+"""Rows of a running query, printed as they arrive (reference §8.3).
 
-A table where the terminal has room for the names of its columns, else a line for each value. The widths
-are fixed before the rows are all known: by what the columns can hold, by the first rows where they come at
-once, and by the terminal. A longer value takes more lines, or is cut (WRAP OFF).
+They are a table if the terminal is wide enough for the column names, else one line per value. Widths are
+fixed before all rows are known: by the columns' types, by the first rows if they come at once, and by the
+terminal. A longer value is wrapped, or truncated (WRAP OFF).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shell.output.console import Console, Form
 from shell.output.table import fit
 from shell.output.text import TOMBSTONE, clip, fold, json_text, pad, value_text, width
 
-#: room that a type needs for most of its values
+#: the width that suffices for most values of a type
 TYPE_WIDTHS = {
     "BOOLEAN": 5,
     "INTEGER": 8,
@@ -37,7 +37,7 @@ _COLUMN = re.compile(r"`((?:[^`]|``)*)`\s+(.*)", re.S)
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a result, as its header frame describes it."""
+    """One column of a result, from its header frame."""
 
     name: str
     type: str
@@ -45,7 +45,7 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        """Whether its cells stand to the right."""
+        """Whether its cells are aligned to the right."""
         return self.type.startswith(NUMBERS)
 
 
@@ -86,35 +86,36 @@ def cell(row: Mapping[str, Any], index: int) -> str:
     """The text of one value of a row frame."""
     values = row.get("columns") or []
     value = values[index] if index < len(values) else None
-    # A deleted row has only its key left.
+    # a deleted row has only its key
     if row.get("tombstone") and value is None:
         return TOMBSTONE
     return value_text(value)
 
 
 class Printer(Protocol):
-    """What draws the rows of one query."""
+    """Prints the rows of one query."""
 
     def header(self) -> None:
-        """What comes before the rows."""
+        """Print what comes before the rows."""
         ...
 
     def rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Some row frames."""
+        """Print row frames."""
         ...
 
     def footer(self) -> None:
-        """What comes after them."""
+        """Print what comes after the rows."""
         ...
 
 
 class RowPrinter:
-    """Draws a query's header and rows.
+    """Prints a query's rows as a table.
 
     Args:
-        columns: what the header frame says.
-        first: rows that are there already; they help to choose the widths.
-        more: whether other rows will follow, which the types have to make room for.
+        console: the console to print to.
+        columns: the columns of the header frame.
+        first: rows that have arrived already, to choose the widths.
+        more: whether other rows will follow, for which the types determine the widths.
     """
 
     def __init__(
@@ -149,7 +150,7 @@ class RowPrinter:
         return wanted
 
     def _widen(self, widths: list[int], spare: int) -> list[int]:
-        """Give columns of no fixed length what is left of the line, up to as much again."""
+        """Widen columns of variable length by ``spare``, at most to twice their width."""
         flexible = [i for i, c in enumerate(self._columns) if c.type not in TYPE_WIDTHS or c.type == "STRING"]
         for i in flexible:
             extra = min(spare // len(flexible), widths[i])
@@ -170,7 +171,7 @@ class RowPrinter:
         self._console.write("".join(self._line([cell(row, i) for i in indices]) for row in rows))
 
     def footer(self) -> None:
-        """The lower edge; only where the box is drawn with lines."""
+        """The lower edge, if the box is drawn with lines."""
         if self._console.tty:
             self._console.line(self._console.dim(self._rule(self._console.lines.bottom)))
 
@@ -208,7 +209,7 @@ class RecordPrinter:
         self._count = 0
 
     def header(self) -> None:
-        """The columns' names, since it may take a while until a row shows them."""
+        """The columns' names, because the first row may take a while."""
         names = ", ".join(column.name for column in self._columns)
         self._console.line(self._console.dim("\n".join(fold(names, self._console.columns or 80))))
 
@@ -256,10 +257,13 @@ class JsonPrinter:
 def printer(
     console: Console, header: Mapping[str, Any], first: Sequence[Mapping[str, Any]] = (), more: bool = True
 ) -> Printer:
-    """What draws a query with this header frame in the console's current form.
+    """The printer for a query with this header frame, in the console's current format.
 
     Args:
-        first, more: as RowPrinter takes them.
+        console: the console to print to.
+        header: the header frame.
+        first: see RowPrinter.
+        more: see RowPrinter.
     """
     if console.form is Form.JSON:
         return JsonPrinter(console, header)

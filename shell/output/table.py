@@ -1,4 +1,4 @@
-"""Tables whose rows are all known: SHOW, DESCRIBE and the like."""
+"""Tables whose rows are all known, as of SHOW and DESCRIBE."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from shell.output.console import Console
 from shell.output.text import clip, fold, pad, width
 
-#: no column is folded to less than this
+#: columns are not wrapped to less than this
 MIN_WIDTH = 8
-#: a column that may be cut keeps at least this much
+#: a column is not truncated to less than this
 CUT_WIDTH = 20
 
 
 @dataclass(frozen=True)
 class Table:
-    """Headers, rows of texts, the columns whose cells stand to the right, and the one that may be cut."""
+    """Headers, rows of texts, the columns to align to the right, and the column that may be truncated."""
 
     headers: tuple[str, ...]
     rows: Sequence[Sequence[str]]
     right: frozenset[int] = frozenset()
-    #: its texts are long and can be had elsewhere: on a terminal they are cut instead of folded
+    #: a column with long texts that are available elsewhere: on a terminal they are truncated, not wrapped
     cut: int | None = None
 
 
@@ -37,7 +37,7 @@ def draw(table: Table, console: Console) -> str:
     if room is not None:
         room -= 3 * (len(widths) - 1) + 2
         if table.cut is not None and sum(widths) > room:
-            # The others first; what they leave is its.
+            # it gets the width that the others leave
             others = sum(widths) - widths[table.cut]
             widths[table.cut] = min(widths[table.cut], max(CUT_WIDTH, room - others))
         widths = fit(widths, room, [width(header) for header in table.headers])
@@ -68,7 +68,7 @@ def draw(table: Table, console: Console) -> str:
 
 
 def fit(widths: Sequence[int], room: int, headers: Sequence[int]) -> list[int]:
-    """``widths`` made smaller until they fit into ``room``: the widest columns give first.
+    """``widths``, reduced until they fit into ``room``, the widest columns first.
 
     No column becomes narrower than MIN_WIDTH (or its header, where that is shorter).
 
@@ -82,7 +82,7 @@ def fit(widths: Sequence[int], room: int, headers: Sequence[int]) -> list[int]:
 
     if sum(widths) <= room:
         return list(widths)
-    # The largest cap that fits, by bisection: capped() grows with it.
+    # the largest cap that fits, by bisection: capped() is monotonic
     low, high = 0, max(widths, default=0)
     while low + 1 < high:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""Text in cells: how wide it is on the screen, and how values become text."""
+"""Text in cells: its width on the screen, and values as text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from prompt_toolkit.utils import get_cwidth
 NULL = "null"
 TOMBSTONE = "<TOMBSTONE>"
 
-#: control characters would move the cursor; line feeds are dealt with by the tables
+#: control characters, which would move the cursor; tables handle line feeds
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), 0x7F) if code != 0x0A} | {
     0x09: "\\t",
     0x0D: "\\r",
@@ -21,7 +21,7 @@ _MARK = f"decimal-{secrets.token_hex(8)}:"
 
 
 def width(text: str) -> int:
-    """How many columns of the terminal ``text`` takes."""
+    """The number of terminal columns that ``text`` needs."""
     return len(text) if text.isascii() else get_cwidth(text)
 
 
@@ -43,7 +43,7 @@ def value_text(value: Any) -> str:
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    """``value`` as JSON, decimals with all their digits."""
+    """``value`` as JSON; decimals keep all their digits."""
     text = json.dumps(
         value, ensure_ascii=False, indent=indent, default=lambda v: f"{_MARK}{_plain(v)}{_MARK}"
     )
@@ -57,7 +57,7 @@ def _plain(value: Any) -> str:
 
 
 def clip(text: str, columns: int, ellipsis: str = "...") -> str:
-    """``text`` cut to ``columns``, its end replaced by dots where it was longer."""
+    """``text`` truncated to ``columns``, with ``ellipsis`` at its end if it was longer."""
     if width(text) <= columns:
         return text
     if columns <= len(ellipsis):
@@ -84,7 +84,7 @@ def fold(text: str, columns: int) -> list[str]:
 
 
 def _prefix(text: str, columns: int) -> int:
-    """How many characters of ``text`` fit into ``columns`` (at least one, lest nothing moves on)."""
+    """How many characters of ``text`` fit into ``columns`` (at least one, so that callers progress)."""
     if text.isascii():
         return max(1, columns)
     used = 0
@@ -96,6 +96,6 @@ def _prefix(text: str, columns: int) -> int:
 
 
 def pad(text: str, columns: int, right: bool = False) -> str:
-    """``text`` filled up with spaces to ``columns``."""
+    """``text`` padded with spaces to ``columns``."""
     fill = " " * (columns - width(text))
     return fill + text if right else text + fill
