@@ -1,7 +1,7 @@
-"""Casts (reference §3.4): which there are, their Spark SQL text, and which can fail.
+"""Casts (reference §3.4): which exist, their Spark SQL text, and which can fail.
 
-One table for values without parts; ARRAY, MAP and STRUCT are cast part by part. The text forms of reference
-§3.1 are here too, since they are what a cast to STRING gives.
+A table has the casts of scalar types; ARRAY, MAP and STRUCT are cast part by part. The text forms of
+reference §3.1 are here too, because they are the results of casts to STRING.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def _always(source: SqlType, target: SqlType) -> bool:
 
 @dataclass(frozen=True)
 class _Cast:
-    """How values of one type become values of another.
+    """The conversion of one type to another.
 
     Args:
         lower: Spark SQL text of the value, the target -> text; None: the text form of §3.1.
-        can_fail: of the two types: whether a value may have no counterpart, for which there is NULL.
+        can_fail: of the two types: whether some values cannot be converted, which gives NULL.
     """
 
     lower: Callable[[str, SqlType], str] | None = _by_spark
@@ -59,7 +59,7 @@ class _Cast:
 
 
 def _parse_whole(text: str, target: SqlType) -> str:
-    # Spark would cut a fraction off
+    # Spark would truncate a fraction
     return let(text, lambda t: f"if(instr({t}, '.') = 0, {_by_spark(t, target)}, NULL)")
 
 
@@ -84,11 +84,11 @@ def _parse_time(text: str) -> str:
 
 
 def _parse_any_timestamp(text: str) -> str:
-    # Spark wants minutes and seconds before a zone
+    # Spark requires minutes and seconds before a zone
     hours = f"regexp_replace({text}, {string(r'(T[0-9]{1,2})([Z+-].*)$')}, '$1:00$2')"
     minutes = f"regexp_replace({hours}, {string(r'(T[0-9]{1,2}:[0-9]{1,2})([Z+-].*)$')}, '$1:00$2')"
     parsed = f"timestamp_millis(unix_millis(cast({minutes} as timestamp)))"
-    # what is written in full is the rule, and quick to read
+    # most texts are in the full form, which is fast to parse
     return f"coalesce(ksql.full_timestamp({text}), {parsed})"
 
 
@@ -109,7 +109,7 @@ def _loses_digits(source: SqlType, target: SqlType) -> bool:
     return _whole_digits(source) > _whole_digits(target)
 
 
-#: (from, to) by the types' base names; a type to itself changes nothing
+#: (from, to) by the types' base names; a cast of a type to itself changes nothing
 _CASTS: dict[tuple[str, str], _Cast] = {
     ("INTEGER", "BIGINT"): _Cast(),
     ("INTEGER", "DOUBLE"): _Cast(),
@@ -151,7 +151,7 @@ def _between(source: SqlType, target: SqlType) -> _Cast | None:
     return _CASTS.get((_base(source), _base(target)))
 
 
-# ---- asking it ----------------------------------------------------------------------------------------
+# ---- the casts ----------------------------------------------------------------------------------------
 
 
 def can_cast(source: SqlType, target: SqlType) -> bool:
@@ -170,16 +170,16 @@ def can_cast(source: SqlType, target: SqlType) -> bool:
 
 
 def cast_can_fail(source: SqlType, target: SqlType) -> bool:
-    """Whether a value of ``source`` may have no counterpart in ``target``; not asked of parts."""
+    """Whether a value of ``source`` may fail to convert to ``target``; failures of parts are ignored."""
     found = None if source == target else _between(source, target)
     return found is not None and found.can_fail(source, target)
 
 
 def cast(text: str, source: SqlType, target: SqlType) -> str:
-    """Spark SQL text that casts ``text`` from ``source`` to ``target`` as KSQL does; bad values give NULL.
+    """Spark SQL text that casts ``text`` from ``source`` to ``target`` as KSQL does; NULL for invalid values.
 
     Raises:
-        ValueError: KSQL has no such cast; ask ``can_cast`` first.
+        ValueError: KSQL has no such cast; check with ``can_cast`` first.
     """
     if source == target:
         return text
@@ -256,7 +256,7 @@ def _struct_text(text: str, fields: tuple[Any, ...]) -> str:
     for field in fields:
         value = to_text(f"{text}.{quote_identifier(field.name)}", field.type)
         parts.append(f"concat({string(field.name + '=')}, {value})")
-    # fields that are NULL are left out
+    # NULL fields are omitted
     return f"if({text} is null, NULL, concat('Struct{{', concat_ws(',', {', '.join(parts)}), '}}'))"
 
 

@@ -1,12 +1,12 @@
-"""Which evaluations can fail, why, and how far a failure goes.
+"""Which evaluations can fail, why, and how far failures propagate.
 
-What it means to fail is in reference §3.2: an operand of an operator is NULL, a value cannot be cast, a
-function has no answer. For Spark all of these are NULL. A failure is caught, and so reported, where it goes
-no further: operators pass it on to what they stand in, arguments of functions, operands of casts and
-elements of constructors become NULL.
+Reference §3.2 defines failures: an operand of an operator is NULL, a value cannot be cast, a function has no
+result. For Spark all of these are NULL. A failure is caught, and so reported, where it propagates no further:
+operators propagate it to the expression around them; arguments of functions, operands of casts and elements
+of constructors become NULL.
 
-Failures inside ARRAY, MAP and STRUCT casts are not seen, nor those of functions whose NULL may mean
-something else. User functions report theirs themselves, with what they said (spark/python_calls.py).
+Failures inside ARRAY, MAP and STRUCT casts are not detected, nor those of functions whose NULL may mean
+something else. User functions report their own failures, with their messages (spark/python_calls.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ksql_spark.functions.user import is_user_call
 
 
 def can_fail(node: Expression) -> bool:
-    """Whether the evaluation of ``node`` itself, not of its operands alone, may fail."""
+    """Whether the evaluation of ``node`` itself, not only of its operands, may fail."""
     match node:
         case Cast(Literal(), _):
             return False
@@ -43,7 +43,7 @@ def passing_on(node: Expression) -> list[bool]:
 
 
 def needed(node: Expression) -> list[Expression]:
-    """The operands of ``node`` that are not NULL where a NULL of ``node`` is a failure."""
+    """The operands of ``node`` that must not be NULL for a NULL result to be a failure."""
     if isinstance(node, Call) and nullness(node) is Nullness.ERROR:
         return []
     operands = (c for c in children(node) if not isinstance(c, (Lambda, Literal, Members)))
@@ -51,7 +51,7 @@ def needed(node: Expression) -> list[Expression]:
 
 
 def cause(node: Expression) -> str:
-    """One sentence: why ``node``, which can fail, may have failed."""
+    """One sentence that says why ``node``, which can fail, may have failed."""
     match node:
         case Cast(operand, type_):
             return f"There is a value that cannot be cast from {operand.type} to {type_}."

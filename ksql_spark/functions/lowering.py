@@ -1,11 +1,11 @@
-"""Lowering of bound expressions to Spark SQL text: what the Spark layer puts into selectExpr and expr.
+"""Lowers bound expressions to Spark SQL text for selectExpr and expr.
 
 NULL logic lives here (reference §3.2): a comparison with a NULL value is FALSE, while a failed evaluation,
 which Spark shows as NULL too, fails the expression around it. Texts of single functions are in the families.
 
-``lower_reporting`` makes error reports part of the text: an expression that may fail becomes ``coalesce(it,
-if(report, NULL, NULL))``. Where it gives a value nothing else is evaluated; where it gives NULL, the report
-finds out whether that is a failure (failures.py) and reports it, and the result is NULL too.
+``lower_reporting`` lowers with error reports: an expression that may fail becomes ``coalesce(it, if(report,
+NULL, NULL))``. If it has a value, nothing else is evaluated. If it is NULL, the report determines whether
+that is a failure (failures.py) and reports it; the result is NULL.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def lower(node: Expression, given: Mapping[Expression, str] | None = None) -> st
 
     Args:
         node: a bound expression.
-        given: expressions whose values are there already, with the texts that stand for them.
+        given: expressions that have been computed already -> text of their value.
 
     Raises:
         KsqlError: NOT_DONE_YET for a function without a lowering, FUNCTION_UNKNOWN.
@@ -68,21 +68,21 @@ def lower(node: Expression, given: Mapping[Expression, str] | None = None) -> st
 def lower_reporting(
     node: Expression, report: Report, given: Mapping[Expression, str] | None = None, *, at_root: bool = True
 ) -> str:
-    """The Spark SQL text of ``node`` as ``lower`` gives it, which reports what fails on the way.
+    """The Spark SQL text of ``node``, with error reports.
 
     Args:
         node: a bound expression.
-        report: makes the text that is evaluated once for each failure.
+        report: returns a text that is evaluated once for each failure.
         given: see ``lower``.
-        at_root: whether a failure of ``node`` itself is reported, not only those of parts that it catches.
+        at_root: whether a failure of ``node`` itself is reported, not only failures that it catches.
     """
     return _Lowerer(given or {}, report).lower(node, is_caught=at_root)
 
 
 def lower_condition(node: Expression) -> str:
-    """The text of ``node`` for WHERE and HAVING, where FALSE and NULL both mean: not this row.
+    """The Spark SQL text of ``node`` for WHERE and HAVING, where FALSE and NULL both exclude the row.
 
-    Comparisons stay bare here, so that Spark can push them down.
+    Comparisons are not wrapped here, so that Spark can push them down.
     """
     match node:
         case Call("AND", (left, right)):
@@ -94,13 +94,13 @@ def lower_condition(node: Expression) -> str:
 
 @dataclass(frozen=True)
 class _Lowerer:
-    """One way of lowering: with what is given, and with error reports or without."""
+    """Lowers with given values, and with or without error reports."""
 
     given: Mapping[Expression, str]
     report: Report | None = None
 
     def lower(self, node: Expression, *, is_caught: bool = True) -> str:
-        """The text of ``node``; ``is_caught``: its failure goes no further, so it is reported here."""
+        """The text of ``node``; ``is_caught``: its failure propagates no further, so it is reported here."""
         deadline.check()
         if self.given and node in self.given:
             return self.given[node]
@@ -112,7 +112,7 @@ class _Lowerer:
         return f"coalesce({text}, if({failed}, NULL, NULL))"
 
     def _silent(self, node: Expression) -> str:
-        """The text of ``node`` without reports, for where it is evaluated once more."""
+        """The text of ``node`` without reports, for a second evaluation."""
         return _Lowerer(self.given).lower(node)
 
     def _text(self, node: Expression) -> str:
@@ -177,7 +177,7 @@ class _Lowerer:
     def _call(self, node: Call) -> str:
         on_null = registry.require(node.function).on_null
         kinds = [nullness(a) for a in node.arguments]
-        # what is looked at first, so that the rest of the text need not report it again
+        # arguments that are evaluated first, so that the rest of the text need not report them again
         checked: list[int] = []
         if on_null in (OnNull.FALSE, OnNull.NEVER):
             checked = [i for i, kind in enumerate(kinds) if kind is Nullness.ERROR]
@@ -206,7 +206,7 @@ class _Lowerer:
 
 
 def _failing_with_an_element(node: Call, texts: Sequence[str], bare: str) -> str:
-    """A call whose lambda fails for one element fails as a whole; REDUCE and TRANSFORM of maps do anyway."""
+    """A call fails as a whole if its lambda fails for an element; REDUCE and TRANSFORM of maps do anyway."""
     collection, step = texts[:2]
     v = variable(*texts)
     is_map = isinstance(node.arguments[0].type, Map)

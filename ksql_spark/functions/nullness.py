@@ -19,7 +19,7 @@ class Nullness(Enum):
     ERROR = "ERROR"
 
 
-#: cannot fail on operands that are there
+#: cannot fail on operands that are not NULL
 _TOTAL_LOGIC = frozenset({"AND", "OR", "NOT"})
 
 

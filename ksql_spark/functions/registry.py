@@ -1,9 +1,9 @@
 """The registry: every function and operator by name, and overload resolution (reference §2.8, §4).
 
 The analyzer asks ``resolve`` for types, ``lowering.lower`` asks for Spark SQL text, statements list the
-specs. Families are an explicit table: a new family is one line in ``FAMILIES``.
+specs. A new family is one line in the table ``FAMILIES``.
 
-User functions belong to one server, and a process may have several: ``with_functions`` selects those of one.
+User functions belong to a server, and a process may have several servers: ``with_functions`` selects one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ FAMILIES: tuple[tuple[Spec, ...], ...] = (
 
 @dataclass(frozen=True)
 class Resolution:
-    """A call's overload: what each argument must be coerced to, and what the call gives."""
+    """A call's overload: the types to which arguments must be coerced, and the type of the result."""
 
     spec: Spec
     signature: Signature | None
@@ -86,15 +86,15 @@ def _index_aliases(specs: Mapping[str, Spec]) -> dict[str, Spec]:
 _SPECS = _index(FAMILIES)
 _ALIASES = _index_aliases(_SPECS)
 
-#: gives the user functions by name that are known here and now
+#: returns the user functions of the current context, by name
 _USER: ContextVar[Callable[[], Mapping[str, Spec]]] = ContextVar("user_functions", default=dict)
 
 
 @contextlib.contextmanager
 def with_functions(functions: Callable[[], Mapping[str, Spec]]) -> Iterator[None]:
-    """Within the block, in this thread alone, ``functions()`` are known too, by their names in upper case.
+    """Within the block, in this thread only, ``functions()`` are known too, by their names in upper case.
 
-    The engine's threads enter it where they begin to work for a server. The engine's own go first.
+    The engine's threads enter it when they begin to work for a server. Built-in functions take precedence.
     """
     token = _USER.set(functions)
     try:
@@ -104,14 +104,14 @@ def with_functions(functions: Callable[[], Mapping[str, Spec]]) -> Iterator[None
 
 
 def is_built_in(name: str) -> bool:
-    """Whether a function or operator that comes with the engine is called ``name``, letter case aside."""
+    """Whether ``name``, in any case, is a function or operator that comes with the engine."""
     return name.upper() in _SPECS
 
 
 def find(name: str) -> Spec | None:
-    """The spec called ``name``, letter case aside, of any kind; None where there is none.
+    """The spec of any kind called ``name``, in any case, or None.
 
-    A user function goes before an alias.
+    A user function takes precedence over an alias.
     """
     folded = name.upper()
     return _SPECS.get(folded) or _USER.get()().get(folded) or _ALIASES.get(folded)
@@ -148,7 +148,7 @@ def all_specs() -> tuple[Spec, ...]:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all functions (operators left out), sorted."""
+    """The names of all functions, without operators, sorted."""
     return tuple(sorted(s.name for s in _known().values() if s.kind is not Kind.OPERATOR))
 
 
@@ -159,7 +159,7 @@ def aliases() -> dict[str, Spec]:
 
 
 def nearest(name: str) -> str | None:
-    """The function name most like ``name``, or None."""
+    """The function name most similar to ``name``, or None."""
     return errors.nearest(name, names())
 
 
@@ -183,7 +183,7 @@ def require(name: str) -> Spec:
 
 
 def unbound_lambda(parameters: int) -> Function:
-    """The type to give ``lambda_parameters`` for a lambda whose body is not bound yet."""
+    """The argument type for ``lambda_parameters`` of a lambda whose body is not bound yet."""
     return Function((NULL,) * parameters, NULL)
 
 

@@ -1,7 +1,7 @@
-"""Signatures: what a function accepts and what it gives back, with type variables and lambdas.
+"""Signatures: the parameter and result types of functions, with type variables and lambdas.
 
 A signature is written as text, ``"a ARRAY<T>, b T -> BOOLEAN"``; this module reads that notation, matches
-argument types against it (reference §4, §3.4) and binds its type variables. It knows no function.
+argument types against it (reference §4, §3.4) and binds its type variables. It does not know any function.
 Used by the specs of every family and by ``registry.resolve``.
 """
 
@@ -76,7 +76,7 @@ class MapOf:
 
 @dataclass(frozen=True)
 class LambdaOf:
-    """A lambda taking ``parameters`` and giving ``result``."""
+    """A lambda with types ``parameters`` and ``result``."""
 
     parameters: tuple[Pattern, ...]
     result: Pattern
@@ -114,7 +114,7 @@ class Signature:
 
     @property
     def is_variadic(self) -> bool:
-        """True where one parameter may repeat."""
+        """Whether a parameter may repeat."""
         return self.variadic_at is not None
 
     def __str__(self) -> str:
@@ -122,7 +122,7 @@ class Signature:
         return f"({', '.join(parts)}) -> {self.result_text}"
 
     def shown(self) -> str:
-        """The parameters as error messages and DESCRIBE FUNCTION print them: types first."""
+        """The parameters for error messages and DESCRIBE FUNCTION: types first."""
         parts = [
             f"{p.pattern}{'...' if i == self.variadic_at else ''} {p.name}"
             for i, p in enumerate(self.parameters)
@@ -130,7 +130,7 @@ class Signature:
         return f"({', '.join(parts)})"
 
     def expand(self, count: int) -> tuple[Parameter, ...] | None:
-        """The parameters for ``count`` arguments, or None where that many do not fit."""
+        """The parameters for ``count`` arguments, or None if that many do not fit."""
         if self.variadic_at is None:
             return self.parameters if len(self.parameters) == count else None
         repeats = count - len(self.parameters) + 1
@@ -270,7 +270,7 @@ def implicit_cost(source: SqlType, target: SqlType) -> int | None:
 
 
 def _total(costs: Sequence[int | None]) -> int | None:
-    """The sum, or None where one is None."""
+    """The sum, or None if one of them is None."""
     total = 0
     for cost in costs:
         if cost is None:
@@ -302,7 +302,7 @@ def common_type(left: SqlType, right: SqlType) -> SqlType | None:
 
 @dataclass
 class Match:
-    """A signature that fits: what its variables stand for, and how good the fit is."""
+    """A signature that fits: its variables' types, and the cost of coercions."""
 
     parameters: tuple[Parameter, ...]
     bindings: dict[str, SqlType] = field(default_factory=dict)
@@ -311,7 +311,7 @@ class Match:
     untyped: int = 0
 
     def admit(self, pattern: Pattern, given: SqlType) -> bool:
-        """Fit one argument type into ``pattern``, binding variables on the way; False where it does not."""
+        """Match one argument type with ``pattern``, binding variables; False if it does not match."""
         match pattern:
             case Variable(name):
                 if isinstance(given, Function):
@@ -328,7 +328,7 @@ class Match:
             case LambdaOf(parameters, result):
                 if not isinstance(given, Function) or len(given.parameters) != len(parameters):
                     return False
-                # the body's type is NULL while only the parameters are being asked for
+                # the body's type is NULL while only the parameters are being resolved
                 return isinstance(given.result, Null) or self.admit(result, given.result)
             case AnyDecimal():
                 if isinstance(given, Null):
@@ -378,7 +378,7 @@ class Match:
 
 
 def match_signature(candidate: Signature, arguments: Sequence[SqlType]) -> Match | None:
-    """Fit ``arguments`` into ``candidate``; None where they do not fit.
+    """Match ``arguments`` with ``candidate``; None if they do not match.
 
     Lambdas whose bodies are not bound yet are ``Function((NULL, ...), NULL)``: their arity counts, their
     result does not.

@@ -1,7 +1,7 @@
-"""Spark SQL text of types, constants, casts: the words that every family's lowering is written with.
+"""Spark SQL text of types, constants and common operations, used by all families.
 
-Spark runs with SESSION_SETTINGS: integers wrap, bad casts give NULL. Lowering whole expressions is in
-lowering.py.
+Spark runs with SESSION_SETTINGS: integers wrap, invalid casts give NULL. lowering.py lowers whole
+expressions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ksql_spark.types import (
     quote_identifier,
 )
 
-#: what the texts of this package count on
+#: settings on which the texts of this package depend
 SESSION_SETTINGS: dict[str, str] = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.caseSensitive": "true",
@@ -61,9 +61,9 @@ _PRIMITIVE_TYPES: dict[SqlType, str] = {
 
 
 def spark_type(type_: SqlType) -> str:
-    """The Spark SQL type that holds ``type_``; the bare NULL is ``void``.
+    """The Spark SQL type of ``type_``; that of NULL is ``void``.
 
-    Precisions above Spark's 38 are cut as Spark does: whole digits first, at least 6 (or all) decimals.
+    Precisions above Spark's 38 are reduced as Spark does: whole digits first, at least 6 (or all) decimals.
     """
     match type_:
         case Primitive():
@@ -161,16 +161,16 @@ class LambdaText(str):
 
 # ---- naming a value -----------------------------------------------------------------------------------
 
-#: a column, a lambda variable, a literal: nothing is lost by writing it twice
+#: a column, a lambda variable, a literal: it may be repeated without cost
 _ATOMIC = re.compile(r"`(?:[^`]|``)*`|[A-Za-z_][A-Za-z0-9_]*|\(?-?[0-9.]+(?:E[+-]?[0-9]+)?[LD]?\)?|'[^'\\]*'")
 _NUMBER = re.compile(r"[0-9]+|\(-[0-9]+\)")
 _NOT_REPEATABLE = re.compile(r"\b(?:rand|uuid)\(")
-#: longest text that is written out at each use
+#: longest text that is repeated at each use
 _SHORT = 120
 
 
 def let(value: str, body: Callable[[str], str]) -> str:
-    """``body`` over ``value``, evaluated once where that matters.
+    """``body`` over ``value``, which is evaluated only once if that matters.
 
     Short texts are repeated (Catalyst shares equal subexpressions); long or random ones are bound to a lambda
     variable, so that nested calls do not grow exponentially.
@@ -182,18 +182,18 @@ def let(value: str, body: Callable[[str], str]) -> str:
 
 
 def unless_null(needed: Sequence[str], body: str) -> str:
-    """``body``, or NULL where one of ``needed`` is: functions of ours that take INTs do not see a NULL."""
+    """``body``, or NULL if one of ``needed`` is NULL, because our functions on INTs cannot detect NULL."""
     missing = [f"{text} is null" for text in needed if not _NUMBER.fullmatch(text)]
     return f"if({' or '.join(missing)}, NULL, {body})" if missing else body
 
 
 def variable(*seeds: str) -> str:
-    """A lambda variable that no enclosing one hides: named after what it stands for."""
+    """A name for a lambda variable that differs from those around it: derived from its value's text."""
     return f"_v{zlib.crc32('|'.join(seeds).encode()):08x}"
 
 
 def timestamp_of(millis: str) -> str:
-    """Spark SQL text: the TIMESTAMP so many milliseconds after 1970; NULL where Spark's microseconds end."""
+    """Spark SQL text: the TIMESTAMP ``millis`` after 1970; NULL outside the range of Spark's microseconds."""
     most = 2**63 // 1000 - 1
     return let(millis, lambda m: f"if({m} between -{most}L and {most}L, timestamp_millis({m}), NULL)")
 
@@ -211,7 +211,7 @@ def ordered(left: str, symbol: str, right: str, type_: SqlType) -> str:
 
 
 def _is_below_surrogates(text: str) -> bool:
-    """True for a literal whose characters come before all those that UTF-8 and UTF-16 order differently."""
+    """Whether a literal only has characters before those that UTF-8 and UTF-16 order differently."""
     plain = literal_text(text)
     return plain is not None and all(c < "\ud800" for c in plain)
 
@@ -219,7 +219,7 @@ def _is_below_surrogates(text: str) -> bool:
 def without_maps(text: str, type_: SqlType) -> str:
     """Spark SQL text: a value with each MAP in it as the ARRAY of its entries, by key.
 
-    Spark compares no MAPs. In KSQL two are equal that have equal entries, in whatever order.
+    Spark cannot compare MAPs. In KSQL, MAPs with equal entries are equal, in any order.
     """
     if not contains_map(type_):
         return text
@@ -239,7 +239,7 @@ def without_maps(text: str, type_: SqlType) -> str:
 
 
 def with_maps(text: str, type_: SqlType) -> str:
-    """Spark SQL text: the value of ``type_`` that ``without_maps`` gave ``text`` for."""
+    """Spark SQL text: the inverse of ``without_maps``."""
     if not contains_map(type_):
         return text
     v = variable(text, "with")
@@ -263,10 +263,10 @@ def _struct_of(text: str, fields: Sequence[Field], change: Callable[[str, SqlTyp
 
 
 def attempt(text: str) -> str:
-    """Spark SQL text: the STRING ``text``, or NULL where its evaluation throws.
+    """Spark SQL text: the STRING ``text``, or NULL if its evaluation throws.
 
-    Some functions of Spark stop the query for a bad pattern or time zone. ``try_to_binary`` catches what its
-    operand throws; between STRING and UTF-8 it changes nothing.
+    Some functions of Spark stop the query for an invalid pattern or time zone. ``try_to_binary`` catches
+    exceptions of its operand; from STRING to UTF-8 and back it changes nothing.
     """
     return f"cast(try_to_binary({text}, 'utf-8') as string)"
 

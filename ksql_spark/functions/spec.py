@@ -1,7 +1,7 @@
 """The spec of a function or operator: everything that is known about it, in one value.
 
-The registry, the analyzer, DESCRIBE FUNCTION, the reference page, the tests and the Spark lowering all read
-the same spec. Family modules (numeric.py, strings.py, ...) hold the specs; nothing here knows any of them.
+The registry, the analyzer, DESCRIBE FUNCTION, the reference page, the tests and the Spark lowering all use
+the same spec. Family modules (numeric.py, strings.py, ...) contain the specs; this module knows none of them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Kind(Enum):
 
 
 class OnNull(Enum):
-    """What a NULL argument does to the call, and so what a NULL result of it means (reference §3.2)."""
+    """The effect of a NULL argument, and so the meaning of a NULL result (reference §3.2)."""
 
     #: the function decides; its NULL is a value
     VALUE = "VALUE"
@@ -80,7 +80,7 @@ Lowering = Callable[[Sequence[str], Sequence[SqlType]], str]
 
 @dataclass(frozen=True)
 class Example:
-    """A call and what it gives; each is a test and a line of the reference page.
+    """A call and its result; each is a test and a line of the reference page.
 
     Args:
         args: Python values (see ``expression``) or bound expressions.
@@ -94,7 +94,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Resolved:
-    """What a custom typing rule found: types the arguments must be coerced to, and the result's type."""
+    """The result of a typing rule: the types to which arguments must be coerced, and the result's type."""
 
     parameter_types: tuple[SqlType, ...]
     result_type: SqlType
@@ -110,7 +110,7 @@ TypingRule = Callable[[Sequence[SqlType], Sequence[Any]], "Resolved | None"]
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a user function comes from: its file or module, and what its author says of it."""
+    """The origin of a user function: its file or module, its author and version."""
 
     path: str
     author: str = ""
@@ -121,22 +121,22 @@ class Origin:
 class Spec:
     """One function or operator.
 
-    ``spark`` is None where Spark's built-ins cannot do it; ``gap`` then says what is missing.
+    ``spark`` is None if Spark's built-ins cannot do it; ``gap`` then says what is missing.
 
     The rest is for aggregates (reference §4.8). Two more lowerings of theirs:
 
-    - ``spark_table``: over a table, whose changes undo a row and apply another. It takes, after all other
-      arguments, the text of an INT column: 1 applies the row, -1 undoes it. None: not over tables.
-    - ``spark_distinct``: of the different values only, DISTINCT; keeps them. None: DISTINCT is refused.
+    - ``spark_table``: over a table, whose changes retract a row and add another. Its last argument is the
+      text of an INT column: 1 adds the row, -1 retracts it. None: not over tables.
+    - ``spark_distinct``: of distinct values only, which it keeps (DISTINCT). None: DISTINCT is refused.
     - ``spark_table_distinct``: the same over a table.
-    - ``spark_merged``: where partial results are merged whose rows came by turns (session windows). None:
-      ``spark`` does that too. ``merge`` tells whether session windows are possible at all.
+    - ``spark_merged``: for merging partial results whose rows arrived interleaved (session windows). None:
+      ``spark`` does that too. ``merge`` says whether session windows are possible at all.
 
-    ``settings`` are properties of the server whose values all of them take as literals, after the arguments
-    of the call; where they are not passed, the properties' defaults hold.
+    ``settings`` are properties whose values all lowerings take as literals, after the arguments of the call;
+    if they are not passed, the properties' defaults apply.
 
-    ``can_fail``: it has an answer to all arguments but bad ones, so NULL for arguments that are there means
-    that it failed, and is reported.
+    ``can_fail``: it has a result for all valid arguments, so a NULL result for arguments that are not NULL is
+    a failure, which is reported.
 
     ``aliases`` are other names that SQL has for it, beyond ksqlDB. ``is_ours``: the function itself is beyond
     ksqlDB.
@@ -169,7 +169,7 @@ class Spec:
 
     @property
     def beyond(self) -> str:
-        """What of it goes beyond ksqlDB, as a sentence; empty: nothing."""
+        """A sentence on what ksqlDB lacks of it; empty: nothing."""
         also = f"also written {' or '.join(self.aliases)}" if self.aliases else ""
         if self.is_ours:
             return f"Beyond ksqlDB; {also}." if also else "Beyond ksqlDB."
@@ -177,7 +177,7 @@ class Spec:
 
     @property
     def undo(self) -> bool:
-        """Whether the aggregate can take rows back, and so is for tables too (reference §4.8)."""
+        """Whether the aggregate can retract rows, so that it may be used over tables (reference §4.8)."""
         return self.spark_table is not None
 
 
@@ -230,7 +230,7 @@ def table_function(
     *examples: Example,
     **more: Any,
 ) -> Spec:
-    """A table function's spec: ``spark`` gives an ARRAY, one element for each row."""
+    """A table function's spec: ``spark`` returns an ARRAY with one element per row."""
     return Spec(name, Kind.TABLE, Category.TABLE, description, tuple(signatures), spark, examples, **more)
 
 

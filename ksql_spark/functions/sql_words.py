@@ -1,4 +1,4 @@
-"""What other SQL dialects call things that KSQL writes in another way; for hints where a name is unknown.
+"""Names in other SQL dialects for what KSQL writes differently; for hints about unknown names.
 
 Functions that are the same under another name are ``aliases`` in their specs and need no hint.
 """

@@ -1,7 +1,7 @@
-"""User functions in Python as specs: what ksql_spark.udf_worker says of a module, for the registry.
+"""User functions in Python as specs, made from the descriptions of ksql_spark.udf_worker.
 
-Their Spark text is a call of ``ksql.`python:{…}```, which PythonFunctions.java binds; the JSON text in its
-name says all that a worker needs to find and run the function. Nothing here loads user code.
+Their Spark SQL text is a call of ``ksql.`python:{…}```, which PythonFunctions.java binds; the JSON text in
+its name has everything that a worker needs to find and run the function. This module does not load user code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.functions.spec import Category, Kind, OnNull, Origin, Spec
 from ksql_spark.types import Array, SqlType, quote_identifier
 
-#: how a type's text becomes the type
+#: converts a type's text to the type
 Resolve = Callable[[str], SqlType]
 
 #: the folder that holds our packages: workers import ksql_spark.udf from there
@@ -29,10 +29,10 @@ _ROOT = str(Path(__file__).parent.parent.parent)
 
 @dataclass(frozen=True)
 class CodeSource:
-    """Where user code is.
+    """The source of user code.
 
     Args:
-        folder: of the server's functions; it is on the workers' path, and workers are kept by it.
+        folder: the server's folder of functions; it is on the workers' path, and workers are pooled by it.
         file: path of the file with the functions, or None.
         module: name of an installed module with them, or None.
     """
@@ -42,7 +42,7 @@ class CodeSource:
     module: str | None = None
 
     def as_json(self) -> dict[str, str]:
-        """What the worker's ``load`` takes."""
+        """The argument of the worker's ``load``."""
         found = {"folder": self.folder, "file": self.file, "module": self.module}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -57,8 +57,8 @@ def spec_of(description: Mapping[str, Any], source: CodeSource, resolve: Resolve
 
     Args:
         description: one of the ``functions`` that ``udf_worker --describe`` writes.
-        source: where it is.
-        resolve: the type of a type's text.
+        source: its source.
+        resolve: converts a type's text to the type.
     """
     kind = Kind(description["kind"])
     returns = resolve(description["returns"])
@@ -101,7 +101,7 @@ def spec_of(description: Mapping[str, Any], source: CodeSource, resolve: Resolve
         tuple(signatures),
         lowering,
         parameters={p["name"]: p["description"] for p in description["parameters"] if p["description"]},
-        # a result that cannot be None is NULL only where the call failed, or was not made for a NULL
+        # a result that cannot be None is NULL only if the call failed, or was not made because of a NULL
         on_null=OnNull.ERROR if kind is Kind.SCALAR and not description["returns_optional"] else OnNull.VALUE,
         is_deterministic=description["deterministic"],
         spark_table=lowering if can_undo else None,
@@ -129,12 +129,12 @@ def _user_lowering(function: str) -> UserLowering:
 
 
 def code_of(function: str) -> str:
-    """The JSON text that says where a user function is."""
+    """The JSON text with the source of a user function."""
     return _user_lowering(function).code
 
 
 def spark_result(function: str) -> str:
-    """The Spark type of what a user function gives, as text."""
+    """The Spark type of a user function's result, as text."""
     return _user_lowering(function).returns
 
 

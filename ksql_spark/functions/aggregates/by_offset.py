@@ -1,6 +1,6 @@
 """Aggregates that depend on the order of arrival (reference §4.8).
 
-Rows are aggregated one after another in arrival order, so first and last mean what they say.
+Rows are aggregated one by one in order of arrival, so first and last are exact.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _signatures(several: bool) -> tuple[Signature, ...]:
 
 
 def _constants(args: Sequence[str], types: Types) -> tuple[str | None, str]:
-    """How many values are wanted, None for the single one; and whether NULLs are ignored."""
+    """The number of values (None: a single one), and whether NULLs are ignored."""
     constants = dict(zip(types[1:], args[1:], strict=True))
     return constants.get(INTEGER), constants.get(BOOLEAN, "true")
 

@@ -28,7 +28,7 @@ from ksql_spark.types import (
 Types = Sequence[SqlType]
 Literals = Sequence[object]
 
-#: what HISTOGRAM keeps at most
+#: the largest number of values in HISTOGRAM
 _HISTOGRAM_KEYS = 1000
 _NO_LIMIT = str(2**31 - 1)
 
@@ -40,7 +40,7 @@ def kept(function: str, row: str, *constants: str, sign: str | None = None) -> s
         function: its name in the catalog.
         row: text of a STRUCT; its first field is the value.
         constants: texts of literals.
-        sign: text of an INT, -1 to undo; None where there is nothing to undo.
+        sign: text of an INT, -1 to retract; None if rows are never retracted.
     """
     name = f"{function}:{','.join(constants)}" if constants else function
     return f"ksql.`{name}`({row}{f', {sign}' if sign else ''})"
@@ -57,7 +57,7 @@ def value_row(text: str, type_: SqlType) -> str:
 def _collect_list(args: Sequence[str], types: Types) -> str:
     """(value[, limit])"""
     if list(args[1:]) in ([], [_NO_LIMIT]):
-        # Spark's own saves a long list faster; it would leave NULLs out
+        # Spark's own stores a long list faster, but drops NULLs
         v = variable(args[0])
         return f"transform(collect_list(struct({args[0]} as v)), {v} -> {v}.v)"
     return kept("collect_list", value_row(args[0], types[0]), args[1])
@@ -70,7 +70,7 @@ def _collect_list_table(args: Sequence[str], types: Types) -> str:
 
 
 def different_values(text: str, type_: SqlType, sign: str) -> str:
-    """Text: the different values of a table's rows, NULL among them; ``sign`` as for ``kept``."""
+    """Spark SQL text: the distinct values of a table's rows, including NULL; ``sign`` as for ``kept``."""
     return f"array_distinct({kept('collect_list', value_row(text, type_), _NO_LIMIT, sign=sign)})"
 
 

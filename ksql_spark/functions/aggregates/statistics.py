@@ -12,7 +12,7 @@ Types = Sequence[SqlType]
 
 
 def _retractable(columns: int) -> Lowering:
-    """The variance of one column or the correlation of two, by a function of ours that can take rows back."""
+    """The variance of one column or the correlation of two, by our function that can retract rows."""
 
     def lower(args: Sequence[str], _: Types) -> str:
         numbers = "".join(f"cast({text} as double), " for text in args[:columns])

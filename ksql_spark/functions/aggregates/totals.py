@@ -19,13 +19,13 @@ def _same(types: Types) -> SqlType:
 
 
 def _zero(text: str, type_: SqlType) -> str:
-    """``text``, an aggregate, back in ``type_`` (INT wraps) and 0 where it saw no value."""
+    """``text``, an aggregate, cast to ``type_`` (INT wraps), and 0 without values."""
     wanted = spark_type(type_)
     return f"cast(coalesce({text}, 0) as {wanted})"
 
 
 def _signed(text: str, type_: SqlType, sign: str) -> str:
-    """``text``, or its negative where ``sign`` is -1; the least INT has no negative INT."""
+    """``text``, or its negative if ``sign`` is -1; the smallest INT has no negative INT."""
     text = f"cast({text} as bigint)" if type_ == INTEGER else text
     return f"if({sign} < 0, -{text}, {text})"
 
@@ -73,7 +73,7 @@ def _added(values: str, type_: SqlType) -> str:
 
 
 def _different(args: Sequence[str], _: Types) -> str:
-    """(value): the ARRAY of its different values, without NULLs."""
+    """(value): an ARRAY of its distinct values, without NULLs."""
     return f"collect_set({args[0]})"
 
 
