@@ -33,13 +33,13 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * The few functions that Catalyst lacks, reachable from Spark SQL text as {@code ksql.`name`(...)}.
+ * The functions that Catalyst lacks, available in Spark SQL text as {@code ksql.`name`(...)}.
  *
- * <p>A function that needs a schema carries it in its name after a colon, as Spark DDL: {@code
+ * <p>A function that needs a schema has it in its name after a colon, as Spark DDL: {@code
  * ksql.`decode_json:A INT, B STRING`(value)}.
  */
 public final class KsqlCatalog implements FunctionCatalog {
-    /** Functions that know their types themselves. */
+    /** Functions with fixed types. */
     private static final Map<String, Supplier<BoundFunction>> SCALARS =
             Map.ofEntries(
                     Map.entry("code_point", Utf16Functions.CodePoint::new),
@@ -261,8 +261,8 @@ public final class KsqlCatalog implements FunctionCatalog {
     }
 
     /**
-     * A function with one signature: binding takes the types as they are, since the plan is typed
-     * already.
+     * A function with one signature: binding accepts the types as they are, because the plan is
+     * typed already.
      */
     private static final class Unbound implements UnboundFunction {
         private final String name;

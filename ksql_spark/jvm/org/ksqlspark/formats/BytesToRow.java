@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
-/** A function that makes a STRUCT out of BINARY; NULL of NULL. */
+/** A function from BINARY to STRUCT; NULL to NULL. */
 public abstract class BytesToRow implements ScalarFunction<InternalRow> {
     protected final StructType schema;
     private final String name;
@@ -16,7 +16,7 @@ public abstract class BytesToRow implements ScalarFunction<InternalRow> {
         this.schema = schema;
     }
 
-    /** Spark calls this one from generated code. */
+    /** Spark's generated code calls this overload. */
     public abstract InternalRow invoke(byte[] bytes);
 
     @Override
@@ -35,7 +35,7 @@ public abstract class BytesToRow implements ScalarFunction<InternalRow> {
     }
 
     /**
-     * So that a row is made once and its fields are taken out of it, and no filter on it repeats
+     * Makes Spark compute a row once and take its fields from it, and keeps filters from repeating
      * the call.
      */
     @Override

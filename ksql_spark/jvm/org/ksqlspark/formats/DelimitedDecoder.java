@@ -15,23 +15,22 @@ import java.util.Arrays;
 import java.util.Base64;
 
 /**
- * A line of delimited fields to a row, quoted as in CSV (reference §5.2): an empty field is NULL,
- * and a record whose fields are not those of the schema is NULL as a whole. Only the first line
- * that is not empty counts.
+ * Decodes a line of delimited fields, quoted as in CSV (reference §5.2), to a row. An empty field
+ * is NULL; a record whose fields do not match the schema is NULL as a whole. Only the first
+ * non-empty line counts.
  *
- * <p>The rules are those of Commons CSV, which ksqlDB reads with. The univocity parser among
- * Spark's jars is not used, since it has others, whatever its settings: it knows one line
- * separator, so "a\r\n" keeps its "\r"; it takes a quoted field that has no end for a field; and it
- * skips a line that begins with its comment character, which cannot be turned off
- * (DelimitedDecoderTest holds these). It also takes twice as long to split a line as this class
- * takes to make a row of it.
+ * <p>The rules are those of Commons CSV, which ksqlDB uses. The univocity parser among Spark's jars
+ * has other rules, whatever its settings: it knows one line separator, so a line that ends with CR
+ * LF keeps its CR; it accepts a quoted field without an end; and it skips a line that begins with
+ * its comment character, which cannot be turned off (DelimitedDecoderTest checks all three). It
+ * also takes twice as long to split a line as this class takes to decode it.
  */
 public final class DelimitedDecoder extends BytesToRow {
     private final byte[] delimiter;
     private final DataType[] types;
 
     /**
-     * @param argument the delimiter, one character, and behind it the columns as Spark DDL
+     * @param argument the delimiter (one character), followed by the columns as Spark DDL
      */
     public DelimitedDecoder(String argument) {
         super("decode_delimited", StructType.fromDDL(argument.substring(delimiterSize(argument))));
@@ -59,7 +58,7 @@ public final class DelimitedDecoder extends BytesToRow {
         }
     }
 
-    /** Why a record is NULL, for the processing log: by reading it once more. */
+    /** Why a record is NULL, for the processing log; reads it once more. */
     public static final class Explain extends InvokeFunction<UTF8String> {
         private final DelimitedDecoder decoder;
 
@@ -91,15 +90,13 @@ public final class DelimitedDecoder extends BytesToRow {
         }
     }
 
-    /**
-     * A field's text as it is written: quoted where it has to be, by Commons CSV's minimal rules.
-     */
+    /** A field's text as written: quoted if necessary, by the minimal rules of Commons CSV. */
     public static final class Quote extends InvokeFunction<UTF8String> {
         private final byte[] delimiter;
         private final boolean isFirst;
 
         /**
-         * @param argument the delimiter; isFirst: the field that begins the line
+         * @param argument the delimiter; isFirst: the field begins the line
          */
         public Quote(String argument, boolean isFirst) {
             super(DataTypes.StringType, DataTypes.StringType);
@@ -223,7 +220,7 @@ public final class DelimitedDecoder extends BytesToRow {
     }
 
     /**
-     * Where the quote is that closes a field; its negative where there are doubled quotes before
+     * The position of the quote that closes a field; negative if there are doubled quotes before
      * it.
      */
     private static int close(byte[] data, int from) {
@@ -311,7 +308,7 @@ public final class DelimitedDecoder extends BytesToRow {
         return new String(data, from, to - from, StandardCharsets.UTF_8);
     }
 
-    /** A whole number: digits, and a sign at most. */
+    /** An integer: digits with an optional sign. */
     private static long whole(byte[] data, int from, int to) {
         boolean isSigned = data[from] == '-' || data[from] == '+';
         if (to - from > 18 || isSigned && to - from == 1) {

@@ -31,10 +31,10 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * JSON bytes to a row, by ksqlDB's rules (field names match exactly or by upper case, numbers in
- * strings are numbers, anything can be a string), which Spark's from_json does not have. A record
- * that breaks a rule is NULL as a whole. A schema that starts with "=" has one field, which is a
- * bare (unwrapped) value.
+ * Decodes JSON bytes to a row by ksqlDB's rules, which from_json of Spark lacks: field names match
+ * exactly or in upper case, strings may contain numbers, a STRING accepts any value. A record that
+ * breaks a rule is NULL as a whole. A schema that starts with "=" has one field, for a bare
+ * (unwrapped) value.
  */
 public final class JsonDecoder extends BytesToRow {
     private static final JsonFactory JSON = new JsonFactory();
@@ -74,7 +74,7 @@ public final class JsonDecoder extends BytesToRow {
         return wrapped ? (InternalRow) value : new GenericInternalRow(new Object[] {value});
     }
 
-    /** Why a record is NULL, for the processing log: by reading it once more. */
+    /** Why a record is NULL, for the processing log; reads it once more. */
     public static final class Explain implements ScalarFunction<UTF8String> {
         private final JsonDecoder decoder;
 

@@ -29,9 +29,9 @@ import java.util.Arrays;
 import java.util.Comparator;
 
 /**
- * A row as JSON bytes by ksqlDB's rules: every field, NULL as null, DATE as days, TIMESTAMP as
- * milliseconds, DECIMAL in plain notation, BYTES in base64. Bare: the row's single value alone,
- * NULL as a null record.
+ * Encodes a row as JSON bytes by ksqlDB's rules: every field, NULL as null, DATE as days, TIMESTAMP
+ * as milliseconds, DECIMAL in plain notation, BYTES in base64. A bare value is the row's only
+ * field; NULL is a null record.
  */
 public final class JsonEncoder implements ScalarFunction<byte[]> {
     private static final JsonFactory JSON =
@@ -70,7 +70,7 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
         return input.isNullAt(0) ? null : invoke(input.getStruct(0, schema.size()));
     }
 
-    /** Spark calls this one from generated code. */
+    /** Spark's generated code calls this overload. */
     public byte[] invoke(InternalRow row) {
         if (row == null || bare && row.isNullAt(0)) {
             return null;
@@ -89,14 +89,14 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
     }
 
     /**
-     * TO_JSON_STRING: any value as JSON text, NULL as null; names in order, DATE and TIMESTAMP as
+     * TO_JSON_STRING: any value as JSON text, NULL as null; names sorted, DATE and TIMESTAMP as
      * text.
      */
     public static final class Text extends InvokeFunction<UTF8String> {
         private final Writer writer;
 
         /**
-         * @param row has the value as its only field
+         * @param row a row with the value as its only field
          */
         public Text(StructType row) {
             super(DataTypes.StringType, row);
@@ -164,7 +164,7 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
     }
 
     /**
-     * @param isText whether DATE and TIMESTAMP are text, not numbers, and names are in order
+     * @param isText whether DATE and TIMESTAMP are text instead of numbers, and names are sorted
      */
     private static Writer writer(DataType type, boolean isText) {
         if (type instanceof StructType) {

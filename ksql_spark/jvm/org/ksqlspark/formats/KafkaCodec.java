@@ -9,8 +9,8 @@ import org.apache.spark.sql.types.DataTypes;
 import java.nio.ByteBuffer;
 
 /**
- * Kafka's own serialisers of numbers (format KAFKA): big-endian, NULL where the length does not
- * fit. Public throughout, since Spark's generated code calls {@code invoke}.
+ * Kafka's serializers of numbers (format KAFKA): big-endian, NULL if the length does not match.
+ * Everything is public, because Spark's generated code calls {@code invoke}.
  */
 public final class KafkaCodec {
     private KafkaCodec() {}
@@ -101,8 +101,7 @@ public final class KafkaCodec {
     }
 
     /**
-     * The partition that Kafka's default partitioner gives to a key: (key, number of partitions) to
-     * INT.
+     * The partition of a key by Kafka's default partitioner: (key, number of partitions) to INT.
      */
     public static final class Partition implements ScalarFunction<Integer> {
         @Override

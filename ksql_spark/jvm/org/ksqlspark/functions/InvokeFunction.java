@@ -10,14 +10,12 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * A scalar function that Spark's generated code calls: a subclass has one public method {@code
- * invoke} of the input types' Java classes. A NULL of a type that Java has a primitive for arrives
- * as 0, so callers must keep it away.
+ * A scalar function that Spark's generated code calls. A subclass has one public method {@code
+ * invoke} with the Java types of the inputs. A NULL of a type with a Java primitive arrives as 0,
+ * so callers must handle NULL themselves.
  */
 public abstract class InvokeFunction<R> implements ScalarFunction<R> {
-    /**
-     * How many patterns, zones or paths are remembered of each sort; they may come from columns.
-     */
+    /** How many patterns, zones or paths are cached per kind; they may come from columns. */
     private static final int REMEMBERED = 1000;
 
     private final DataType resultType;
@@ -48,7 +46,7 @@ public abstract class InvokeFunction<R> implements ScalarFunction<R> {
         return getClass().getName();
     }
 
-    /** So that Spark computes equal calls once. */
+    /** Tells Spark that equal calls can be computed once. */
     @Override
     public boolean equals(Object other) {
         return other != null && getClass() == other.getClass();
@@ -59,7 +57,7 @@ public abstract class InvokeFunction<R> implements ScalarFunction<R> {
         return getClass().hashCode();
     }
 
-    /** What {@code make} makes of a text, made once; null where it cannot. */
+    /** The cached result of {@code make} for a text; null if it fails. */
     static <T> T remembered(
             Map<UTF8String, Optional<T>> made, UTF8String text, Function<String, T> make) {
         if (text == null) {

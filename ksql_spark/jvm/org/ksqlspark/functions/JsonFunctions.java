@@ -31,8 +31,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Functions on JSON in text (reference §4.3), read and written as ksqlDB does: all digits of
- * numbers are kept, what follows the value is not looked at. Text that is not JSON gives NULL.
+ * Functions on JSON in text (reference §4.3), read and written as in ksqlDB: numbers keep all their
+ * digits, text after the value is ignored. Text that is not JSON gives NULL.
  */
 public final class JsonFunctions {
     private static final ObjectMapper MAPPER =
@@ -49,7 +49,7 @@ public final class JsonFunctions {
 
     private JsonFunctions() {}
 
-    /** The tree of a text; null where it is none. */
+    /** The tree of a text; null if it is not JSON. */
     private static JsonNode tree(UTF8String text) {
         if (text == null) {
             return null;
@@ -66,7 +66,7 @@ public final class JsonFunctions {
         return UTF8String.fromBytes(MAPPER.writeValueAsBytes(node));
     }
 
-    /** Text as it is, anything else as JSON. */
+    /** A text as it is, any other value as JSON. */
     private static UTF8String shown(JsonNode node) throws IOException {
         return node.isTextual() ? UTF8String.fromString(node.textValue()) : written(node);
     }
@@ -89,10 +89,7 @@ public final class JsonFunctions {
         return steps.toArray(new String[0]);
     }
 
-    /**
-     * (JSON, path) to the STRING there. Reads the whole value, so that all of it is known to be
-     * JSON.
-     */
+    /** (JSON, path) to the STRING at the path. Reads the whole value, to check that it is JSON. */
     public static final class Extract extends InvokeFunction<UTF8String> {
         public Extract() {
             super(DataTypes.StringType, DataTypes.StringType, DataTypes.StringType);
@@ -110,13 +107,13 @@ public final class JsonFunctions {
             }
         }
 
-        /** Whether the value at hand is a number that would be written just as it stands. */
+        /** Whether the current value is a number that would be written exactly as it is. */
         private static boolean isPlainNumber(JsonParser parser) throws IOException {
             return parser.currentToken() == JsonToken.VALUE_NUMBER_INT
                     && parser.getText().charAt(0) != '-';
         }
 
-        /** Goes to the end of the value at hand; null where the path does not lead on. */
+        /** Moves to the end of the current value; null if the path does not exist. */
         private static UTF8String find(JsonParser parser, String[] steps, int depth)
                 throws IOException {
             if (depth == steps.length) {
@@ -163,7 +160,7 @@ public final class JsonFunctions {
     /** (JSON, value): whether an array has an element of the value's kind that equals it. */
     public static final class ArrayContains extends InvokeFunction<Boolean> {
         /**
-         * @param kind BIGINT, DOUBLE, STRING or BOOLEAN; a NULL to look for is a STRING
+         * @param kind BIGINT, DOUBLE, STRING or BOOLEAN; to look for a NULL, STRING
          */
         public ArrayContains(DataType kind) {
             super(DataTypes.BooleanType, DataTypes.StringType, kind);
@@ -204,7 +201,7 @@ public final class JsonFunctions {
         }
     }
 
-    /** How many elements an array has; NULL for what is none. */
+    /** The number of elements of an array; NULL for other values. */
     public static final class ArrayLength extends InvokeFunction<Integer> {
         public ArrayLength() {
             super(DataTypes.IntegerType, DataTypes.StringType);
@@ -216,7 +213,10 @@ public final class JsonFunctions {
         }
     }
 
-    /** Objects as one, later members winning; with other values among them all as one array. */
+    /**
+     * Objects merged into one, later members winning; with other values among them, all in one
+     * array.
+     */
     public static final class Concat extends InvokeFunction<UTF8String> {
         public Concat() {
             super(DataTypes.StringType, STRINGS);
@@ -257,7 +257,7 @@ public final class JsonFunctions {
         }
     }
 
-    /** The names of an object's members; NULL for what is none. */
+    /** The names of an object's members; NULL for other values. */
     public static final class Keys extends InvokeFunction<ArrayData> {
         public Keys() {
             super(STRINGS, DataTypes.StringType);
@@ -284,7 +284,7 @@ public final class JsonFunctions {
         }
     }
 
-    /** The elements of an array, each as JSON; NULL for what is none. */
+    /** The elements of an array, each as JSON; NULL for other values. */
     public static final class Items extends InvokeFunction<ArrayData> {
         public Items() {
             super(STRINGS, DataTypes.StringType);
@@ -308,8 +308,8 @@ public final class JsonFunctions {
     }
 
     /**
-     * The members of an object as a MAP: text as it is, anything else as JSON; NULL for what is
-     * none.
+     * The members of an object as a MAP: a text as it is, any other value as JSON; NULL for other
+     * values.
      */
     public static final class Records extends InvokeFunction<MapData> {
         public Records() {

@@ -14,8 +14,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The entries of a map in the order of Java's HashMap, in which ksqlDB holds maps: what goes
- * through them one by one gives another result in another order.
+ * The entries of a map in the order of Java's HashMap, which ksqlDB uses: functions that process
+ * entries one by one depend on the order.
  */
 public final class MapOrder extends InvokeFunction<MapData> {
     private final MapType type;
@@ -37,7 +37,7 @@ public final class MapOrder extends InvokeFunction<MapData> {
         return picked(map, type, places.values().toArray(new Integer[0]));
     }
 
-    /** The same in the order of the keys, which are STRING. */
+    /** The entries in the order of their keys, which are STRINGs. */
     public static final class ByKey extends InvokeFunction<MapData> {
         private final MapType type;
 
@@ -74,7 +74,7 @@ public final class MapOrder extends InvokeFunction<MapData> {
                 new GenericArrayData(pickedKeys), new GenericArrayData(pickedValues));
     }
 
-    /** What ksqlDB has for a key, as far as its hash goes. */
+    /** ksqlDB's object for a key, as far as its hash is concerned. */
     static Object java(Object key) {
         if (key instanceof UTF8String) {
             return key.toString();

@@ -12,7 +12,7 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Collections that a lambda made, which are NULL as a whole where it failed for an element
+ * Collections made by a lambda, which are NULL as a whole if the lambda failed for an element
  * (reference §4.5).
  */
 public final class NullPropagation {
@@ -27,7 +27,7 @@ public final class NullPropagation {
         return false;
     }
 
-    /** An array; NULL where an element is. */
+    /** An array; NULL if an element is NULL. */
     public static final class OfArray extends InvokeFunction<ArrayData> {
         OfArray(DataType type) {
             super(type, type);
@@ -38,7 +38,7 @@ public final class NullPropagation {
         }
     }
 
-    /** A map; NULL where a value is. */
+    /** A map; NULL if a value is NULL. */
     public static final class OfMap extends InvokeFunction<MapData> {
         OfMap(DataType type) {
             super(type, type);
@@ -49,7 +49,7 @@ public final class NullPropagation {
         }
     }
 
-    /** (keys, values): a map of both; NULL where one of them is missing or a key comes twice. */
+    /** (keys, values): a map of both; NULL if one of them is missing or a key is repeated. */
     public static final class MapOf extends InvokeFunction<MapData> {
         private final DataType keyType;
 

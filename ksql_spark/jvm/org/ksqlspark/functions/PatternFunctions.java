@@ -14,8 +14,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * LIKE, and functions on text that take a regular expression of Java's (reference §4.2). What
- * cannot be done, be it for the pattern or the group, gives NULL.
+ * LIKE, and functions on text with a Java regular expression (reference §4.2). An invalid pattern
+ * or group gives NULL.
  */
 public final class PatternFunctions {
     private static final Map<UTF8String, Optional<Pattern>> PATTERNS = new ConcurrentHashMap<>();
@@ -30,7 +30,7 @@ public final class PatternFunctions {
         return text == null ? null : UTF8String.fromString(text);
     }
 
-    /** (pattern, text, group): what the first match, or a group of it, is. */
+    /** (pattern, text, group): the first match, or a group of it. */
     public static final class Extract extends InvokeFunction<UTF8String> {
         public Extract() {
             super(
@@ -51,7 +51,7 @@ public final class PatternFunctions {
         }
     }
 
-    /** (pattern, text, group): the same of all matches. */
+    /** (pattern, text, group): all matches, or a group of each. */
     public static final class ExtractAll extends InvokeFunction<ArrayData> {
         public ExtractAll() {
             super(
@@ -104,7 +104,7 @@ public final class PatternFunctions {
         }
     }
 
-    /** (text, pattern): the pieces between matches. */
+    /** (text, pattern): the parts between matches. */
     public static final class Split extends InvokeFunction<ArrayData> {
         public Split() {
             super(
@@ -142,8 +142,8 @@ public final class PatternFunctions {
     }
 
     /**
-     * LIKE with a constant pattern, which travels in the function's name: how long the escape is,
-     * escape, pattern.
+     * LIKE with a constant pattern, which is in the function's name: length of the escape, escape,
+     * pattern.
      */
     public static final class LikeConstant extends InvokeFunction<Boolean> {
         private static final long LOW_BITS = 0x0101010101010101L;
@@ -152,9 +152,7 @@ public final class PatternFunctions {
         private final String argument;
         private final int[] steps;
 
-        /**
-         * What is constant, without the runs at both ends; null where there are wildcards in it.
-         */
+        /** The constant part, without the % at both ends; null if it contains wildcards. */
         private final transient UTF8String constant;
 
         private final boolean fromStart;
@@ -190,7 +188,7 @@ public final class PatternFunctions {
             return UTF8String.fromBytes(bytes);
         }
 
-        /** Spark hands functions on by Java's serialization. */
+        /** Spark transfers functions by Java serialization. */
         private Object readResolve() {
             return new LikeConstant(argument);
         }
@@ -208,8 +206,8 @@ public final class PatternFunctions {
         }
 
         /**
-         * Whether a text surely has no end of a line in it: it is ASCII without line feed and
-         * carriage return.
+         * Whether a text certainly contains no line end: it is ASCII without line feed and carriage
+         * return.
          */
         private static boolean isOneLine(UTF8String text) {
             Object base = text.getBaseObject();
@@ -247,14 +245,14 @@ public final class PatternFunctions {
     }
 
     /**
-     * (text, pattern, escape): LIKE. As in ksqlDB % and _ do not match the end of a line, and what
-     * follows an escape stands for itself.
+     * (text, pattern, escape): LIKE. As in ksqlDB, % and _ do not match a line end, and a character
+     * after an escape matches itself.
      */
     public static final class Like extends InvokeFunction<Boolean> {
         private static final int ANY_RUN = -1;
         private static final int ANY_ONE = -2;
 
-        /** The last pattern that was seen, which nearly always is the only one. */
+        /** The last pattern, which nearly always is the only one. */
         private transient Known last;
 
         public Like() {
@@ -265,7 +263,7 @@ public final class PatternFunctions {
                     DataTypes.StringType);
         }
 
-        /** A pattern, and what it means: bytes and wildcards; null where it ends in an escape. */
+        /** A parsed pattern: bytes and wildcards; null if it ends with an escape. */
         private record Known(UTF8String pattern, UTF8String escape, int[] steps) {}
 
         public Boolean invoke(UTF8String text, UTF8String pattern, UTF8String escape) {
@@ -308,7 +306,7 @@ public final class PatternFunctions {
             return java.util.Arrays.copyOf(steps, size);
         }
 
-        /** Goes on from the last % again, one character later, where the rest does not fit. */
+        /** Continues from the last %, one character later, if the rest does not match. */
         private static boolean matches(UTF8String text, int[] steps) {
             int size = text.numBytes();
             int at = 0;
@@ -351,7 +349,7 @@ public final class PatternFunctions {
                     : (text.getByte(at) & 0xFF) == step;
         }
 
-        /** How many bytes the character takes; 0 for one that ends a line. */
+        /** The size of the character in bytes; 0 for a line end. */
         private static int character(UTF8String text, int at, int size) {
             byte b = text.getByte(at);
             if (b >= 0) {

@@ -10,11 +10,11 @@ import java.math.RoundingMode;
 
 /**
  * (number, decimals): ROUND, with ties towards positive infinity, and TRUNC of a DOUBLE or a
- * DECIMAL (reference §4.1), by the digits that the number shows. What is no finite number, and a
- * result with too many digits, is NULL.
+ * DECIMAL (reference §4.1), by its decimal digits. NaN, infinities, and results with too many
+ * digits give NULL.
  */
 public final class Rounding extends InvokeFunction<Object> {
-    /** More digits than this on either side no number has. */
+    /** No number has more digits than this on either side. */
     private static final int MOST_DIGITS = 400;
 
     private final DataType type;

@@ -28,8 +28,8 @@ import java.util.TimeZone;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Dates, times and timestamps to text and back, with Java's own patterns (reference §4.6). What
- * cannot be done, be it for the value, the pattern or the zone, gives NULL.
+ * Dates, times and timestamps to text and back, with Java's patterns (reference §4.6). Invalid
+ * values, patterns and zones give NULL.
  */
 public final class TemporalFunctions {
     private static final Locale LOCALE = Locale.US;
@@ -45,8 +45,8 @@ public final class TemporalFunctions {
     private static final Map<UTF8String, Optional<ZoneId>> ZONES = new ConcurrentHashMap<>();
 
     /**
-     * Fields of a date or a time that a text may give without giving the whole, those first that
-     * others rest on.
+     * Fields of a date or time that a text may contain without the others, those first on which
+     * others depend.
      */
     private static final List<ChronoField> DATE_FIELDS =
             List.of(
@@ -162,8 +162,8 @@ public final class TemporalFunctions {
     }
 
     /**
-     * A TIMESTAMP written in full, as yyyy-MM-ddTHH:mm:ss with milliseconds and a Z if need be;
-     * NULL for any other text, which need not be wrong.
+     * A TIMESTAMP in full, as yyyy-MM-ddTHH:mm:ss with optional milliseconds and Z; NULL for any
+     * other text, which may still be valid.
      */
     public static final class FullTimestamp extends InvokeFunction<Long> {
         public FullTimestamp() {
@@ -219,7 +219,7 @@ public final class TemporalFunctions {
             return seconds * 1_000_000L + fraction * 1000L;
         }
 
-        /** The number there; -1 where there is none. */
+        /** The number at the position; -1 if there is none. */
         private static int digits(UTF8String text, int from, int to) {
             int value = 0;
             for (int i = from; i < to; i++) {
@@ -234,8 +234,7 @@ public final class TemporalFunctions {
     }
 
     /**
-     * (text, pattern) to DATE, by the older SimpleDateFormat as ksqlDB does; NULL where there is a
-     * time of day.
+     * (text, pattern) to DATE, by SimpleDateFormat as in ksqlDB; NULL if it includes a time of day.
      */
     public static final class ParseDate extends InvokeFunction<Integer> {
         public ParseDate() {
@@ -279,9 +278,7 @@ public final class TemporalFunctions {
         }
     }
 
-    /**
-     * (text, pattern) to the milliseconds of the day; NULL where the pattern has fields of a date.
-     */
+    /** (text, pattern) to the milliseconds of the day; NULL if the pattern has fields of a date. */
     public static final class ParseTime extends InvokeFunction<Integer> {
         public ParseTime() {
             super(DataTypes.IntegerType, DataTypes.StringType, DataTypes.StringType);
@@ -303,7 +300,7 @@ public final class TemporalFunctions {
     }
 
     /**
-     * (text, pattern, zone unless the text has one) to TIMESTAMP; what is missing is of
+     * (text, pattern, zone unless the text has one) to TIMESTAMP; missing fields are those of
      * 1970-01-01T00:00.
      */
     public static final class ParseTimestamp extends InvokeFunction<Long> {
@@ -342,10 +339,7 @@ public final class TemporalFunctions {
         }
     }
 
-    /**
-     * (TIMESTAMP, zone it is in, zone it is wanted in) to TIMESTAMP, by the offsets of that
-     * instant.
-     */
+    /** (TIMESTAMP, source zone, target zone) to TIMESTAMP, by the offsets at that instant. */
     public static final class ConvertZone extends InvokeFunction<Long> {
         public ConvertZone() {
             super(

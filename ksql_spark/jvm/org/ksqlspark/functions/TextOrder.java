@@ -11,13 +11,14 @@ import java.util.Arrays;
 import java.util.Comparator;
 
 /**
- * The order of STRING and BYTES in ksqlDB (reference §3.3): text by UTF-16 units, where a character
- * beyond U+FFFF comes before U+E000, and bytes with their sign. Spark's is that of unsigned UTF-8
- * bytes.
+ * The order of STRING and BYTES in ksqlDB (reference §3.3): text by UTF-16 units, where characters
+ * beyond U+FFFF come before U+E000, and bytes as signed numbers. Spark's order is that of unsigned
+ * UTF-8 bytes.
  */
 public final class TextOrder {
     /**
-     * The first UTF-8 byte of U+E000; and of the first character that UTF-16 writes in two units.
+     * The first UTF-8 byte of U+E000; and that of the first character that UTF-16 writes in two
+     * units.
      */
     private static final int LAST_BLOCK = 0xEE;
 
@@ -57,9 +58,7 @@ public final class TextOrder {
         return Arrays.compare(a, b);
     }
 
-    /**
-     * The order of a type's values as they are in arrays; null for a type whose order is Spark's.
-     */
+    /** The order of a type's values in arrays; null for types with Spark's order. */
     public static Comparator<Object> of(DataType type) {
         if (type.equals(DataTypes.StringType)) {
             return (a, b) -> compare((UTF8String) a, (UTF8String) b);
@@ -67,7 +66,7 @@ public final class TextOrder {
         return type.equals(DataTypes.BinaryType) ? (a, b) -> compare((byte[]) a, (byte[]) b) : null;
     }
 
-    /** (a, b) to a number below, at or above 0; NULL where an argument is. */
+    /** (a, b) to a negative number, 0 or a positive number; NULL if an argument is NULL. */
     public static final class Compare extends InvokeFunction<Integer> {
         public Compare(DataType type) {
             super(DataTypes.IntegerType, type, type);
@@ -82,7 +81,7 @@ public final class TextOrder {
         }
     }
 
-    /** What stands in the same order by its unsigned bytes, for Spark's aggregates. */
+    /** Bytes whose unsigned order is the value's order, for Spark's aggregates. */
     public static final class Rank extends InvokeFunction<byte[]> {
         public Rank(DataType type) {
             super(DataTypes.BinaryType, type);
@@ -117,7 +116,7 @@ public final class TextOrder {
         }
     }
 
-    /** The text that has a rank. */
+    /** The text of a rank. */
     public static final class RankedText extends InvokeFunction<UTF8String> {
         public RankedText() {
             super(DataTypes.StringType, DataTypes.BinaryType);
@@ -162,7 +161,7 @@ public final class TextOrder {
         }
     }
 
-    /** The greater or the lesser of two values; a NULL does not count. */
+    /** The greater or the smaller of two values; NULLs are ignored. */
     public static final class OfTwo extends InvokeFunction<Object> {
         private final boolean greater;
 
@@ -190,7 +189,7 @@ public final class TextOrder {
         }
     }
 
-    /** (array of STRING, greatest): its greatest or smallest element; NULLs do not count. */
+    /** (array of STRING, greatest): its greatest or smallest element; NULLs are ignored. */
     public static final class ExtremeText extends InvokeFunction<UTF8String> {
         public ExtremeText() {
             super(

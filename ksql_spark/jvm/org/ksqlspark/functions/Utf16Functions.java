@@ -18,9 +18,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Functions on text that count UTF-16 units, as Java's strings do (reference §4.2). Text in ASCII
- * is worked on as it is, other text as a Java string; half of a character beyond U+FFFF becomes a
- * question mark at the end, since UTF-8 cannot say it.
+ * Functions on text that count UTF-16 units, as Java's strings do (reference §4.2). ASCII text is
+ * processed as it is, other text as a Java string. Half of a character beyond U+FFFF becomes a
+ * question mark in the result, because UTF-8 cannot encode it.
  */
 public final class Utf16Functions {
     private static final Pattern WORD = Pattern.compile("[^\\s]+\\s*");
@@ -28,7 +28,7 @@ public final class Utf16Functions {
 
     private Utf16Functions() {}
 
-    /** How many units a text has. */
+    /** The number of units of a text. */
     static int length(UTF8String text) {
         return text.isFullAscii() ? text.numBytes() : text.toString().length();
     }
@@ -128,7 +128,7 @@ public final class Utf16Functions {
         }
     }
 
-    /** (text, part, position, occurrence): INSTR; 0 where it is not there. */
+    /** (text, part, position, occurrence): INSTR; 0 if the part is not found. */
     public static final class Position extends InvokeFunction<Integer> {
         public Position() {
             super(
@@ -187,7 +187,7 @@ public final class Utf16Functions {
         }
     }
 
-    /** TRIM: without what is not above a blank, at both ends. */
+    /** TRIM: removes characters up to U+0020 at both ends. */
     public static final class Trim extends InvokeFunction<UTF8String> {
         public Trim() {
             super(DataTypes.StringType, DataTypes.StringType);
@@ -213,7 +213,7 @@ public final class Utf16Functions {
         }
     }
 
-    /** (text, delimiter): SPLIT; units for an empty delimiter. */
+    /** (text, delimiter): SPLIT; an empty delimiter splits into units. */
     public static final class Split extends InvokeFunction<ArrayData> {
         public Split() {
             super(
@@ -238,7 +238,7 @@ public final class Utf16Functions {
         }
     }
 
-    /** The pieces of a text between delimiters, which are not empty. */
+    /** The parts of a text between delimiters, which must not be empty. */
     static List<UTF8String> pieces(UTF8String text, UTF8String delimiter) {
         List<UTF8String> pieces = new ArrayList<>();
         int from = 0;
@@ -290,8 +290,8 @@ public final class Utf16Functions {
     }
 
     /**
-     * (text, count, upper, lower, digit, other): the text with some of its units replaced by a mark
-     * of their kind. A NULL mark replaces nothing, one of more than a unit is wrong.
+     * (text, count, upper, lower, digit, other): the text with some of its units masked by their
+     * kind. A NULL mask keeps units; a mask of more than one unit is invalid.
      */
     public static final class Mask extends InvokeFunction<UTF8String> {
         private static final int NONE = Integer.MAX_VALUE;
@@ -389,7 +389,7 @@ public final class Utf16Functions {
         }
     }
 
-    /** The character of a code point; NULL where there is none. */
+    /** The character of a code point; NULL if there is none. */
     public static final class CodePoint extends InvokeFunction<UTF8String> {
         public CodePoint() {
             super(DataTypes.StringType, DataTypes.IntegerType);

@@ -30,23 +30,23 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * The processing log of one server (reference §5.8): what went wrong with single records, counted
- * by query and written to a topic as JSON.
+ * The processing log of one server (reference §5.8): errors of single records, counted by query and
+ * written to a topic as JSON.
  *
- * <p>Queries only ever put an entry into a bounded queue, a thread of the log's own writes it:
- * whatever becomes of the log, no query waits for it or fails. Where the queue is full, or a logger
- * writes more than {@link #MOST_A_SECOND}, entries are left out; one entry of level WARN then says
- * how many. Counts are of all.
+ * <p>Queries only put entries into a bounded queue, and the log's own thread writes them: no query
+ * waits for the log or fails because of it. If the queue is full, or a logger writes more than
+ * {@link #MOST_A_SECOND}, entries are dropped; one entry of level WARN then states how many. Counts
+ * include dropped entries.
  */
 public final class ProcessingLog {
-    /** Of one logger. */
+    /** Most entries per second of one logger. */
     static final int MOST_A_SECOND = 1000;
 
     private static final int QUEUED = 10_000;
     private static final JsonFactory JSON = new JsonFactory();
     private static final Logger LOG = LoggerFactory.getLogger(ProcessingLog.class);
 
-    /** The member of "message" that belongs to each type of entry. */
+    /** The member of "message" for each type of entry. */
     private static final String[] MEMBERS = {
         "deserializationError",
         "recordProcessingError",
@@ -66,7 +66,7 @@ public final class ProcessingLog {
 
     private ProcessingLog() {}
 
-    /** What happened to a query's records since the server started. */
+    /** Errors of a query's records since the server started. */
     private static final class Counts {
         final LongAdder unreadable = new LongAdder();
         final LongAdder failed = new LongAdder();
@@ -74,13 +74,13 @@ public final class ProcessingLog {
         volatile long lastMs;
     }
 
-    /** How much a logger may still write in this second, and what it could not. */
+    /** How much a logger may still write in this second, and how many entries it has dropped. */
     static final class Allowance {
         private long second;
         private int left;
         private long leftOut;
 
-        /** Whether one more entry may be written in this second since 1970. */
+        /** Whether one more entry may be written in this second (since 1970). */
         synchronized boolean take(long now) {
             if (second != now) {
                 second = now;
@@ -94,15 +94,15 @@ public final class ProcessingLog {
             return true;
         }
 
-        /** An entry that was allowed found no room. */
+        /** An entry that was allowed did not fit into the queue. */
         synchronized void leaveOut() {
             leftOut++;
         }
 
         /**
-         * How many entries were left out in a second that is over; they are reported only once.
+         * How many entries were dropped in a second that is over; each is reported only once.
          *
-         * @param now this second; isClosing: it counts as over
+         * @param now the current second; isClosing: it counts as over
          */
         synchronized long report(long now, boolean isClosing) {
             if (second == now && !isClosing) {
@@ -117,7 +117,7 @@ public final class ProcessingLog {
     // ---- for Python ----
 
     /**
-     * Write entries of the log {@code name} to a topic from now on.
+     * Writes entries of the log {@code name} to a topic from now on.
      *
      * @param producer settings of the Kafka client
      */
@@ -131,7 +131,7 @@ public final class ProcessingLog {
         thread.start();
     }
 
-    /** Write what is left, for a few seconds at most, and forget the log. */
+    /** Writes the queued entries, for a few seconds at most, and removes the log. */
     public static void close(String name) throws InterruptedException {
         ProcessingLog log = LOGS.remove(name);
         Thread writer = log == null ? null : log.writer;
@@ -142,14 +142,14 @@ public final class ProcessingLog {
         }
     }
 
-    /** Only count what happens in a query: one that reads the log would feed itself. */
+    /** Only counts the errors of a query that reads the log, which would otherwise feed itself. */
     public static void mute(String name, String query) {
         of(name).muted.add(query);
     }
 
     /**
-     * Of a query since the server started: records that could not be read, records with another
-     * failure, records that came too late, time of the last of the first two in ms (0: none).
+     * Errors of a query since the server started: records that could not be read, records that
+     * failed otherwise, late records, and the time of the last of the first two in ms (0: none).
      */
     public static long[] counts(String name, String query) {
         Counts found = of(name).counts.get(query);
@@ -160,7 +160,7 @@ public final class ProcessingLog {
                 };
     }
 
-    /** A query stopped with an error. */
+    /** A query has failed. */
     public static void queryFailed(String name, String query, String reason) {
         of(name).add(
                         query,
@@ -335,12 +335,11 @@ public final class ProcessingLog {
     // ---- functions ----
 
     /**
-     * A condition that is always false, and writes down why it was asked; never evaluated ahead or
-     * twice.
+     * A condition that is always false and logs why it was evaluated; it is never constant-folded
+     * or evaluated twice.
      *
-     * <p>What an entry always says comes with the function's name, as a JSON array, so that a call
-     * is small: code that is hardly ever run must not make the code around it too long to be
-     * compiled.
+     * <p>The constant parts of an entry are in the function's name, as a JSON array, so that a call
+     * is small: code that rarely runs must not make the code around it too long to be compiled.
      */
     public abstract static class Report implements ScalarFunction<Boolean> {
         private final DataType[] inputTypes;
@@ -392,8 +391,8 @@ public final class ProcessingLog {
     }
 
     /**
-     * Named with [log, query, step, "key" or "value", topic]; called with (cause, the record's
-     * bytes or NULL).
+     * Its name has [log, query, step, "key" or "value", topic]; its arguments are (cause, the
+     * record's bytes or NULL).
      */
     public static final class Unreadable extends Report {
         public Unreadable(String said) {
@@ -407,7 +406,7 @@ public final class ProcessingLog {
         }
     }
 
-    /** Named with [log, query, step, message, cause]. */
+    /** Its name has [log, query, step, message, cause]. */
     public static final class Failed extends Report {
         public Failed(String said) {
             super(said);
@@ -419,7 +418,7 @@ public final class ProcessingLog {
         }
     }
 
-    /** Named with [log, query, step, message]; called with the cause. */
+    /** Its name has [log, query, step, message]; its argument is the cause. */
     public static final class Caused extends Report {
         public Caused(String said) {
             super(said, DataTypes.StringType);
@@ -431,7 +430,7 @@ public final class ProcessingLog {
         }
     }
 
-    /** Named as Failed; called with the row as JSON. */
+    /** Its name is as for Failed; its argument is the row. */
     public static final class FailedRow extends Report {
         public FailedRow(String said) {
             super(said, DataTypes.StringType);

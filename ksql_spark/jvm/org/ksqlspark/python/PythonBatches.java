@@ -23,13 +23,13 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Calls of user functions for many rows at once: those that have come in the meantime, and never a
- * row waits for the next one. (Spark's own operator fills a batch before it is sent, which in real
- * time may take for ever.)
+ * Calls user functions for many rows at once: all rows that have arrived meanwhile. No row waits
+ * for the next one. (Spark's own operator fills a batch before it sends it, which in real time may
+ * take forever.)
  *
- * <p>In: (v BINARY, c0 BINARY, c1 …), all PackedRow bytes: what passes by, and the arguments of
- * each call. Out: (v BINARY, r0 BINARY, r1 …): what passed by, and for each call a row (value,
- * error).
+ * <p>In: (v BINARY, c0 BINARY, c1 …), all PackedRow bytes: the row to pass through, and the
+ * arguments of each call. Out: (v BINARY, r0 BINARY, r1 …): the row, and for each call its result
+ * (value, error).
  */
 public final class PythonBatches {
     private static final int LARGEST = 1000;
@@ -37,8 +37,8 @@ public final class PythonBatches {
     private PythonBatches() {}
 
     /**
-     * @param functions of each call the JSON text that is the name of its function in SQL text
-     * @param arguments of each call the types of its arguments, as DDL
+     * @param functions for each call, the JSON text that is its function's name in SQL text
+     * @param arguments for each call, the types of its arguments as DDL
      */
     public static Dataset<Row> apply(
             Dataset<Row> input, List<String> functions, List<String> arguments) {
@@ -55,8 +55,7 @@ public final class PythonBatches {
     }
 
     /**
-     * Results in the order of the rows; a thread of its own waits for rows while others are worked
-     * on.
+     * Results in the order of the rows; a second thread waits for rows while others are processed.
      */
     private static final class Results implements Iterator<Row>, Runnable {
         private static final Object END = new Object();

@@ -28,19 +28,20 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * User functions in Python as functions of Spark: {@code ksql.`python:{…}`(…)}, where the JSON text
- * says where the function is, its kind and the type of its result (ksql_spark/functions/user.py
- * makes it).
+ * User functions in Python as functions of Spark: {@code ksql.`python:{…}`(…)}. The JSON text
+ * contains the function's file or module, its kind and the type of its result
+ * (ksql_spark/functions/user.py writes it).
  *
- * <p>Called so, a function gets one row at a time, when and where Catalyst evaluates the
- * expression; PythonBatches gives it many at once. A row that a function fails for is NULL, an
- * entry of the processing log (PythonBatches leaves that to its caller) and a line in Spark's log.
+ * <p>Called in this way, a function gets one row at a time, whenever Catalyst evaluates the
+ * expression; PythonBatches passes many rows at once. A row for which a function fails gives NULL,
+ * an entry in the processing log (in PythonBatches, its caller writes that) and a line in Spark's
+ * log.
  */
 public final class PythonFunctions {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Logger LOG = LoggerFactory.getLogger(PythonFunctions.class);
 
-    /** Failures that are logged in a second at most, of all functions. */
+    /** How many failures are logged per second, over all functions. */
     private static final int LOGGED_A_SECOND = 20;
 
     private static long second;
@@ -48,7 +49,7 @@ public final class PythonFunctions {
 
     private PythonFunctions() {}
 
-    /** A function and the types it is called with: all that a worker has to know. */
+    /** A function and the types it is called with: everything that a worker needs. */
     static final class Signature implements Serializable {
         final String source;
         final String folder;
@@ -62,7 +63,7 @@ public final class PythonFunctions {
         final StructType results;
 
         /**
-         * The processing log and the query of the session that the function was bound in; empty:
+         * The processing log and the query of the session in which the function was bound; empty if
          * none.
          */
         final String log;
@@ -70,7 +71,7 @@ public final class PythonFunctions {
         final String query;
 
         /**
-         * @param given types of the arguments as they are written, an aggregate's sign among them
+         * @param given types of the arguments, including an aggregate's sign
          */
         Signature(String json, StructType given) {
             JsonNode node;
@@ -119,7 +120,7 @@ public final class PythonFunctions {
             return Objects.hash(source, arguments);
         }
 
-        /** Write a row's failure into Spark's log, if it has one; its text, or null. */
+        /** Writes a row's failure to Spark's log, if it failed; returns its text, or null. */
         String note(UnsafeRow result) {
             int last = results.size() - 1;
             if (result.isNullAt(last)) {
@@ -130,7 +131,7 @@ public final class PythonFunctions {
             return error;
         }
 
-        /** Write it into the processing log too. */
+        /** Writes it to the processing log too. */
         void report(UnsafeRow result) {
             String error = note(result);
             if (error != null && !log.isEmpty()) {
@@ -219,7 +220,7 @@ public final class PythonFunctions {
         }
     }
 
-    /** A group: what Python keeps of it, and its value while it is known. */
+    /** A group: its state in Python, and its value while that is known. */
     static final class State implements Serializable {
         byte[] kept;
         transient boolean isKnown;
@@ -227,8 +228,8 @@ public final class PythonFunctions {
     }
 
     /**
-     * An aggregate of (arguments…) or, over tables, (arguments…, sign). Stored: whether Python
-     * keeps anything (a byte, 0 or 1), and what that is.
+     * An aggregate of (arguments…) or, over tables, (arguments…, sign). Stored: whether there is a
+     * state (a byte, 0 or 1), and the state.
      */
     private static final class Aggregate extends Call
             implements AggregateFunction<State, Object>, StateLayout<State> {

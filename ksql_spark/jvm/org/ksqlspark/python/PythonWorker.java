@@ -42,18 +42,18 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A Python process that runs user functions (ksql_spark/udf_worker.py, where the frames are
- * described), one batch of rows after the other.
+ * A Python process that runs user functions, one batch of rows after another
+ * (ksql_spark/udf_worker.py describes the frames).
  *
- * <p>A task has a worker of each folder of functions for itself as long as it runs; afterwards it
- * waits for the next task. A task that is killed takes its worker with it, whatever user code is
+ * <p>While a task runs, it has a worker of its own for each folder of functions; afterwards the
+ * worker waits for the next task. If a task is killed, so is its worker, whatever user code is
  * doing.
  */
 public final class PythonWorker {
     private static final int OPEN = 1;
     private static final int CALL = 2;
 
-    /** Workers beyond this that nobody uses are ended. */
+    /** If more workers than this are idle, they are ended. */
     private static final int IDLE = 4;
 
     private static final Map<String, Deque<PythonWorker>> FREE = new HashMap<>();
@@ -96,8 +96,8 @@ public final class PythonWorker {
     }
 
     /**
-     * The results of a function for some rows, each a row of its own; calls of one task are made
-     * one by one.
+     * The results of a function for some rows, one row each. Calls of one task are made one at a
+     * time.
      */
     static List<UnsafeRow> call(
             PythonFunctions.Signature function, List<? extends InternalRow> rows) {
@@ -169,7 +169,7 @@ public final class PythonWorker {
         close();
     }
 
-    /** End the workers of a folder that wait for work: its server stops. */
+    /** Ends the idle workers of a folder, because its server is stopping. */
     public static void end(String folder) {
         Deque<PythonWorker> free;
         synchronized (FREE) {
@@ -198,7 +198,7 @@ public final class PythonWorker {
         memory.close();
     }
 
-    /** One call at a time: a task may have two threads. */
+    /** One call at a time, because a task may have two threads. */
     private synchronized List<UnsafeRow> run(
             PythonFunctions.Signature function, List<? extends InternalRow> rows) {
         isBusy = true;

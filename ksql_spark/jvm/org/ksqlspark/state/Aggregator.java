@@ -40,17 +40,17 @@ import java.util.Map;
 import java.util.StringJoiner;
 
 /**
- * Catalyst's aggregate functions, driven one record at a time on a buffer that is kept as bytes.
+ * Catalyst's aggregate functions, applied one record at a time to a buffer that is stored as bytes.
  *
- * <p>Does for a keyed operator what Spark's own aggregation does for a batch: initialise, update,
- * merge, evaluate, with the functions' own expressions. Not thread-safe once opened: one for each
- * task.
+ * <p>It does for a keyed operator what Spark's own aggregation does for a batch: initialize,
+ * update, merge, evaluate, with the functions' own expressions. Not thread-safe once opened: each
+ * task has its own.
  */
 public final class Aggregator implements Serializable {
     private final Attribute[] input;
     private final AggregateFunction[] functions;
 
-    /** For each column of the output the end of its functions. */
+    /** For each column of the output, the index after its last function. */
     private final int[] ends;
 
     private final Attribute[] results;
@@ -82,14 +82,15 @@ public final class Aggregator implements Serializable {
     }
 
     /**
-     * The aggregates of a frame that is one global aggregation over a frame of the input's columns.
+     * The aggregates of a frame that is one global aggregation over a frame with the input's
+     * columns.
      *
-     * <p>Each column has a segment of the buffer of its own, in the columns' order. That order and
-     * the functions are those of the analysed plan: what an optimizer would merge, reorder or
-     * rewrite does not change the buffer.
+     * <p>Each column has its own segment of the buffer, in the order of the columns. Order and
+     * functions are those of the analyzed plan, so the buffer does not depend on the optimizer,
+     * which may merge, reorder or rewrite aggregates.
      *
-     * @param hasFilter the last column is a condition; it shares the segments of the others and has
-     *     one of its own only for what they do not have
+     * @param hasFilter the last column is a condition. It shares the segments of the other columns,
+     *     and has its own segment only for further functions
      */
     static Aggregator of(Dataset<Row> template, boolean hasFilter) {
         LogicalPlan analyzed = template.queryExecution().analyzed();
@@ -118,10 +119,10 @@ public final class Aggregator implements Serializable {
     }
 
     /**
-     * An expression with its aggregates' results in place of the aggregates.
+     * An expression in which aggregates are replaced by their results.
      *
-     * @param calls the aggregates so far; those that are new are added
-     * @param known from which of them on equal ones are shared
+     * @param calls the aggregates so far; new ones are added
+     * @param known index of the first call that may be shared with an equal one
      */
     private static Expression withResults(
             Expression expression, List<AggregateExpression> calls, int known) {
@@ -157,8 +158,8 @@ public final class Aggregator implements Serializable {
     }
 
     /**
-     * What the buffer is made of: for each column of the template its functions, with the columns
-     * that they keep.
+     * The layout of the buffer: for each column of the template, its functions and the columns that
+     * they store.
      */
     public List<String> layout() {
         List<String> segments = new ArrayList<>();
@@ -178,7 +179,7 @@ public final class Aggregator implements Serializable {
         return segments;
     }
 
-    /** Make ready for use in this task. */
+    /** Prepares the aggregator for use in this task. */
     void open() {
         List<Attribute> slots = new ArrayList<>();
         List<Attribute> others = new ArrayList<>();
@@ -235,7 +236,8 @@ public final class Aggregator implements Serializable {
     }
 
     /**
-     * How the state of a function of ours is stored; null for one of Spark's, which says it itself.
+     * How the state of one of our functions is stored; null for Spark's functions, which define it
+     * themselves.
      */
     @SuppressWarnings("unchecked")
     private static StateLayout<Object> stateLayout(Object function) {
@@ -248,7 +250,7 @@ public final class Aggregator implements Serializable {
         return new SpecificInternalRow(types(buffer));
     }
 
-    /** Start a new group. */
+    /** Starts a new group. */
     void reset() {
         initial.target(row).apply(InternalRow.empty());
         for (ImperativeAggregate function : imperative) {
@@ -258,7 +260,7 @@ public final class Aggregator implements Serializable {
         }
     }
 
-    /** Go on with a group that was saved. */
+    /** Continues a stored group. */
     void load(byte[] saved) {
         load(saved, row);
     }
@@ -285,7 +287,7 @@ public final class Aggregator implements Serializable {
         }
     }
 
-    /** Take one packed input row in. */
+    /** Adds one packed input row. */
     void add(byte[] packed) {
         InternalRow values = PackedRow.view(packed, input.length);
         update.target(row).apply(joined.apply(row, values));
@@ -296,7 +298,7 @@ public final class Aggregator implements Serializable {
         }
     }
 
-    /** Take another group that was saved in. */
+    /** Merges another stored group into this one. */
     void merge(byte[] saved) {
         SpecificInternalRow other = emptyBuffer();
         load(saved, other);
@@ -339,12 +341,12 @@ public final class Aggregator implements Serializable {
         return pack.apply(plain).getBytes();
     }
 
-    /** The result's columns, packed. */
+    /** The columns of the result, packed. */
     byte[] result() {
         return finished().copy().getBytes(); // the projection writes its next row over this one
     }
 
-    /** Whether the result's last column, a condition, holds. */
+    /** Whether the last column of the result, a condition, is true. */
     boolean passes() {
         InternalRow done = finished();
         int last = output.length - 1;

@@ -27,11 +27,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
 /**
- * Aggregates that keep values of their group, as few as they need (reference §4.8).
+ * Aggregates that keep values of their group, no more than necessary (reference §4.8).
  *
- * <p>The first argument is a STRUCT whose first field is the value; it is kept as the bytes of its
- * row, which are equal for equal values. The second one, where there is one, is a sign: -1 takes
- * back what was added. Constants travel in the function's name. How states are stored: their {@link
+ * <p>The first argument is a STRUCT whose first field is the value. It is kept as the bytes of its
+ * row, which are equal for equal values. The second argument, if any, is a sign: -1 retracts a row
+ * that was added. Constants are in the function's name. For the storage of states see their {@link
  * StateLayout}.
  */
 public abstract class CollectingAggregates<S extends Serializable>
@@ -43,7 +43,7 @@ public abstract class CollectingAggregates<S extends Serializable>
     final int width;
 
     /**
-     * @param resultType makes the type of the result out of that of the value
+     * @param resultType derives the type of the result from the type of the value
      */
     CollectingAggregates(
             String fullName, StructType arguments, Function<DataType, DataType> resultType) {
@@ -74,7 +74,7 @@ public abstract class CollectingAggregates<S extends Serializable>
         return fullName;
     }
 
-    /** So that Spark knows equal calls to be equal. */
+    /** Tells Spark which calls are equal. */
     @Override
     public boolean equals(Object other) {
         return other instanceof CollectingAggregates<?> function
@@ -103,10 +103,10 @@ public abstract class CollectingAggregates<S extends Serializable>
         return state;
     }
 
-    /** Takes one row in; {@code row} is only lent. */
+    /** Adds a row; {@code row} is valid only during the call. */
     abstract void add(S state, UnsafeRow row);
 
-    /** Takes a row out that was taken in. */
+    /** Retracts a row that was added. */
     void undo(S state, UnsafeRow row) {
         throw new UnsupportedOperationException(fullName + " cannot undo");
     }
@@ -125,7 +125,7 @@ public abstract class CollectingAggregates<S extends Serializable>
         return row.isNullAt(0) ? null : row.get(0, valueType);
     }
 
-    /** One that keeps rows. Stored: how many, then the rows in their order. */
+    /** A state of rows. Stored: their number, then the rows in order. */
     abstract static class OfRows<S extends Collection<UnsafeRow> & Serializable>
             extends CollectingAggregates<S> {
         OfRows(String fullName, StructType arguments) {
@@ -222,7 +222,10 @@ public abstract class CollectingAggregates<S extends Serializable>
         }
     }
 
-    /** How often each value came. Stored: how many values, then each with its count (8 bytes). */
+    /**
+     * The count of each value. Stored: the number of values, then each value with its count (8
+     * bytes).
+     */
     abstract static class Counted extends CollectingAggregates<LinkedHashMap<UnsafeRow, Long>> {
         private final int limit;
 
@@ -287,7 +290,7 @@ public abstract class CollectingAggregates<S extends Serializable>
         }
     }
 
-    /** The counts of the first {@code limit} values, as a MAP; NULLs do not count. */
+    /** The counts of the first {@code limit} values as a MAP; NULLs are ignored. */
     public static final class Histogram extends Counted {
         public Histogram(String name, StructType arguments, int limit) {
             super(
@@ -312,7 +315,7 @@ public abstract class CollectingAggregates<S extends Serializable>
         }
     }
 
-    /** The value, NULL among them, that all rows have; NULL where they differ. */
+    /** The value, perhaps NULL, that all rows have; NULL if they differ. */
     public static final class Attr extends Counted {
         public Attr(String name, StructType arguments) {
             // two are as good as many where no row is taken back
@@ -326,8 +329,8 @@ public abstract class CollectingAggregates<S extends Serializable>
     }
 
     /**
-     * The rows with the {@code k} greatest values, greatest first, of equal ones those that came
-     * first.
+     * The rows with the {@code k} greatest values, greatest first; of equal values, the first to
+     * arrive.
      */
     public static final class Top extends OfRows<ArrayList<UnsafeRow>> {
         private final int k;
@@ -384,16 +387,13 @@ public abstract class CollectingAggregates<S extends Serializable>
     }
 
     /**
-     * The first or last {@code count} values in the order of arrival, oldest first. Each has a
-     * number that tells when it came, so that groups whose values came by turns can be merged.
-     * ksqlDB has its own way to merge the last N: the oldest of both groups stay. Stored: how many,
-     * then the number (8 bytes) and the row of each.
+     * The first or last {@code count} values in order of arrival, oldest first. Each has a sequence
+     * number, so that groups with interleaved arrivals can be merged. ksqlDB merges the last N in
+     * its own way: the oldest of both groups stay. Stored: the number of rows, then the sequence
+     * number (8 bytes) and the row of each.
      */
     public static final class ByOffset extends CollectingAggregates<TreeMap<Long, UnsafeRow>> {
-        /**
-         * Goes on growing after a restart, as long as there are fewer than 2^20 rows in a
-         * millisecond.
-         */
+        /** Increases across restarts, as long as there are fewer than 2^20 rows per millisecond. */
         private static final AtomicLong NEXT = new AtomicLong(System.currentTimeMillis() << 20);
 
         private final int count;
@@ -402,7 +402,8 @@ public abstract class CollectingAggregates<S extends Serializable>
         private final boolean mergesOldest;
 
         /**
-         * @param constants how many, whether to ignore NULLs, whether the oldest stay of two groups
+         * @param constants the number of values; whether NULLs are ignored; whether merging keeps
+         *     the oldest
          */
         public ByOffset(
                 String name, StructType arguments, boolean isLatest, List<String> constants) {

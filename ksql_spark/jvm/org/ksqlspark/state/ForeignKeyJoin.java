@@ -6,30 +6,30 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * Table with table on a foreign key (reference §6.7), as three operators with topics between them:
- * the left table's rows are sent to where their foreign key's row is, meet it there, and come back
- * to their own key.
+ * A table-table join on a foreign key (reference §6.7), as three operators with topics between
+ * them: the rows of the left table are sent to the row of their foreign key, joined there, and sent
+ * back to their own key.
  *
- * <p>A message between them is (instruction, version of the left row, timestamp, primary key, left
- * row). Versions let the last operator drop answers about a left row that has changed since.
+ * <p>A message consists of (instruction, version of the left row, timestamp, primary key, left
+ * row). The version lets the last operator drop answers to a left row that has changed since.
  */
 final class ForeignKeyJoin {
-    /** Tell the result, which is a deletion where nothing matches. */
+    /** Answer in any case; the result is a deletion if no row matches. */
     private static final byte ANSWER = 0;
 
-    /** Tell the result only where something matches: a new row of an INNER join. */
+    /** Answer only if a row matches: a new row of an INNER join. */
     private static final byte ANSWER_IF_MATCHED = 1;
 
-    /** Forget the row; its foreign key has changed. */
+    /** Remove the row without an answer, because its foreign key has changed. */
     private static final byte FORGET = 2;
 
-    /** Forget the row, and tell that it is gone. */
+    /** Remove the row, and answer that it is gone. */
     private static final byte DELETE = 3;
 
     private ForeignKeyJoin() {}
 
     /**
-     * First: keyed by the left table's key; r of what comes in's value starts with the foreign key.
+     * First operator, keyed by the left table's key. The input's value starts with the foreign key.
      */
     static final class Subscribe extends KeyedOperator {
         private final boolean isOuter;
@@ -45,8 +45,8 @@ final class ForeignKeyJoin {
         }
 
         /**
-         * The value is (length of the foreign key's bytes, these bytes, the row). Out: k the
-         * foreign key.
+         * The value is (length of the foreign key's bytes, these bytes, the row). In the output, k
+         * is the foreign key.
          */
         @Override
         protected void process(byte[] key, int side, long ts, byte[] value) {
@@ -80,8 +80,8 @@ final class ForeignKeyJoin {
     }
 
     /**
-     * Second: keyed by the foreign key; side 0 the messages, side 1 the right table. Out: k the
-     * left key.
+     * Second operator, keyed by the foreign key: side 0 are the messages, side 1 the right table.
+     * In the output, k is the left key.
      */
     static final class Answer extends KeyedOperator {
         private final boolean isOuter;
@@ -140,8 +140,8 @@ final class ForeignKeyJoin {
         }
 
         /**
-         * Out: l the answer's version and left row (none: the result is a deletion), r the right
-         * row.
+         * In the output, l has the version and the left row (none: the result is a deletion), r the
+         * right row.
          */
         private void answer(Message message, byte[] match, long ts) {
             boolean exists = message.row != null && (match != null || isOuter);
@@ -197,8 +197,8 @@ final class ForeignKeyJoin {
     }
 
     /**
-     * Third: keyed by the left table's key; the value is (version, exists?, left row), r as it
-     * came.
+     * Third operator, keyed by the left table's key. The value is (version, exists?, left row,
+     * right row).
      */
     static final class Latest extends KeyedOperator {
         private transient MapState<byte[], Long> versions;

@@ -18,18 +18,18 @@ import org.ksqlspark.log.ProcessingLog;
 import java.util.ArrayDeque;
 
 /**
- * An operator with exact state per key that handles one record at a time, as a Kafka Streams
- * processor does.
+ * An operator with exact state per key that processes one record at a time, like a processor of
+ * Kafka Streams.
  *
- * <p>Spark groups by the task: the partition that Kafka gives the key. So an operator sees all keys
- * of its task, and stream time (the highest timestamp so far) is the task's, record by record, as
- * KSQL defines it.
+ * <p>Spark groups records by task, the partition that Kafka gives their key. So an operator
+ * processes all keys of its task, and stream time (the highest timestamp so far) is exact per task,
+ * as KSQL defines it.
  *
- * <p>In: (task INT, k BINARY, side INT, ts BIGINT, v BINARY, h BINARY); a NULL v is a NULL value or
- * a deletion, h are headers. Rows of side HEARTBEAT are no records: they only say that time passes.
+ * <p>In: (task INT, k BINARY, side INT, ts BIGINT, v BINARY, h BINARY). A NULL v is a NULL value or
+ * a deletion; h are headers. Rows of side HEARTBEAT are not records: they show that time passes.
  * Out: (k BINARY, ts BIGINT, l BINARY, r BINARY, ws BIGINT, we BIGINT, h BINARY). Rows and headers
- * are PackedRow bytes: no operator knows columns. A result has the headers of the record that led
- * to it; what waited for time to pass has none.
+ * are PackedRow bytes, so operators know no columns. A result has the headers of the record that
+ * caused it; a result that waited for time to pass has none.
  */
 public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
     static final StructType OUTPUT =
@@ -43,43 +43,45 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
                     .add("h", DataTypes.BinaryType);
 
     /**
-     * Setting of the query's session, for micro-batches: a batch has all records of one side before
-     * those of the other; they are taken by time instead, as Kafka Streams chooses between its
+     * Setting of the query's session, for micro-batches, in which all records of one side come
+     * before those of the other: merge the sides by time, as Kafka Streams chooses between its
      * inputs.
      */
     static final String MERGE_BY_TIME = "spark.ksql.mergeByTime";
 
     /**
-     * Settings of the query's session: where what happens to its records is counted
-     * (ProcessingLog).
+     * Settings of the query's session: the processing log and the query id under which errors are
+     * counted (ProcessingLog).
      */
     public static final String LOG = "spark.ksql.log";
 
     public static final String QUERY = "spark.ksql.query";
 
     /**
-     * Setting of the query's session, for micro-batches: all records of a batch are taken by time,
-     * whichever side and partition they come from (ORDER = 'event-time'). They are held in memory.
+     * Setting of the query's session, for micro-batches: process all records of a batch by time,
+     * from whichever side and partition (ORDER = 'event-time'). They are kept in memory.
      */
     static final String ORDER_BY_TIME = "spark.ksql.orderByTime";
 
-    /** The side of rows that are no records. */
+    /** The side of heartbeats. */
     static final int HEARTBEAT = 2;
 
     private boolean isMerging;
     private boolean isOrdering;
 
-    /** After how long without records, ms, the operator's end() counts as stream time; 0: never. */
+    /**
+     * Time without records, ms, after which the operator's end() counts as stream time; 0: never.
+     */
     private long idle;
 
-    /** When the query was started. */
+    /** Start time of the query. */
     private long begun;
 
     private transient ValueState<Long> arrivals;
 
     /**
-     * A moment, ms, before which the last record of the task at hand came; seldom written, so a bit
-     * later.
+     * An upper bound, ms, of the arrival time of the current task's last record; it is stored
+     * rarely, so it may be late.
      */
     private transient long lastArrival;
 
@@ -88,37 +90,38 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     private transient ArrayDeque<Row> out;
     private transient ValueState<Long> clock;
 
-    /** Stream time of the task at hand, ms; the lowest number before the first record. */
+    /** Stream time of the current task, ms; Long.MIN_VALUE before the first record. */
     protected transient long streamTime;
 
     private transient Integer task;
 
-    /** Of the record at hand. */
+    /** Of the current record. */
     private transient byte[] headers;
 
-    /** Handle one record; call emit for each result, in order. */
+    /** Processes one record; calls emit for each result, in order. */
     protected abstract void process(byte[] key, int side, long ts, byte[] value);
 
-    /** Open the operator's states. */
+    /** Opens the operator's states. */
     protected abstract void open();
 
     /**
-     * Called when another task's records follow in the same partition, after its clock is loaded.
+     * Called when records of another task of the same partition follow, once that task's clock is
+     * loaded.
      */
     protected void taskChanged() {}
 
-    /**
-     * The stream time at which nothing waits for it any more; the lowest number where nothing does
-     * now.
-     */
+    /** The stream time at which nothing waits any more; Long.MIN_VALUE if nothing waits now. */
     protected long end() {
         return Long.MIN_VALUE;
     }
 
-    /** Called when stream time has moved without a record; call emitWaiting for each result. */
+    /** Called when stream time has advanced without a record; calls emitWaiting for each result. */
     protected void timePassed() {}
 
-    /** The same with a time, ms, after which what waits is over where no records come; 0: never. */
+    /**
+     * Applies an operator with an idle timeout, ms: without records for that long, nothing waits
+     * any more; 0: never.
+     */
     static Dataset<Row> apply(Dataset<Row> input, KeyedOperator operator, long idle) {
         operator.idle = idle;
         operator.begun = System.currentTimeMillis();
@@ -146,18 +149,18 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         out.add(RowFactory.create(key, ts, row, null, windowStart, windowEnd, headers));
     }
 
-    /** Emit what waited for time to pass. */
+    /** Emits a result that has waited for time to pass. */
     protected final void emitWaiting(byte[] key, long ts, byte[] left, byte[] right) {
         out.add(RowFactory.create(key, ts, left, right, null, null, null));
     }
 
-    /** Emit what waited for time to pass. */
+    /** Emits a result that has waited for time to pass. */
     protected final void emitWaiting(
             byte[] key, long ts, byte[] row, long windowStart, long windowEnd) {
         out.add(RowFactory.create(key, ts, row, null, windowStart, windowEnd, null));
     }
 
-    /** Count a record that came too late to be used. */
+    /** Counts a record that came too late to be used. */
     protected final void late() {
         if (!log.isEmpty()) {
             ProcessingLog.of(log).late(query);
@@ -252,7 +255,8 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     }
 
     /**
-     * All records by time; a table's (side 1) before a stream's where they tie, else as they came.
+     * All records by time; for equal times, a table's records (side 1) before a stream's, else in
+     * order of arrival.
      */
     private static scala.collection.Iterator<Row> byTime(scala.collection.Iterator<Row> rows) {
         java.util.ArrayList<Row> all = new java.util.ArrayList<>();
@@ -267,8 +271,8 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     }
 
     /**
-     * Each side's records in their order, the side whose next one is older first; a table (side 1)
-     * before a tie.
+     * Both sides' records, each side in its order, merged by time; for equal times, a table (side
+     * 1) first.
      */
     private static scala.collection.Iterator<Row> merged(scala.collection.Iterator<Row> rows) {
         ArrayDeque<Row> left = new ArrayDeque<>();

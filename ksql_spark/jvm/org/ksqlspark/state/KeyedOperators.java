@@ -3,56 +3,59 @@ package org.ksqlspark.state;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 
-/** Where Python gets the keyed operators; see KeyedOperator for what goes in and out. */
+/** The entry points for Python; see KeyedOperator for inputs and outputs. */
 public final class KeyedOperators {
     private KeyedOperators() {}
 
     /**
-     * A table whose deletions pass only for keys that were passed on before.
+     * A table filter whose deletions pass only for keys that were passed on before.
      *
-     * @param isResumed keys that the state does not know may have been passed on too
+     * @param isResumed keys that are not in the state may have been passed on too
      */
     public static Dataset<Row> tombstoneFilter(Dataset<Row> input, boolean isResumed) {
         return KeyedOperator.apply(input, new TombstoneFilter(isResumed));
     }
 
-    /** Stream record (side 0) with the table's row (side 1) as it is then. */
+    /** Stream records (side 0) with the current row of a table (side 1). */
     public static Dataset<Row> streamTableJoin(Dataset<Row> input, boolean isOuter) {
         return KeyedOperator.apply(input, new TableJoins.StreamTable(isOuter));
     }
 
-    /** The rows of two tables with equal keys; a side that is outer keeps rows that meet none. */
+    /** Rows of two tables with equal keys; an outer side keeps rows without a match. */
     public static Dataset<Row> tableTableJoin(
             Dataset<Row> input, boolean leftOuter, boolean rightOuter) {
         return KeyedOperator.apply(input, new TableJoins.TableTable(leftOuter, rightOuter));
     }
 
-    /** A table's changes: old rows with the sign -1 and new ones with 1 in {@code ws}. */
+    /** A table's changes: old rows with the sign -1, and new rows with 1, in {@code ws}. */
     public static Dataset<Row> tableChanges(Dataset<Row> input) {
         return KeyedOperator.apply(input, new TableChanges());
     }
 
-    /** A foreign-key join's first part: the left table's rows to their foreign keys. */
+    /** First part of a foreign-key join: sends rows of the left table to their foreign keys. */
     public static Dataset<Row> foreignKeySubscribe(Dataset<Row> input, boolean isOuter) {
         return KeyedOperator.apply(input, new ForeignKeyJoin.Subscribe(isOuter));
     }
 
-    /** Its second part: these (side 0) with the right table (side 1), back to the left keys. */
+    /**
+     * Second part: joins these (side 0) with the right table (side 1), and sends them back to the
+     * left keys.
+     */
     public static Dataset<Row> foreignKeyAnswer(Dataset<Row> input, boolean isOuter) {
         return KeyedOperator.apply(input, new ForeignKeyJoin.Answer(isOuter));
     }
 
-    /** Its third part: the answers that are about the left row as it is. */
+    /** Third part: passes the answers to the current left rows. */
     public static Dataset<Row> foreignKeyLatest(Dataset<Row> input) {
         return KeyedOperator.apply(input, new ForeignKeyJoin.Latest());
     }
 
     /**
-     * Pairs of records of two streams with right time in [left - before, left + after]; all times
-     * in ms.
+     * Pairs of records of two streams with the right time in [left - before, left + after]; all
+     * times in ms.
      *
-     * @param grace how late a record may be; negative: not given, so unmatched rows of an outer
-     *     side leave at once and late ones are taken for 24 hours
+     * @param grace how late a record may be; negative: none given, so unmatched rows of an outer
+     *     side are emitted at once, and late records are accepted for 24 hours
      * @param idle see KeyedOperator.apply
      */
     public static Dataset<Row> streamStreamJoin(
@@ -83,10 +86,10 @@ public final class KeyedOperators {
      * @param hasFilter whether the aggregator has HAVING's predicate
      * @param kind NONE, TUMBLING, HOPPING or SESSION
      * @param size window size or inactivity gap, ms
-     * @param advance of hopping windows, ms
+     * @param advance advance of hopping windows, ms
      * @param grace how late a record may be, ms
      * @param isFinal emit once, when the window closes
-     * @param isLossy windows that a jump in time leaves behind are lost; not sessions
+     * @param isLossy windows that a jump in time leaves behind are lost; not for sessions
      * @param idle see KeyedOperator.apply
      */
     public static Dataset<Row> aggregate(

@@ -6,10 +6,10 @@ import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
 
 /**
- * The local file system without child processes and checksum files. Where its native library is
- * missing, Hadoop runs chmod for every file it makes, which costs more than writing the file, and a
- * checkpoint consists of dozens of small ones. The process's umask decides who may read them. Spark
- * checks its checkpoint files itself.
+ * The local file system without child processes and checksum files. Without its native library,
+ * Hadoop runs chmod for every file that it creates, which costs more than writing the file, and a
+ * checkpoint consists of dozens of small files. The process's umask determines who may read them.
+ * Spark checks its checkpoint files itself.
  */
 public final class LocalFiles extends LocalFileSystem {
 

@@ -10,20 +10,20 @@ import org.apache.spark.sql.types.StructType;
 import org.ksqlspark.formats.BytesToRow;
 
 /**
- * A struct as the bytes of Spark's own binary row, and back: how rows travel through keyed
- * operators and lie in their state without anything there knowing their columns.
+ * A struct as the bytes of Spark's binary row, and back. Rows pass through keyed operators and
+ * their state in this form, so that operators need not know columns.
  */
 public final class PackedRow {
     private PackedRow() {}
 
-    /** The row in {@code bytes}, not copied. */
+    /** The row in {@code bytes}, without a copy. */
     public static UnsafeRow view(byte[] bytes, int fields) {
         UnsafeRow row = new UnsafeRow(fields);
         row.pointTo(bytes, bytes.length);
         return row;
     }
 
-    /** STRUCT to BINARY; NULL stays NULL. */
+    /** STRUCT to BINARY; NULL to NULL. */
     public static final class Pack implements ScalarFunction<byte[]> {
         private final StructType schema;
         private transient UnsafeProjection projection;
@@ -52,7 +52,7 @@ public final class PackedRow {
             return input.isNullAt(0) ? null : invoke(input.getStruct(0, schema.size()));
         }
 
-        /** Spark calls this one from generated code. */
+        /** Spark's generated code calls this overload. */
         public byte[] invoke(InternalRow row) {
             if (row == null) {
                 return null;
@@ -67,7 +67,7 @@ public final class PackedRow {
         }
     }
 
-    /** BINARY to STRUCT of the schema that the function's name carries. */
+    /** BINARY to a STRUCT of the schema in the function's name. */
     public static final class Unpack extends BytesToRow {
         public Unpack(String ddl) {
             super("unpack", StructType.fromDDL(ddl));

@@ -15,11 +15,11 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * The variance of x, or the correlation of x and y, that can take rows back: (x, sign) or (x, y,
- * sign), the numbers DOUBLE, the sign -1 to take a row back. The sums are exact, so that what comes
- * and goes leaves no trace.
+ * The variance of x, or the correlation of x and y, over rows that can be retracted: (x, sign) or
+ * (x, y, sign), with DOUBLE numbers and the sign -1 to retract a row. The sums are exact, so a
+ * retracted row leaves no rounding error.
  *
- * <p>Stored: each sum as its scale (4 bytes), the size of its unscaled value (4 bytes) and that
+ * <p>Stored: each sum as its scale (4 bytes), the size of its unscaled value (4 bytes), and that
  * value in two's complement.
  */
 public final class RetractableStatistics
@@ -31,7 +31,7 @@ public final class RetractableStatistics
     private static final int YY = 4;
     private static final int XY = 5;
 
-    /** How many rows have a number that is none, or is infinite. */
+    /** How many rows contain NaN or an infinity. */
     private static final int NOT_FINITE = 6;
 
     private final int columns;
@@ -63,7 +63,7 @@ public final class RetractableStatistics
         return "ksql.moments" + columns;
     }
 
-    /** So that Spark knows equal calls to be equal. */
+    /** Tells Spark which calls are equal. */
     @Override
     public boolean equals(Object other) {
         return other instanceof RetractableStatistics function && columns == function.columns;

@@ -9,11 +9,11 @@ import java.util.List;
 import java.util.TreeMap;
 
 /**
- * Aggregates per key and session (reference §6.9): a record merges all sessions within the gap,
- * which are deleted under their old bounds, and leaves with the merged one.
+ * Aggregates per key and session (reference §6.9). A record merges all sessions within the gap:
+ * they are deleted under their old bounds, and the merged session is emitted.
  *
  * <p>State per key: its sessions, each as (start, end, was passed on?, length, buffer), in order of
- * time. A key is listed under the end of its sessions, so that closed ones are found.
+ * time. An index lists keys by the end of their sessions, to find closed ones.
  */
 final class SessionAggregate extends KeyedOperator {
     private final Aggregator aggregator;
@@ -26,7 +26,7 @@ final class SessionAggregate extends KeyedOperator {
     private transient MapState<byte[], byte[]> ends;
 
     /**
-     * Keys by the end of a session of theirs; what state has, in order. Entries may be out of date.
+     * Keys by the end of one of their sessions, in order, as in the state. Entries may be stale.
      */
     private transient TreeMap<Long, List<byte[]>> listed;
 
@@ -134,9 +134,7 @@ final class SessionAggregate extends KeyedOperator {
         closeExpired();
     }
 
-    /**
-     * Sessions that stream time has closed: emitted where that is what is wanted, and forgotten.
-     */
+    /** Removes sessions that stream time has closed, and emits them with EMIT FINAL. */
     private void closeExpired() {
         while (!listed.isEmpty() && listed.firstKey() + gap + grace < streamTime) {
             long end = listed.firstKey();

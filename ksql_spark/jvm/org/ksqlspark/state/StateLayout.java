@@ -10,23 +10,23 @@ import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 
 /**
- * The bytes of a group's state as a query stores them: of an aggregate function of ours, in a
- * layout of its own. The first byte is the layout's version; numbers are big-endian. Java's own
- * serialization, by which Spark moves states within one batch, never reaches a store: it names
- * classes and fields.
+ * The stored form of a group's state for one of our aggregate functions. The first byte is the
+ * version of the layout; numbers are big-endian. Java serialization, which Spark uses to move
+ * states within a batch, is never stored, because it contains names of classes and fields.
  *
  * @param <S> the state
  */
 public interface StateLayout<S> {
     /**
-     * Of all layouts; a layout that changes gets a version of its own, and reads the older ones.
+     * Version of all layouts. A layout that changes gets its own version, and still reads the older
+     * ones.
      */
     byte VERSION = 1;
 
-    /** Write what comes after the version. */
+    /** Writes what follows the version. */
     void write(S state, DataOutputStream out) throws IOException;
 
-    /** Read what {@link #write} wrote; {@code in} may be kept. */
+    /** Reads what {@link #write} wrote; {@code in} may be kept. */
     S read(ByteBuffer in);
 
     /** The state as bytes. */
@@ -44,7 +44,7 @@ public interface StateLayout<S> {
     /**
      * The state in bytes that {@link #store} made; they must not change afterwards.
      *
-     * @throws IllegalStateException where they are of another version
+     * @throws IllegalStateException if they have another version
      */
     default S restore(byte[] bytes) {
         ByteBuffer in = ByteBuffer.wrap(bytes);
@@ -60,14 +60,14 @@ public interface StateLayout<S> {
         return read(in);
     }
 
-    /** A row as its size and its bytes. */
+    /** Writes a row as its size and its bytes. */
     static void writeRow(UnsafeRow row, DataOutputStream out) throws IOException {
         byte[] bytes = row.getBytes();
         out.writeInt(bytes.length);
         out.write(bytes);
     }
 
-    /** The row that {@link #writeRow} wrote, not copied. */
+    /** The row that {@link #writeRow} wrote, without a copy. */
     static UnsafeRow readRow(ByteBuffer in, int fields) {
         int size = in.getInt();
         UnsafeRow row = new UnsafeRow(fields);

@@ -11,18 +11,18 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Stream with stream (reference §6.5), by the clocks that Kafka Streams has for it.
+ * A stream-stream join (reference §6.5), with the clocks of Kafka Streams.
  *
- * <p>The task's stream time, of both sides, says when a row of an outer side that met nothing
- * leaves alone: at once where its window is over already, else when stream time passes window and
- * grace. Each side's own time, the greatest of the rows that were kept, says how long its rows are
- * there to be met: window and grace. So a side that is behind still meets rows of the other one
- * that the task's time has left behind.
+ * <p>The task's stream time, over both sides, determines when an unmatched row of an outer side is
+ * emitted: at once if its window is over, else when stream time passes window and grace period.
+ * Each side's own time, the greatest of its kept rows, determines how long its rows can be matched:
+ * window and grace period. So a side that lags behind still matches rows of the other side that the
+ * task's time has left behind.
  *
- * <p>Rows lie in buckets of time as long as the window: per side, key and bucket a count, and per
- * number in it (timestamp, waits?, row). So a record looks at two or three buckets, however many
- * rows the key has. A list of what each bucket of a side holds lets whole buckets go when no record
- * can meet them any more.
+ * <p>Rows are stored in buckets of time as long as the window: per side, key and bucket a count,
+ * and per index in it (timestamp, waits?, row). So a record reads two or three buckets, however
+ * many rows its key has. An index of the keys in each bucket of a side lets whole buckets be
+ * removed once no record can match them.
  */
 final class StreamStreamJoin extends KeyedOperator {
     private static final long DAY = 24 * 3600 * 1000L;
@@ -35,7 +35,7 @@ final class StreamStreamJoin extends KeyedOperator {
     private final long[] after;
     private final long grace;
 
-    /** Unmatched rows leave as soon as they come, not when their window closes. */
+    /** Unmatched rows are emitted as soon as they come, not when their window closes. */
     private final boolean isEager;
 
     private final long width;
@@ -48,8 +48,8 @@ final class StreamStreamJoin extends KeyedOperator {
     private transient MapState<byte[], Long> clocks;
 
     /**
-     * Each side's own time, its buckets, and all waiting rows by the time they must leave: what
-     * state has.
+     * Each side's own time, its buckets, and all waiting rows by the time they must be emitted, as
+     * in the state.
      */
     private transient long[] times;
 
@@ -151,7 +151,7 @@ final class StreamStreamJoin extends KeyedOperator {
         emit(key, ts, side == 0 ? row : null, side == 0 ? null : row);
     }
 
-    /** The time up to which rows of this side are gone. */
+    /** The time up to which rows of this side have been removed. */
     private long gone(int side) {
         return times[side] == Long.MIN_VALUE
                 ? Long.MIN_VALUE
@@ -159,8 +159,7 @@ final class StreamStreamJoin extends KeyedOperator {
     }
 
     /**
-     * Rows of the other side within the window that are still there, as (place, stored bytes), by
-     * their time.
+     * Rows of the other side within the window that still exist, as (index, stored bytes), by time.
      */
     private List<byte[][]> matches(byte[] key, int side, long ts) {
         List<byte[][]> found = new ArrayList<>();
@@ -189,8 +188,8 @@ final class StreamStreamJoin extends KeyedOperator {
     }
 
     /**
-     * Keep a row to be met; one that no record can meet any more is not kept, unless it waits to
-     * leave alone.
+     * Stores a row to be matched; a row that no record can match any more is stored only if it
+     * waits to be emitted unmatched.
      */
     private byte[] store(byte[] key, int side, long ts, byte[] value, boolean waits) {
         if (ts > times[side]) {
@@ -220,7 +219,10 @@ final class StreamStreamJoin extends KeyedOperator {
         return place;
     }
 
-    /** Drop a side's buckets in which all rows are gone; not while one of them may still wait. */
+    /**
+     * Removes a side's buckets whose rows can no longer be matched, unless one of the rows may
+     * still wait.
+     */
     private void expire(int side) {
         TreeMap<Long, Long> mine = known.get(side);
         long gone = gone(side);
@@ -247,10 +249,7 @@ final class StreamStreamJoin extends KeyedOperator {
         }
     }
 
-    /**
-     * Rows that wait leave once no more can come that they meet: by their time, the right side's
-     * first.
-     */
+    /** Emits waiting rows that can no longer be matched: by time, the right side's first. */
     private void release() {
         List<byte[]> due = new ArrayList<>();
         while (!deadlines.isEmpty() && deadlines.firstKey() < streamTime) {

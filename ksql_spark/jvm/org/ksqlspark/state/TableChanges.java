@@ -3,8 +3,8 @@ package org.ksqlspark.state;
 import org.apache.spark.sql.streaming.MapState;
 
 /**
- * A table's changes as a stream of rows to take back and rows to apply, for aggregates that can
- * undo: the sign comes out in place of a window's start (reference §6.8, "table input").
+ * A table's changes as a stream of rows to retract and rows to add, for aggregates that can retract
+ * rows. The sign is in the column of a window's start (reference §6.8, "table input").
  */
 final class TableChanges extends KeyedOperator {
     private transient MapState<byte[], byte[]> table;

@@ -9,7 +9,10 @@ import java.util.Arrays;
 final class TableJoins {
     private TableJoins() {}
 
-    /** Stream with table: the stream's records leave, the table's change state (reference §6.6). */
+    /**
+     * Stream-table join: the stream's records cause results, the table's change the state
+     * (reference §6.6).
+     */
     static final class StreamTable extends KeyedOperator {
         private final boolean isOuter;
         private transient MapState<byte[], byte[]> table;
@@ -40,7 +43,7 @@ final class TableJoins {
         }
     }
 
-    /** Table with table (reference §6.7); a result with two NULL sides is a deletion. */
+    /** Table-table join (reference §6.7); a result with two NULL sides is a deletion. */
     static final class TableTable extends KeyedOperator {
         private final boolean[] outer;
         private transient MapState<byte[], byte[]> left;

@@ -2,15 +2,12 @@ package org.ksqlspark.state;
 
 import org.apache.spark.sql.streaming.MapState;
 
-/**
- * Keeps which keys were passed on, so that nothing is deleted that never was there (a table's
- * WHERE).
- */
+/** Remembers which keys were passed on, so that only these are deleted (WHERE on a table). */
 final class TombstoneFilter extends KeyedOperator {
     private static final byte[] PRESENT = {};
     private static final byte[] DELETED = {0};
 
-    /** Keys that are not in the state may have been passed on as well, before there was one. */
+    /** Keys that are not in the state may have been passed on too, before there was a state. */
     private final boolean isResumed;
 
     private transient MapState<byte[], byte[]> keys;

@@ -11,8 +11,8 @@ import java.util.TreeMap;
  * Aggregates per key, or per key and TUMBLING or HOPPING window (reference §6.8, §6.9).
  *
  * <p>State per window and key: (greatest timestamp, was passed on?, the aggregates' buffer). A
- * numbered list of the keys of each window lets it go, or leave with EMIT FINAL, when stream time
- * closes it.
+ * numbered list of each window's keys is used to remove the window, or to emit it with EMIT FINAL,
+ * when stream time closes it.
  */
 final class WindowAggregate extends KeyedOperator {
     private final Aggregator aggregator;
@@ -28,7 +28,7 @@ final class WindowAggregate extends KeyedOperator {
     private transient MapState<byte[], byte[]> members;
     private transient MapState<byte[], Long> windows;
 
-    /** Open windows by their start, with the number of their keys; what state has, in order. */
+    /** Open windows by start, with the number of their keys, in order, as in the state. */
     private transient TreeMap<Long, Long> open;
 
     WindowAggregate(
@@ -96,7 +96,7 @@ final class WindowAggregate extends KeyedOperator {
         closeExpired(ts / advance * advance);
     }
 
-    /** Take a record in and pass the result on; true where the group is new. */
+    /** Adds a record and emits the result; returns true if the group is new. */
     private boolean update(byte[] place, byte[] key, long ts, byte[] value, long start) {
         byte[] saved = groups.getValue(place);
         long time = ts;
@@ -151,10 +151,10 @@ final class WindowAggregate extends KeyedOperator {
     }
 
     /**
-     * Windows that stream time has closed: emitted where that is what is wanted, and forgotten.
+     * Removes windows that stream time has closed, and emits them with EMIT FINAL.
      *
-     * @param newest start of the latest window of the record at hand; what ends with its grace
-     *     period before it has left Kafka Streams' store by now, and is lost there
+     * @param newest start of the latest window of the current record; a window whose end and grace
+     *     period lie before it has already left the store of Kafka Streams, and is lost there
      */
     private void closeExpired(long newest) {
         while (!open.isEmpty() && open.firstKey() + size + grace <= streamTime) {
