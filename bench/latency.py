@@ -1,16 +1,17 @@
-"""End-to-end latency at a steady rate: our queries beside the same ones written by hand in PySpark.
+"""End-to-end latency at a constant rate, of our queries and of the same queries hand-written in PySpark.
 
     python bench/latency.py [--rate 100] [--seconds 60] [--bootstrap-servers HOST:PORT]
 
-A record carries the time it was handed to the producer; it goes through Kafka, a query in real-time mode
-and Kafka again, and its latency is known when a consumer has it. All queries run in one Spark session, one
-after the other; a stateless one and COUNT and SUM by key are also written by hand, with the same trigger, the
-same settings of the session and of the sink. The first line is Kafka alone: produced and consumed.
+Each record contains the time at which it was passed to the producer. It goes through Kafka, a query in
+real-time mode and Kafka again; its latency ends when a consumer receives it. All queries run in one Spark
+process, one after the other. Two of them (a stateless query, and COUNT and SUM by key) also run hand-written,
+with the same trigger and the same settings of session and sink. The first line is Kafka alone: a producer and
+a consumer without a query.
 
-At the end of each checkpoint interval Spark commits, and records wait. Those that were sent within
---boundary seconds of such an end are listed apart; the percentiles are those of the others, or with
---boundaries-included those of all records. The pause at an end is the longest latency there; --interval 5000
-gives many of them.
+At the end of each checkpoint interval Spark commits, and records wait. Records sent within --boundary seconds
+of such an end are listed separately. The main percentiles are those of the other records, or with
+--boundaries-included those of all. The pause at an end is the longest latency near it; with --interval 5000
+there are many.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ from ksql_spark.kafka.admin import KafkaAdmin
 
 KEYS = 100
 SCHEMA = "k STRING, n BIGINT, sent BIGINT"
-#: how long a query may need until its first output
+#: how long a query may take until its first output
 START_TIMEOUT_S = 120.0
-#: Spark remembers the last five intervals of a query, of at least five seconds each
+#: Spark keeps the progress of a query's last five intervals, each at least five seconds long
 LOOK_EVERY_S = 10
 
 STREAM = (
@@ -64,7 +65,7 @@ AS_STREAM, AS_TABLE = INTO.format(kind="STREAM"), INTO.format(kind="TABLE")
 
 @dataclass(frozen=True)
 class Case:
-    """A query: its statement, and the sources that it needs beside the stream."""
+    """A query: its statement, and the sources that it needs besides the stream."""
 
     statement: str
     sources: tuple[str, ...] = ()
@@ -72,7 +73,7 @@ class Case:
 
     @property
     def kind(self) -> str:
-        """STREAM or TABLE: what the sink is."""
+        """The kind of the sink: STREAM or TABLE."""
         return self.statement.split()[1]
 
 
@@ -116,13 +117,13 @@ CASES = {
 
 @dataclass
 class Latencies:
-    """What a run gave: (sent, received) of its records in epoch seconds, and the ends of its intervals."""
+    """Results of a run: (sent, received) of each record, and the ends of intervals, in epoch seconds."""
 
     records: list[tuple[float, float]] = field(default_factory=list)
     boundaries: set[float] = field(default_factory=set)
 
     def split(self, around_s: float) -> tuple[list[float], list[float]]:
-        """Latencies in ms, sorted: outside of the boundaries, and near them."""
+        """Sorted latencies in ms: away from the boundaries, and near them."""
         outside: list[float] = []
         near: list[float] = []
         for sent, received in self.records:
@@ -131,10 +132,10 @@ class Latencies:
         return sorted(outside), sorted(near)
 
     def pauses(self, around_s: float) -> list[float]:
-        """The longest latency in ms near each end of an interval, sorted."""
+        """The longest latency near each end of an interval, in ms, sorted."""
         found: list[float] = []
         ends = sorted(self.boundaries)
-        # an interval's end and the next one's begin are a few ms apart: one pause
+        # an interval ends a few ms before the next one begins: count that as one pause
         apart = [e for e, before in zip(ends, [0.0, *ends], strict=False) if e - before > 2 * around_s]
         for end in apart:
             near = [(r - s) * 1000 for s, r in self.records if abs(s - end) <= around_s]
@@ -144,7 +145,7 @@ class Latencies:
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The value of sorted ``values`` that ``share`` of them do not exceed; NaN for none."""
+    """The value that a ``share`` of the sorted ``values`` does not exceed; NaN if there are none."""
     return values[min(int(len(values) * share), len(values) - 1)] if values else float("nan")
 
 
@@ -183,14 +184,14 @@ class Meter:
             self.received.append((json.loads(message.value())[name] / 1e6, now))
 
     def send(self, number: int) -> None:
-        """Send one record that bears the present time."""
+        """Send one record with the current time."""
         key = str(number % KEYS)
         body = {"k": key, "n": number, "sent": time.time_ns() // 1000}
         self._producer.produce(self._source, json.dumps(body).encode(), key.encode())
         self._producer.poll(0)
 
     def send_for(self, seconds: float, rate: float, now_and_then: Callable[[], None]) -> None:
-        """Send at ``rate`` records per second; every few seconds something else is done in between."""
+        """Send ``rate`` records per second; call ``now_and_then`` every few seconds."""
         began = time.time()
         done = 0
         for number in range(int(seconds * rate)):
@@ -211,7 +212,7 @@ class Meter:
 
 
 def handwritten(engine: Engine, name: str, source: str, sink: str, folder: Path, config: Config) -> Any:
-    """The same query as a user of PySpark would write it, started."""
+    """Start the same query, as a user of PySpark would write it."""
     from pyspark.sql import functions as F
 
     session = engine.services.spark.running_session.newSession()
@@ -242,7 +243,7 @@ def handwritten(engine: Engine, name: str, source: str, sink: str, folder: Path,
 def running(
     engine: Engine, kind: str, name: str, names: dict[str, str], folder: Path, config: Config
 ) -> Iterator[None]:
-    """Run a query (ours or by hand) as long as the block lasts."""
+    """Run a query (ours or the hand-written one) for the duration of the block."""
     if kind == "ours":
         case = CASES[name]
         for source in case.sources:
@@ -270,7 +271,7 @@ def running(
 
 
 def boundaries(engine: Engine, found: set[float]) -> None:
-    """Add when the intervals of all running queries began, as far as Spark tells of them now."""
+    """Add the begins and ends of all queries' intervals that Spark reports now."""
     session = engine.services.spark.running_session
     for query in session._jsparkSession.sharedState().activeStreamingQueries().values():
         for progress in query.recentProgress():
@@ -288,7 +289,7 @@ def measure(
     options: argparse.Namespace,
     config: Config,
 ) -> Latencies:
-    """Latencies of one query over ``options.seconds``, after a warm-up."""
+    """The latencies of one query over ``options.seconds``, after a warm-up."""
     suffix = f"{kind}_{name}".replace("-", "_")
     names = {"source": f"in_{suffix}", "sink": f"out_{suffix}"}
     admin.create_topic(names["source"], 1)
@@ -300,7 +301,7 @@ def measure(
         meter = Meter(admin.servers, names["source"], names["sink"], "SENT" if kind == "ours" else "sent")
         try:
             result.records = _sent_and_received(meter, options, lambda: boundaries(engine, result.boundaries))
-            time.sleep(1)  # Spark tells of an interval a moment after its end
+            time.sleep(1)  # Spark reports an interval shortly after its end
             boundaries(engine, result.boundaries)
         finally:
             meter.close()
@@ -313,9 +314,9 @@ def _sent_and_received(
     meter: Meter, options: argparse.Namespace, now_and_then: Callable[[], None]
 ) -> list[tuple[float, float]]:
     deadline = time.time() + START_TIMEOUT_S
-    while not meter.received:  # a query from the latest record on: what it does not read yet is lost
+    while not meter.received:  # a query that starts at the latest offset misses earlier records
         if time.time() > deadline:
-            raise SystemExit("the query does not answer")
+            raise SystemExit("the query does not respond")
         meter.send(0)
         time.sleep(0.1)
     meter.send_for(options.warm_up, options.rate, lambda: None)
@@ -326,12 +327,12 @@ def _sent_and_received(
     while (done := sum(sent >= began for sent, _ in list(meter.received))) < count and time.time() < deadline:
         time.sleep(0.05)
     if done < count:
-        raise SystemExit(f"only {done} of {count} records came back")
+        raise SystemExit(f"received only {done} of {count} records")
     return [pair for pair in meter.received if pair[0] >= began]
 
 
 def kafka_alone(admin: KafkaAdmin, options: argparse.Namespace) -> Latencies:
-    """Latencies of producing and consuming without a query."""
+    """The latencies of a producer and a consumer without a query."""
     admin.create_topic("alone", 1)
     meter = Meter(admin.servers, "alone", "alone", "sent")
     try:
@@ -361,22 +362,27 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rate", type=float, default=100, help="records per second (default 100)")
+    parser.add_argument("--seconds", type=float, default=60, help="duration of each measurement (default 60)")
     parser.add_argument(
-        "--seconds", type=float, default=60, help="how long each query is measured (default 60)"
+        "--warm-up", type=float, default=10, help="seconds before each measurement (default 10)"
     )
-    parser.add_argument("--warm-up", type=float, default=10, help="seconds before that (default 10)")
     parser.add_argument(
-        "--boundary", type=float, default=1, help="seconds around the end of an interval (default 1)"
+        "--boundary",
+        type=float,
+        default=1,
+        help="seconds before and after the end of an interval (default 1)",
     )
     parser.add_argument(
         "--boundaries-included",
         action="store_true",
-        help="the first percentiles are those of all records, near the end of an interval too",
+        help="compute the main percentiles from all records, also those near the end of an interval",
     )
     parser.add_argument("--interval", type=int, help="checkpoint interval in ms (default: the engine's)")
-    parser.add_argument("--only", help=f"queries, with commas between them: {', '.join(CASES)}")
-    parser.add_argument("--ours", action="store_true", help="nothing by hand")
-    parser.add_argument("--bootstrap-servers", help="a Kafka to use; without it one is started for the run")
+    parser.add_argument("--only", help=f"queries to run, separated by commas: {', '.join(CASES)}")
+    parser.add_argument("--ours", action="store_true", help="without the hand-written queries")
+    parser.add_argument(
+        "--bootstrap-servers", help="an existing Kafka; by default a broker is started for the run"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ksql-spark-latency-", ignore_cleanup_errors=True) as folder:
         settings = {"ksql.spark.data.dir": folder}

@@ -1,22 +1,23 @@
-"""Many queries on one server: start, idle cost, latency under a small load, restart.
+"""Many queries on one server: start-up time, idle cost, latency under light load, restart time.
 
     python bench/many.py [--queries 1,20,100] [--partitions 1] [--seconds 60] [--rate 500]
                          [--kinds stateless,aggregate]
 
-    # what aggregates cost while idle
+    # the cost of idle aggregates
     python bench/many.py --queries 10,20,100 --partitions 1,2,12 --kinds aggregate
 
-For each number of queries, in one server process that goes on (half of the queries stateless, half COUNT and
-SUM by key, over topics of --partitions; a new server for each number of partitions):
+Half of the queries are stateless, half are COUNT and SUM by key, over topics with --partitions. There is one
+server for each number of partitions, to which queries are added. For each number of queries:
 
-* how long the new queries took to start, one statement after the other,
-* CPU (cores), resident memory (MB) and threads of the server's processes (Python and Spark's JVM; the broker
-  apart) while nothing arrives, over --seconds,
-* for the last number: latency of records that arrive at --rate in all, spread over all queries' inputs: the
-  p50 of each --step seconds from the first load on, then all that came after the first --settle seconds,
-* for the last number: the server is stopped and started again; how long until every query answers.
+* how long the new queries take to start, one statement after the other,
+* CPU (cores), resident memory (MB) and threads of the server's processes (Python and Spark's JVM; separately
+  the broker) while no records arrive, over --seconds,
+* for the last number: latency of records that arrive at a total of --rate, distributed over all queries'
+  inputs: the p50 of each --step seconds from the first record on, then percentiles of all records after the
+  first --settle seconds,
+* for the last number: how long a stopped server takes to start again, until every query responds.
 
-The aim: 20 queries in at most 0.2 core and 1.2 GB, 6 mcore for each further one, and 100 queries with
+Targets: 20 queries in at most 0.2 core and 1.2 GB, 6 mcore for each further query, and 100 queries with
 p50 <= 50 ms at 500 records/s.
 """
 
@@ -50,7 +51,7 @@ KEYS = 100
 
 
 class Processes:
-    """CPU and memory of this process and the JVMs it started."""
+    """CPU, memory and threads of this process and its child processes."""
 
     def __init__(self) -> None:
         self._own = psutil.Process()
@@ -63,20 +64,20 @@ class Processes:
         return found
 
     def cpu_s(self, group: str) -> float:
-        """CPU seconds used so far."""
+        """CPU time so far, in seconds."""
         return sum(sum(p.cpu_times()[:2]) for p in self._members()[group])
 
     def memory_mb(self, group: str) -> float:
-        """Resident memory."""
+        """Resident memory in MB."""
         return sum(p.memory_info().rss for p in self._members()[group]) / 1e6
 
     def threads(self) -> int:
-        """Threads of the server's processes."""
+        """The number of threads of the server's processes."""
         return sum(p.num_threads() for p in self._members()["server"])
 
 
 class Probe:
-    """Sends records to i0 … in turn and receives what the queries write."""
+    """Sends records to i0, i1 … in turn, and receives the queries' output."""
 
     def __init__(self, servers: str, count: int) -> None:
         self._producer = Producer({"bootstrap.servers": servers, "linger.ms": 0, "acks": 1})
@@ -97,7 +98,7 @@ class Probe:
         for partition in partitions:
             partition.offset = self._consumer.get_watermark_offsets(partition)[1]
         self._consumer.assign(partitions)
-        #: number of the query -> (sent, received), epoch seconds
+        #: a query's number -> (sent, received) of its records, in epoch seconds
         self.received: dict[int, list[tuple[float, float]]] = {n: [] for n in range(count)}
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._receive, daemon=True)
@@ -120,7 +121,7 @@ class Probe:
         self._producer.poll(0)
 
     def send_for(self, seconds: float, rate: float) -> int:
-        """Send at ``rate`` records a second in all; returns how many."""
+        """Send a total of ``rate`` records per second; returns the number of records."""
         began = time.time()
         total = int(seconds * rate)
         for number in range(total):
@@ -131,7 +132,7 @@ class Probe:
         return total
 
     def wait_for_all(self, timeout_s: float) -> float:
-        """Send to every query until each has answered since now; returns the seconds that took."""
+        """Send records until every query has responded; returns how long that took, in seconds."""
         began = time.time()
         number = 0
         while time.time() - began < timeout_s:
@@ -142,7 +143,7 @@ class Probe:
                 number += 1
                 self.send(n + self._count * number)
             time.sleep(0.25)
-        raise SystemExit(f"{len(silent)} queries do not answer: {silent[:10]}")
+        raise SystemExit(f"{len(silent)} queries do not respond: {silent[:10]}")
 
     def close(self) -> None:
         """Stop receiving."""
@@ -155,7 +156,7 @@ class Probe:
 def start_queries(
     engine: Engine, first: int, last: int, partitions: int, options: argparse.Namespace
 ) -> float:
-    """Start queries number ``first`` to ``last`` - 1; returns the seconds that took."""
+    """Start the queries ``first`` to ``last`` - 1; returns how long that took, in seconds."""
     kinds = options.kinds.split(",")
     for n in range(first, last):
         engine.execute(Request(SOURCE.format(n=n, partitions=partitions)))
@@ -171,28 +172,42 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--queries", default="1,20,100", help="numbers of queries (default 1,20,100)")
-    parser.add_argument("--seconds", type=float, default=60, help="how long each is measured (default 60)")
-    parser.add_argument("--settle", type=float, default=20, help="seconds of rest before (default 20)")
+    parser.add_argument("--seconds", type=float, default=60, help="duration of each measurement (default 60)")
     parser.add_argument(
-        "--wait", type=float, default=0, help="seconds before the first query: 15 for a server that warmed up"
-    )
-    parser.add_argument("--rate", type=float, default=500, help="records per second in all (default 500)")
-    parser.add_argument("--kinds", default="stateless,aggregate", help="taken in turn")
-    parser.add_argument(
-        "--partitions", default="1", help="of each topic, with commas between numbers (default 1)"
+        "--settle", type=float, default=20, help="idle seconds before each measurement (default 20)"
     )
     parser.add_argument(
-        "--step", type=float, default=10, help="seconds of load with a p50 of their own (default 10)"
+        "--wait",
+        type=float,
+        default=0,
+        help="seconds before the first query (default 0); 15 lets the server warm up",
     )
-    parser.add_argument("--property", action="append", default=[], help="NAME=VALUE of the server")
-    parser.add_argument("--no-load", action="store_true", help="only the idle cost")
+    parser.add_argument("--rate", type=float, default=500, help="total records per second (default 500)")
+    parser.add_argument(
+        "--kinds", default="stateless,aggregate", help="kinds of queries, used in turn, separated by commas"
+    )
+    parser.add_argument(
+        "--partitions",
+        default="1",
+        help="partitions of each topic; several numbers, separated by commas, run in turn (default 1)",
+    )
+    parser.add_argument(
+        "--step", type=float, default=10, help="report the p50 of each so many seconds of load (default 10)"
+    )
+    parser.add_argument(
+        "--property",
+        action="append",
+        default=[],
+        help="NAME=VALUE, a property of the server; may be repeated",
+    )
+    parser.add_argument("--no-load", action="store_true", help="measure only the idle cost")
     options = parser.parse_args()
     for partitions in options.partitions.split(","):
         _measure(int(partitions), options)
 
 
 def _measure(partitions: int, options: argparse.Namespace) -> None:
-    """All there is to measure over topics of so many partitions, on a server of its own."""
+    """Run all measurements with this number of partitions, on a new server."""
     numbers = [int(n) for n in options.queries.split(",")]
     print(f"{partitions} partition{'s' if partitions > 1 else ''}", flush=True)
     with tempfile.TemporaryDirectory(prefix="ksql-spark-many-", ignore_cleanup_errors=True) as folder:
@@ -253,10 +268,10 @@ def _load(engine: Engine, count: int, options: argparse.Namespace) -> None:
     for sent, latency in pairs:
         steps.setdefault(int((sent - first) / options.step), []).append(latency)
     medians = ", ".join(f"{statistics.median(steps[step]):.1f}" for step in sorted(steps))
-    print(f"{count} queries, p50 of each {options.step:g} s from the first load on, in ms: {medians}")
+    print(f"{count} queries, p50 of each {options.step:g} s from the first record on, in ms: {medians}")
     shares = statistics.quantiles([latency for sent, latency in pairs if sent >= began], n=100)
     print(
-        f"{count} queries, {options.rate:g} records/s in all: {came} of {total} records,"
+        f"{count} queries, {options.rate:g} records/s in total: {came} of {total} records,"
         f" p50 {shares[49]:.1f} ms, p95 {shares[94]:.1f}, p99 {shares[98]:.1f}, {cores:.2f} cores",
         flush=True,
     )
@@ -270,7 +285,7 @@ def _restart(engine: Engine, count: int) -> None:
     probe.wait_for_all(300)
     probe.close()
     took = time.monotonic() - began
-    print(f"restart: ready after {ready:.1f} s, all {count} queries answer after {took:.1f} s")
+    print(f"restart: ready after {ready:.1f} s, all {count} queries respond after {took:.1f} s")
 
 
 if __name__ == "__main__":

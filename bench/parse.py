@@ -1,8 +1,8 @@
-"""How long parsing takes: a CSAS of 40 lines, and 1,000 statements.
+"""How long it takes to parse a CREATE STREAM AS SELECT of about 40 lines, and 1,000 statements.
 
     python bench/parse.py
 
-Targets: the CSAS well below 20 ms, the statements far below 10 s (both together with binding have that).
+Targets: well below 20 ms for the first, far below 10 s for the others (these limits include binding).
 """
 
 from __future__ import annotations

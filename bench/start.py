@@ -1,10 +1,10 @@
-"""How long the first queries of a new server take, from the statement to the first row in the sink.
+"""How long a new server's first queries take, from the statement to the first row in the sink.
 
     python bench/start.py [--wait 10] [--only stateless,aggregate,join,join-aggregate]
 
-For each query a server of its own is started on empty data, with a broker of its own; after --wait seconds
-(the time that a user takes to type) comes the query, twice. Prints seconds: until the server was ready, until
-the statement was carried out, until the first row was in the sink's topic; both for the second time too.
+For each query, a new server with its own broker and an empty data folder is started. After --wait seconds (a
+user's time to type), the query is run twice. Printed are seconds: until the server is ready, until the
+statement has run, and until the first row is in the sink's topic; the latter two again for the second run.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ TIMEOUT_S = 120.0
 
 
 def first_row(engine: Engine, statement: str, sink: str) -> tuple[float, float]:
-    """Seconds until the statement was carried out, and until its sink had a record."""
+    """Seconds until the statement has run, and until its sink has a record."""
     began = time.monotonic()
     engine.execute(Request(statement.format(sink=sink), {"auto.offset.reset": "earliest"}))
     done = time.monotonic() - began
     admin = engine.services.admin
     while not any(admin.end_offsets(sink.upper()).values()):
         if time.monotonic() - began > TIMEOUT_S:
-            raise SystemExit("no row came")
+            raise SystemExit("no row arrived")
         time.sleep(0.01)
     return done, time.monotonic() - began
 
@@ -57,7 +57,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--wait", type=float, default=10, help="seconds before the statement (default 10)")
-    parser.add_argument("--only", help=f"queries, with commas between them: {', '.join(QUERIES)}")
+    parser.add_argument("--only", help=f"queries to run, separated by commas: {', '.join(QUERIES)}")
     options = parser.parse_args()
     print(f"{'':16}{'ready':>8}  |{'done':>8}{'row':>8}  |{'again':>8}{'row':>8}")
     for name in options.only.split(",") if options.only else QUERIES:

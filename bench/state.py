@@ -1,11 +1,11 @@
-"""Many keys in one table aggregate: memory while they are counted, and how long a restart takes.
+"""One aggregate with many keys: memory while records are counted, and how long a restart takes.
 
     python bench/state.py [--keys 5000000] [--memory 2g]
 
-A stream of two partitions with one record for each key, then one for every tenth key again, COUNT and SUM by
-key, written to a table; every record gives an update. Prints records per second, the peak of resident memory
-of Spark's JVM (--memory of heap, RocksDB's memory as the engine bounds it), the size of the state on disk,
-whether the counts are right, and how long a restarted server takes until the query goes on.
+The query computes COUNT and SUM by key over a stream of two partitions, with one record for each key and then
+another one for every tenth key; every record causes an update. Printed are records per second, the peak
+resident memory of Spark's JVM (whose heap is --memory; the engine limits RocksDB's memory), the size of the
+state on disk, the number of wrong counts, and how long a restarted server takes until the query continues.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STATEMENTS = (
 
 
 class Watch:
-    """The greatest resident memory of Spark's JVM since the start, in MB."""
+    """The peak resident memory of Spark's JVM since the start, in MB."""
 
     def __init__(self) -> None:
         self.peak = 0.0
@@ -55,13 +55,13 @@ class Watch:
                 self.peak = max(self.peak, child.memory_info().rss / 1e6)
 
     def stop(self) -> None:
-        """End it."""
+        """Stop watching."""
         self._stopping.set()
         self._thread.join()
 
 
 def produce(servers: str, keys: range) -> None:
-    """One record for each number."""
+    """Write one record for each number."""
     producer = RecordProducer(servers, linger_ms=20)
     for number in keys:
         producer.send_async("events", b"customer-%d" % number, b'{"N":1}')
@@ -70,7 +70,7 @@ def produce(servers: str, keys: range) -> None:
 
 
 def wait(admin: KafkaAdmin, expected: int) -> None:
-    """Until the sink has so many records; shows how many there are."""
+    """Wait until the sink has ``expected`` records; shows how many there are."""
     while (done := sum(admin.end_offsets("totals").values())) < expected:
         print(f"\r  {done:,} of {expected:,} ", end="", flush=True)
         time.sleep(0.5)
@@ -78,7 +78,7 @@ def wait(admin: KafkaAdmin, expected: int) -> None:
 
 
 def wrong(servers: str, keys: int, every: int) -> int:
-    """How many keys do not end with the right count."""
+    """The number of keys whose last count is wrong."""
     consumer = Consumer(
         {
             "bootstrap.servers": servers,
@@ -138,7 +138,8 @@ def main() -> None:
             written = sum(admin.end_offsets("totals").values())
             produce(admin.servers, range(0, options.keys, every * 10))
             wait(admin, written + again // 10)
-            print(f"restarted and going on after {time.monotonic() - began:.0f} s, peak {watch.peak:.0f} MB")
+            took = time.monotonic() - began
+            print(f"restarted; the query continues after {took:.0f} s, peak {watch.peak:.0f} MB")
         finally:
             engine.stop()
             watch.stop()

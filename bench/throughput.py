@@ -1,32 +1,32 @@
-"""Throughput on a backlog: our queries beside the same by hand, in PySpark and for Kafka Streams, in one run.
+"""Throughput on a backlog: our queries, and the same hand-written for PySpark and Kafka Streams, in one run.
 
     python bench/throughput.py [--records 2000000] [--rounds 5] [--only stateless,by-key,…]
                                [--sides ours,pyspark,streams]
 
 | query | reads | writes |
 |---|---|---|
-| stateless | bids: JSON, six fields, keyed by their auction | what passes a filter, projected |
+| stateless | bids: JSON, six fields, keyed by auction | a projection of the records that pass a filter |
 | by-key | bids | COUNT and SUM by the key of the topic, an update for each record |
-| by-value | bids | the same by a field of the value, so there is a repartition |
+| by-value | bids | the same by a field of the value, which requires a repartition |
 | stream-table | bids, and a table of 10,000 auctions | each bid with its auction |
 | stream-stream | orders and payments, half of the records each | WITHIN 10 SECONDS GRACE PERIOD 10 SECONDS |
 
-All topics have two partitions, and their records are there before a query starts; in event time, two million
-records of orders and payments are an hour. Queries read from the beginning and write to a topic of their own,
-ours and PySpark's in real-time mode (where PySpark has no joins by hand, so it stays out of those). The clock
-runs from the first record written to the last. The settings of the sinks' producers are the same on all
-sides. Speed is records read in a second, of both topics where there are two.
+All topics have two partitions and contain all records before a query starts; two million records of orders
+and payments span an hour of event time. Queries read from the beginning, and each writes to its own topic.
+Ours and PySpark's run in real-time mode (hand-written PySpark has no joins there, so it does not take part in
+those). Time is measured from the first record written to the last. The sinks' producers have the same
+settings on all sides. Speed is records read per second, from both topics if there are two.
 
-At the end of each round the sink must hold exactly what it should: the number of records is compared, and
-sums of fields (in a table, of each key's last record). Where it does not, or where it has stopped growing for
---patience seconds, the round is "wrong": what there was is printed, and there is no speed.
+At the end of each round the sink's contents are checked: the number of records, and sums of fields (in a
+table, of each key's last record). If they differ from what is expected, or if the sink has not grown for
+--patience seconds, the round is "wrong": its contents are printed instead of a speed.
 
-Each side stays in one process for the whole run: Kafka Streams in a JVM of its own, ours and PySpark by hand
-in Spark's. Sides take turns, round by round. The first round warms their JVMs up and does not count; it is
-printed as "first", beside the median of the rounds after it. (The first round of a query that is not the
-first of the run finds JVMs that have run another one.)
+Each side uses one process for the whole run: Kafka Streams its own JVM, our queries and PySpark's that of
+Spark. Sides take turns, round by round. The first round warms up the JVMs and does not count; it is printed
+as "first", next to the median of the other rounds. (From the second query on, the JVMs have already run other
+queries when the first round begins.)
 
-The aim: 0.95 of PySpark in the same mode; of Kafka Streams 0.8 (stateless) and 1.1 (by-value).
+Targets: 0.95 of PySpark's speed in the same mode; 0.8 (stateless) and 1.1 (by-value) of Kafka Streams'.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ STREAMS_JARS = (
     "org/rocksdb/rocksdbjni/10.1.3/rocksdbjni-10.1.3.jar",
 )
 LINGER_MS = 5
-#: starts a query by its name, into a topic, and gives what stops it
+#: starts a query, given its name and output topic; returns a function that stops it
 Side = Callable[[str, str], Callable[[], None]]
-#: what PySpark can do by hand in real-time mode
+#: queries that can be hand-written in PySpark for real-time mode
 BY_HAND = ("stateless", "by-key", "by-value")
 AUCTIONS = 10_000
-#: event time between two orders, which gives an hour to a million of them
+#: event time between two orders, so that a million of them span about an hour
 STEP_MS = 4
 BID = "auction STRING, bidder BIGINT, price BIGINT, channel STRING, url STRING, extra STRING"
 STREAMS = f"""
@@ -93,18 +93,18 @@ OURS = {
 
 @dataclass(frozen=True)
 class Contents:
-    """What a sink holds: its number of records, and sums of fields (of each key's last record in a table)."""
+    """A sink's contents: the number of records, and sums of fields (in a table, of each key's last one)."""
 
     records: int
     sums: Mapping[str, int]
 
     def __str__(self) -> str:
-        sums = "".join(f", {name} {total:,} in all" for name, total in self.sums.items())
+        sums = "".join(f", sum of {name} {total:,}" for name, total in self.sums.items())
         return f"{self.records:,} records{sums}"
 
 
 def fill(admin: KafkaAdmin, producer: RecordProducer, count: int) -> dict[str, Contents]:
-    """Write the records; returns what each query's sink must hold."""
+    """Write the records; returns the expected contents of each query's sink."""
     for topic in ("bids", "auctions", "orders", "payments"):
         admin.create_topic(topic, 2, config={"retention.ms": "-1"})
     began_ms = (int(time.time()) - 86_400) * 1000
@@ -142,7 +142,7 @@ def fill(admin: KafkaAdmin, producer: RecordProducer, count: int) -> dict[str, C
 
 
 def reserve(auction: int) -> int:
-    """The reserve price of an auction: tells in a sum whether bids met their own one."""
+    """The reserve price of an auction; its sum shows whether bids were joined with the right auctions."""
     return auction * auction % 9973
 
 
@@ -155,7 +155,7 @@ def fill_sides(producer: RecordProducer, count: int, began_ms: int) -> Contents:
         order = {"number": number, "price": price, "item": f"item {number % 97}", "extra": "x" * 80}
         key = str(number % AUCTIONS).encode()
         producer.send_async("orders", key, json.dumps(order).encode(), at_ms)
-        # the key comes again after AUCTIONS * STEP_MS = 40 s: no payment is near two of its orders
+        # the key is used again after AUCTIONS * STEP_MS = 40 s, so no payment is near two of its orders
         payments.append((at_ms + rng.randrange(9000), number, price + 1))
         numbers += number
         paid += price + 1
@@ -190,7 +190,7 @@ def handwritten(engine: Engine, name: str, out: str, servers: str, folder: Path)
 
 
 def streams_classpath() -> str:
-    """Our Kafka Streams program, compiled, and its jars: those of the broker and two more."""
+    """Classpath of our compiled Kafka Streams program and its jars: those of the broker and two more."""
     needed = list(artifacts.jars("broker"))
     for path in STREAMS_JARS:
         jar = cache.cache_dir() / "bench" / Path(path).name
@@ -214,7 +214,7 @@ class StreamsProcess:
         self._log = log
 
     def start(self, name: str, out: str, folder: Path) -> Callable[[], None]:
-        """Start a query; gives what stops it."""
+        """Start a query; returns a function that stops it."""
         self._ask(f"{name} {out} {folder / f'streams-{out}'}")
         return lambda: self._ask("")
 
@@ -236,7 +236,7 @@ class StreamsProcess:
 def measure(
     admin: KafkaAdmin, out: str, expected: int, start: Callable[[], Callable[[], None]], patience_s: float
 ) -> float | None:
-    """Seconds from the first record in ``out`` to the last; None where they do not come."""
+    """Seconds from the first record in ``out`` to the last; None if records are missing."""
     stop = start()
     began = progress = time.monotonic()
     first, done, already = 0.0, 0, 0
@@ -256,13 +256,13 @@ def measure(
 
 
 def contents(admin: KafkaAdmin, topic: str, fields: Sequence[str], is_table: bool) -> Contents:
-    """What a topic holds."""
+    """A topic's contents."""
     values = (value for _, value in records(admin.servers, topic))
     if is_table:
         values = iter(dict(records(admin.servers, topic)).values())
     sums = dict.fromkeys(fields, 0)
     for value in values:
-        # ksqlDB's and our columns are in capitals
+        # our columns are in upper case
         row = {name.lower(): field for name, field in json.loads(value).items()}
         for name in fields:
             sums[name] += row[name]
@@ -270,7 +270,7 @@ def contents(admin: KafkaAdmin, topic: str, fields: Sequence[str], is_table: boo
 
 
 def records(servers: str, topic: str) -> Iterator[tuple[bytes, bytes]]:
-    """Key and value of each record that a topic holds now."""
+    """Key and value of each record that is in a topic now."""
     with TopicReader(servers, topic) as reader:
         for batch in reader.read_to_end():
             for record in batch:
@@ -278,26 +278,28 @@ def records(servers: str, topic: str) -> Iterator[tuple[bytes, bytes]]:
 
 
 def main() -> None:
-    """Run it."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--records", type=int, default=2_000_000)
     parser.add_argument("--rounds", type=int, default=5, help="rounds after the first one (default 5)")
-    parser.add_argument("--only", default=",".join(OURS), help="queries, with commas between them (all)")
+    parser.add_argument(
+        "--only", default=",".join(OURS), help="queries to run, separated by commas (default all)"
+    )
     parser.add_argument("--sides", default="ours,pyspark,streams")
     parser.add_argument(
         "--patience",
         type=float,
         default=60,
-        help="seconds without a new record until a round is given up (60)",
+        help="seconds without a new record after which a round is aborted (default 60)",
     )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ksql-spark-bench-", ignore_cleanup_errors=True) as folder:
         properties = {
             "ksql.spark.memory": "4g",
             "ksql.sink.linger.ms": str(LINGER_MS),
-            "ksql.spark.warm.up.enabled": "false",  # the first round is to be a cold one
+            "ksql.spark.warm.up.enabled": "false",  # the first round must be a cold start
         }
         engine = Engine(Config({"ksql.spark.data.dir": folder, **properties}))
         with contextlib.ExitStack() as stack:
@@ -317,7 +319,7 @@ def main() -> None:
 def make_sides(
     names: Sequence[str], engine: Engine, folder: Path, stack: contextlib.ExitStack
 ) -> dict[str, Side]:
-    """What starts a query (its name, its topic) on each side, and gives what stops it."""
+    """For each side, the function that starts its queries."""
     servers = engine.services.admin.servers
 
     def ours(name: str, out: str) -> Callable[[], None]:
@@ -345,7 +347,7 @@ def drop(engine: Engine, statement: str) -> None:
 def compare(
     sides: Mapping[str, Side], admin: KafkaAdmin, name: str, expected: Contents, options: argparse.Namespace
 ) -> None:
-    """Run one query on all sides, round by round, and print what came out."""
+    """Run one query on all sides, round by round, and print the results."""
     speeds: dict[str, list[float | None]] = {side: [] for side in sides}
     for round_ in range(options.rounds + 1):
         for side, start in sides.items():
@@ -370,13 +372,13 @@ def compare(
 
 
 def median(speeds: Sequence[float | None]) -> float | None:
-    """The median of those rounds that were right; None where none was."""
+    """The median of the correct rounds; None if there are none."""
     right = [speed for speed in speeds if speed is not None]
     return statistics.median(right) if right else None
 
 
 def shown(speed: float | None) -> str:
-    """A speed in a column."""
+    """A speed as text, in the width of a column."""
     return f"{'-':>10}" if speed is None else f"{speed:10,.0f}"
 
 

@@ -1,9 +1,9 @@
-"""What user functions in Python cost in real time: latency and rows a second, beside built-in ones.
+"""The cost of user functions in Python in real-time mode: latency and rows per second, next to built-in ones.
 
     python bench/user_functions.py [--rate 100] [--seconds 15] [--rows 200000]
 
-Each line is a query of its own: first records come at a steady rate, each bearing the time it was sent, then
-as many as the producer can send; both are received from the query's topic.
+Each line is a query. First, records with the time at which they were sent arrive at a constant rate, for the
+latency; then a backlog, as fast as the producer can send it, for the speed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Total:
         return state
 """
 
-#: what is measured -> the query, and the share of --rows that it gets
+#: title -> the query, and its share of --rows
 QUERIES = {
     "n * 2": ("SELECT k, n * 2 AS n, sent FROM {source}", 1.0),
     "called with vectors": ("SELECT k, TWICE_ALL(n) AS n, sent FROM {source}", 1.0),
@@ -60,7 +60,7 @@ TIMEOUT_S = 120.0
 
 
 def backlog(meter: Meter, servers: str, topic: str, rows: int) -> float:
-    """Rows a second of ``rows`` records that are sent at once."""
+    """Rows per second for ``rows`` records that are sent at once."""
     producer = Producer(
         {"bootstrap.servers": servers, "linger.ms": 20, "queue.buffering.max.messages": rows + 1}
     )
@@ -80,8 +80,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rate", type=float, default=100, help="records per second (default 100)")
-    parser.add_argument("--seconds", type=float, default=15, help="of each query at that rate (default 15)")
-    parser.add_argument("--rows", type=int, default=200_000, help="of the backlog (default 200,000)")
+    parser.add_argument(
+        "--seconds", type=float, default=15, help="duration at that rate, per query (default 15)"
+    )
+    parser.add_argument("--rows", type=int, default=200_000, help="records of the backlog (default 200,000)")
     options = parser.parse_args()
     options.warm_up = 4.0
     with tempfile.TemporaryDirectory(prefix="ksql-spark-functions-", ignore_cleanup_errors=True) as folder:

@@ -1,14 +1,14 @@
--- Taxi rides of New York, from two topics to five.
+-- New York taxi rides: two input topics, five output topics.
 --
---   ksql-spark demo                        runs all of this and shows it live
---   ksql-spark run examples/taxi.sql       only makes the streams and tables; then feed them:
+--   ksql-spark demo                        runs the whole example and shows live results
+--   ksql-spark run examples/taxi.sql       only creates the streams and tables; then generate records:
 --   ksql-spark datagen zones --topic zones
 --   ksql-spark datagen rides --topic rides --rate 50/s
 
--- Read what is in the topics already, not only what comes from now on.
+-- Read the topics from the beginning, not only new records.
 SET 'auto.offset.reset' = 'earliest';
 
--- One event per ride. Its time is when the passengers got in.
+-- One event per ride. Its event time is the pickup.
 CREATE STREAM rides (
   VendorID INT,
   tpep_pickup_datetime BIGINT,
@@ -22,7 +22,7 @@ CREATE STREAM rides (
   total_amount DOUBLE
 ) WITH (KAFKA_TOPIC = 'rides', VALUE_FORMAT = 'JSON', PARTITIONS = 1, TIMESTAMP = 'tpep_pickup_datetime');
 
--- What the location numbers mean.
+-- The names of the location IDs.
 CREATE TABLE zones (
   LocationID INT PRIMARY KEY,
   Borough STRING,
@@ -30,21 +30,21 @@ CREATE TABLE zones (
   service_zone STRING
 ) WITH (KAFKA_TOPIC = 'zones', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 
--- Count by vendor.
+-- Count, revenue and mean distance by vendor.
 CREATE TABLE rides_by_vendor AS
   SELECT VendorID, COUNT(*) AS trips, SUM(total_amount) AS revenue, AVG(trip_distance) AS distance
   FROM rides
   GROUP BY VendorID
   EMIT CHANGES;
 
--- Rides of 40 and more to one topic, cheaper ones to another.
+-- Split the rides into two topics by price.
 CREATE STREAM expensive_rides AS
   SELECT * FROM rides WHERE total_amount >= 40 EMIT CHANGES;
 
 CREATE STREAM cheap_rides AS
   SELECT * FROM rides WHERE total_amount < 40 EMIT CHANGES;
 
--- The same count, minute by minute.
+-- Count and revenue by vendor and minute.
 CREATE TABLE rides_per_minute AS
   SELECT VendorID, COUNT(*) AS trips, SUM(total_amount) AS revenue
   FROM rides
@@ -52,7 +52,7 @@ CREATE TABLE rides_per_minute AS
   GROUP BY VendorID
   EMIT CHANGES;
 
--- Where each ride began.
+-- Add the pickup zone to each ride.
 CREATE STREAM rides_with_zones AS
   SELECT r.PULocationID AS LocationID, z.Borough AS Borough, z.Zone AS Zone,
          r.trip_distance AS trip_distance, r.total_amount AS total_amount

@@ -27,7 +27,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
         "ksql_spark.datagen",
         "write made-up events to a topic: rides, zones, pageviews, users, orders",
     ),
-    "demo": ("shell.demo", "the taxi story, live"),
+    "demo": ("shell.demo", "the taxi example, live"),
 }
 OLDEST_PYTHON = (3, 11)
 #: how scripts run, for the help

@@ -47,7 +47,7 @@ def test_make_refuses_an_older_one_before_it_fetches_anything(tmp_path: Path) ->
     done = subprocess.run([make, "run"], cwd=tmp_path, env=path, capture_output=True, text=True)
     assert done.returncode != 0
     assert done.stderr.startswith(
-        f"ksql-spark needs Python {OLDEST} or newer. python3 is 3.10.13. Install one, or name it: "
+        f"ksql-spark needs Python {OLDEST} or newer. python3 is 3.10.13. Install one, or set its path: "
     )
     assert not (tmp_path / ".venv").exists()
 

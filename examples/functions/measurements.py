@@ -1,4 +1,4 @@
-"""A vectorised scalar function, and functions of STRUCTs."""
+"""A vectorized scalar function, and functions with STRUCTs."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from ksql_spark.udf import Vector, scalar_function
 
 @scalar_function
 def fahrenheit(celsius: Vector[float]) -> Vector[float]:
-    """Degrees Celsius as degrees Fahrenheit."""
+    """Convert degrees Celsius to degrees Fahrenheit."""
     return pyarrow.compute.add(pyarrow.compute.multiply(celsius, 1.8), 32)
 
 
@@ -24,12 +24,12 @@ class Range:
 
 @scalar_function
 def range_of(values: list[float | None]) -> Range | None:
-    """The least and the greatest of some numbers; NULL where there are none."""
-    there = [v for v in values if v is not None]
-    return Range(min(there), max(there)) if there else None
+    """The smallest and the largest of some numbers; NULL if there are none."""
+    known = [v for v in values if v is not None]
+    return Range(min(known), max(known)) if known else None
 
 
 @scalar_function
 def width(of: Range) -> float:
-    """How far the ends of a range are apart."""
+    """The distance between the ends of a range."""
     return of.high - of.low

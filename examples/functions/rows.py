@@ -7,7 +7,7 @@ from ksql_spark.udf import table_function
 
 @table_function
 def words(text: str) -> Iterator[str]:
-    """One row for each word of a text, without its punctuation."""
+    """One row for each word of a text, without punctuation."""
     for word in text.split():
         if bare := word.strip(".,;:!?"):
             yield bare

@@ -1,4 +1,4 @@
-"""Aggregate functions: for all windows and sessions, and over tables."""
+"""Aggregate functions for all kinds of windows; GeometricMean also for tables."""
 
 import math
 
@@ -30,7 +30,7 @@ class GeometricMean:
 
 @aggregate_function
 class MostCommon:
-    """The text that came most often; the first of them in the alphabet where several did."""
+    """The most frequent text; if several are equally frequent, the first in alphabetical order."""
 
     def initialize(self) -> dict[str, int]:
         return {}

@@ -1,4 +1,4 @@
-"""Scalar functions, called row by row."""
+"""Scalar functions that are called for each row."""
 
 from ksql_spark.udf import Integer, scalar_function
 
@@ -8,19 +8,19 @@ def initials(name: str) -> str:
     """The first letters of the words of a name.
 
     Args:
-        name: words with blanks between them
+        name: words separated by spaces
     """
     return "".join(word[0].upper() for word in name.split())
 
 
 @scalar_function
 def word_at(text: str, number: Integer, otherwise: str = "") -> str | None:
-    """A word of a text, counted from 1; NULL, or another text, where there are not so many.
+    """A word of a text by its number; a default or NULL if there are fewer words.
 
     Args:
-        text: words with blanks between them
+        text: words separated by spaces
         number: 1 for the first word
-        otherwise: given instead of a word that is not there
+        otherwise: the result if there are fewer words
     """
     words = text.split()
     return words[number - 1] if 0 < number <= len(words) else otherwise or None

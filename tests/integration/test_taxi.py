@@ -1,4 +1,4 @@
-"""The taxi story as the README tells it: a script, generated events, results."""
+"""The taxi example as in the README: a script, generated events, results."""
 
 from __future__ import annotations
 
