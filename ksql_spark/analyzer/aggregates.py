@@ -17,7 +17,7 @@ from ksql_spark.analyzer.failures import failure, invalid, placed_at
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.expressions import ColumnRef, Expression, Literal, children, transform
 from ksql_spark.functions import registry
-from ksql_spark.logical.nodes import AggregateCall, NamedExpression
+from ksql_spark.logical.nodes import AggregateCall, NamedExpression, written_out
 from ksql_spark.schema import WINDOW_BOUNDS
 
 VARIABLE = "KSQL_AGG_VARIABLE_"
@@ -45,16 +45,6 @@ FORBIDDEN_BOUNDS = {name: bounds_error(name) for name in WINDOW_BOUNDS}
 def _with_distinct() -> list[str]:
     """Names of the aggregates that accept DISTINCT (an extension of ksqlDB)."""
     return [name for name in registry.names() if (s := registry.aggregate(name)) and s.spark_distinct]
-
-
-@dataclass(frozen=True)
-class _WrittenOut(ColumnRef):
-    """A reference to an aggregate's column, shown as the aggregate call."""
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 @dataclass
@@ -102,14 +92,7 @@ class Aggregates:
 
     def show(self, node: Expression) -> str:
         """``node`` with aggregate calls instead of references to them, for messages."""
-        written = {call.name: call for call in self.calls}
-
-        def shown(part: Expression) -> Expression | None:
-            if not isinstance(part, ColumnRef) or part.name not in written:
-                return None
-            return _WrittenOut(part.name, part.type, written[part.name].call)
-
-        return str(transform(node, shown))
+        return str(written_out(node, self.calls))
 
     def check_state(self, value_format: str, node: exp.Expr) -> None:
         """Refuse aggregates whose state ksqlDB cannot write in the leftmost source's value format."""

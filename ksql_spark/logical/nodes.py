@@ -16,10 +16,11 @@ Limit.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ksql_spark.expressions import Expression
+from ksql_spark.expressions import ColumnRef, Expression, transform
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
 from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Column, Role, Schema
 from ksql_spark.types import SqlType
@@ -57,6 +58,28 @@ class AggregateCall:
 
     def __str__(self) -> str:
         return f"{self.call} AS {self.name}"
+
+
+@dataclass(frozen=True)
+class _WrittenOut(ColumnRef):
+    """The reference to an aggregate's column, shown as the call that it has the results of."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def written_out(expression: Expression, calls: Iterable[AggregateCall]) -> Expression:
+    """``expression`` to be shown: the columns of ``calls`` are written as the calls themselves."""
+    texts = {call.name: call.call for call in calls}
+
+    def shown(part: Expression) -> Expression | None:
+        if not isinstance(part, ColumnRef) or part.name not in texts:
+            return None
+        return _WrittenOut(part.name, part.type, texts[part.name])
+
+    return transform(expression, shown)
 
 
 @dataclass(frozen=True)

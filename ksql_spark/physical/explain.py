@@ -7,7 +7,7 @@ from typing import Any
 
 from ksql_spark.expressions import name_text
 from ksql_spark.logical import nodes
-from ksql_spark.logical.nodes import Node
+from ksql_spark.logical.nodes import AggregateCall, Node
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import (
     MICROBATCH,
@@ -60,7 +60,7 @@ def _logical_details(node: Node) -> Details:
                 ("Window", windowing_text(node.window)),
             ]
         case nodes.Filter(_, predicate):
-            return [("", predicate)]
+            return [("", nodes.written_out(predicate, _calls_below(node)))]
         case nodes.SelectKey(_, keys):
             return [("Key", items_text(keys) or "none")]
         case nodes.FlatMap(_, functions):
@@ -80,7 +80,8 @@ def _logical_details(node: Node) -> Details:
                 ("Emit", "FINAL" if node.emit_final else None),
             ]
         case nodes.Project(_, keys, values):
-            return [("Key", items_text(keys)), ("Values", items_text(values))]
+            calls = _calls_below(node)
+            return [("Key", items_text(keys, calls)), ("Values", items_text(values, calls))]
         case nodes.BatchJoin(_, _, join, condition):
             return [("", join), ("On", condition)]
         case nodes.Sort(_, by):
@@ -89,6 +90,16 @@ def _logical_details(node: Node) -> Details:
             return [("", limit), ("Offset", offset or None)]
         case nodes.UnionAll() | nodes.Distinct():
             return []
+
+
+def _calls_below(node: Node) -> tuple[AggregateCall, ...]:
+    """The aggregates whose columns the expressions of ``node`` may name."""
+    match node:
+        case nodes.Filter(nodes.Aggregate() as grouped) | nodes.Project(nodes.Aggregate() as grouped, _, _):
+            return grouped.aggregates
+        case nodes.Project(nodes.Filter() as having, _, _):
+            return _calls_below(having)
+    return ()
 
 
 # ---- the physical plan --------------------------------------------------------------------------------

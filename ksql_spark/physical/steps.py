@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from ksql_spark.expressions import Expression, name_text
-from ksql_spark.logical.nodes import AggregateCall, NamedExpression, WindowSpec, WithinSpec
+from ksql_spark.logical.nodes import AggregateCall, NamedExpression, WindowSpec, WithinSpec, written_out
 from ksql_spark.metastore.sources import DataSource, Windowing
 from ksql_spark.physical.text import (
     aggregates_text,
@@ -142,8 +142,13 @@ class AggregateStep(OneInputStep, StatefulStep):
         return [
             ("", aggregates_text(self.aggregates)),
             ("Group by", groups_text(self.group_by)),
-            ("Having", self.having),
+            ("Having", None if self.having is None else written_out(self.having, self.aggregates)),
         ]
+
+    @property
+    def shown_schema(self) -> Schema:
+        texts = {call.name: call.call for call in self.aggregates}
+        return Schema(tuple(replace(c, name=texts.get(c.name, c.name)) for c in self.schema.columns))
 
     @property
     def row_expressions(self) -> tuple[Expression, ...]:
@@ -310,7 +315,8 @@ class TableSelect(OneInputStep):
 
     @property
     def details(self) -> Details:
-        return [("Select", items_text((*self.keys, *self.values)))]
+        calls = self.child.aggregates if isinstance(self.child, AggregateStep) else ()
+        return [("Select", items_text((*self.keys, *self.values), calls))]
 
     @property
     def row_expressions(self) -> tuple[Expression, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ksql_spark.expressions import Expression, name_text
-from ksql_spark.logical.nodes import AggregateCall, NamedExpression, WindowSpec, WithinSpec
+from ksql_spark.logical.nodes import AggregateCall, NamedExpression, WindowSpec, WithinSpec, written_out
 from ksql_spark.metastore.sources import Windowing
 
 _UNITS = (("DAYS", 86_400_000), ("HOURS", 3_600_000), ("MINUTES", 60_000), ("SECONDS", 1000))
@@ -16,9 +16,12 @@ def _aliased(expression: Expression, name: str) -> str:
     return text if text == as_name else f"{text} AS {as_name}"
 
 
-def items_text(items: Iterable[NamedExpression]) -> str:
-    """Expressions as in SELECT, with AS where the name differs from the expression."""
-    return ", ".join(_aliased(item.expression, item.name) for item in items)
+def items_text(items: Iterable[NamedExpression], calls: Sequence[AggregateCall] = ()) -> str:
+    """Expressions as in SELECT, with AS where the name differs from the expression.
+
+    ``calls``: of the aggregate below, whose columns are shown as the calls that they come from.
+    """
+    return ", ".join(_aliased(written_out(item.expression, calls), item.name) for item in items)
 
 
 def groups_text(items: Iterable[NamedExpression]) -> str:
@@ -27,14 +30,8 @@ def groups_text(items: Iterable[NamedExpression]) -> str:
 
 
 def aggregates_text(calls: Iterable[AggregateCall]) -> str:
-    """Calls of aggregate functions with their names."""
-
-    def text(call: AggregateCall) -> str:
-        inner = ", ".join(map(str, call.arguments)) or "*"
-        distinct = "DISTINCT " if call.distinct else ""
-        return f"{call.function}({distinct}{inner}) AS {name_text(call.name)}"
-
-    return ", ".join(map(text, calls))
+    """Calls of aggregate functions; the names of their columns are nothing that users know."""
+    return ", ".join(call.call for call in calls)
 
 
 def span_text(ms: int) -> str:

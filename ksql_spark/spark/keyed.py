@@ -15,10 +15,8 @@ from ksql_spark.expressions import ColumnRef, Expression, Literal
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
-from ksql_spark.logical.nodes import AggregateCall
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE
-from ksql_spark.physical.text import aggregates_text
 from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Schema
 from ksql_spark.spark import sources
 from ksql_spark.spark.frames import Context, named, quoted
@@ -296,7 +294,7 @@ def aggregate(
             lowering = spec.spark_merged
         assert lowering is not None  # the planner has checked it
         text = lowering(arguments, [a.type for a in call.arguments])
-        state[_shown(call)] = text
+        state[str(call)] = text
         results[ColumnRef(call.name, call.type)] = f"cast({text} AS {spark_type(call.type)})"
     if isinstance(step, steps.TableAggregate):
         types[step.sign] = INTEGER
@@ -316,7 +314,7 @@ def aggregate(
     idle_ms = step.idle_ms if isinstance(step, steps.StreamWindowedAggregate) else 0
     template = _empty(context, side.ddl).selectExpr(*output)
     aggregator = _operators(context).aggregator(template._jdf, step.having is not None)
-    for part, buffer in zip([*map(_shown, step.aggregates), "HAVING"], aggregator.layout(), strict=False):
+    for part, buffer in zip([*map(str, step.aggregates), "HAVING"], aggregator.layout(), strict=False):
         if buffer:  # HAVING rarely has a buffer of its own
             state[f"buffer of {part}"] = buffer
     done = _operator(
@@ -346,10 +344,6 @@ def aggregate(
     values = [named(f"__l.{quoted(a.name)}", a.name) for a in step.aggregates]
     hidden = [*_PASSED_THROUGH, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
     return done.selectExpr(*groups, *values, *hidden)
-
-
-def _shown(call: AggregateCall) -> str:
-    return aggregates_text([call])
 
 
 def _grouped(

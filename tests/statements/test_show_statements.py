@@ -169,6 +169,25 @@ def test_explain_of_a_push_query_has_the_names_of_the_query(world: World) -> Non
     assert "TOMBSTONE" not in shown and "C0" not in shown
 
 
+def test_explain_names_aggregates_as_they_are_written(world: World) -> None:
+    query = "SELECT w, COUNT(*) AS n, SUM(v) + COUNT(*) AS `both` FROM s GROUP BY w HAVING SUM(v) > 2"
+    for text in (f"{query} EMIT CHANGES", f"CREATE TABLE c AS {query} EMIT CHANGES"):
+        plan = world.one(f"EXPLAIN {text};")["queryDescription"]["executionPlan"]
+        assert "KSQL_AGG_VARIABLE" not in plan
+        assert "Values: COUNT(*) AS N, (CAST(SUM(V) AS BIGINT) + COUNT(*)) AS `both`" in plan
+        assert "Filter | (SUM(V) > 2)" in plan and "Group by: W | COUNT(*), SUM(V)" in plan
+        assert "Select: W, COUNT(*) AS N, (CAST(SUM(V) AS BIGINT) + COUNT(*)) AS `both`" in plan
+        assert "| COUNT(*), SUM(V) | Group by: W | Having: (SUM(V) > 2)" in plan
+        assert "Schema: `W` STRING KEY, `COUNT(*)` BIGINT, `SUM(V)` INTEGER" in plan
+
+
+def test_explain_of_nested_aggregates(world: World) -> None:
+    inner = "SELECT w, COUNT(*) AS n FROM s GROUP BY w"
+    text = f"SELECT SUM(n) AS total FROM ({inner}) x GROUP BY w HAVING MAX(n) > 1 ORDER BY SUM(n)"
+    plan = world.one(f"EXPLAIN {text};")["queryDescription"]["executionPlan"]
+    assert "KSQL_AGG_VARIABLE" not in plan
+
+
 def test_explain_of_pull_queries(world: World) -> None:
     world.run("CREATE TABLE c AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;")
     for text, plan in (
