@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ksql_spark.functions.casts import cast, to_text
+from ksql_spark.functions.casts import to_text
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import string, variable
 from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar, struct
@@ -66,7 +66,7 @@ def _wire(text: str, type_: SqlType) -> str:
             return f"transform({text}, {v} -> {_wire(v, element)})"
         case Map(key, value):
             v = variable(text)
-            row = f"struct({cast(f'{v}.key', key, STRING)} as key, {_wire(f'{v}.value', value)} as value)"
+            row = f"struct({to_text(f'{v}.key', key)} as key, {_wire(f'{v}.value', value)} as value)"
             return f"map_from_entries(transform(map_entries({text}), {v} -> {row}))"
         case Struct(fields):
             members = ", ".join(
@@ -227,6 +227,10 @@ SPECS: tuple[Spec, ...] = (
         Example((struct(NAME="Alice", ID=1),), '{"ID":1,"NAME":"Alice"}'),
         Example((struct(T=Typed("16:43:40", TIME), N=Typed(None, STRING)),), '{"N":null,"T":"16:43:40"}'),
         Example(({2: [True], 1: Typed(None, Array(BOOLEAN))},), '{"1":null,"2":[true]}'),
+        Example(({b"!": 1},), '{"IQ==":1}'),
+        Example(({1.5: 1},), '{"1.5":1}'),
+        Example(({True: 1},), '{"true":1}'),
+        Example(({Typed("16:43:40", TIME): 1},), '{"16:43:40":1}'),
         Example((Typed("2020-02-29T12:00:00.500", TIMESTAMP),), '"2020-02-29T12:00:00.500"'),
         parameters={"value": "anything"},
         aliases=("TO_JSON",),
