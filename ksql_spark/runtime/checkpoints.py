@@ -9,7 +9,6 @@ each aggregate is computed and what its buffer contains. A query that would read
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -49,18 +48,20 @@ class Checkpoint:
         return offsets
 
     def committed(self) -> Offsets | None:
-        """The offsets up to which the last committed batch has read; None if no batch is committed."""
+        """The offsets up to which the last committed batch has read; None if no batch is committed.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
         names = (path.name for path in (self.folder / "commits").glob("*"))
         last = max((int(name) for name in names if name.isdecimal()), default=None)
         if last is None:
             return None
-        # "v1", settings, then a line for each source: its topics and their offsets
-        lines = (self.folder / "offsets" / str(last)).read_text(encoding="utf-8").splitlines()
-        offsets: dict[str, Mapping[str, int]] = {}
-        for line in lines[2:]:
-            with contextlib.suppress(json.JSONDecodeError):  # "-": a source that has read nothing yet
-                offsets.update(json.loads(line))
-        return offsets
+        file = self.folder / "offsets" / str(last)
+        try:
+            return _offsets(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise KsqlError("CHECKPOINT_DAMAGED", file=file, reason=error) from error
 
     def fit(self, stage: PhysicalPlan) -> None:
         """Make sure that ``stage`` can resume: remove state of another kind than it keeps.
@@ -134,3 +135,24 @@ class Checkpoint:
             file.flush()
             os.fsync(file.fileno())
         written.replace(self._note)
+
+
+def _offsets(text: str) -> Offsets:
+    """The offsets in a file of Spark's: "v1", settings, then a line for each source.
+
+    Raises:
+        ValueError: the text is not that.
+    """
+    lines = text.splitlines()[2:]
+    if not lines:
+        raise ValueError("it has no offsets")
+    offsets: dict[str, Mapping[str, int]] = {}
+    for line in lines:
+        if line == "-":  # a source that has read nothing yet
+            continue
+        topics = json.loads(line)
+        of_topics = list(topics.values()) if isinstance(topics, dict) else [None]
+        if not all(isinstance(t, dict) and all(isinstance(n, int) for n in t.values()) for t in of_topics):
+            raise ValueError(f"{line[:40]} is not offsets of topics")
+        offsets.update(topics)
+    return offsets

@@ -436,6 +436,9 @@ class QueryManager:
 
         Before the first checkpoint these are the offsets at which the query begins. In real time a checkpoint
         is written every ``ksql.checkpoint.interval.ms``, so results may be ahead of it.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED, for Spark's file of offsets.
         """
         found: dict[str, dict[int, int]] = {}
         for number, stage in enumerate(query.plan.stages):
@@ -611,7 +614,7 @@ class QueryManager:
         most = float(self._setting("ksql.query.retry.backoff.max.ms"))
         try:
             committed = self.committed_offsets(query)
-        except (OSError, ValueError):  # the disk may be what failed
+        except (KsqlError, OSError, ValueError):  # the disk may be what failed
             log.exception("the checkpoints of query %s cannot be read", query.id)
             committed = None
         ran_s = time.monotonic() - query.started_at if query.state == RUNNING else 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -55,6 +55,7 @@ def source_description(source: DataSource, services: Services, *, extended: bool
     readers = [q for q in queries if any(s.name == source.name for s in q.plan.sources)]
     writers = [q for q in queries if q.plan.sink.name == source.name]
     topic = services.admin.topic(source.topic) if extended else None
+    summaries, unreadable = _offset_summaries(source, queries, services) if extended else ([], [])
     return {
         "name": source.name,
         "windowType": source.window.kind if source.window else None,
@@ -63,7 +64,7 @@ def source_description(source: DataSource, services: Services, *, extended: bool
         "fields": [field_json(c) for c in source.schema.columns],
         "type": source.kind,
         "timestamp": source.timestamp.column if source.timestamp else "",
-        "statistics": _statistics(writers) if extended else "",
+        "statistics": "\n".join([*_statistics(writers), *unreadable]) if extended else "",
         "errorStats": _error_statistics(readers, writers, services) if extended else "",
         "extended": extended,
         "keyFormat": source.key_format.name,
@@ -72,7 +73,7 @@ def source_description(source: DataSource, services: Services, *, extended: bool
         "partitions": len(topic.replicas) if topic else 0,
         "replication": max(topic.replicas, default=0) if topic else 0,
         "statement": source.statement,
-        "queryOffsetSummaries": _offset_summaries(source, queries, services) if extended else [],
+        "queryOffsetSummaries": summaries,
         "sourceConstraints": services.metastore.dependents(source.name),
         "clusterStatistics": [],
         "clusterErrorStats": [],
@@ -82,25 +83,33 @@ def source_description(source: DataSource, services: Services, *, extended: bool
 
 def _offset_summaries(
     source: DataSource, queries: Sequence[ManagedQuery], services: Services
-) -> list[dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], list[str]]:
     """Committed offsets of the queries that read a source (in its topic) or write it (in all that they read).
+
+    Also one line for each query whose checkpoint is damaged.
 
     ``groupId`` is the query's id: Spark keeps offsets in checkpoints, and commits none to a consumer group.
     """
-    summaries = []
+    summaries: list[dict[str, Any]] = []
+    unreadable: list[str] = []
     for query in queries:
         read = dict.fromkeys(s.topic for s in query.plan.sources)
         if query.plan.sink.name != source.name:
             read = {topic: None for topic in read if topic == source.topic}
-        committed = services.queries.committed_offsets(query)
+        there = [topic for topic in read if services.admin.topic(topic) is not None]
+        if not there:
+            continue
+        try:
+            committed = services.queries.committed_offsets(query)
+        except KsqlError as error:
+            unreadable.append(f"{query.id}: offsets unreadable. {error.message}")
+            continue
         topics = [
             {"kafkaTopic": topic, "offsets": _offsets(topic, committed.get(topic, {}), services)}
-            for topic in read
-            if services.admin.topic(topic) is not None
+            for topic in there
         ]
-        if topics:
-            summaries.append({"groupId": query.id, "topicSummaries": topics})
-    return summaries
+        summaries.append({"groupId": query.id, "topicSummaries": topics})
+    return summaries, unreadable
 
 
 def _offsets(topic: str, committed: Mapping[int, int], services: Services) -> list[dict[str, int]]:
@@ -118,15 +127,13 @@ def _offsets(topic: str, committed: Mapping[int, int], services: Services) -> li
     ]
 
 
-def _statistics(writers: Sequence[ManagedQuery]) -> str:
+def _statistics(writers: Sequence[ManagedQuery]) -> Iterator[str]:
     """The size of the state of the queries that write a source, one line per query."""
-    lines = []
     for query in writers:
         sizes = [size for size in state_sizes(query) if size is not None]
         if sizes:
             entries, kept = sum(s.entries for s in sizes), sum(s.bytes for s in sizes)
-            lines.append(f"State of {query.id}: {entries} entries, {kept} bytes at {sizes[-1].at}")
-    return "\n".join(lines)
+            yield f"State of {query.id}: {entries} entries, {kept} bytes at {sizes[-1].at}"
 
 
 def _error_statistics(

@@ -70,6 +70,23 @@ def test_offsets_are_those_that_are_committed(world: World) -> None:
     assert described["queryOffsetSummaries"] == []
 
 
+@pytest.mark.parametrize(
+    "text", ["", "v1\n{}\n", 'v1\n{}\n{"s":{"0"', "v1\n{}\n[1]", 'v1\n{}\n{"s": 3}', "\0\0"]
+)
+def test_damaged_offsets_do_not_hide_the_rest(world: World, text: str) -> None:
+    world.run("CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;")
+    world.run("CREATE STREAM b AS SELECT k, v FROM s EMIT CHANGES;")
+    world.commit("CSAS_A_2", 0, s={"0": 1, "1": 0, "2": 0})
+    world.commit("CSAS_B_3", 0, s={"0": 1, "1": 0, "2": 0})
+    file = world.checkpoint("CSAS_A_2") / "0" / "offsets" / "0"
+    file.write_text(text, encoding="utf-8")
+    for source, readable in (("a", []), ("s", ["CSAS_B_3"])):
+        described = world.one(f"DESCRIBE {source} EXTENDED;")["sourceDescription"]
+        assert [summary["groupId"] for summary in described["queryOffsetSummaries"]] == readable
+        assert "CSAS_A_2: offsets unreadable. " in described["statistics"]
+        assert str(file) in described["statistics"]
+
+
 def test_topics(make_world: Callable[..., World]) -> None:
     world = make_world()
     world.admin.create_topic("_confluent-hidden", 2)
