@@ -8,7 +8,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.MapData;
-import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -33,16 +32,15 @@ import java.util.Comparator;
  * as milliseconds, DECIMAL in plain notation, BYTES in base64. A bare value is the row's only
  * field; NULL is a null record.
  */
-public final class JsonEncoder implements ScalarFunction<byte[]> {
+public final class JsonEncoder extends RowToBytes {
     private static final JsonFactory JSON =
             JsonFactory.builder().enable(StreamWriteFeature.WRITE_BIGDECIMAL_AS_PLAIN).build();
 
-    private final StructType schema;
     private final boolean bare;
     private final Writer writer;
 
     public JsonEncoder(StructType schema, boolean bare) {
-        this.schema = schema;
+        super("encode_json", schema);
         this.bare = bare;
         this.writer =
                 bare
@@ -51,26 +49,6 @@ public final class JsonEncoder implements ScalarFunction<byte[]> {
     }
 
     @Override
-    public DataType[] inputTypes() {
-        return new DataType[] {schema};
-    }
-
-    @Override
-    public DataType resultType() {
-        return DataTypes.BinaryType;
-    }
-
-    @Override
-    public String name() {
-        return "encode_json";
-    }
-
-    @Override
-    public byte[] produceResult(InternalRow input) {
-        return input.isNullAt(0) ? null : invoke(input.getStruct(0, schema.size()));
-    }
-
-    /** Spark's generated code calls this overload. */
     public byte[] invoke(InternalRow row) {
         if (row == null || bare && row.isNullAt(0)) {
             return null;

@@ -3,11 +3,9 @@ package org.ksqlspark.state;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.ksqlspark.formats.BytesToRow;
+import org.ksqlspark.formats.RowToBytes;
 
 /**
  * A struct as the bytes of Spark's binary row, and back. Rows pass through keyed operators and
@@ -24,35 +22,14 @@ public final class PackedRow {
     }
 
     /** STRUCT to BINARY; NULL to NULL. */
-    public static final class Pack implements ScalarFunction<byte[]> {
-        private final StructType schema;
+    public static final class Pack extends RowToBytes {
         private transient UnsafeProjection projection;
 
         public Pack(StructType schema) {
-            this.schema = schema;
+            super("pack", schema);
         }
 
         @Override
-        public DataType[] inputTypes() {
-            return new DataType[] {schema};
-        }
-
-        @Override
-        public DataType resultType() {
-            return DataTypes.BinaryType;
-        }
-
-        @Override
-        public String name() {
-            return "pack";
-        }
-
-        @Override
-        public byte[] produceResult(InternalRow input) {
-            return input.isNullAt(0) ? null : invoke(input.getStruct(0, schema.size()));
-        }
-
-        /** Spark's generated code calls this overload. */
         public byte[] invoke(InternalRow row) {
             if (row == null) {
                 return null;
