@@ -85,8 +85,8 @@ class JsonFormat(Format):
         return f"ksql.{quote_identifier(f'decode_json:{_schema(columns, wrapped)}')}({data})"
 
     def or_null_sql(self, data: str) -> str:
-        """The literal ``null`` is a NULL key or value."""
-        return f"if({data} = X'{b'null'.hex()}', NULL, {data})"
+        """The literal ``null`` is a NULL key or value, with JSON's white space around it too."""
+        return f"if(ksql.is_json_null({data}), NULL, {data})"
 
     def explain_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
         """The decoder's message."""

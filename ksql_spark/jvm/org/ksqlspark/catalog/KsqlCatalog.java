@@ -50,6 +50,7 @@ public final class KsqlCatalog implements FunctionCatalog {
                     Map.entry("full_timestamp", TemporalFunctions.FullTimestamp::new),
                     Map.entry("initial_capitals", Utf16Functions.InitialCapitals::new),
                     Map.entry("is_json", JsonFunctions.IsJson::new),
+                    Map.entry("is_json_null", JsonDecoder.IsNull::new),
                     Map.entry("json_array_length", JsonFunctions.ArrayLength::new),
                     Map.entry("json_concat", JsonFunctions.Concat::new),
                     Map.entry("json_extract", JsonFunctions.Extract::new),

@@ -19,11 +19,13 @@ import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
+import org.ksqlspark.functions.InvokeFunction;
 
 import java.io.IOException;
 import java.io.StringWriter;
 import java.math.BigDecimal;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
@@ -72,6 +74,37 @@ public final class JsonDecoder extends BytesToRow {
             return null;
         }
         return wrapped ? (InternalRow) value : new GenericInternalRow(new Object[] {value});
+    }
+
+    /** Whether the bytes are the literal null and nothing else but JSON's white space. */
+    public static final class IsNull extends InvokeFunction<Boolean> {
+        private static final byte[] LITERAL = {'n', 'u', 'l', 'l'};
+
+        public IsNull() {
+            super(DataTypes.BooleanType, DataTypes.BinaryType);
+        }
+
+        public boolean invoke(byte[] data) {
+            if (data == null) {
+                return false;
+            }
+            int start = afterSpace(data, 0);
+            int end = start + LITERAL.length;
+            return end <= data.length
+                    && Arrays.equals(data, start, end, LITERAL, 0, LITERAL.length)
+                    && afterSpace(data, end) == data.length;
+        }
+
+        private static int afterSpace(byte[] data, int at) {
+            while (at < data.length
+                    && (data[at] == ' '
+                            || data[at] == '\t'
+                            || data[at] == '\n'
+                            || data[at] == '\r')) {
+                at++;
+            }
+            return at;
+        }
     }
 
     /** Why a record is NULL, for the processing log; reads it once more. */

@@ -1,6 +1,7 @@
 package org.ksqlspark.formats;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -75,6 +76,20 @@ class JsonTest {
         assertEquals(0L, row.getLong(1));
         assertEquals(new BigDecimal("0.00"), row.getDecimal(2, 4, 2).toJavaBigDecimal());
         assertEquals(new BigDecimal("12.00"), row.getDecimal(3, 4, 2).toJavaBigDecimal());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"null", " null", "null\n", "\t\r\n null \t\r\n"})
+    void theLiteralNullIsNull(String json) {
+        assertTrue(new JsonDecoder.IsNull().invoke(bytes(json)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"", " ", "nul", "nulll", "null null", "NULL", "{\"a\":null}", "\fnull", "n"})
+    void nothingElseIs(String json) {
+        assertFalse(new JsonDecoder.IsNull().invoke(bytes(json)));
+        assertFalse(new JsonDecoder.IsNull().invoke(null));
     }
 
     @Test
