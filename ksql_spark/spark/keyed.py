@@ -6,7 +6,7 @@ Rows go in and come out packed into bytes (PackedRow.java); KeyedOperator.java l
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame
@@ -16,11 +16,11 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.physical import steps
-from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_VALUE
+from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE
 from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Schema
 from ksql_spark.spark import sources
 from ksql_spark.spark.frames import Context, named, quoted
-from ksql_spark.types import BIGINT, INTEGER, SqlType
+from ksql_spark.types import BIGINT, BOOLEAN, INTEGER, SqlType
 
 #: a record's headers as bytes; most have none
 _PACKED_HEADERS = f"if(size({FORWARDED_HEADERS}) > 0, ksql.pack(struct({FORWARDED_HEADERS})), NULL)"
@@ -65,13 +65,16 @@ class _Side:
             nulls: keep records whose key has a NULL member, with an empty key; else they are dropped.
             task: text of the task, over the frame's columns; None: the task of the key.
         """
-        known = " AND ".join(f"({text}) IS NOT NULL" for text in key)
-        members = ", ".join(f"'c{i}', {text}" for i, text in enumerate(key))
+        # computed in a frame of its own: an expression that reports its failures must be evaluated only once
+        parts_of_key = [f"__part_{i}" for i in range(len(key))]
+        computed = self.frame.selectExpr(*map(quoted, self.frame.columns), *map(named, key, parts_of_key))
+        known = " AND ".join(f"{part} IS NOT NULL" for part in parts_of_key)
+        members = ", ".join(f"'c{i}', {part}" for i, part in enumerate(parts_of_key))
         packed = f"if({known}, ksql.pack(named_struct({members})), X'')"
         row = f"if({NULL_VALUE}, NULL, ksql.pack(struct({', '.join(map(quoted, self.types))})))"
         own = [named(task, "task")] if task is not None else []
         # a filter on the packed key would be pushed down and pack it a second time
-        frame = self.frame if nulls else self.frame.filter(known)
+        frame = computed if nulls else computed.filter(known)
         parts = (named(packed, "k"), named(ROWTIME, "ts"), named(row, "v"), named(_PACKED_HEADERS, "h"))
         frame = frame.selectExpr(*parts, *own)
         task_column = "task" if own else named(context.task("k"), "task")
@@ -162,13 +165,19 @@ class _JoinInputs:
 
     @classmethod
     def of(cls, step: _Join, inputs: Sequence[DataFrame]) -> _JoinInputs:
-        return cls(step, _Side.of(inputs[0], step.left.schema), _Side.of(inputs[1], step.right.schema))
+        left, right = _Side.of(inputs[0], step.left.schema), _Side.of(inputs[1], step.right.schema)
+        is_keyed_by_left = isinstance(step, steps.StreamTableJoin) and step.is_replicated
+        if is_keyed_by_left and NULL_KEY in left.frame.columns:
+            left = replace(left, types={**left.types, NULL_KEY: BOOLEAN})
+        return cls(step, left, right)
 
-    def records(self, context: Context, *, left_nulls: bool, right_nulls: bool) -> list[DataFrame]:
-        left = context.lower(self.step.left_key, "Join.Left", "Join key", list(self.left.types))
-        right = context.lower(self.step.right_key, "Join.Right", "Join key", list(self.right.types))
+    def records(
+        self, context: Context, *, left_nulls: bool, right_nulls: bool, left_task: str | None = None
+    ) -> list[DataFrame]:
+        left = context.lower(self.step.left_key, "Join.Left", "Join key", _names(self.step.left.schema))
+        right = context.lower(self.step.right_key, "Join.Right", "Join key", _names(self.step.right.schema))
         return [
-            self.left.records(0, [left, *self.bounds], context, nulls=left_nulls),
+            self.left.records(0, [left, *self.bounds], context, nulls=left_nulls, task=left_task),
             self.right.records(1, [right, *self.bounds], context, nulls=right_nulls),
         ]
 
@@ -201,7 +210,12 @@ class _JoinInputs:
             text = "__k.c0" if column.name == self.step.key_name else f"{side}.{quoted(column.name)}"
             columns.append(named(text, column.name))
         columns += [named(f"__k.c{i}", bound) for i, bound in enumerate(self.bounds, 1)]
+        columns += [named(f"__l.{NULL_KEY}", NULL_KEY)] * (NULL_KEY in self.left.types)
         return done.selectExpr(*columns, *_PASSED_THROUGH, NULL_VALUE)
+
+
+def _names(schema: Schema) -> list[str]:
+    return [c.name for c in schema.columns]
 
 
 def stream_table_join(
@@ -210,15 +224,14 @@ def stream_table_join(
     """A stream with a table (reference §6.6)."""
     is_outer = step.join == "LEFT"
     join = _JoinInputs.of(step, inputs)
-    left, right = join.records(context, left_nulls=is_outer, right_nulls=False)
+    task = None
     if step.is_replicated:
         # a stream's row goes to the task of its partition (or of its key), a table's row to all tasks
         own = [lower(ColumnRef(c.name, c.type)) for c in step.left.schema.key]
         by_key = context.task(f"ksql.pack(struct({', '.join(own)}))") if own else str(context.tasks[0])
         task = context.task_of(ROWPARTITION) if ROWPARTITION in inputs[0].columns else by_key
-        left = join.left.records(
-            0, [context.lower_silently(step.left_key)], context, nulls=is_outer, task=task
-        )
+    left, right = join.records(context, left_nulls=is_outer, right_nulls=False, left_task=task)
+    if step.is_replicated:
         everywhere = f"explode(array({', '.join(map(str, context.tasks))}))"
         right = right.selectExpr(named(everywhere, "task"), "k", "side", "ts", "v", "h")
     sides = [left.filter("v IS NOT NULL"), right]
@@ -362,6 +375,11 @@ def _grouped(
     return frame
 
 
+def _has_null_key(schema: Schema) -> bool:
+    """Whether packed rows have NULL_KEY: with one key column, that column shows if the key was NULL."""
+    return len(schema.key) > 1
+
+
 def pack(step: steps.Packed, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """Rows packed for an internal topic: columns K and V as bytes."""
     (frame,) = inputs
@@ -370,6 +388,8 @@ def pack(step: steps.Packed, inputs: Sequence[DataFrame], context: Context) -> D
     names = [quoted(c.name) for c in step.child.schema.columns]
     if step.window is not None:
         names += [WINDOWSTART, WINDOWEND]
+    if _has_null_key(step.child.schema):
+        names.append(NULL_KEY if NULL_KEY in frame.columns else named("false", NULL_KEY))
     row = f"ksql.pack(struct({', '.join(names)}))"
     return frame.selectExpr(named(key, "K"), named(row, "V"), *_PASSED_THROUGH, NULL_VALUE)
 
@@ -379,6 +399,10 @@ def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) 
     ddl = ", ".join(f"{quoted(c.name)} {spark_type(c.type)}" for c in step.schema.columns)
     bounds = [WINDOWSTART, WINDOWEND] if step.window is not None else []
     ddl += "".join(f", {b} bigint" for b in bounds)
+    null_key = []
+    if _has_null_key(step.schema):
+        ddl += f", {quoted(NULL_KEY)} boolean"
+        null_key = [] if step.is_table else [named(f"__v.{NULL_KEY}", NULL_KEY)]
     keys = step.schema.key if step.is_table else ()
     parts = [named(_unpacked("V", ddl), "__v"), *_PASSED_THROUGH, NULL_VALUE]
     if keys:
@@ -387,7 +411,7 @@ def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) 
     taken = {c.name for c in keys}
     columns += [named(f"__v.{quoted(c.name)}", c.name) for c in step.schema.columns if c.name not in taken]
     columns += [named(f"__v.{b}", b) for b in bounds]
-    return inputs[0].selectExpr(*parts).selectExpr(*columns, *_PASSED_THROUGH, NULL_VALUE)
+    return inputs[0].selectExpr(*parts).selectExpr(*columns, *null_key, *_PASSED_THROUGH, NULL_VALUE)
 
 
 def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context: Context) -> DataFrame:

@@ -99,6 +99,8 @@ def decode(
     """
     schema = source.schema
     key_bytes, bounds = _window(source)
+    # a windowed key is NULL only where the record has none (aggregates drop NULL groups): its bounds are
+    # NULL too, and so is the key that sinks put together
     key = key_serde(source).or_null_sql("key") if schema.key and source.window is None else "key"
     value = value_serde(source).or_null_sql("value") if schema.value else "value"
     parts = [

@@ -32,6 +32,40 @@ INSERT INTO keyless (v) VALUES (3);
 -- {"B":1,"A":"x"}     | 2
 -- {"B":null,"A":null} | 3
 
+--@test: a record without a key keeps none through joins with replicated tables
+CREATE STREAM keyless (v INT) WITH (KAFKA_TOPIC = '${case}_in', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM two (a STRING KEY, b INT KEY, v INT) WITH (KAFKA_TOPIC = '${case}_in', FORMAT = 'JSON');
+CREATE TABLE names (v INT PRIMARY KEY, name STRING)
+  WITH (KAFKA_TOPIC = '${case}_names', VALUE_FORMAT = 'JSON', PARTITIONS = 2, REPLICATED = true);
+CREATE TABLE again (v INT PRIMARY KEY, name STRING)
+  WITH (KAFKA_TOPIC = '${case}_names', VALUE_FORMAT = 'JSON', REPLICATED = true);
+INSERT INTO names (v, name) VALUES (1, 'one');
+INSERT INTO names (v, name) VALUES (2, 'two');
+INSERT INTO keyless (v) VALUES (1);
+INSERT INTO two (a, b, v) VALUES ('x', 1, 2);
+INSERT INTO two (a, v) VALUES ('y', 2);
+INSERT INTO keyless (v) VALUES (3);
+CREATE STREAM once WITH (KAFKA_TOPIC = '${case}_once', PARTITIONS = 1) AS
+  SELECT t.a, t.b, t.v AS v, n.name AS name FROM two t LEFT JOIN names n ON t.v = n.v EMIT CHANGES;
+CREATE STREAM twice WITH (KAFKA_TOPIC = '${case}_twice', PARTITIONS = 1) AS
+  SELECT t.a, t.b, t.v AS v, n.name AS name, m.name AS again
+  FROM two t JOIN names n ON t.v = n.v JOIN again m ON t.v = m.v EMIT CHANGES;
+CREATE STREAM joined_once (k STRING KEY, v INT, name STRING)
+  WITH (KAFKA_TOPIC = '${case}_once', KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'JSON');
+CREATE STREAM joined_twice (k STRING KEY, v INT, name STRING, again STRING)
+  WITH (KAFKA_TOPIC = '${case}_twice', KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'JSON');
+--@output JOINED_ONCE rowsort
+-- k                  | v | name
+-- NULL               | 1 | one
+-- NULL               | 3 | NULL
+-- {"A":"x","B":1}    | 2 | two
+-- {"A":"y","B":null} | 2 | two
+--@output JOINED_TWICE rowsort
+-- k                  | v | name | again
+-- NULL               | 1 | one  | one
+-- {"A":"x","B":1}    | 2 | two  | two
+-- {"A":"y","B":null} | 2 | two  | two
+
 --@test: the JSON literal null is a NULL key where there are several key columns
 CREATE STREAM raw (k STRING KEY, v INT)
   WITH (KAFKA_TOPIC = '${case}_in', KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
@@ -41,10 +75,13 @@ CREATE STREAM copied (k STRING KEY, v INT)
   WITH (KAFKA_TOPIC = '${case}_copies', KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'JSON');
 INSERT INTO raw (k, v) VALUES ('null', 1);
 INSERT INTO two (a, b, v) VALUES ('x', 1, 2);
+INSERT INTO raw (k, v) VALUES (' null
+', 3);
 --@output COPIED ordered
 -- k               | v
 -- NULL            | 1
 -- {"A":"x","B":1} | 2
+-- NULL            | 3
 
 --@test: the JSON literal null is a NULL value
 CREATE STREAM raw (k STRING KEY, v STRING)
@@ -58,7 +95,8 @@ CREATE STREAM copies AS SELECT * FROM wide EMIT CHANGES;
 CREATE STREAM bare_copies AS SELECT * FROM bare EMIT CHANGES;
 CREATE TABLE kept AS SELECT * FROM latest EMIT CHANGES;
 INSERT INTO raw (k, v) VALUES ('x', '{"A":1,"B":"one"}');
-INSERT INTO raw (k, v) VALUES ('x', 'null');
+INSERT INTO raw (k, v) VALUES ('x', ' null
+');
 INSERT INTO raw (k, v) VALUES ('y', '{"A":2,"B":"two"}');
 --@output COPIES ordered
 -- k | a         | b

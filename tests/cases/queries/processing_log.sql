@@ -81,6 +81,33 @@ INSERT INTO s (a, t) VALUES (2, '2002');
 -- processing.CSAS_RESULTS_3.Project | 1    | Column NUMBER: CAST(T AS INTEGER) failed.     | NULL
 -- processing.CSAS_RESULTS_3.Project | 1    | Column YEAR: PARSE_DATE(T, 'yyyy') failed.    | NULL
 
+--@test: what fails in a join's key leaves one entry
+CREATE STREAM entries AS
+  SELECT logger, message->recordProcessingError->errorMessage AS message FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE STREAM s (a INT, t STRING) WITH (KAFKA_TOPIC = '${case}_j', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE TABLE n (k INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC = '${case}_n', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE TABLE r (k INT PRIMARY KEY, name STRING)
+  WITH (KAFKA_TOPIC = '${case}_n', VALUE_FORMAT = 'JSON', REPLICATED = true);
+INSERT INTO n (k, name) VALUES (0, 'none');
+INSERT INTO n (k, name) VALUES (1, 'one');
+INSERT INTO s (a, t) VALUES (1, '1');
+INSERT INTO s (a, t) VALUES (2, 'x');
+CREATE STREAM plain AS
+  SELECT n.k AS k, s.a AS a, n.name AS name FROM s JOIN n ON COALESCE(CAST(s.t AS INT), 0) = n.k EMIT CHANGES;
+CREATE STREAM whole AS SELECT s.a AS a, r.name AS name FROM s LEFT JOIN r ON CAST(s.t AS INT) = r.k EMIT CHANGES;
+--@output PLAIN rowsort
+-- k | a | name
+-- 0 | 2 | none
+-- 1 | 1 | one
+--@output WHOLE rowsort
+-- a | name
+-- 1 | one
+-- 2 | NULL
+--@output ENTRIES rowsort
+-- logger                            | message
+-- processing.CSAS_PLAIN_5.Join.Left | Join key: CAST(S_T AS INTEGER) failed.
+-- processing.CSAS_WHOLE_6.Join.Left | Join key: CAST(S_T AS INTEGER) failed.
+
 --@test: the rows that fail are shown where that is wanted
 --@server: ksql.logging.processing.rows.include = true
 CREATE STREAM entries AS
