@@ -17,7 +17,7 @@ from ksql_spark.analyzer.failures import failure, invalid, placed_at
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.expressions import ColumnRef, Expression, Literal, children, transform
 from ksql_spark.functions import registry
-from ksql_spark.logical.nodes import AggregateCall, NamedExpression, written_out
+from ksql_spark.logical.nodes import AggregateCall, NamedExpression, call_texts, written_out
 from ksql_spark.schema import WINDOW_BOUNDS
 
 VARIABLE = "KSQL_AGG_VARIABLE_"
@@ -92,7 +92,7 @@ class Aggregates:
 
     def show(self, node: Expression) -> str:
         """``node`` with aggregate calls instead of references to them, for messages."""
-        return str(written_out(node, self.calls))
+        return str(written_out(node, call_texts(self.calls)))
 
     def check_state(self, value_format: str, node: exp.Expr) -> None:
         """Refuse aggregates whose state ksqlDB cannot write in the leftmost source's value format."""

@@ -46,6 +46,8 @@ from ksql_spark.analyzer.select_items import (
 from ksql_spark.analyzer.serialization import check_results
 from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in, transform
 from ksql_spark.logical.nodes import (
+    GROUP,
+    SORT,
     Aggregate,
     BatchJoin,
     BatchQuery,
@@ -66,8 +68,6 @@ from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS
 from ksql_spark.types import Null, contains_map
 
-#: prefixes of columns that exist only within the plan
-_GROUP, _SORT = "KSQL_GROUP_", "KSQL_SORT_"
 #: aggregates whose result depends on the order of arrival; those that are meaningless without one
 _BY_ARRIVAL = frozenset({"EARLIEST_BY_OFFSET", "LATEST_BY_OFFSET", "COLLECT_LIST", "COLLECT_SET"})
 _ONLY_BY_ARRIVAL = frozenset({"EARLIEST_BY_OFFSET", "LATEST_BY_OFFSET"})
@@ -336,7 +336,7 @@ class _Select:
                         "SELECT DISTINCT can only be sorted by columns that it selects.", node,
                         hint="Add the expression to the SELECT.",
                     )  # fmt: skip
-                found = NamedExpression(f"{_SORT}{len(values) - shown}", expression)
+                found = NamedExpression(f"{SORT}{len(values) - shown}", expression)
                 values.append(found)
             by.append(_sort_key(node, ColumnRef(found.name, expression.type)))
         plan = Project(plan, (), tuple(values))
@@ -378,7 +378,7 @@ class _Select:
 
     def _groups(self) -> tuple[NamedExpression, ...]:
         found = bind_groups(self.select, without_disk_columns(self.scope, "GROUP BY"))
-        return tuple(NamedExpression(f"{_GROUP}{i}", expression) for i, expression in enumerate(found))
+        return tuple(NamedExpression(f"{GROUP}{i}", expression) for i, expression in enumerate(found))
 
     def _over(
         self, groups: tuple[NamedExpression, ...], bound: Expression, clause: str, node: exp.Expr | None

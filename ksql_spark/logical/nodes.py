@@ -16,7 +16,7 @@ Limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -24,6 +24,9 @@ from ksql_spark.expressions import ColumnRef, Expression, transform
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
 from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Column, Role, Schema
 from ksql_spark.types import SqlType
+
+#: prefixes of columns that exist only within a batch query's plan: groups, and what rows are sorted by
+GROUP, SORT = "KSQL_GROUP_", "KSQL_SORT_"
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class AggregateCall:
 
 @dataclass(frozen=True)
 class _WrittenOut(ColumnRef):
-    """The reference to an aggregate's column, shown as the call that it has the results of."""
+    """The reference to an internal column, shown as the expression that the column has the values of."""
 
     text: str
 
@@ -70,9 +73,8 @@ class _WrittenOut(ColumnRef):
         return self.text
 
 
-def written_out(expression: Expression, calls: Iterable[AggregateCall]) -> Expression:
-    """``expression`` to be shown: the columns of ``calls`` are written as the calls themselves."""
-    texts = {call.name: call.call for call in calls}
+def written_out(expression: Expression, texts: Mapping[str, str]) -> Expression:
+    """``expression`` to be shown: a reference to a column in ``texts`` as the text (see call_texts)."""
 
     def shown(part: Expression) -> Expression | None:
         if not isinstance(part, ColumnRef) or part.name not in texts:
@@ -80,6 +82,11 @@ def written_out(expression: Expression, calls: Iterable[AggregateCall]) -> Expre
         return _WrittenOut(part.name, part.type, texts[part.name])
 
     return transform(expression, shown)
+
+
+def call_texts(calls: Iterable[AggregateCall]) -> dict[str, str]:
+    """The columns of aggregates, each with its call."""
+    return {call.name: call.call for call in calls}
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ksql_spark.expressions import name_text
 from ksql_spark.logical import nodes
-from ksql_spark.logical.nodes import AggregateCall, Node
+from ksql_spark.logical.nodes import GROUP, SORT, Node, call_texts, written_out
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import (
     MICROBATCH,
@@ -60,7 +61,7 @@ def _logical_details(node: Node) -> Details:
                 ("Window", windowing_text(node.window)),
             ]
         case nodes.Filter(_, predicate):
-            return [("", nodes.written_out(predicate, _calls_below(node)))]
+            return [("", written_out(predicate, _internal(node.child)))]
         case nodes.SelectKey(_, keys):
             return [("Key", items_text(keys) or "none")]
         case nodes.FlatMap(_, functions):
@@ -80,26 +81,33 @@ def _logical_details(node: Node) -> Details:
                 ("Emit", "FINAL" if node.emit_final else None),
             ]
         case nodes.Project(_, keys, values):
-            calls = _calls_below(node)
-            return [("Key", items_text(keys, calls)), ("Values", items_text(values, calls))]
+            texts = _internal(node.child)
+            return [("Key", items_text(keys, texts)), ("Values", items_text(values, texts))]
         case nodes.BatchJoin(_, _, join, condition):
             return [("", join), ("On", condition)]
         case nodes.Sort(_, by):
-            return [("", ", ".join(map(str, by)))]
+            texts = _internal(node.child)
+            shown = (replace(key, expression=written_out(key.expression, texts)) for key in by)
+            return [("", ", ".join(map(str, shown)))]
         case nodes.Limit(_, limit, offset):
             return [("", limit), ("Offset", offset or None)]
         case nodes.UnionAll() | nodes.Distinct():
             return []
 
 
-def _calls_below(node: Node) -> tuple[AggregateCall, ...]:
-    """The aggregates whose columns the expressions of ``node`` may name."""
+def _internal(node: Node) -> dict[str, str]:
+    """The columns of ``node`` whose names users do not know -> what users wrote for them."""
     match node:
-        case nodes.Filter(nodes.Aggregate() as grouped) | nodes.Project(nodes.Aggregate() as grouped, _, _):
-            return grouped.aggregates
-        case nodes.Project(nodes.Filter() as having, _, _):
-            return _calls_below(having)
-    return ()
+        case nodes.Aggregate(_, groups, calls):
+            named = {g.name: str(g.expression) for g in groups if g.name.startswith(GROUP)}
+            return named | call_texts(calls)
+        case nodes.Project(child, _, values):
+            below = _internal(child)
+            sorted_by = (v for v in values if v.name.startswith(SORT))
+            return {v.name: str(written_out(v.expression, below)) for v in sorted_by}
+        case nodes.Filter(child) | nodes.Sort(child) | nodes.Limit(child) | nodes.Distinct(child):
+            return _internal(child)
+    return {}
 
 
 # ---- the physical plan --------------------------------------------------------------------------------

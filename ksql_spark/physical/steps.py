@@ -14,7 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from ksql_spark.expressions import Expression, name_text
-from ksql_spark.logical.nodes import AggregateCall, NamedExpression, WindowSpec, WithinSpec, written_out
+from ksql_spark.logical.nodes import (
+    AggregateCall,
+    NamedExpression,
+    WindowSpec,
+    WithinSpec,
+    call_texts,
+    written_out,
+)
 from ksql_spark.metastore.sources import DataSource, Windowing
 from ksql_spark.physical.text import (
     aggregates_text,
@@ -142,12 +149,15 @@ class AggregateStep(OneInputStep, StatefulStep):
         return [
             ("", aggregates_text(self.aggregates)),
             ("Group by", groups_text(self.group_by)),
-            ("Having", None if self.having is None else written_out(self.having, self.aggregates)),
+            (
+                "Having",
+                None if self.having is None else written_out(self.having, call_texts(self.aggregates)),
+            ),
         ]
 
     @property
     def shown_schema(self) -> Schema:
-        texts = {call.name: call.call for call in self.aggregates}
+        texts = call_texts(self.aggregates)
         return Schema(tuple(replace(c, name=texts.get(c.name, c.name)) for c in self.schema.columns))
 
     @property
@@ -315,8 +325,8 @@ class TableSelect(OneInputStep):
 
     @property
     def details(self) -> Details:
-        calls = self.child.aggregates if isinstance(self.child, AggregateStep) else ()
-        return [("Select", items_text((*self.keys, *self.values), calls))]
+        texts = call_texts(self.child.aggregates) if isinstance(self.child, AggregateStep) else {}
+        return [("Select", items_text((*self.keys, *self.values), texts))]
 
     @property
     def row_expressions(self) -> tuple[Expression, ...]:

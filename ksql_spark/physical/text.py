@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
 from ksql_spark.expressions import Expression, name_text
-from ksql_spark.logical.nodes import AggregateCall, NamedExpression, WindowSpec, WithinSpec, written_out
+from ksql_spark.logical.nodes import (
+    GROUP,
+    SORT,
+    AggregateCall,
+    NamedExpression,
+    WindowSpec,
+    WithinSpec,
+    written_out,
+)
 from ksql_spark.metastore.sources import Windowing
 
 _UNITS = (("DAYS", 86_400_000), ("HOURS", 3_600_000), ("MINUTES", 60_000), ("SECONDS", 1000))
@@ -13,15 +21,15 @@ _UNITS = (("DAYS", 86_400_000), ("HOURS", 3_600_000), ("MINUTES", 60_000), ("SEC
 
 def _aliased(expression: Expression, name: str) -> str:
     text, as_name = str(expression), name_text(name)
-    return text if text == as_name else f"{text} AS {as_name}"
+    return text if text == as_name or name.startswith((GROUP, SORT)) else f"{text} AS {as_name}"
 
 
-def items_text(items: Iterable[NamedExpression], calls: Sequence[AggregateCall] = ()) -> str:
+def items_text(items: Iterable[NamedExpression], texts: Mapping[str, str] | None = None) -> str:
     """Expressions as in SELECT, with AS where the name differs from the expression.
 
-    ``calls``: of the aggregate below, whose columns are shown as the calls that they come from.
+    ``texts``: the internal columns of the step below -> what users wrote for them.
     """
-    return ", ".join(_aliased(written_out(item.expression, calls), item.name) for item in items)
+    return ", ".join(_aliased(written_out(item.expression, texts or {}), item.name) for item in items)
 
 
 def groups_text(items: Iterable[NamedExpression]) -> str:

@@ -199,10 +199,21 @@ def test_explain_names_aggregates_as_they_are_written(world: World) -> None:
 
 
 def test_explain_of_nested_aggregates(world: World) -> None:
-    inner = "SELECT w, COUNT(*) AS n FROM s GROUP BY w"
-    text = f"SELECT SUM(n) AS total FROM ({inner}) x GROUP BY w HAVING MAX(n) > 1 ORDER BY SUM(n)"
+    inner = "SELECT w, COUNT(*) AS n FROM s GROUP BY w ORDER BY w, SUM(v) + 1 DESC LIMIT 9"
+    outer = f"SELECT SUM(n) AS total FROM ({inner}) x"
+    text = f"{outer} GROUP BY UCASE(w) HAVING MAX(n) > 1 ORDER BY LEN(UCASE(w))"
     plan = world.one(f"EXPLAIN {text};")["queryDescription"]["executionPlan"]
-    assert "KSQL_AGG_VARIABLE" not in plan
+    assert [line.strip() for line in plan.splitlines()[1:10]] == [
+        "Project | Values: TOTAL",
+        "Sort | LEN(UCASE(W))",
+        "Project | Values: SUM(N) AS TOTAL, LEN(UCASE(W))",
+        "Filter | (MAX(N) > CAST(1 AS BIGINT))",
+        "Aggregate | Group by: UCASE(W) | SUM(N), MAX(N)",
+        "Project | Values: W, N",
+        "Limit | 9",
+        "Sort | W, (SUM(V) + 1) DESC",
+        "Project | Values: W, COUNT(*) AS N, (SUM(V) + 1)",
+    ]
 
 
 def test_explain_of_pull_queries(world: World) -> None:
