@@ -224,13 +224,13 @@ _TABLE: tuple[Property, ...] = (
     # ---- Kafka Streams settings that have a meaning here
     Property("ksql.streams.auto.offset.reset", "string", "latest", "Where new queries begin to read; tables are always read as a whole.", choices=("earliest", "latest")),
     Property("ksql.streams.processing.guarantee", "string", "at_least_once", "The guarantee for results after a failure; exactly once is not supported yet.", choices=("at_least_once",), not_yet=("exactly_once_v2", "exactly_once", "exactly_once_beta"), in_force=False),
-    Property("ksql.streams.num.stream.threads", "int", 4, "Parallelism of a query.", minimum=1, in_force=False),
+    Property("ksql.streams.num.stream.threads", "int", 4, "The most tasks that a query has in parallel; it never has more than its topics have partitions or the machine has cores. A query keeps the number of its creation.", minimum=1),
     Property("ksql.streams.commit.interval.ms", "long", 2000, "Interval of commits.", minimum=0, in_force=False),
     Property("ksql.streams.cache.max.bytes.buffering", "long", 10_000_000, "Memory for merging updates of one key.", minimum=0, in_force=False),
     _server("ksql.streams.state.dir", "string", "/tmp/kafka-streams", "The folder of state stores.", in_force=False),
     Property("ksql.streams.num.standby.replicas", "int", 0, "Hot standbys of state.", minimum=0, in_force=False),
     Property("ksql.streams.replication.factor", "int", -1, "Replicas of internal topics; -1 for the broker's default.", minimum=-1),
-    Property("ksql.streams.max.task.idle.ms", "long", 0, "How long to wait for the slower side of a join.", minimum=-1, in_force=False),
+    Property("ksql.streams.max.task.idle.ms", "long", 0, "Records of several topics are taken in the order of their times. For how many ms a task waits for a topic that has no more of them while another one has; 0: only for records that the broker is known to have; -1: not even for these.", minimum=-1),
     Property("ksql.streams.task.timeout.ms", "long", 300000, "How long a task may make no progress.", minimum=0, in_force=False),
     Property("ksql.streams.producer.compression.type", "string", "none", "Compression of written records.", choices=("none", "gzip", "snappy", "lz4", "zstd")),
 )

@@ -173,8 +173,8 @@ def test_what_is_not_in_force_cannot_be_read(entry):
     ("name", "value", "is_warned_of"),
     [
         ("auto.offset.reset", "earliest", False),
-        ("ksql.streams.num.stream.threads", "8", True),
-        ("num.stream.threads", "4", False),  # the default
+        ("ksql.streams.num.standby.replicas", "8", True),
+        ("num.standby.replicas", "0", False),  # the default
         ("ksql.fail.on.production.error", False, True),
         ("max.poll.records", "10", False),
         ("consumer.isolation.level", "read_committed", False),

@@ -10,15 +10,14 @@ from ksql_spark.expressions import name_text
 from ksql_spark.logical import nodes
 from ksql_spark.logical.nodes import GROUP, SORT, Node, call_texts, written_out
 from ksql_spark.metastore.sources import DataSource
+from ksql_spark.physical.distribution import tasks_text
 from ksql_spark.physical.steps import (
-    MICROBATCH,
     REALTIME,
     Details,
     PhysicalPlan,
     SourceStep,
     StatefulStep,
     Step,
-    StreamTableJoin,
     stateful_steps,
     walk,
 )
@@ -127,7 +126,9 @@ def explain_plan(plan: PhysicalPlan) -> str:
         lines += _step_lines(stage.root, 1)
         if shared is None:
             lines.append(f"Execution: {_execution(stage)}.")
-        if order := _order(stage, plan.is_transient):
+        if tasks := tasks_text(plan, number):
+            lines.append(f"Tasks: {tasks}")
+        if order := _order(stage):
             lines.append(f"Order: {order}")
         parts.append("\n".join(lines))
     return "\n".join(parts)
@@ -155,22 +156,14 @@ def _execution(stage: PhysicalPlan) -> str:
     return f"{how}: {stage.reason}"
 
 
-def _order(stage: PhysicalPlan, is_transient: bool) -> str | None:
-    """The order in which a join processes rows of different topics; None for a stage without joins."""
+def _order(stage: PhysicalPlan) -> str | None:
+    """In which order rows of different topics meet, where that matters: in joins."""
     joins = [s for s in walk(stage.root) if isinstance(s, StatefulStep) and len(s.inputs) > 1]
     if not joins:
         return None
     if stage.by_event_time:
         return "the rows of all topics meet by event time, what is there at the start as one batch."
-    loaded = any(isinstance(s, StreamTableJoin) for s in joins)
-    first = " What a table's topic holds at the start is read before the stream." if loaded else ""
-    if stage.mode == MICROBATCH:
-        return f"each topic is read independently; rows of one batch meet by event time.{first}"
-    remedy = "" if is_transient else " ORDER = 'event-time' in WITH makes a backlog meet by event time."
-    return (
-        "each topic is read independently, so rows that wait in several topics (a backlog) meet in any "
-        f"order, not by event time.{first}{remedy}"
-    )
+    return "the rows of all topics meet by event time, as far as they have been written."
 
 
 # ---- pull queries -------------------------------------------------------------------------------------

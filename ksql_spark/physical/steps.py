@@ -41,6 +41,9 @@ NULL_KEY = "__NULL_KEY"
 #: hidden column of rows that come from one record: its headers, which are copied to the output (§6.1)
 FORWARDED_HEADERS = "__HEADERS"
 
+#: hidden column of what goes into an internal topic: the operator's stream time when the row left it, ms
+STREAM_TIME = "__STREAM_TIME"
+
 REALTIME, MICROBATCH = "realtime", "microbatch"
 
 #: what EXPLAIN shows of a step or node: (title, value); the title may be "", a value of None is not shown

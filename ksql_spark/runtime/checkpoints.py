@@ -13,11 +13,13 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
+from ksql_spark.physical.distribution import Tasks
 from ksql_spark.physical.steps import PhysicalPlan
 
 #: topic -> {partition: offset}
@@ -77,11 +79,35 @@ class Checkpoint:
             # the old query may have written rows without committing a batch
             noted["resumed_at"] = self.committed() or noted.get("resumed_at", {})
             noted.pop("layout", None)
+            noted.pop("tasks", None)
             self._write(noted)
             self.folder.rename(self._removed)
             shutil.rmtree(self._removed, ignore_errors=True)
         if noted.get("state") != kinds:
             self._write(noted | {"state": kinds})
+
+    def tasks(self, planned: Tasks) -> Tasks:
+        """``planned``, with the state spread as it is here; where there is none, note how it will be.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED, or STATE_INCOMPATIBLE where the plan groups rows in another way.
+        """
+        noted = self._noted()
+        if "tasks" not in noted or not self.folder.exists():
+            names = ("partitions", "count", "by_partition")
+            self._write(noted | {"tasks": {name: getattr(planned, name) for name in names}})
+            return planned
+        try:
+            there = replace(planned, **noted["tasks"])
+        except TypeError as error:
+            raise KsqlError("CHECKPOINT_DAMAGED", file=self._note, reason=error) from error
+        if there.by_partition != planned.by_partition:
+            before, now = (f"by {'partition' if tasks.by_partition else 'key'}" for tasks in (there, planned))
+            release = noted.get("written_by", "an unknown release")
+            raise KsqlError("STATE_INCOMPATIBLE", part="tasks", before=before, now=now, release=release)
+        if there.by_partition:
+            return replace(there, readers=there.count)
+        return replace(there, is_exchanged=planned.is_exchanged or there.count > 1)
 
     def check_layout(self, layout: Mapping[str, str], spark_version: str) -> None:
         """Make sure that state is read as it was written; if there is none yet, note its layout.
@@ -112,7 +138,7 @@ class Checkpoint:
                 )
 
     def _noted(self) -> dict[str, Any]:
-        """The note: ``state`` (kinds of state in the last plan), ``layout``, ``written_by``, ``resumed_at``.
+        """The note: ``state`` (kinds of state in the last plan), ``layout``, ``tasks``, ``written_by`` …
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.

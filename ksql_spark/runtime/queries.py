@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import os
 import shutil
 import threading
 import time
@@ -23,19 +24,14 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.logical.nodes import PersistentQuery, PushQuery
-from ksql_spark.physical.steps import (
-    MICROBATCH,
-    PhysicalPlan,
-    StreamTableJoin,
-    TableSource,
-    walk,
-)
+from ksql_spark.physical.distribution import Tasks, assign, waits_for
+from ksql_spark.physical.steps import MICROBATCH, PhysicalPlan
 from ksql_spark.runtime.checkpoints import Checkpoint
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.query_errors import QueryError, classify, reason
 from ksql_spark.spark import sinks
 from ksql_spark.spark.build import build
-from ksql_spark.spark.frames import Context, task_numbers
+from ksql_spark.spark.frames import Context, configure, task_numbers
 from ksql_spark.spark.processing_log import Counts, ProcessingLog
 from ksql_spark.spark.query import SparkQuery, new_run_id
 from ksql_spark.spark.sources import STOPS_ON_NO_TIME
@@ -66,8 +62,7 @@ class ManagedQuery:
         state: RUNNING, ERROR, PAUSED or REGISTERED.
         errors: the latest failures, oldest first.
         spark: the Spark queries of its stages, upstream first.
-        loading: a token for each thread that will start more of its stages, once tables of joins or history
-            have been read.
+        loading: a token for each thread that will start more of its stages, once history has been read.
         failures: number of failures in a row.
         started_at: when it was last started, on the monotonic clock, seconds.
         retry_at: when it is started again after a failure, on the same clock.
@@ -96,7 +91,7 @@ class ManagedQuery:
 
     @property
     def is_loading(self) -> bool:
-        """True while tables of a join are loaded or history is read."""
+        """True while history is read."""
         return bool(self.loading)
 
 
@@ -135,8 +130,8 @@ class QueryManager:
         self._log = processing_log
         self._queries: dict[str, ManagedQuery] = {}
         self._lock = threading.RLock()
-        #: count of tasks -> their numbers
-        self._tasks: dict[int, tuple[int, ...]] = {}
+        #: numbers of parts and tasks -> the parts' numbers
+        self._task_numbers: dict[tuple[int, int], tuple[int, ...]] = {}
         self._heartbeat = heartbeat
         #: nothing is started while the command log is replayed
         self._replaying = True
@@ -152,21 +147,17 @@ class QueryManager:
     def start(self, query: ManagedQuery) -> None:
         """Start ``query``, from its checkpoint if there is one, and keep it running.
 
-        The tables of a stream-table join are loaded to their current end before its stream is read.
-
         Raises:
             KsqlError: QUERY_FAILED if Spark refuses the query; STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED.
         """
         self._create_internal_topics(query)
-        tables = self._to_load(query)
         # threads of an earlier start do nothing more: their token is not in this set
-        tokens = [object() if any(t in tables for t in stage.topics) else None for stage in query.plan.stages]
-        query.loading = {token for token in tokens if token is not None}
+        query.loading = set()
         query.spark = []
         try:
             is_backfilling = self._has_history(query)
             for i, _ in enumerate(query.plan.stages[:1] if is_backfilling else query.plan.stages):
-                query.spark.append(self._launch(query, i, tables))
+                query.spark.append(self._launch(query, i))
         except KsqlError:
             self._end(query)
             if self._queries.get(query.id) is not query:
@@ -182,17 +173,6 @@ class QueryManager:
             threading.Thread(
                 target=self._backfill, args=(query, token), name=f"backfill-{query.id}", daemon=True
             ).start()
-            return
-        for i, stage in enumerate(query.plan.stages):
-            if not any(topic in tables for topic in stage.topics):
-                self._set_loaded(query, i)
-            wanted = {topic: ends for topic, ends in tables.items() if topic in stage.topics}
-            if wanted:
-                arguments = (query, i, wanted, query.spark[i], tokens[i])
-                loader = threading.Thread(
-                    target=self._load, args=arguments, name=f"load-{query.id}", daemon=True
-                )
-                loader.start()
 
     def _create_internal_topics(self, query: ManagedQuery) -> None:
         partitions = _partitions(query)
@@ -224,60 +204,13 @@ class QueryManager:
         return Checkpoint(self._checkpoints / query.id, stage)
 
     def _loaded_marker(self, query: ManagedQuery, stage: int) -> Path:
-        """A file that exists once the stage's tables have been loaded."""
+        """A file that exists once the history of all stages before has been read."""
         return self._checkpoints / query.id / f"{stage}.loaded"
 
     def _set_loaded(self, query: ManagedQuery, stage: int) -> None:
         marker = self._loaded_marker(query, stage)
         marker.parent.mkdir(parents=True, exist_ok=True)
         marker.touch()
-
-    def _to_load(self, query: ManagedQuery) -> dict[str, dict[int, int]]:
-        """Tables to load before the streams that join them: topic -> partition -> current end offset."""
-        if query.plan.by_event_time:
-            return {}  # their rows are taken in order of time anyway
-        topics: list[str] = []
-        for i, stage in enumerate(query.plan.stages):
-            every = walk(stage.root)
-            if (
-                any(isinstance(s, StreamTableJoin) for s in every)
-                and not self._loaded_marker(query, i).exists()
-            ):
-                topics += [s.source.topic for s in every if isinstance(s, TableSource)]
-        found: dict[str, dict[int, int]] = {}
-        if topics:
-            for (topic, partition), end in self._admin.end_offsets(*topics).items():
-                if end > int(query.starts.get(topic, {}).get(str(partition), 0)):
-                    found.setdefault(topic, {})[partition] = end
-        return found
-
-    def _load(
-        self,
-        query: ManagedQuery,
-        stage: int,
-        tables: Mapping[str, Mapping[int, int]],
-        loading: SparkQuery,
-        token: object,
-    ) -> None:
-        """Wait until ``loading`` has read the tables, then start the stage in its own mode, on all topics."""
-        try:
-            while loading.is_active and token in query.loading:
-                if _has_reached(loading.progress, tables):
-                    loading.drain()
-                    loading.stop(self._stop_timeout_s())
-                    self._set_loaded(query, stage)
-                    with self._lock:
-                        if self._is_current(query, token):
-                            query.spark[stage] = self._launch(query, stage)
-                    break
-                if self._closing.wait(0.02):
-                    return
-        except Exception as error:
-            log.exception("query %s did not start after its tables were loaded", query.id)
-            self._failed(query, error)
-        finally:
-            with self._lock:
-                query.loading.discard(token)
 
     def _is_current(self, query: ManagedQuery, token: object) -> bool:
         """Whether a query was neither stopped nor restarted since its ``loading`` got ``token``."""
@@ -346,45 +279,38 @@ class QueryManager:
         with ThreadPoolExecutor(max_workers=4, thread_name_prefix="query-start") as pool:
             list(pool.map(start, enumerate(waiting, 1)))
 
-    def _launch(
-        self,
-        query: ManagedQuery,
-        number: int,
-        loading: Mapping[str, Mapping[int, int]] | None = None,
-    ) -> SparkQuery:
-        """Start the Spark query of a stage; if it reads tables in ``loading``, it reads only these."""
+    def _launch(self, query: ManagedQuery, number: int) -> SparkQuery:
+        """Start the Spark query of a stage."""
         stage = query.plan.stages[number]
-        is_loading = any(topic in stage.topics for topic in loading or ())
-        paused = frozenset(t for t in stage.topics if t not in (loading or ())) if is_loading else frozenset()
-        # its own session: queries do not share settings
-        session = self._session.newSession()
-        tasks = _partitions(query) if stage.state_kinds else 1
-        session.conf.set("spark.sql.shuffle.partitions", str(tasks))
-        is_merging = stage.mode == MICROBATCH and not is_loading
-        session.conf.set("spark.ksql.mergeByTime", str(is_merging).lower())
-        session.conf.set("spark.ksql.orderByTime", str(stage.by_event_time).lower())
-        with self._lock:
-            if tasks not in self._tasks:
-                self._tasks[tasks] = task_numbers(session, tasks)
         checkpoint = self._checkpoint(query, number)
         checkpoint.fit(stage)
+        tasks = checkpoint.tasks(self._assign(query, number))
+        # its own session: queries do not share settings
+        session = self._session.newSession()
+        numbers = self._numbers(session, tasks)
+        configure(session, tasks, numbers, by_event_time=stage.by_event_time)
         resumed_at = checkpoint.resumed_at
         begins = {**query.starts, **(resumed_at or {})}
         starts = {topic: json.dumps(dict(offsets)) for topic, offsets in begins.items() if offsets}
         topics = [source.topic for source in query.plan.sources]
         report = self._log.attach(session, query.id, topics) if self._log is not None else None
         run = new_run_id()
+        feeds = stage.sink.topic if stage in query.plan.inner else None
         context = Context(
             session,
             self._client("consumer", query.properties),
             starts,
-            paused=paused,
-            tasks=self._tasks[tasks],
+            tasks=tasks,
+            numbers=numbers,
             setting=lambda name: self._property(query, name),
-            heartbeats=self._heartbeat.topic() if stage.has_idle_timeout else None,
+            heartbeats=self._heartbeat.topic()
+            if stage.has_idle_timeout and stage.mode == MICROBATCH
+            else None,
             log=report,
             run=run,
-            is_single=_is_single(query, stage),
+            max_idle_ms=int(self._property(query, "ksql.streams.max.task.idle.ms")),
+            feeds=feeds,
+            waits_for=waits_for(query.plan, number),
             is_resumed=resumed_at is not None,
         )
         is_last = stage is query.plan
@@ -397,6 +323,7 @@ class QueryManager:
                 stage.sink,
                 query.sink_partitions if is_last else None,
                 report,
+                keeps_partition=tasks.keeps_partition,
                 stops_on_no_time=bool(self._property(query, STOPS_ON_NO_TIME)),
             )
             return sinks.start(
@@ -405,10 +332,11 @@ class QueryManager:
                 run=run,
                 producer=self._client("producer", query.properties),
                 topic=stage.sink.topic,
-                mode=MICROBATCH if is_loading else stage.mode,
+                mode=stage.mode,
                 checkpoint=checkpoint.folder,
                 interval_ms=int(self._property(query, "ksql.checkpoint.interval.ms")),
                 linger_ms=int(self._property(query, "ksql.sink.linger.ms")),
+                feeds=feeds,
             )
         except KsqlError as error:
             log.error("query %s did not start: %s", query.id, error.message)
@@ -417,6 +345,21 @@ class QueryManager:
             if not self._closing.is_set():  # otherwise Spark is stopping as well
                 log.exception("query %s did not start", query.id)
             raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from error
+
+    def _assign(self, query: ManagedQuery, number: int) -> Tasks:
+        """The tasks of a new sub-topology."""
+        partitions = {topic: len(offsets) for topic, offsets in query.starts.items()}
+        partitions |= {topic: _partitions(query) for topic in internal_topics(query.plan)}
+        threads = int(self._property(query, "ksql.streams.num.stream.threads"))
+        return assign(query.plan, number, partitions, min(threads, _cores()))
+
+    def _numbers(self, session: SparkSession, tasks: Tasks) -> tuple[int, ...]:
+        """What task_numbers gives, asked once."""
+        wanted = (tasks.partitions, tasks.count)
+        with self._lock:
+            if wanted not in self._task_numbers:
+                self._task_numbers[wanted] = task_numbers(session, *wanted)
+            return self._task_numbers[wanted]
 
     def _property(self, query: ManagedQuery, name: str) -> Any:
         return query.properties.get(name, self._setting(name))
@@ -633,31 +576,15 @@ class QueryManager:
 
 
 def _partitions(query: ManagedQuery) -> int:
-    """The largest number of partitions among the topics that the query reads: its number of tasks."""
+    """Of its internal topics: the greatest number among the topics that the query reads."""
     return max([1, *(len(offsets) for offsets in query.starts.values())])
 
 
-def _is_single(query: ManagedQuery, stage: PhysicalPlan) -> bool:
-    """Whether the stage reads only one partition."""
-    read = sum(len(query.starts.get(topic, ())) or _partitions(query) for topic in stage.topics)
-    return read == 1 and not stage.has_idle_timeout
+def _cores() -> int:
+    """How many cores there are for this process."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def internal_topics(plan: PhysicalPlan) -> tuple[str, ...]:
     """The names of the topics between the plan's sub-topologies."""
     return tuple(stage.sink.topic for stage in plan.inner)
-
-
-def _has_reached(progress: Any, ends: Mapping[str, Mapping[int, int]]) -> bool:
-    """Whether the latest finished batch has read all topics up to ``ends``."""
-    if progress is None:
-        return False
-    reached: dict[str, dict[str, int]] = {}
-    for source in progress["sources"]:
-        with contextlib.suppress(TypeError, ValueError):
-            reached.update(json.loads(source["endOffset"]) if source["endOffset"] else {})
-    return all(
-        reached.get(topic, {}).get(str(partition), 0) >= end
-        for topic, partitions in ends.items()
-        for partition, end in partitions.items()
-    )

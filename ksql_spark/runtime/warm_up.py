@@ -116,7 +116,9 @@ class WarmUp:
             sources = [self._source("S", STREAM), self._source("T", TABLE)]
             for source in sources:
                 self._create_topic(source.topic)
-                self._producer.send(source.topic, b"a", b'{"V": 1}', int(time.time() * 1000))
+                # the table's row is the older one, so the stream's row finds it
+                at_ms = int(time.time() * 1000) - (1000 if source.is_table else 0)
+                self._producer.send(source.topic, b"a", b'{"V": 1}', at_ms)
             for number, text in enumerate(QUERIES):
                 query = self._query(text, sources, f"{self._prefix}{number}")
                 self._create_topic(query.plan.sink.topic)

@@ -15,13 +15,23 @@ from pyspark.sql import DataFrame
 from ksql_spark.expressions import columns_in, name_text
 from ksql_spark.logical.nodes import NamedExpression
 from ksql_spark.physical import steps
-from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, Step
+from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, STREAM_TIME, Step
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark import keyed, python_calls, sources
 from ksql_spark.spark.frames import Context, exploded, named, quoted
 
 #: hidden columns that projections pass on, where they exist
-_HIDDEN = (ROWTIME, NULL_VALUE, NULL_KEY, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND, FORWARDED_HEADERS)
+_HIDDEN = (
+    ROWTIME,
+    NULL_VALUE,
+    NULL_KEY,
+    ROWPARTITION,
+    ROWOFFSET,
+    WINDOWSTART,
+    WINDOWEND,
+    FORWARDED_HEADERS,
+    STREAM_TIME,
+)
 
 
 def build(step: Step, context: Context) -> DataFrame:
@@ -32,7 +42,8 @@ def build(step: Step, context: Context) -> DataFrame:
             inputs.append(keyed.deleting(child, build(child.child, context), context))
         else:
             inputs.append(build(child, context))
-    called = python_calls.compute(step, inputs, context.log)
+    # a branch of merged inputs handles one record at a time, so its calls are made row by row
+    called = None if context.tasks.is_merged else python_calls.compute(step, inputs, context.log)
     if called is None:
         return BUILDERS[type(step)](step, inputs, context)
     context = replace(context, computed=called.texts)
@@ -61,8 +72,7 @@ def _source(
         topic,
         context.starts,
         is_batch=context.is_batch,
-        is_paused=topic in context.paused,
-        run=context.run,
+        options=context.source_options,
     )
     return sources.decode(raw, step.source, step.prefix, step.exposed, context.log, context.setting)
 

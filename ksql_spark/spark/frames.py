@@ -10,8 +10,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.expressions import Expression
 from ksql_spark.functions import lowering
+from ksql_spark.physical.distribution import ONE_TASK, Tasks
+from ksql_spark.schema import ROWPARTITION
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.types import quote_identifier
+
+#: how often a task says that time passes, where an operator must know: how exactly an idle timeout is kept
+HEARTBEAT_MS = 250
 
 
 @dataclass(frozen=True)
@@ -23,13 +28,15 @@ class Context:
         consumer: settings of Kafka's consumers, with ``bootstrap.servers``.
         starts: topic -> {partition: offset} as JSON, or "earliest".
         is_batch: read what is in the topics now, then end (pull queries on streams).
-        paused: topics that are not read for now (while the tables of a join are loaded).
-        tasks: one number per task; Spark's hash partitioner puts each into a partition of its own.
+        tasks: how rows reach the tasks that keep state.
+        numbers: a number for each of their parts (task_numbers).
         setting: effective value of a property, by name.
-        heartbeats: topic of the idle heartbeats, for operators with an idle timeout.
+        heartbeats: topic of the idle heartbeats, for micro-batches of operators with an idle timeout.
+        max_idle_ms: how long a task waits for the slower one of its topics (TaskOptions.java).
+        feeds: the internal topic that the frame is written to; None: another topic.
+        waits_for: the internal topic that other topics are not read ahead of; None: none.
         log: takes reports of records that fail; None: nothing is reported.
         run: id of the run, by which its sources can be drained (spark/query.py).
-        is_single: only one partition is read, so records need no exchange between tasks.
         computed: calls that were made before the step -> text of the column with the result
             (spark/python_calls.py).
         is_resumed: the sink has rows that are not in the query's state (runtime/checkpoints.py).
@@ -41,16 +48,32 @@ class Context:
     consumer: Mapping[str, str]
     starts: Mapping[str, str]
     is_batch: bool = False
-    paused: frozenset[str] = frozenset()
-    tasks: tuple[int, ...] = (0,)
+    tasks: Tasks = ONE_TASK
+    numbers: tuple[int, ...] = (0,)
     setting: Callable[[str], Any] = lambda name: None
     heartbeats: str | None = None
+    max_idle_ms: int = 0
+    feeds: str | None = None
+    waits_for: str | None = None
     log: QueryLog | None = None
     run: str | None = None
-    is_single: bool = False
     is_resumed: bool = False
     state_layout: dict[str, str] = field(default_factory=dict)
     computed: Mapping[Expression, str] = field(default_factory=dict)
+
+    @property
+    def source_options(self) -> Mapping[str, str] | None:
+        """Options of the sources of a stream (TaskOptions.java); None for a batch."""
+        if self.run is None:
+            return None
+        return {
+            "ksql.run": self.run,
+            "ksql.tasks": str(self.tasks.readers),
+            "ksql.one.order": str(self.tasks.is_one_order).lower(),
+            "ksql.max.task.idle.ms": str(self.max_idle_ms),
+            "ksql.feeds": self.feeds or "",
+            "ksql.waits.for": self.waits_for or "",
+        }
 
     def lower(
         self, node: Expression, step: str, what: str, row: Sequence[str] = (), *, at_root: bool = True
@@ -71,27 +94,54 @@ class Context:
         return self.log.lower(node, "HavingFilter", "HAVING", None, results)
 
     def task(self, key: str) -> str:
-        """Spark SQL text of a key's task, by Kafka's partitioner; ``key``: text of the key's bytes."""
-        if len(self.tasks) == 1:
-            return str(self.tasks[0])
-        numbers = ", ".join(map(str, self.tasks))
-        return f"element_at(array({numbers}), ksql.kafka_partition({key}, {len(self.tasks)}) + 1)"
+        """Text: the part of a row, over a frame with ROWPARTITION; ``key``: text of the key's bytes."""
+        if self.tasks.by_partition:
+            return ROWPARTITION
+        if len(self.numbers) == 1:
+            return str(self.numbers[0])
+        numbers = ", ".join(map(str, self.numbers))
+        return f"element_at(array({numbers}), ksql.kafka_partition({key}, {len(self.numbers)}) + 1)"
 
     def task_of(self, number: str) -> str:
-        """Spark SQL text of the task for ``number``, the text of an INT such as a partition."""
-        numbers = ", ".join(map(str, self.tasks))
-        return f"element_at(array({numbers}), cast({number} AS int) % {len(self.tasks)} + 1)"
+        """Text: the part for the INT in the text ``number``, a partition for instance."""
+        numbers = ", ".join(map(str, self.numbers))
+        return f"element_at(array({numbers}), cast({number} AS int) % {len(self.numbers)} + 1)"
 
 
-def task_numbers(session: SparkSession, count: int) -> tuple[int, ...]:
-    """``count`` numbers, of which Spark's hash partitioner puts the n-th into partition n of ``count``."""
-    if count == 1:
-        return (0,)
+def configure(
+    session: SparkSession, tasks: Tasks, numbers: Sequence[int], *, by_event_time: bool = False
+) -> None:
+    """Set in a query's session how rows reach the tasks that keep state (TaskRule.java, KeyedOperator.java).
+
+    Args:
+        session: the query's own.
+        tasks: as in the Context.
+        numbers: as in the Context.
+        by_event_time: all rows of a batch are taken in the order of their times.
+    """
+    beating = "" if tasks.by_partition else ",".join(map(str, numbers))
+    for name, value in {
+        "spark.sql.shuffle.partitions": str(tasks.count),
+        "spark.ksql.orderByTime": str(by_event_time).lower(),
+        "spark.ksql.task.exchange": "KEEP" if tasks.is_exchanged else "REMOVE",
+        "spark.ksql.task.merge": str(tasks.is_merged).lower(),
+        "spark.ksql.task.heartbeat.ms": str(HEARTBEAT_MS if tasks.has_heartbeat else 0),
+        "spark.ksql.task.heartbeat.tasks": beating,
+    }.items():
+        session.conf.set(name, value)
+
+
+def task_numbers(session: SparkSession, parts: int, tasks: int) -> tuple[int, ...]:
+    """A number for each part: Spark's hash partitioner puts that of part p into task p % ``tasks``."""
+    if tasks == 1:
+        return tuple(range(parts))
     rows = session.sql(
-        f"SELECT p, min(n) AS n FROM (SELECT cast(id AS int) AS n, pmod(hash(cast(id AS int)), {count}) AS p"
-        f" FROM range({count * 50})) GROUP BY p ORDER BY p"
+        f"SELECT cast(id AS int) AS n, pmod(hash(cast(id AS int)), {tasks}) AS task FROM range({parts * 50})"
     ).collect()
-    return tuple(row["n"] for row in rows)
+    free: dict[int, list[int]] = {}
+    for row in rows:
+        free.setdefault(row["task"], []).append(row["n"])
+    return tuple(free[part % tasks][part // tasks] for part in range(parts))
 
 
 def exploded(frame: DataFrame, functions: Sequence[str], names: Sequence[str]) -> DataFrame:

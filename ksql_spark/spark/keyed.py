@@ -16,7 +16,7 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.physical import steps
-from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE
+from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, STREAM_TIME
 from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Schema
 from ksql_spark.spark import sources
 from ksql_spark.spark.frames import Context, named, quoted
@@ -73,6 +73,8 @@ class _Side:
         packed = f"if({known}, ksql.pack(named_struct({members})), X'')"
         row = f"if({NULL_VALUE}, NULL, ksql.pack(struct({', '.join(map(quoted, self.types))})))"
         own = [named(task, "task")] if task is not None else []
+        if context.tasks.by_partition:
+            own = [named(ROWPARTITION, "task")]
         # a filter on the packed key would be pushed down and pack it a second time
         frame = computed if nulls else computed.filter(known)
         parts = (named(packed, "k"), named(ROWTIME, "ts"), named(row, "v"), named(_PACKED_HEADERS, "h"))
@@ -105,11 +107,15 @@ def _operator(
     both = inputs[0]
     for other in inputs[1:]:
         both = both.unionAll(other)
-    if context.is_single:
-        both = both.coalesce(1)  # Spark then plans no exchange
     done = DataFrame(getattr(_operators(context), name)(both._jdf, *arguments), context.session)
     headers = f"{_unpacked('h', _HEADERS_DDL)}.h"
-    return done.selectExpr("k", "l", "r", "ws", "we", named("ts", ROWTIME), named(headers, FORWARDED_HEADERS))
+    columns = ["k", "l", "r", "ws", "we", named("ts", ROWTIME), named(headers, FORWARDED_HEADERS)]
+    return done.selectExpr(*columns, named("task", ROWPARTITION), named("st", STREAM_TIME))
+
+
+def _passed_through(context: Context) -> tuple[str, ...]:
+    """Hidden columns that a join or a filter passes through."""
+    return (*_PASSED_THROUGH, ROWPARTITION, STREAM_TIME) if context.tasks.keeps_partition else _PASSED_THROUGH
 
 
 def _heartbeats(idle_ms: int, context: Context) -> list[DataFrame]:
@@ -117,8 +123,9 @@ def _heartbeats(idle_ms: int, context: Context) -> list[DataFrame]:
     if not idle_ms or context.heartbeats is None:
         return []
     latest = {context.heartbeats: '{"0": -1}'}
-    raw = sources.read(context.session, context.consumer, context.heartbeats, latest, run=context.run)
-    task = named(f"explode(array({', '.join(map(str, context.tasks))}))", "task")
+    topic = context.heartbeats
+    raw = sources.read(context.session, context.consumer, topic, latest, options=context.source_options)
+    task = named(f"explode(array({', '.join(map(str, context.numbers))}))", "task")
     nothing = ("cast(NULL AS binary) AS v", "cast(NULL AS binary) AS h")
     return [raw.selectExpr(task, "X'' AS k", "2 AS side", "0L AS ts", *nothing)]
 
@@ -143,13 +150,13 @@ def table_filter(step: steps.TableFilter, inputs: Sequence[DataFrame], context: 
     done = done.selectExpr(
         named(_unpacked("k", key_ddl), "__k"),
         named(_unpacked("l", side.ddl), "__l"),
-        *_PASSED_THROUGH,
+        *_passed_through(context),
         named("l IS NULL", NULL_VALUE),
     )
     names = [*(c.name for c in step.schema.key), *bounds]
     columns = [named(f"__k.c{i}", name) for i, name in enumerate(names)]
     columns += [named(f"__l.{quoted(c.name)}", c.name) for c in step.schema.value]
-    return done.selectExpr(*columns, *_PASSED_THROUGH, NULL_VALUE)
+    return done.selectExpr(*columns, *_passed_through(context), NULL_VALUE)
 
 
 _Join: TypeAlias = steps.StreamTableJoin | steps.StreamStreamJoin | steps.TableTableJoin
@@ -195,13 +202,13 @@ class _JoinInputs:
     def key_ddl(self) -> str:
         return _key_ddl([self.step.left_key.type, *(BIGINT for _ in self.bounds)])
 
-    def result(self, done: DataFrame) -> DataFrame:
+    def result(self, done: DataFrame, context: Context) -> DataFrame:
         """An operator's output as the step's columns; the key column has the value that was joined on."""
         done = done.selectExpr(
             named(_unpacked("k", self.key_ddl), "__k"),
             named(_unpacked("l", self.left.ddl), "__l"),
             named(_unpacked("r", self.right.ddl), "__r"),
-            *_PASSED_THROUGH,
+            *_passed_through(context),
             named("l IS NULL AND r IS NULL", NULL_VALUE),
         )
         columns = []
@@ -211,7 +218,7 @@ class _JoinInputs:
             columns.append(named(text, column.name))
         columns += [named(f"__k.c{i}", bound) for i, bound in enumerate(self.bounds, 1)]
         columns += [named(f"__l.{NULL_KEY}", NULL_KEY)] * (NULL_KEY in self.left.types)
-        return done.selectExpr(*columns, *_PASSED_THROUGH, NULL_VALUE)
+        return done.selectExpr(*columns, *_passed_through(context), NULL_VALUE)
 
 
 def _names(schema: Schema) -> list[str]:
@@ -228,15 +235,15 @@ def stream_table_join(
     if step.is_replicated:
         # a stream's row goes to the task of its partition (or of its key), a table's row to all tasks
         own = [lower(ColumnRef(c.name, c.type)) for c in step.left.schema.key]
-        by_key = context.task(f"ksql.pack(struct({', '.join(own)}))") if own else str(context.tasks[0])
+        by_key = context.task(f"ksql.pack(struct({', '.join(own)}))") if own else str(context.numbers[0])
         task = context.task_of(ROWPARTITION) if ROWPARTITION in inputs[0].columns else by_key
     left, right = join.records(context, left_nulls=is_outer, right_nulls=False, left_task=task)
     if step.is_replicated:
-        everywhere = f"explode(array({', '.join(map(str, context.tasks))}))"
+        everywhere = f"explode(array({', '.join(map(str, context.numbers))}))"
         right = right.selectExpr(named(everywhere, "task"), "k", "side", "ts", "v", "h")
     sides = [left.filter("v IS NOT NULL"), right]
     state = {"key": join.key_ddl, "right": join.right.ddl}
-    return join.result(_operator(context, "streamTableJoin", sides, is_outer, state=state))
+    return join.result(_operator(context, "streamTableJoin", sides, is_outer, state=state), context)
 
 
 def table_table_join(step: steps.TableTableJoin, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
@@ -244,7 +251,7 @@ def table_table_join(step: steps.TableTableJoin, inputs: Sequence[DataFrame], co
     join = _JoinInputs.of(step, inputs)
     outer = (step.join in ("LEFT", "FULL"), step.join in ("RIGHT", "FULL"))
     records = join.records(context, left_nulls=False, right_nulls=False)
-    return join.result(_operator(context, "tableTableJoin", records, *outer, state=join.state))
+    return join.result(_operator(context, "tableTableJoin", records, *outer, state=join.state), context)
 
 
 def stream_stream_join(
@@ -262,7 +269,7 @@ def stream_stream_join(
     # a record with a NULL value joins with nothing, but advances stream time
     inputs = [*records, *_heartbeats(step.idle_ms, context)]
     arguments = (*outer, before, after, grace, step.idle_ms)
-    return join.result(_operator(context, "streamStreamJoin", inputs, *arguments, state=join.state))
+    return join.result(_operator(context, "streamStreamJoin", inputs, *arguments, state=join.state), context)
 
 
 def aggregate(
@@ -321,7 +328,10 @@ def aggregate(
     if step.having is not None:
         output.append(named(f"coalesce({context.lower_having(step.having, results)}, false)", "__passes"))
         ddl.append("__passes boolean")
-    frame = inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*columns, *_PASSED_THROUGH, NULL_VALUE)
+    partition = [ROWPARTITION] if context.tasks.by_partition else []
+    frame = (
+        inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*columns, *_PASSED_THROUGH, NULL_VALUE, *partition)
+    )
     side = _Side(_grouped(step, frame, context), types)
     window = step.window_spec if isinstance(step, steps.StreamWindowedAggregate) else None
     idle_ms = step.idle_ms if isinstance(step, steps.StreamWindowedAggregate) else 0
@@ -391,7 +401,7 @@ def pack(step: steps.Packed, inputs: Sequence[DataFrame], context: Context) -> D
     if _has_null_key(step.child.schema):
         names.append(NULL_KEY if NULL_KEY in frame.columns else named("false", NULL_KEY))
     row = f"ksql.pack(struct({', '.join(names)}))"
-    return frame.selectExpr(named(key, "K"), named(row, "V"), *_PASSED_THROUGH, NULL_VALUE)
+    return frame.selectExpr(named(key, "K"), named(row, "V"), *_passed_through(context), NULL_VALUE)
 
 
 def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
@@ -404,14 +414,17 @@ def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) 
         ddl += f", {quoted(NULL_KEY)} boolean"
         null_key = [] if step.is_table else [named(f"__v.{NULL_KEY}", NULL_KEY)]
     keys = step.schema.key if step.is_table else ()
-    parts = [named(_unpacked("V", ddl), "__v"), *_PASSED_THROUGH, NULL_VALUE]
+    hidden = [*_PASSED_THROUGH, NULL_VALUE, ROWPARTITION]
+    headers = f"filter({FORWARDED_HEADERS}, h -> h.key <> '{sources.STREAM_TIME_HEADER}')"
+    own = [named(headers, FORWARDED_HEADERS) if name == FORWARDED_HEADERS else name for name in hidden]
+    parts = [named(_unpacked("V", ddl), "__v"), *own]
     if keys:
         parts.append(named(_unpacked("K", _key_ddl([c.type for c in keys])), "__k"))
     columns = [named(f"__k.c{i}", c.name) for i, c in enumerate(keys)]
     taken = {c.name for c in keys}
     columns += [named(f"__v.{quoted(c.name)}", c.name) for c in step.schema.columns if c.name not in taken]
     columns += [named(f"__v.{b}", b) for b in bounds]
-    return inputs[0].selectExpr(*parts).selectExpr(*columns, *null_key, *_PASSED_THROUGH, NULL_VALUE)
+    return inputs[0].selectExpr(*parts).selectExpr(*columns, *null_key, *hidden)
 
 
 def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
@@ -447,6 +460,7 @@ def foreign_key_subscribe(
         named(ROWTIME, "ts"),
         named(_PACKED_HEADERS, "h"),
         NULL_VALUE,
+        *([ROWPARTITION] if context.tasks.by_partition else []),
     )
     records = frame.selectExpr(
         named(context.task("k"), "task"),

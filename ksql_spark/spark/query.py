@@ -34,14 +34,22 @@ class SparkQuery:
         run_id: the new_run_id() that its sources have.
         mode: REALTIME or MICROBATCH.
         checkpoint: the folder of its checkpoints.
+        feeds: as in the Context of its frame.
     """
 
     def __init__(
-        self, session: SparkSession, query: StreamingQuery, run_id: str, mode: str, checkpoint: Path
+        self,
+        session: SparkSession,
+        query: StreamingQuery,
+        run_id: str,
+        mode: str,
+        checkpoint: Path,
+        feeds: str | None = None,
     ) -> None:
         self._source: Any = session._jvm.org.ksqlspark.kafka.DrainableSource  # type: ignore[union-attr]
         self._query = query
         self._run_id = run_id
+        self._feeds = feeds or ""
         self._is_realtime = mode == REALTIME
         self._commits = checkpoint / "commits"
         #: the batch to wait for; None until drain() is called
@@ -90,7 +98,7 @@ class SparkQuery:
                     self._was_done = self._wait(timeout_s)
                 finally:
                     self._query.stop()
-                    self._source.release(self._run_id)
+                    self._source.release(self._run_id, self._feeds)
             return self._was_done
 
     def _wait(self, timeout_s: float) -> bool:

@@ -43,6 +43,7 @@ SETTINGS: Mapping[str, str] = {
     **SESSION_SETTINGS,
     "spark.sql.caseSensitive": "true",
     "spark.sql.catalog.ksql": "org.ksqlspark.catalog.KsqlCatalog",
+    "spark.sql.extensions": "org.ksqlspark.task.TaskExtension",
     "spark.sql.shuffle.partitions": "1",
     # Spark's list lacks coalesce, which runs in real time like a projection
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",

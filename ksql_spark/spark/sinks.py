@@ -11,12 +11,19 @@ from pyspark.sql import DataFrame, SparkSession
 from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, REALTIME
-from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
+from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, REALTIME, STREAM_TIME
+from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark.frames import quoted
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.spark.query import SparkQuery
-from ksql_spark.spark.sources import NO_TIME, NOT_A_TIME, client_options, event_time, stopped_for_time
+from ksql_spark.spark.sources import (
+    NO_TIME,
+    NOT_A_TIME,
+    STREAM_TIME_HEADER,
+    client_options,
+    event_time,
+    stopped_for_time,
+)
 
 #: the header that EventTimeInterceptor.java turns into the record's timestamp
 EVENT_TIME_HEADER = "__ksql_event_time"
@@ -30,18 +37,20 @@ def encode(
     log: QueryLog | None = None,
     *,
     stops_on_no_time: bool = False,
+    keeps_partition: bool = False,
 ) -> DataFrame:
     """The columns of the Kafka sink: key, value, headers [, partition].
 
     Args:
-        frame: a step's frame; its columns match ``sink.schema`` by name.
-        sink: the target; its schema, formats and window.
-        partitions: number of the topic's partitions; needed if keys are windowed and there is more than one.
-        log: takes reports of records without a usable event time; None: nothing is reported.
-        stops_on_no_time: such a record stops the query instead of being dropped.
+        frame: a step's frame; its columns fit ``sink.schema`` by name.
+        sink: formats and window of the topic.
+        partitions: of the sink's topic; needed where keys are windowed and it has more than one.
+        log: where records without a usable event time are reported.
+        keeps_partition: records go to the partition that ROWPARTITION names.
+        stops_on_no_time: such a record stops the query instead of being left out.
     """
     schema = sink.schema
-    partition = []
+    partition = [f"{ROWPARTITION} AS partition"] if keeps_partition else []
     if schema.key:
         keys = [quoted(c.name) for c in schema.key]
         key = key_serde(sink).encode_sql(keys)
@@ -72,7 +81,10 @@ def encode(
             is_usable += f" OR {stopped_for_time(sink.topic)}"
         frame = frame.filter(is_usable)
         time = "__sink_time"
-    headers = f"array({_stamp(time)})"
+    stamps = [_stamp(time)]
+    if keeps_partition:
+        stamps.append(_stamp(STREAM_TIME, STREAM_TIME_HEADER))
+    headers = f"array({', '.join(stamps)})"
     if schema.headers:
         (column,) = schema.headers
         own = f"transform({quoted(column.name)}, h -> named_struct('key', h.KEY, 'value', h.VALUE))"
@@ -87,9 +99,9 @@ def encode(
     )
 
 
-def _stamp(time: str) -> str:
+def _stamp(time: str, header: str = EVENT_TIME_HEADER) -> str:
     """Spark SQL text of the header for an event time; ``time``: text of epoch ms."""
-    return f"named_struct('key', '{EVENT_TIME_HEADER}', 'value', cast(cast({time} AS bigint) AS binary))"
+    return f"named_struct('key', '{header}', 'value', cast(cast({time} AS bigint) AS binary))"
 
 
 def write(
@@ -145,6 +157,7 @@ def start(
     checkpoint: Path,
     interval_ms: int,
     linger_ms: int,
+    feeds: str | None = None,
 ) -> SparkQuery:
     """Start the query that writes ``records`` to ``topic``.
 
@@ -158,6 +171,7 @@ def start(
         checkpoint: folder of the query's checkpoints; created if missing.
         interval_ms: time between checkpoints in real time; less than 5,000 counts as 5,000.
         linger_ms: how long the producer may wait to fill a batch; adds to a quiet stream's latency.
+        feeds: as in the Context of ``records``.
     """
     writer = (
         records.writeStream.format("kafka")
@@ -174,4 +188,4 @@ def start(
         writer = writer.trigger(realTime=f"{max(interval_ms, 5000)} milliseconds")  # type: ignore[call-overload]
     else:
         writer = writer.trigger(processingTime="0 seconds")
-    return SparkQuery(records.sparkSession, writer.start(), run, mode, checkpoint)
+    return SparkQuery(records.sparkSession, writer.start(), run, mode, checkpoint, feeds)

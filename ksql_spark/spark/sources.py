@@ -21,6 +21,8 @@ from ksql_spark.types import STRING, TIMESTAMP
 DESERIALIZER, TIMESTAMPS = "KsqlTopic.Source.deserializer", "KsqlTopic.Source"
 NO_TIME = "A record was dropped because it has no event time."
 NOT_A_TIME = "The column that TIMESTAMP names is NULL, negative, or does not fit its format."
+#: the header in internal topics that PartitionBuffer.java reads
+STREAM_TIME_HEADER = "__ksql_stream_time"
 STOPS_ON_NO_TIME = "ksql.timestamp.throw.on.invalid"
 
 
@@ -32,31 +34,26 @@ def read(
     *,
     is_batch: bool = False,
     ends: Mapping[int, int] | None = None,
-    is_paused: bool = False,
-    run: str | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> DataFrame:
     """The records of ``topic``: key, value, timestamp, partition, offset, headers.
 
     Args:
         session: the query's session.
-        consumer: settings of Kafka's consumers, with ``bootstrap.servers``.
-        topic: the topic.
-        starts: topic -> {partition: offset} as JSON, or "earliest"; used only without a checkpoint.
-        is_batch: a batch of the records that are there now, instead of a stream.
-        ends: partition -> offset at which a batch ends; None: at the topic's end.
-        is_paused: read nothing for now, in micro-batches.
-        run: id of the run, for a stream that can be drained (spark/query.py).
+        consumer: settings of Kafka's consumers, ``bootstrap.servers`` among them.
+        topic: one topic.
+        starts: topic -> {partition: offset} as JSON, or "earliest"; used only where no checkpoint is.
+        is_batch: read what is there now instead of a stream.
+        ends: partition -> offset at which a batch ends; None: where the topic does.
+        options: of a stream that is read by tasks and can be drained (Context.source_options); None: Spark's
+            own source.
     """
     start = starts.get(topic, "earliest")
     if start != "earliest":
         start = json.dumps({topic: json.loads(start)})
     reader: Any = session.read if is_batch else session.readStream
-    reader = reader.format("kafka" if run is None else "org.ksqlspark.kafka.DrainableSource").option(
-        "ksql.run", run
-    )
-    if is_paused:
-        # a batch waits for more records than a topic can have, or for a century
-        reader = reader.option("minOffsetsPerTrigger", str(2**62)).option("maxTriggerDelay", "1000000h")
+    reader = reader.format("kafka" if options is None else "org.ksqlspark.kafka.DrainableSource")
+    reader = reader.options(**(options or {}))
     if ends is not None:
         reader = reader.option("endingOffsets", json.dumps({topic: {str(p): end for p, end in ends.items()}}))
     frame: DataFrame = (

@@ -99,12 +99,12 @@ def test_unexpected_error_is_short(client: AppClient) -> None:
 
 
 def test_properties_that_change_nothing_are_warned_of(client: AppClient) -> None:
-    properties = {"ksql.streams.num.stream.threads": "8", "auto.offset.reset": "earliest"}
+    properties = {"ksql.streams.num.standby.replicas": "8", "auto.offset.reset": "earliest"}
     body = {"ksql": "SHOW STREAMS; SHOW TABLES;", "streamsProperties": properties}
     first, second = client.post("/ksql", json=body).json()
     assert first["warnings"] == [
         {
-            "message": "Property 'ksql.streams.num.stream.threads' changes nothing: "
+            "message": "Property 'ksql.streams.num.standby.replicas' changes nothing: "
             "ksqlDB has it, but nothing reads it here."
         }
     ]

@@ -59,9 +59,9 @@ def test_unknown_property_is_not_set(session: Session) -> None:
 
 
 def test_set_shows_what_the_server_warns_of_once(session: Session, err: io.StringIO) -> None:
-    run(session, "SET 'num.stream.threads' = '8';")
+    run(session, "SET 'num.standby.replicas' = '8';")
     told = err.getvalue()
-    assert told.startswith("WARNING: Property 'num.stream.threads' changes nothing")
+    assert told.startswith("WARNING: Property 'num.standby.replicas' changes nothing")
     run(session, "SHOW TOPICS; SHOW STREAMS;")
     assert err.getvalue() == told
 

@@ -46,10 +46,10 @@ def test_properties_shown_are_those_of_the_place(world: World) -> None:
 
 
 def test_set_of_what_changes_nothing_is_a_warning(world: World) -> None:
-    shown = world.one("SET 'num.stream.threads' = '8';")
+    shown = world.one("SET 'num.standby.replicas' = '8';")
     assert (shown["@type"], shown["message"]) == (
         "warning_entity",
-        "Property 'num.stream.threads' changes nothing: ksqlDB has it, but nothing reads it here.",
+        "Property 'num.standby.replicas' changes nothing: ksqlDB has it, but nothing reads it here.",
     )
     assert world.run("SET 'processing.guarantee' = 'at_least_once';") == []
 

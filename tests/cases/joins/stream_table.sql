@@ -2,9 +2,10 @@
 CREATE STREAM rides (zone INT, fare DOUBLE) WITH (KAFKA_TOPIC = '${case}_rides', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 CREATE TABLE zones (id INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC = '${case}_zones', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 
---@test: what is in the table before the query counts for every row; LEFT keeps rows without a match
-INSERT INTO rides (zone, fare) VALUES (1, 0.5);
+--@test: a row meets the table as it was at the row's time; LEFT keeps rows without a match
+INSERT INTO rides (zone, fare) VALUES (2, 0.2);
 INSERT INTO zones (id, name) VALUES (1, 'Bronx');
+INSERT INTO rides (zone, fare) VALUES (1, 0.5);
 INSERT INTO zones (id, name) VALUES (2, 'Queens');
 CREATE STREAM named AS
   SELECT r.zone AS zone, z.name AS name, r.fare AS fare FROM rides r LEFT JOIN zones z ON r.zone = z.id EMIT CHANGES;
@@ -16,6 +17,7 @@ INSERT INTO rides (fare) VALUES (3.5);
 INSERT INTO rides (zone, fare) VALUES (1, 4.5);
 --@output NAMED ordered
 -- zone | name   | fare
+-- 2    | NULL   | 0.2
 -- 1    | Bronx  | 0.5
 -- 2    | Queens | 1.5
 -- 3    | NULL   | 2.5

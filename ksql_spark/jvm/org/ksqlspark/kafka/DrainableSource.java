@@ -22,19 +22,21 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit;
 import org.apache.spark.sql.connector.read.streaming.ReportsSourceMetrics;
 import org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl;
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode;
-import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
 import org.apache.spark.sql.kafka010.KafkaSourceProvider;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-import java.io.IOException;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Spark's Kafka source for streams, whose running batch can be drained from outside.
+ * Spark's Kafka source for streams, read as tasks of Kafka Streams read, and with batches that can
+ * be ended from outside.
+ *
+ * <p>Spark's source plans what is to be read, and merges and stores offsets. What it planned is
+ * regrouped: one {@link TaskPartition} for each task, read by a {@link TaskReader}.
  *
  * <p>A real-time batch lasts as long as its trigger says, and StreamingQuery.stop() discards its
  * work; but its output is in the sink by then, and is written again after a restart. {@link #drain}
@@ -42,31 +44,13 @@ import java.util.concurrent.ConcurrentHashMap;
  * committed like any other, the batches after it are empty, and the query can be stopped without
  * repeating work. In micro-batches, the source reports no new offsets after drain.
  *
- * <p>Everything else is delegated to Spark's source. The option "ksql.run" is the id of the run,
- * for drain and release. Draining works only within one JVM.
+ * <p>Options: "ksql.run" names the run of a query, for drain and release; the others are those of
+ * {@link TaskOptions}.
  */
 public final class DrainableSource implements TableProvider {
-    /**
-     * How long a reader waits for a record before it checks whether it is draining, in ms: as long
-     * as the broker lets a fetch wait, so that the check costs an idle query next to nothing.
-     */
-    private static final long POLL_MS = 500;
-
     private static final String BATCH_ID = "streaming.sql.batchId";
-    private static final Map<String, Run> RUNS = new ConcurrentHashMap<>();
 
     private final KafkaSourceProvider kafka = new KafkaSourceProvider();
-
-    /** The state of one run of a query. */
-    private static final class Run {
-        volatile boolean isDraining;
-
-        /** The latest batch whose partitions were planned; -1 before the first. */
-        volatile long batch = -1;
-
-        /** How often Spark has asked for offsets since draining began. */
-        volatile int offsetRequests;
-    }
 
     /**
      * Drains a run: its readers read nothing from now on.
@@ -75,9 +59,7 @@ public final class DrainableSource implements TableProvider {
      *     -1 if there was none.
      */
     public static long drain(String run) {
-        Run found = known(run);
-        found.isDraining = true;
-        return found.batch;
+        return QueryRun.of(run).drain();
     }
 
     /**
@@ -86,16 +68,15 @@ public final class DrainableSource implements TableProvider {
      * the middle of a round.
      */
     public static boolean isDrained(String run) {
-        return known(run).offsetRequests >= 2;
+        return QueryRun.of(run).isDrained();
     }
 
-    /** Removes what is known of a run that was stopped. */
-    public static void release(String run) {
-        RUNS.remove(run);
-    }
-
-    private static Run known(String run) {
-        return RUNS.computeIfAbsent(run, name -> new Run());
+    /** Forgets a run that was stopped, and how far it got with the internal topic that it wrote. */
+    public static void release(String run, String feeds) {
+        QueryRun.release(run);
+        if (!feeds.isEmpty()) {
+            Frontier.forget(feeds);
+        }
     }
 
     @Override
@@ -128,11 +109,11 @@ public final class DrainableSource implements TableProvider {
         @Override
         public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
             return () ->
-                    new TopicScan(table.newScanBuilder(options).build(), options.get("ksql.run"));
+                    new TopicScan(table.newScanBuilder(options).build(), TaskOptions.of(options));
         }
     }
 
-    private record TopicScan(Scan scan, String run) implements Scan {
+    private record TopicScan(Scan scan, TaskOptions options) implements Scan {
         @Override
         public StructType readSchema() {
             return scan.readSchema();
@@ -145,7 +126,7 @@ public final class DrainableSource implements TableProvider {
 
         @Override
         public MicroBatchStream toMicroBatchStream(String checkpoint) {
-            return new Stream<>(scan.toMicroBatchStream(checkpoint), run);
+            return new Stream<>(scan.toMicroBatchStream(checkpoint), options);
         }
 
         @Override
@@ -169,14 +150,14 @@ public final class DrainableSource implements TableProvider {
                     SupportsRealTimeMode,
                     ReportsSourceMetrics {
         private final S stream;
-        private final String name;
-        private final Run run;
+        private final TaskOptions options;
+        private final QueryRun run;
 
         @SuppressWarnings("unchecked")
-        Stream(MicroBatchStream stream, String name) {
+        Stream(MicroBatchStream stream, TaskOptions options) {
             this.stream = (S) stream;
-            this.name = name;
-            this.run = known(name);
+            this.options = options;
+            this.run = QueryRun.of(options.run());
         }
 
         @Override
@@ -187,24 +168,24 @@ public final class DrainableSource implements TableProvider {
         @Override
         public InputPartition[] planInputPartitions(Offset start) {
             String batch = SparkContext.getOrCreate().getLocalProperty(BATCH_ID);
-            run.batch = Math.max(run.batch, Long.parseLong(batch));
-            return stream.planInputPartitions(start);
+            run.planned(Long.parseLong(batch));
+            return TaskPartition.regroup(stream.planInputPartitions(start), options);
         }
 
         @Override
         public InputPartition[] planInputPartitions(Offset start, Offset end) {
-            return stream.planInputPartitions(start, end);
+            return TaskPartition.regroup(stream.planInputPartitions(start, end), options);
         }
 
         @Override
         public PartitionReaderFactory createReaderFactory() {
-            return new Readers(stream.createReaderFactory(), name);
+            return new Readers();
         }
 
         @Override
         public Offset latestOffset(Offset start, ReadLimit limit) {
-            if (run.isDraining) {
-                run.offsetRequests++; // only by the query's thread
+            if (run.isDraining()) {
+                run.asked();
                 return start;
             }
             return stream.latestOffset(start, limit);
@@ -227,7 +208,7 @@ public final class DrainableSource implements TableProvider {
 
         @Override
         public Offset mergeOffsets(PartitionOffset[] offsets) {
-            return stream.mergeOffsets(offsets);
+            return stream.mergeOffsets(TaskOffsets.flat(offsets));
         }
 
         @Override
@@ -261,57 +242,10 @@ public final class DrainableSource implements TableProvider {
         }
     }
 
-    private record Readers(PartitionReaderFactory factory, String run)
-            implements PartitionReaderFactory {
+    private record Readers() implements PartitionReaderFactory {
         @Override
         public PartitionReader<InternalRow> createReader(InputPartition partition) {
-            var reader = (SupportsRealTimeRead<InternalRow>) factory.createReader(partition);
-            return new Reader(reader, known(run));
-        }
-    }
-
-    private record Reader(SupportsRealTimeRead<InternalRow> reader, Run run)
-            implements SupportsRealTimeRead<InternalRow> {
-        @Override
-        public RecordStatus nextWithTimeout(Long start, Long timeout) throws IOException {
-            for (long left = timeout; left > 0 && !run.isDraining; left -= POLL_MS) {
-                RecordStatus status = reader.nextWithTimeout(start, Math.min(left, POLL_MS));
-                if (status.hasRecord()) {
-                    return status;
-                }
-            }
-            return RecordStatus.newStatusWithoutArrivalTime(false);
-        }
-
-        @Override
-        public PartitionOffset getOffset() {
-            return reader.getOffset();
-        }
-
-        @Override
-        public boolean next() throws IOException {
-            return reader.next();
-        }
-
-        @Override
-        public InternalRow get() {
-            return reader.get();
-        }
-
-        @Override
-        public CustomTaskMetric[] currentMetricsValues() {
-            return reader.currentMetricsValues();
-        }
-
-        @Override
-        @SuppressWarnings("deprecation") // Spark still calls it
-        public void initMetricsValues(CustomTaskMetric[] metrics) {
-            reader.initMetricsValues(metrics);
-        }
-
-        @Override
-        public void close() throws IOException {
-            reader.close();
+            return TaskReader.of(List.of((TaskPartition) partition));
         }
     }
 }

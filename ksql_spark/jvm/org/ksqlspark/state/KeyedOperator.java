@@ -27,9 +27,10 @@ import java.util.ArrayDeque;
  *
  * <p>In: (task INT, k BINARY, side INT, ts BIGINT, v BINARY, h BINARY). A NULL v is a NULL value or
  * a deletion; h are headers. Rows of side HEARTBEAT are not records: they show that time passes.
- * Out: (k BINARY, ts BIGINT, l BINARY, r BINARY, ws BIGINT, we BIGINT, h BINARY). Rows and headers
- * are PackedRow bytes, so operators know no columns. A result has the headers of the record that
- * caused it; a result that waited for time to pass has none.
+ * Out: (k BINARY, ts BIGINT, l BINARY, r BINARY, ws BIGINT, we BIGINT, h BINARY, task INT, st
+ * BIGINT); st is the stream time. Rows and headers are PackedRow bytes, so operators know no
+ * columns. A result has the headers of the record that caused it; a result that waited for time to
+ * pass has none.
  */
 public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
     static final StructType OUTPUT =
@@ -40,14 +41,9 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
                     .add("r", DataTypes.BinaryType)
                     .add("ws", DataTypes.LongType)
                     .add("we", DataTypes.LongType)
-                    .add("h", DataTypes.BinaryType);
-
-    /**
-     * Setting of the query's session, for micro-batches, in which all records of one side come
-     * before those of the other: merge the sides by time, as Kafka Streams chooses between its
-     * inputs.
-     */
-    static final String MERGE_BY_TIME = "spark.ksql.mergeByTime";
+                    .add("h", DataTypes.BinaryType)
+                    .add("task", DataTypes.IntegerType)
+                    .add("st", DataTypes.LongType);
 
     /**
      * Settings of the query's session: the processing log and the query id under which errors are
@@ -64,9 +60,8 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     static final String ORDER_BY_TIME = "spark.ksql.orderByTime";
 
     /** The side of heartbeats. */
-    static final int HEARTBEAT = 2;
+    public static final int HEARTBEAT = 2;
 
-    private boolean isMerging;
     private boolean isOrdering;
 
     /**
@@ -131,8 +126,6 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     static Dataset<Row> apply(Dataset<Row> input, KeyedOperator operator) {
         operator.isOrdering =
                 Boolean.parseBoolean(input.sparkSession().conf().get(ORDER_BY_TIME, "false"));
-        operator.isMerging =
-                Boolean.parseBoolean(input.sparkSession().conf().get(MERGE_BY_TIME, "false"));
         operator.log = input.sparkSession().conf().get(LOG, "");
         operator.query = input.sparkSession().conf().get(QUERY, "");
         return input.groupBy("task")
@@ -142,22 +135,26 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     }
 
     protected final void emit(byte[] key, long ts, byte[] left, byte[] right) {
-        out.add(RowFactory.create(key, ts, left, right, null, null, headers));
+        out.add(RowFactory.create(key, ts, left, right, null, null, headers, task, streamTime));
     }
 
     protected final void emit(byte[] key, long ts, byte[] row, long windowStart, long windowEnd) {
-        out.add(RowFactory.create(key, ts, row, null, windowStart, windowEnd, headers));
+        out.add(
+                RowFactory.create(
+                        key, ts, row, null, windowStart, windowEnd, headers, task, streamTime));
     }
 
     /** Emits a result that has waited for time to pass. */
     protected final void emitWaiting(byte[] key, long ts, byte[] left, byte[] right) {
-        out.add(RowFactory.create(key, ts, left, right, null, null, null));
+        out.add(RowFactory.create(key, ts, left, right, null, null, null, task, streamTime));
     }
 
     /** Emits a result that has waited for time to pass. */
     protected final void emitWaiting(
             byte[] key, long ts, byte[] row, long windowStart, long windowEnd) {
-        out.add(RowFactory.create(key, ts, row, null, windowStart, windowEnd, null));
+        out.add(
+                RowFactory.create(
+                        key, ts, row, null, windowStart, windowEnd, null, task, streamTime));
     }
 
     /** Counts a record that came too late to be used. */
@@ -199,8 +196,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
             }
             taskChanged();
         }
-        scala.collection.Iterator<Row> ordered =
-                isOrdering ? byTime(rows) : isMerging ? merged(rows) : rows;
+        scala.collection.Iterator<Row> ordered = isOrdering ? byTime(rows) : rows;
         return new scala.collection.AbstractIterator<>() {
             @Override
             public boolean hasNext() {
@@ -268,32 +264,5 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
                                 row -> row.getInt(2) == HEARTBEAT ? Long.MAX_VALUE : row.getLong(3))
                         .thenComparing(row -> -row.getInt(2)));
         return scala.jdk.javaapi.CollectionConverters.asScala(all.iterator());
-    }
-
-    /**
-     * Both sides' records, each side in its order, merged by time; for equal times, a table (side
-     * 1) first.
-     */
-    private static scala.collection.Iterator<Row> merged(scala.collection.Iterator<Row> rows) {
-        ArrayDeque<Row> left = new ArrayDeque<>();
-        ArrayDeque<Row> right = new ArrayDeque<>();
-        while (rows.hasNext()) {
-            Row row = rows.next();
-            (row.getInt(2) == 0 ? left : right).add(row);
-        }
-        return new scala.collection.AbstractIterator<>() {
-            @Override
-            public boolean hasNext() {
-                return !left.isEmpty() || !right.isEmpty();
-            }
-
-            @Override
-            public Row next() {
-                if (left.isEmpty() || right.isEmpty()) {
-                    return (left.isEmpty() ? right : left).remove();
-                }
-                return (left.peek().getLong(3) < right.peek().getLong(3) ? left : right).remove();
-            }
-        };
     }
 }

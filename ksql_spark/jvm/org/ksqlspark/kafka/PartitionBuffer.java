@@ -1,0 +1,201 @@
+package org.ksqlspark.kafka;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.header.Header;
+import org.apache.spark.sql.catalyst.InternalRow;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.OptionalLong;
+
+/** One partition of a topic: its records that were fetched and not handed out yet. */
+final class PartitionBuffer {
+    /** A partition with so many records, or bytes, here is not fetched for now. */
+    private static final int MOST_RECORDS = 4000;
+
+    private static final long MOST_BYTES = 16 << 20;
+
+    /**
+     * Header of records of internal topics: a row that came late comes late in the next
+     * sub-topology too, although its own time is an earlier one.
+     */
+    private static final String STREAM_TIME = "__ksql_stream_time";
+
+    /** The time of what comes next, where nothing is here. */
+    static final long NONE = Long.MAX_VALUE;
+
+    /** Number of the input (a branch of the plan) that its records belong to. */
+    final int input;
+
+    final TopicPartition partition;
+
+    private final KafkaConsumer<byte[], byte[]> consumer;
+    private final ArrayDeque<ConsumerRecord<byte[], byte[]>> records = new ArrayDeque<>();
+    private long bytes;
+
+    /** Where a batch ends; the greatest number in real time. */
+    private long until;
+
+    /** Where the partition ended when the buffer was made. */
+    private final long end;
+
+    private boolean isPaused;
+
+    /** Whether the broker is not known to have more. */
+    private boolean isCaughtUp;
+
+    /** Rows that were made of one record, in order, and the time of each. */
+    private final ArrayDeque<InternalRow> rows = new ArrayDeque<>();
+
+    private final ArrayDeque<Long> times = new ArrayDeque<>();
+
+    /** Of the record that the rows were made of. */
+    private long decoded;
+
+    private boolean isPartlyHandedOut;
+
+    PartitionBuffer(
+            int input,
+            TopicPartition partition,
+            KafkaConsumer<byte[], byte[]> consumer,
+            long until,
+            long end) {
+        this.input = input;
+        this.partition = partition;
+        this.consumer = consumer;
+        this.until = until;
+        this.end = end;
+        lookForMore();
+    }
+
+    void setUntil(long offset) {
+        until = offset;
+        lookForMore();
+    }
+
+    /** The offset of the first record of which not everything was handed out. */
+    long reached() {
+        return !rows.isEmpty()
+                ? decoded
+                : records.isEmpty() ? consumer.position(partition) : records.peek().offset();
+    }
+
+    /** Whether a batch has nothing more of it. */
+    boolean isOver() {
+        return rows.isEmpty() && reached() >= until;
+    }
+
+    boolean isCaughtUp() {
+        return isCaughtUp;
+    }
+
+    boolean hasFew() {
+        return records.size() < MOST_RECORDS / 2 && bytes < MOST_BYTES / 2;
+    }
+
+    /** Time of the next record, ms; NONE where there is none to hand out now. */
+    long recordTime() {
+        ConsumerRecord<byte[], byte[]> head = records.peek();
+        return head == null || head.offset() >= until ? NONE : head.timestamp();
+    }
+
+    ConsumerRecord<byte[], byte[]> takeRecord() {
+        ConsumerRecord<byte[], byte[]> record = records.poll();
+        bytes -= size(record);
+        return record;
+    }
+
+    /** Time of the next row, ms, for which records are decoded until one gives any; else NONE. */
+    long rowTime(TaskReader.Decoder decoder) {
+        while (rows.isEmpty()) {
+            if (recordTime() == NONE) {
+                return NONE;
+            }
+            ConsumerRecord<byte[], byte[]> record = takeRecord();
+            decoded = record.offset();
+            isPartlyHandedOut = false;
+            long sent = streamTime(record);
+            decoder.decode(
+                    input,
+                    record,
+                    (time, row) -> {
+                        times.add(Math.max(time, sent));
+                        rows.add(row);
+                    });
+        }
+        return times.peek();
+    }
+
+    InternalRow takeRow() {
+        isPartlyHandedOut = true;
+        times.poll();
+        return rows.poll();
+    }
+
+    /** Whether more rows of a record must be handed out before a batch can end. */
+    boolean isPartlyHandedOut() {
+        return isPartlyHandedOut && !rows.isEmpty();
+    }
+
+    void add(List<ConsumerRecord<byte[], byte[]>> found) {
+        records.addAll(found);
+        found.forEach(record -> bytes += size(record));
+    }
+
+    /** Fetch it, or do not, as there is room for more. */
+    void pauseOrResume() {
+        boolean isEnough = records.size() >= MOST_RECORDS || bytes >= MOST_BYTES;
+        if (isEnough != isPaused) {
+            if (isEnough) {
+                consumer.pause(List.of(partition));
+            } else {
+                consumer.resume(List.of(partition));
+            }
+            isPaused = isEnough;
+        }
+    }
+
+    /** Find out whether the broker is known to have more of what is empty here. */
+    void lookForMore() {
+        if (!records.isEmpty() && records.peek().offset() < until) {
+            isCaughtUp = false;
+            return;
+        }
+        long position = consumer.position(partition);
+        if (until < Long.MAX_VALUE) {
+            isCaughtUp = reached() >= until;
+            return;
+        }
+        OptionalLong lag = consumer.currentLag(partition);
+        isCaughtUp = lag.isPresent() ? lag.getAsLong() <= 0 : position >= end;
+    }
+
+    /**
+     * A batch ends here where the topic turns out to end before the batch does: it was deleted and
+     * made again, or the broker lost its records.
+     */
+    void shortenTo(long offset) {
+        if (offset <= consumer.position(partition)) {
+            until = Math.min(until, consumer.position(partition));
+            lookForMore();
+        }
+    }
+
+    /**
+     * Stream time, ms, of the sub-topology that wrote a record, when it did; else the lowest
+     * number.
+     */
+    private static long streamTime(ConsumerRecord<byte[], byte[]> record) {
+        Header header = record.headers().lastHeader(STREAM_TIME);
+        return header == null ? Long.MIN_VALUE : ByteBuffer.wrap(header.value()).getLong();
+    }
+
+    private static long size(ConsumerRecord<byte[], byte[]> record) {
+        return 100L
+                + Math.max(record.serializedKeySize(), 0)
+                + Math.max(record.serializedValueSize(), 0);
+    }
+}

@@ -1,0 +1,31 @@
+package org.ksqlspark.kafka;
+
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+import java.io.Serializable;
+
+/**
+ * How the tasks of a query read.
+ *
+ * @param run id of the query's run
+ * @param tasks how many there are
+ * @param isOneOrder whether a task takes the records of all its partitions by time; else only those
+ *     of equal number, one for each topic
+ * @param maxIdleMs how long to wait for a partition that has no more records while another one has;
+ *     0: only for records that the broker is known to have; negative: not even for these
+ * @param feeds the internal topic that the query writes; empty: none
+ * @param waitsFor the internal topic that it must not run ahead of; empty: none
+ */
+public record TaskOptions(
+        String run, int tasks, boolean isOneOrder, long maxIdleMs, String feeds, String waitsFor)
+        implements Serializable {
+    static TaskOptions of(CaseInsensitiveStringMap options) {
+        return new TaskOptions(
+                options.get("ksql.run"),
+                options.getInt("ksql.tasks", 1),
+                options.getBoolean("ksql.one.order", false),
+                options.getLong("ksql.max.task.idle.ms", 0),
+                options.getOrDefault("ksql.feeds", ""),
+                options.getOrDefault("ksql.waits.for", ""));
+    }
+}

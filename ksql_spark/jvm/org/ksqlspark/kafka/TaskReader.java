@@ -1,0 +1,513 @@
+package org.ksqlspark.kafka;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
+import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
+import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
+import org.apache.spark.sql.kafka010.KafkaOffsetRange;
+import org.apache.spark.sql.kafka010.KafkaRecordToRowConverter;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * Reads a task's partitions of one or more topics, as a task of Kafka Streams does: with one
+ * consumer, and the records of partitions that belong together by time, the oldest first.
+ *
+ * <p>Of partitions that belong together nothing is handed out while one of them is empty here but
+ * known to have more. So the order is that of the records' times however they were fetched. A
+ * partition is not fetched while much of it is here. The reader is kept from batch to batch, with
+ * what it has fetched.
+ */
+public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
+    /**
+     * So much is handed out before the consumer is asked for more and the next group has its turn.
+     */
+    private static final int TURN = 1000;
+
+    /**
+     * For how long to wait for records before looking whether to end, ms: as long as the broker
+     * lets a fetch wait, so that looking costs an idle query next to nothing.
+     */
+    private static final long LOOK_MS = 500;
+
+    /** The same while the sub-topology before is waited for. */
+    private static final long LOOK_AGAIN_MS = 10;
+
+    /** The deadline in micro-batches. */
+    public static final long NO_DEADLINE = Long.MAX_VALUE;
+
+    /** What makes rows of a record, where rows are put in order instead of records. */
+    public interface Decoder {
+        /** Takes a row, and its time in ms. */
+        interface Sink {
+            void add(long time, InternalRow row);
+        }
+
+        void decode(int input, ConsumerRecord<byte[], byte[]> record, Sink rows);
+    }
+
+    private final QueryRun run;
+    private final String name;
+    private final long maxIdleMs;
+    private final boolean isOneOrder;
+    private final List<PartitionBuffer> buffers = new ArrayList<>();
+    private final List<KafkaConsumer<byte[], byte[]>> consumers = new ArrayList<>();
+    private final List<Map<TopicPartition, PartitionBuffer>> fetched = new ArrayList<>();
+
+    /** What belongs together, and the numbers of these partitions. */
+    private final PartitionBuffer[][] groups;
+
+    private final int[] numbers;
+    private final boolean isBatch;
+    private final scala.Function1<ConsumerRecord<byte[], byte[]>, ? extends InternalRow> toRow;
+
+    private Decoder decoder;
+    private int turn;
+    private int handedOut;
+
+    /** Where the query writes an internal topic: how far this task has got. */
+    private final Frontier.Progress progress;
+
+    /** When that was noted last, ms. */
+    private long noted;
+
+    private final String waitsFor;
+
+    /** When the consumer was asked last, ms: what is known of partitions that are empty here. */
+    private long polled;
+
+    private boolean isAhead;
+
+    /** Since when each group waits for what may still come, ms; 0: it does not. */
+    private final long[] waitsSince;
+
+    private ConsumerRecord<byte[], byte[]> record;
+    private InternalRow row;
+    private boolean hasFailed;
+
+    /**
+     * The reader of a task, as it was left by the batch before where this one goes on from there.
+     *
+     * @param inputs what the task reads of each topic; an input's number is its place here
+     */
+    public static TaskReader of(List<TaskPartition> inputs) {
+        TaskOptions options = inputs.get(0).options();
+        QueryRun run = QueryRun.of(options.run());
+        StringBuilder name = new StringBuilder().append(inputs.get(0).index());
+        for (TaskPartition input : inputs) {
+            input.ranges().stream()
+                    .map(range -> range.offsetRange().topic())
+                    .distinct()
+                    .forEach(topic -> name.append(' ').append(topic));
+        }
+        TaskReader kept = run.take(name.toString());
+        if (kept != null) {
+            if (kept.goesOnWith(inputs)) {
+                return kept;
+            }
+            kept.closeConsumers();
+        }
+        return new TaskReader(run, name.toString(), inputs);
+    }
+
+    private TaskReader(QueryRun run, String name, List<TaskPartition> inputs) {
+        this.run = run;
+        this.name = name;
+        TaskOptions options = inputs.get(0).options();
+        maxIdleMs = options.maxIdleMs();
+        waitsFor = options.waitsFor();
+        progress =
+                options.feeds().isEmpty()
+                        ? null
+                        : Frontier.make(options.feeds(), options.tasks()).of(inputs.get(0).index());
+        isOneOrder = options.isOneOrder();
+        TreeMap<Integer, List<PartitionBuffer>> found = new TreeMap<>();
+        boolean hasHeaders = true;
+        boolean hasEnd = false;
+        for (Share share : shares(inputs)) {
+            KafkaBatchInputPartition any = share.ranges.values().iterator().next();
+            KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings(any));
+            consumers.add(consumer);
+            consumer.assign(share.ranges.keySet());
+            share.ranges.forEach(
+                    (at, range) -> consumer.seek(at, range.offsetRange().fromOffset()));
+            Map<TopicPartition, Long> ends =
+                    inputs.size() > 1 || isOneOrder
+                            ? consumer.endOffsets(share.ranges.keySet())
+                            : Map.of();
+            Map<TopicPartition, PartitionBuffer> own = new HashMap<>();
+            share.ranges.forEach(
+                    (at, range) -> {
+                        PartitionBuffer buffer =
+                                new PartitionBuffer(
+                                        share.inputs.get(at),
+                                        at,
+                                        consumer,
+                                        until(range.offsetRange()),
+                                        ends.getOrDefault(at, 0L));
+                        own.put(at, buffer);
+                        buffers.add(buffer);
+                        int group = isOneOrder ? 0 : at.partition();
+                        found.computeIfAbsent(group, n -> new ArrayList<>()).add(buffer);
+                    });
+            fetched.add(own);
+            hasHeaders = any.includeHeaders();
+            hasEnd |=
+                    share.ranges.values().stream()
+                            .anyMatch(r -> r.offsetRange().untilOffset() < Long.MAX_VALUE);
+        }
+        // of records of equal times those of the last input, a join's table, are taken first
+        found.values()
+                .forEach(list -> list.sort((one, two) -> Integer.compare(two.input, one.input)));
+        groups =
+                found.values().stream()
+                        .map(list -> list.toArray(new PartitionBuffer[0]))
+                        .toArray(PartitionBuffer[][]::new);
+        waitsSince = new long[groups.length];
+        numbers =
+                buffers.stream()
+                        .mapToInt(b -> b.partition.partition())
+                        .distinct()
+                        .sorted()
+                        .toArray();
+        isBatch = hasEnd;
+        toRow = new KafkaRecordToRowConverter().toUnsafeRowProjector(hasHeaders);
+    }
+
+    /** What one consumer fetches: a partition that two inputs read needs two. */
+    private record Share(
+            Map<TopicPartition, KafkaBatchInputPartition> ranges,
+            Map<TopicPartition, Integer> inputs) {}
+
+    private static List<Share> shares(List<TaskPartition> inputs) {
+        List<Share> shares = new ArrayList<>();
+        for (int input = 0; input < inputs.size(); input++) {
+            for (KafkaBatchInputPartition range : inputs.get(input).ranges()) {
+                TopicPartition at = range.offsetRange().topicPartition();
+                Share free =
+                        shares.stream()
+                                .filter(share -> !share.ranges.containsKey(at))
+                                .findFirst()
+                                .orElse(null);
+                if (free == null) {
+                    free = new Share(new HashMap<>(), new HashMap<>());
+                    shares.add(free);
+                }
+                free.ranges.put(at, range);
+                free.inputs.put(at, input);
+            }
+        }
+        return shares;
+    }
+
+    private static Map<String, Object> settings(KafkaBatchInputPartition range) {
+        Map<String, Object> settings = new HashMap<>(range.executorKafkaParams());
+        settings.put("auto.offset.reset", "earliest"); // records that were deleted are left out
+        settings.putIfAbsent("max.poll.records", "2000");
+        // what is on its way can arrive while records are handled: Spark's source sets 64 KiB, and
+        // a
+        // fetch has up to 1 MiB
+        settings.put("receive.buffer.bytes", 2 << 20);
+        settings.put("key.deserializer", ByteArrayDeserializer.class.getName());
+        settings.put("value.deserializer", ByteArrayDeserializer.class.getName());
+        return settings;
+    }
+
+    private static long until(KafkaOffsetRange range) {
+        return range.untilOffset() < 0 ? Long.MAX_VALUE : range.untilOffset();
+    }
+
+    /** Whether a batch begins where this reader is; if so, it ends where the batch says. */
+    private boolean goesOnWith(List<TaskPartition> inputs) {
+        Set<PartitionBuffer> idle = new HashSet<>(buffers);
+        for (int input = 0; input < inputs.size(); input++) {
+            for (KafkaBatchInputPartition range : inputs.get(input).ranges()) {
+                PartitionBuffer buffer = find(input, range.offsetRange().topicPartition());
+                if (buffer == null || buffer.reached() != range.offsetRange().fromOffset()) {
+                    return false;
+                }
+                buffer.setUntil(until(range.offsetRange()));
+                idle.remove(buffer);
+            }
+        }
+        // in real time all are read; a batch leaves out those that have nothing new
+        idle.forEach(buffer -> buffer.setUntil(buffer.reached()));
+        return isBatch || idle.isEmpty();
+    }
+
+    private PartitionBuffer find(int input, TopicPartition at) {
+        for (PartitionBuffer buffer : buffers) {
+            if (buffer.input == input && buffer.partition.equals(at)) {
+                return buffer;
+            }
+        }
+        return null;
+    }
+
+    /** Puts rows in order instead of records, by the time that each has. */
+    public void decodeWith(Decoder makesRows) {
+        decoder = makesRows;
+    }
+
+    /** The numbers of the task's partitions. */
+    public int[] numbers() {
+        return numbers;
+    }
+
+    /** Whether the batch ends, since the query is drained. */
+    public boolean isDraining() {
+        return run.isDraining();
+    }
+
+    /**
+     * Goes on to what comes next.
+     *
+     * @param deadline when to stop, ms of the epoch; looked at now and then while there is
+     *     something
+     * @return false at the deadline, at the end of a micro-batch, and while draining
+     */
+    public boolean advance(long deadline) {
+        while (true) {
+            if (run.isDraining() && !isBatch) {
+                return false;
+            }
+            if (handedOut < TURN && select()) {
+                handedOut++;
+                return true;
+            }
+            boolean hadTurn = handedOut >= TURN;
+            handedOut = 0;
+            turn = groups.length == 0 ? 0 : (turn + 1) % groups.length;
+            if (hadTurn) {
+                if (buffers.stream().anyMatch(PartitionBuffer::hasFew)) {
+                    poll(0);
+                }
+                if (!isBatch && System.currentTimeMillis() >= deadline) {
+                    return false;
+                }
+                continue;
+            }
+            // a batch has no deadline; one that has nothing for this task is over at once
+            if (deadline == NO_DEADLINE && buffers.stream().allMatch(PartitionBuffer::isOver)) {
+                return false;
+            }
+            long now = System.currentTimeMillis();
+            if (now >= deadline) {
+                return false;
+            }
+            long wait = Math.min(deadline - now, isAhead ? LOOK_AGAIN_MS : LOOK_MS);
+            for (long since : waitsSince) {
+                if (since > 0) {
+                    wait = Math.max(0, Math.min(wait, since + maxIdleMs - now));
+                }
+            }
+            poll(wait);
+        }
+    }
+
+    /** Notes the time of what is to be handed out next: everything before was handed out. */
+    private void noteProgress() {
+        long now = System.currentTimeMillis();
+        if (now < noted + Frontier.EVERY_MS) {
+            return;
+        }
+        noted = now;
+        long lowest = Frontier.IDLE;
+        for (PartitionBuffer[] group : groups) {
+            for (PartitionBuffer buffer : group) {
+                long head = decoder == null ? buffer.recordTime() : buffer.rowTime(decoder);
+                boolean isUnknown = head == PartitionBuffer.NONE && !buffer.isCaughtUp();
+                lowest = Math.min(lowest, isUnknown ? Long.MIN_VALUE : head);
+            }
+        }
+        progress.note(now, lowest);
+    }
+
+    /** At a batch's end: what is left of a record of which something was handed out. */
+    public boolean advanceToEnd() {
+        for (PartitionBuffer buffer : buffers) {
+            if (buffer.isPartlyHandedOut()) {
+                row = buffer.takeRow();
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The row that advance() went on to, where rows are put in order. */
+    public InternalRow row() {
+        return row;
+    }
+
+    /** A record as the row of Spark's Kafka source. */
+    public InternalRow toRow(ConsumerRecord<byte[], byte[]> one) {
+        return toRow.apply(one);
+    }
+
+    /** Take what comes next, if there is something; the groups have turns. */
+    private boolean select() {
+        isAhead = false;
+        if (progress != null) {
+            noteProgress();
+        }
+        for (int i = 0; i < groups.length; i++) {
+            int number = (turn + i) % groups.length;
+            PartitionBuffer next = oldest(number);
+            if (next != null) {
+                turn = number;
+                waitsSince[number] = 0;
+                if (decoder == null) {
+                    record = next.takeRecord();
+                } else {
+                    row = next.takeRow();
+                }
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The partition that has the oldest; null where that is not known yet, or there is nothing. */
+    private PartitionBuffer oldest(int number) {
+        PartitionBuffer[] group = groups[number];
+        PartitionBuffer best = null;
+        long time = PartitionBuffer.NONE;
+        boolean mayGetMore = false;
+        boolean isFed = false;
+        for (PartitionBuffer buffer : group) {
+            long head = decoder == null ? buffer.recordTime() : buffer.rowTime(decoder);
+            if (head == PartitionBuffer.NONE) {
+                if (!buffer.isCaughtUp() && maxIdleMs >= 0 && group.length > 1) {
+                    return null;
+                }
+                mayGetMore = true;
+                isFed |= buffer.partition.topic().equals(waitsFor);
+            } else if (head < time) {
+                best = buffer;
+                time = head;
+            }
+        }
+        if (best == null) {
+            return null;
+        }
+        if (isFed && !isBatch && maxIdleMs >= 0 && time >= Frontier.settled(waitsFor, polled)) {
+            isAhead = true;
+            return null;
+        }
+        if (mayGetMore && maxIdleMs > 0 && !isBatch) {
+            long now = System.currentTimeMillis();
+            if (waitsSince[number] == 0) {
+                waitsSince[number] = now;
+            }
+            if (now < waitsSince[number] + maxIdleMs) {
+                return null;
+            }
+        }
+        return best;
+    }
+
+    private void poll(long timeout) {
+        if (consumers.isEmpty()) {
+            sleep(timeout);
+            return;
+        }
+        polled = System.currentTimeMillis();
+        buffers.forEach(PartitionBuffer::pauseOrResume);
+        hasFailed = true;
+        boolean isEmpty = true;
+        for (int i = 0; i < consumers.size(); i++) {
+            ConsumerRecords<byte[], byte[]> found =
+                    consumers.get(i).poll(Duration.ofMillis(timeout / consumers.size()));
+            for (TopicPartition at : found.partitions()) {
+                fetched.get(i).get(at).add(found.records(at));
+                isEmpty = false;
+            }
+        }
+        if (isEmpty && isBatch && timeout >= LOOK_MS) {
+            shorten();
+        }
+        hasFailed = false;
+        buffers.forEach(PartitionBuffer::lookForMore);
+    }
+
+    private void shorten() {
+        for (int i = 0; i < consumers.size(); i++) {
+            Map<TopicPartition, PartitionBuffer> own = fetched.get(i);
+            consumers
+                    .get(i)
+                    .endOffsets(own.keySet())
+                    .forEach((at, end) -> own.get(at).shortenTo(end));
+        }
+    }
+
+    private static void sleep(long timeout) {
+        try {
+            Thread.sleep(timeout);
+        } catch (InterruptedException ended) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException(ended);
+        }
+    }
+
+    @Override
+    public RecordStatus nextWithTimeout(Long start, Long timeout) {
+        return RecordStatus.newStatusWithoutArrivalTime(
+                advance(System.currentTimeMillis() + timeout));
+    }
+
+    @Override
+    public boolean next() {
+        return advance(NO_DEADLINE);
+    }
+
+    @Override
+    public InternalRow get() {
+        return toRow.apply(record);
+    }
+
+    @Override
+    public PartitionOffset getOffset() {
+        return offsets(0);
+    }
+
+    /** How far an input was read. */
+    public TaskOffsets offsets(int input) {
+        List<PartitionBuffer> own = buffers.stream().filter(b -> b.input == input).toList();
+        return new TaskOffsets(
+                own.stream().map(buffer -> buffer.partition).toArray(TopicPartition[]::new),
+                own.stream().mapToLong(PartitionBuffer::reached).toArray());
+    }
+
+    /** Keeps the reader for the next batch, unless this one has failed. */
+    @Override
+    public void close() {
+        decoder = null;
+        record = null;
+        row = null;
+        Arrays.fill(waitsSince, 0);
+        TaskContext task = TaskContext.get();
+        if (hasFailed || task != null && (task.isInterrupted() || task.isFailed())) {
+            closeConsumers();
+        } else {
+            run.keep(name, this);
+        }
+    }
+
+    void closeConsumers() {
+        consumers.forEach(consumer -> consumer.close(Duration.ZERO));
+    }
+}

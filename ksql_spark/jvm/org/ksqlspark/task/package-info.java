@@ -1,0 +1,5 @@
+/**
+ * Physical plans as tasks of Kafka Streams run them: inputs that meet in the order of their times,
+ * and no exchange where records are already where their keys belong.
+ */
+package org.ksqlspark.task;

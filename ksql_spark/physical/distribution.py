@@ -1,0 +1,303 @@
+"""Where the rows of a sub-topology are handled: which tasks there are, and how rows get to them.
+
+A task of Kafka Streams reads partition *p* of all its topics and has the state of the keys in them. Ours does
+the same where the keys that an operator groups by decide about the partition. Where they do not, rows are
+repartitioned, through Spark's exchange. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ksql_spark.expressions import ColumnRef, Expression
+from ksql_spark.formats.capabilities import CAPABILITIES
+from ksql_spark.logical.nodes import NamedExpression
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.physical import steps
+from ksql_spark.physical.steps import MICROBATCH, PhysicalPlan, Step
+from ksql_spark.schema import ROWPARTITION
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """What the plan says, whatever the topics.
+
+    Args:
+        is_co_partitioned: rows that meet are in partitions of equal numbers already, if their topics have
+            equally many.
+        is_ordered: the result depends on the order in which rows of different partitions are taken.
+        reason: why not co-partitioned, for users.
+    """
+
+    is_co_partitioned: bool
+    is_ordered: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """How a sub-topology is spread over tasks. The first three belong to its state and never change.
+
+    Args:
+        partitions: how many parts the keys have; each has a stream time of its own.
+        count: tasks with state; part p belongs to task p % count.
+        by_partition: a row's part is the number of the partition it was read from; else Kafka's partitioner
+            derives it from the key.
+        readers: tasks that read; partition p of each topic belongs to reader p % readers.
+        is_exchanged: rows go through an exchange from the readers to the tasks with state.
+        is_merged: rows of all inputs of the operator meet in the order of their times.
+        is_one_order: this order spans all partitions of a reader; else only those of equal number.
+        has_heartbeat: readers say now and then that time passes.
+        keeps_partition: what is written to an internal topic stays in the partition that it came from.
+    """
+
+    partitions: int
+    count: int
+    by_partition: bool
+    readers: int
+    is_exchanged: bool
+    is_merged: bool = False
+    is_one_order: bool = False
+    has_heartbeat: bool = False
+    keeps_partition: bool = False
+
+
+#: all in one task
+ONE_TASK = Tasks(1, 1, False, 1, False)
+
+
+@dataclass(frozen=True)
+class _Partitioning:
+    """By what rows are partitioned: expressions over their columns, and how these become bytes."""
+
+    keys: tuple[Expression, ...]
+    encoding: object
+
+
+#: encoding of the keys of internal topics
+_PACKED = "packed"
+
+
+def distribution(
+    plan: PhysicalPlan, number: int, partitions: Mapping[str, int] | None = None
+) -> Distribution | None:
+    """How the rows of a sub-topology get to its operator with state; None where it has none.
+
+    Args:
+        plan: the whole plan.
+        number: of one of its sub-topologies.
+        partitions: topic -> number of its partitions, for all topics; None: equally many everywhere.
+    """
+    stage = plan.stages[number]
+    operator = _operator(stage)
+    if operator is None:
+        return None
+    is_ordered = len(operator.inputs) > 1 or isinstance(operator, steps.StreamWindowedAggregate)
+    reason = _Rules(plan, partitions).why_not(stage)
+    return Distribution(reason is None, is_ordered, reason or "")
+
+
+def assign(plan: PhysicalPlan, number: int, partitions: Mapping[str, int], most: int) -> Tasks:
+    """The tasks of a new sub-topology.
+
+    Args:
+        plan: the whole plan.
+        number: of one of its sub-topologies.
+        partitions: topic -> number of its partitions, for all topics.
+        most: how many tasks there may be: threads that the user allows, cores that there are.
+    """
+    stage = plan.stages[number]
+    widest = max([1, *(partitions[topic] for topic in stage.topics)])
+    count = max(1, min(widest, most))
+    how = distribution(plan, number, partitions)
+    operator = _operator(stage)
+    if how is None or operator is None:
+        return Tasks(widest, count, False, count, False)
+    if stage.by_event_time:  # the operator puts a batch in order
+        return Tasks(widest, count, False, count, True)
+    is_batch = stage.mode == MICROBATCH
+    beats = stage.has_idle_timeout and not is_batch
+    is_merged = len(operator.inputs) > 1 or stage.has_idle_timeout
+    if how.is_co_partitioned:
+        if is_batch and stage.has_idle_timeout:
+            count = 1  # heartbeats come from a topic of one partition
+        keeps = stage in plan.inner and _Rules(plan, partitions).keeps_partitions(stage)
+        return Tasks(widest, count, True, count, False, is_merged, False, beats, keeps)
+    if how.is_ordered:
+        # rows of all partitions in one order: one task reads them; it also does the rest where the order of
+        # what comes out matters
+        feeds = any(waits_for(plan, later) == stage.sink.topic for later in range(len(plan.stages)))
+        count = 1 if is_batch or feeds else count
+        has_column = any(source.timestamp is not None for source in _sources(stage))
+        is_merged |= widest > 1 and has_column
+        return Tasks(widest, count, False, 1, count > 1, is_merged, True, beats)
+    return Tasks(widest, count, False, count, count > 1)
+
+
+def waits_for(plan: PhysicalPlan, number: int) -> str | None:
+    """The internal topic that a sub-topology must not run ahead of in its other topics; None: none.
+
+    Args:
+        plan: the whole plan.
+        number: of one of its sub-topologies.
+    """
+    stage = plan.stages[number]
+    if not isinstance(_operator(stage), steps.StreamStreamJoin | steps.StreamTableJoin):
+        return None
+    internal = {inner.sink.topic for inner in plan.inner}
+    return next((topic for topic in stage.topics if topic in internal), None)
+
+
+def tasks_text(plan: PhysicalPlan, number: int) -> str | None:
+    """For EXPLAIN: whether rows stay with the task that reads them, or why not; None without state.
+
+    Args:
+        plan: the whole plan.
+        number: of one of its sub-topologies.
+    """
+    how = distribution(plan, number)
+    if how is None:
+        return None
+    if how.is_co_partitioned:
+        return "one for each partition, without repartitioning: the key decides about the partition."
+    text = f"rows are repartitioned, since {how.reason}"
+    if how.is_ordered and not plan.stages[number].by_event_time:
+        text += "; one task reads them, in the order of their times"
+    return f"{text}."
+
+
+def _operator(stage: PhysicalPlan) -> Step | None:
+    """The step of a sub-topology that keeps state."""
+    return next(steps.stateful_steps(stage.root), None)
+
+
+def _sources(stage: PhysicalPlan) -> list[DataSource]:
+    return [s.source for s in steps.walk(stage.root) if isinstance(s, steps.SourceStep)]
+
+
+class _Rules:
+    """What is partitioned by what, in a plan.
+
+    Args:
+        plan: the whole plan.
+        partitions: topic -> number of its partitions; None: equally many everywhere.
+    """
+
+    def __init__(self, plan: PhysicalPlan, partitions: Mapping[str, int] | None) -> None:
+        self._inner = {stage.sink.topic: stage for stage in plan.inner}
+        self._partitions = partitions
+
+    def why_not(self, stage: PhysicalPlan) -> str | None:
+        """Why the rows of ``stage`` must be repartitioned for its operator; None where they need not be."""
+        operator = _operator(stage)
+        assert operator is not None
+        if stage.by_event_time:
+            return "ORDER = 'event-time' puts all rows of a batch in order"
+        for source in steps.walk(stage.root):
+            if isinstance(source, steps.SourceStep) and ROWPARTITION in (
+                column.name for column in source.schema.columns
+            ):
+                return f"a column is called {ROWPARTITION}"
+        counts = {topic: (self._partitions or {}).get(topic, 1) for topic in stage.topics}
+        if len(set(counts.values())) > 1:
+            return "the topics have different numbers of partitions"
+        return self._operator_why_not(operator)
+
+    def keeps_partitions(self, stage: PhysicalPlan) -> bool:
+        """Whether what ``stage`` writes to its internal topic stays in the partition that it came from."""
+        packed = stage.root
+        if not isinstance(packed, steps.Packed) or self.why_not(stage) is not None:
+            return False
+        found = self._partitioning(packed.child)
+        return found is not None and found.keys == packed.key
+
+    def _operator_why_not(self, operator: Step) -> str | None:
+        match operator:
+            case steps.StreamAggregate() | steps.StreamWindowedAggregate() | steps.TableAggregate():
+                by = [group.expression for group in operator.group_by]
+                found = self._partitioning(operator.child)
+                if found is not None and found.keys and all(key in by for key in found.keys):
+                    return None
+                return "GROUP BY names other columns than the key's" if by else "all rows are one group"
+            case steps.TableFilter(child) | steps.TableChanges(child) | steps.ForeignKeySubscribe(child):
+                found = self._partitioning(child)
+                key = tuple(ColumnRef(c.name, c.type) for c in child.schema.key)
+                return None if found is not None and found.keys == key else "its topic has another key"
+            case steps.ForeignKeyLatest():
+                return None  # its messages are partitioned by the left table's packed key
+            case steps.ForeignKeyAnswer():
+                return "the rows of the left table are partitioned by its own key"
+            case steps.StreamTableJoin(is_replicated=True):
+                return "the table is whole in every task"
+            case steps.StreamStreamJoin() | steps.StreamTableJoin() | steps.TableTableJoin():
+                return self._join_why_not(operator)
+        raise TypeError(f"no rule for {type(operator).__name__}")
+
+    def _join_why_not(
+        self, join: steps.StreamStreamJoin | steps.StreamTableJoin | steps.TableTableJoin
+    ) -> str | None:
+        left = self._partitioning(_unfiltered(join, join.left))
+        right = self._partitioning(_unfiltered(join, join.right))
+        sides = (("left", left, join.left_key), ("right", right, join.right_key))
+        for side, found, key in sides:
+            if found is None or found.keys != (key,):
+                return f"{key} is not the key of the {side} side"
+        assert left is not None and right is not None
+        if left.encoding != right.encoding:
+            return "the keys of both sides are not written in the same way"
+        return None
+
+    def _partitioning(self, step: Step) -> _Partitioning | None:
+        """What decides about the partition that a row of ``step`` came from; None where nothing is known."""
+        match step:
+            case steps.SourceStep(source=source):
+                keys = tuple(ColumnRef(c.name, c.type) for c in step.schema.key)
+                return _Partitioning(keys, _encoding(source)) if keys else None
+            case steps.Unpacked(child=steps.SourceStep(source=source)):
+                stage = self._inner[source.topic]
+                packed = stage.root
+                assert isinstance(packed, steps.Packed)
+                encoding: object = _PACKED
+                if self.keeps_partitions(stage):
+                    below = self._partitioning(packed.child)
+                    encoding = below.encoding if below is not None else _PACKED
+                if step.is_table:
+                    return _Partitioning(tuple(ColumnRef(c.name, c.type) for c in step.schema.key), encoding)
+                return _Partitioning(packed.key, encoding)
+            case steps.StreamFilter(child=child) | steps.TableFilter(child=child):
+                return self._partitioning(child)
+            case steps.StreamFlatMap(child=child):
+                return self._partitioning(child)
+            case steps.StreamSelect(child=child) | steps.TableSelect(child=child):
+                return _renamed(self._partitioning(child), step.keys)
+            case steps.StreamStreamJoin() | steps.StreamTableJoin() | steps.TableTableJoin():
+                if not step.key_name or self._join_why_not(step) is not None:
+                    return None
+                left = self._partitioning(_unfiltered(step, step.left))
+                assert left is not None
+                return _Partitioning((ColumnRef(step.key_name, step.left_key.type),), left.encoding)
+        return None
+
+
+def _renamed(found: _Partitioning | None, keys: Sequence[NamedExpression]) -> _Partitioning | None:
+    """What a projection with these ``keys`` makes of it; None where it drops a column."""
+    names = {key.expression: ColumnRef(key.name, key.expression.type) for key in keys}
+    if found is None or not all(key in names for key in found.keys):
+        return None
+    return _Partitioning(tuple(names[key] for key in found.keys), found.encoding)
+
+
+def _unfiltered(operator: Step, child: Step) -> Step:
+    """A side without the filter that the operator itself does the work for."""
+    is_done_above = isinstance(operator, steps.TableKeepingStep) and isinstance(child, steps.TableFilter)
+    return child.inputs[0] if is_done_above else child
+
+
+def _encoding(source: DataSource) -> object:
+    """How keys become bytes; equal where equal keys get equal bytes."""
+    types = tuple(column.type for column in source.schema.key)
+    capability = CAPABILITIES[source.key_format.name]
+    # bytes name the schema's id, which may differ from topic to topic
+    topic = source.topic if capability.registry else None
+    return (source.key_format, types, topic)

@@ -1,0 +1,518 @@
+"""Queries over a backlog give what Kafka Streams would: all records, in the order of their times.
+
+An hour of events waits in topics of 1, 4 and 12 partitions before a query is created; what comes out is
+compared with kafka_streams_model.py, record by record. Nothing may be missing, nothing may be there twice.
+
+Two kinds of queries have results that no order of reading determines, and are compared by what is there in
+the end: joins on a foreign key, and groups by a value of several partitions. There the grace period is longer
+than the backlog, since a partition that is read ahead of the others moves stream time for all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import struct
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewPartitions
+
+from ksql_spark.engine import Engine, Request
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import Record, TopicReader
+from ksql_spark.kafka.producer import RecordProducer
+from tests.integration import kafka_streams_model as model
+from tests.integration.kafka_streams_model import Changes, Event, Topic
+
+pytestmark = pytest.mark.kafka
+
+#: nothing new for so long: nothing more comes. It only matters where a test fails
+QUIET_S = 60.0
+HOUR_MS = 3_600_000
+BEGAN_MS = 1_700_000_000_000
+WITHIN_MS = 30_000
+SIZE_MS = 300_000
+GRACE_MS = 60_000
+LONG_GRACE_MS = 2 * HOUR_MS
+GAP_MS = 15_000
+#: records of a source; one key comes every 72 s
+ROWS = 2_000
+#: of a source whose queries are interrupted: not all done in an instant
+MANY_ROWS = 20_000
+KEYS = 40
+REFERENCES = 20
+#: a record comes at most so long after one with a later time, unless it is one of those that are too late
+DISORDER_MS = 3_000
+#: how many keys the last records of a stream have; they reach every partition
+LAST_KEYS = 100
+#: topics by the letter that stands for them in STATEMENTS
+TOPICS = ("l", "r", "t", "u", "v", "a")
+SOURCES = """
+CREATE STREAM l{x} (k STRING KEY, n INT) WITH (KAFKA_TOPIC = 'l{x}', VALUE_FORMAT = 'JSON');
+CREATE STREAM r{x} (k STRING KEY, n INT) WITH (KAFKA_TOPIC = 'r{x}', VALUE_FORMAT = 'JSON');
+CREATE TABLE t{x} (k STRING PRIMARY KEY, n INT, v STRING) WITH (KAFKA_TOPIC = 't{x}', VALUE_FORMAT = 'JSON');
+CREATE TABLE u{x} (k STRING PRIMARY KEY, n INT) WITH (KAFKA_TOPIC = 'u{x}', VALUE_FORMAT = 'JSON');
+CREATE TABLE v{x} (k STRING PRIMARY KEY, n INT) WITH (KAFKA_TOPIC = 'v{x}', VALUE_FORMAT = 'JSON');
+CREATE STREAM a{x} (k STRING KEY, n INT, g STRING) WITH (KAFKA_TOPIC = 'a{x}', VALUE_FORMAT = 'JSON');
+"""
+AS_STREAM = "CREATE STREAM {sink} WITH (KAFKA_TOPIC = '{sink}', VALUE_FORMAT = 'JSON') AS SELECT "
+AS_TABLE = "CREATE TABLE {sink} WITH (KAFKA_TOPIC = '{sink}', VALUE_FORMAT = 'JSON') AS SELECT "
+WITHIN = "WITHIN 30 SECONDS GRACE PERIOD 20 SECONDS ON l.k = r.k"
+TUMBLING = (
+    "COUNT(*) AS c, SUM(n) AS s FROM a{x} WINDOW TUMBLING (SIZE 5 MINUTES, RETENTION 1 DAY, GRACE PERIOD "
+)
+SESSION = "COUNT(*) AS c FROM a{x} WINDOW SESSION (15 SECONDS, RETENTION 1 DAY, GRACE PERIOD "
+STREAM_STREAM = {
+    "INNER": AS_STREAM + f"l.k AS k, l.n AS l, r.n AS r FROM l{{x}} l JOIN r{{x}} r {WITHIN} EMIT CHANGES;",
+    "LEFT": AS_STREAM
+    + f"l.k AS k, l.n AS l, r.n AS r FROM l{{x}} l LEFT JOIN r{{x}} r {WITHIN} EMIT CHANGES;",
+    "FULL": AS_STREAM
+    + f"ROWKEY AS k, l.n AS l, r.n AS r FROM l{{x}} l FULL JOIN r{{x}} r {WITHIN} EMIT CHANGES;",
+}
+STREAM_TABLE = {
+    kind: AS_STREAM
+    + f"l.k AS k, l.n AS l, t.n AS r FROM l{{x}} l {kind} JOIN t{{x}} t ON l.k = t.k EMIT CHANGES;"
+    for kind in ("INNER", "LEFT")
+}
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """Topics with records, declared as sources: ``x`` is what follows the letter in each name."""
+
+    x: str
+    topics: Mapping[str, Topic]
+
+    @property
+    def partitions(self) -> int:
+        """Of each topic."""
+        return 1 + max(event.partition for event in self.topics["l"])
+
+
+class Sink:
+    """The topic of a sink, read from its beginning."""
+
+    def __init__(self, servers: str, topic: str) -> None:
+        self.records: list[Record] = []
+        self._reader = TopicReader(servers, topic)
+
+    def wait(self, is_there: Callable[[Sink], bool]) -> None:
+        """Take in records until it is so, or none come any more."""
+        while not is_there(self):
+            batch = self._reader.poll_batch(QUIET_S)
+            if not batch:
+                return
+            self.records += batch
+
+    def close(self) -> None:
+        """Take in all that is left, and end."""
+        with self._reader:
+            for batch in self._reader.read_to_end():
+                self.records += batch
+
+    def rows(self) -> Counter[tuple[Any, ...]]:
+        """The rows of a stream: time, key, fields."""
+        found: Counter[tuple[Any, ...]] = Counter()
+        for record in self.records:
+            assert record.key is not None and record.value is not None
+            fields = json.loads(record.value).values()
+            found[record.timestamp_ms, record.key.decode(), *fields] += 1
+        return found
+
+    def changes(self, bounds: str = "") -> Changes:
+        """What a table's keys went through; ``bounds`` is the struct of those that follow the key's text."""
+        found: Changes = defaultdict(list)
+        size = struct.calcsize(bounds)
+        for record in self.records:
+            assert record.key is not None
+            text = record.key[: len(record.key) - size].decode()
+            key = (text, *struct.unpack(bounds, record.key[len(text.encode()) :])) if bounds else text
+            found[key].append(record.value and list(json.loads(record.value).values()))
+        return found
+
+
+# ---- the backlog -------------------------------------------------------------------------------------
+
+
+def events(rows: int) -> dict[str, list[tuple[int, str, dict[str, Any] | None]]]:
+    """(time, key, value) of the records of each topic, in the order in which they are written."""
+    rng = random.Random(rows)
+    keys = [f"k{i}" for i in range(KEYS * rows // ROWS)]
+    references = [f"v{i}" for i in range(REFERENCES)]
+    times = iter(rng.sample(range(HOUR_MS), 5 * rows + rows // 4))
+
+    def took_place(count: int) -> list[int]:
+        return sorted(BEGAN_MS + next(times) for _ in range(count))
+
+    def late(at_ms: int) -> float:
+        """When a record of this time is written."""
+        return at_ms + rng.uniform(0, DISORDER_MS)
+
+    made: dict[str, list[tuple[int, str, dict[str, Any] | None]]] = {}
+    for topic in ("l", "r"):
+        made[topic] = [
+            (at_ms, rng.choice(keys), {"n": n}) for n, at_ms in enumerate(sorted(took_place(rows), key=late))
+        ]
+    for topic in ("t", "u"):
+        made[topic] = [
+            (
+                at_ms,
+                rng.choice(keys),
+                {"n": n, "v": rng.choice(references)} if rng.random() > 0.1 else None,
+            )
+            for n, at_ms in enumerate(took_place(rows))
+        ]
+    made["v"] = [
+        (at_ms, rng.choice([*references, *keys]), {"n": n} if rng.random() > 0.1 else None)
+        for n, at_ms in enumerate(took_place(rows // 4))
+    ]
+
+    def very_late(at_ms: int) -> float:
+        return at_ms + (rng.uniform(5, 10) * 60_000 if rng.random() < 0.05 else rng.uniform(0, DISORDER_MS))
+
+    made["a"] = [
+        (at_ms, rng.choice(keys), {"n": n, "g": f"g{rng.randrange(REFERENCES)}"})
+        for n, at_ms in enumerate(sorted(took_place(rows), key=very_late))
+    ]
+    # long after all others, on both sides: what has found no match by now leaves
+    for side, topic in enumerate(("l", "r")):
+        made[topic] += [
+            (BEGAN_MS + 2 * HOUR_MS + 2 * i + side, f"last{i}", {"n": -i}) for i in range(LAST_KEYS)
+        ]
+    return made
+
+
+def produced(engine: Engine, x: str, partitions: int, rows: int) -> Backlog:
+    """Topics with their records, and sources over them."""
+    admin = engine.services.admin
+    producer = RecordProducer(admin.servers, linger_ms=5)
+    made = events(rows)
+    for topic, records in made.items():
+        admin.create_topic(topic + x, partitions, config={"retention.ms": "-1"})
+        for at_ms, key, value in records:
+            body = None if value is None else json.dumps(value).encode()
+            producer.send_async(topic + x, key.encode(), body, at_ms)
+    producer.close()
+    engine.execute(Request(SOURCES.format(x=x)))
+    found = {}
+    for topic in made:
+        with TopicReader(admin.servers, topic + x) as reader:
+            found[topic] = [event(record) for batch in reader.read_to_end() for record in batch]
+        found[topic].sort(key=lambda e: e.partition)  # a stable sort: by offset in each
+    assert model.covered([found["l"], found["r"]], partitions)
+    return Backlog(x, found)
+
+
+def event(record: Record) -> Event:
+    assert record.key is not None
+    value = None if record.value is None else json.loads(record.value)
+    return Event(record.partition, record.timestamp_ms, record.key.decode(), value)
+
+
+def removed(engine: Engine, backlog: Backlog) -> None:
+    for letter in backlog.topics:
+        kind = "TABLE" if letter in "tuv" else "STREAM"
+        engine.execute(Request(f"DROP {kind} {letter}{backlog.x};"))
+    engine.services.admin.delete_topics(letter + backlog.x for letter in backlog.topics)
+
+
+@pytest.fixture(scope="module", params=[1, 4, 12], ids=["one", "four", "twelve"])
+def backlog(request: pytest.FixtureRequest, engine: Engine) -> Iterator[Backlog]:
+    made = produced(engine, f"_backlog_{request.param}", request.param, ROWS)
+    yield made
+    removed(engine, made)
+
+
+@pytest.fixture(scope="module")
+def long_backlog(engine: Engine) -> Iterator[Backlog]:
+    made = produced(engine, "_long_backlog", 4, MANY_ROWS)
+    yield made
+    removed(engine, made)
+
+
+# ---- queries -----------------------------------------------------------------------------------------
+
+
+class Running:
+    """A query that was created; a context that drops it and its sink."""
+
+    def __init__(self, engine: Engine, statement: str, backlog: Backlog, **properties: str) -> None:
+        self._engine = engine
+        self._kind = statement.split()[1]
+        self._name = f"sink{backlog.x}"
+        text = statement.format(sink=self._name, x=backlog.x)
+        request = Request(text, {"auto.offset.reset": "earliest", **properties})
+        self.id: str = engine.execute(request)[0]["commandStatus"]["queryId"]
+        self.sink = Sink(engine.services.admin.servers, self._name)
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._engine.execute(Request(f"DROP {self._kind} {self._name} DELETE TOPIC;"))
+
+    def end(self) -> Sink:
+        """Let it finish what it has read; the sink with all that there will be."""
+        self._engine.execute(Request(f"TERMINATE {self.id};"))
+        self.sink.close()
+        return self.sink
+
+
+def check_rows(engine: Engine, backlog: Backlog, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """The query writes these rows to a stream, in any order."""
+    with Running(engine, statement, backlog) as query:
+        query.sink.wait(lambda sink: len(sink.records) >= len(rows))
+        same_rows(query.end().rows(), Counter(rows))
+
+
+def check_changes(
+    engine: Engine, backlog: Backlog, statement: str, changes: Changes, bounds: str = ""
+) -> None:
+    """The query writes these changes to a table, those of a key in their order."""
+    count = sum(map(len, changes.values()))
+    with Running(engine, statement, backlog) as query:
+        query.sink.wait(lambda sink: len(sink.records) >= count)
+        same_changes(query.end().changes(bounds), changes)
+
+
+def check_table(engine: Engine, backlog: Backlog, statement: str, rows: Changes, bounds: str = "") -> None:
+    """The query makes a table that is so in the end."""
+    with Running(engine, statement, backlog) as query:
+        query.sink.wait(lambda sink: model.folded(sink.changes(bounds)) == rows)
+        same_changes(model.folded(query.end().changes(bounds)), rows)
+
+
+def same_rows(actual: Counter[tuple[Any, ...]], expected: Counter[tuple[Any, ...]]) -> None:
+    missing, unwanted = expected - actual, actual - expected
+    if missing or unwanted:
+        pytest.fail(
+            f"{missing.total()} of {expected.total()} rows are missing, {unwanted.total()} are too many;"
+            f" missing: {sorted(missing, key=str)[:5]}; too many: {sorted(unwanted, key=str)[:5]}",
+            pytrace=False,
+        )
+
+
+def same_changes(actual: Changes, expected: Changes) -> None:
+    wrong = [key for key in {*actual, *expected} if actual.get(key) != expected.get(key)]
+    if wrong:
+        key = min(wrong, key=str)
+        pytest.fail(
+            f"{len(wrong)} of {len(expected)} keys are wrong; {key} went through {actual.get(key)} instead of"
+            f" {expected.get(key)}",
+            pytrace=False,
+        )
+
+
+@pytest.mark.parametrize("kind", STREAM_STREAM)
+def test_stream_with_stream(engine: Engine, backlog: Backlog, kind: str) -> None:
+    rows = model.stream_stream(backlog.topics["l"], backlog.topics["r"], WITHIN_MS, kind)
+    check_rows(engine, backlog, STREAM_STREAM[kind], rows)
+
+
+@pytest.mark.parametrize("kind", STREAM_TABLE)
+def test_stream_with_the_table_of_that_time(engine: Engine, backlog: Backlog, kind: str) -> None:
+    rows = model.stream_table(backlog.topics["l"], backlog.topics["t"], kind)
+    check_rows(engine, backlog, STREAM_TABLE[kind], rows)
+
+
+def test_table_with_table(engine: Engine, backlog: Backlog) -> None:
+    statement = (
+        AS_TABLE + "ROWKEY AS k, t.n AS t, u.n AS u FROM t{x} t FULL JOIN u{x} u ON t.k = u.k EMIT CHANGES;"
+    )
+    check_changes(engine, backlog, statement, model.table_table(backlog.topics["t"], backlog.topics["u"]))
+
+
+def test_tables_by_a_foreign_key(engine: Engine, backlog: Backlog) -> None:
+    statement = (
+        AS_TABLE + "t.k AS k, t.n AS n, v.n AS v FROM t{x} t LEFT JOIN v{x} v ON t.v = v.k EMIT CHANGES;"
+    )
+    right = model.last(backlog.topics["v"])
+    rows: Changes = {
+        key: [[row["n"], right.get(row["v"], {"n": None})["n"]]]
+        for key, row in model.last(backlog.topics["t"]).items()
+    }
+    check_table(engine, backlog, statement, rows)
+
+
+def test_two_streams_and_the_table_of_that_time(engine: Engine, backlog: Backlog) -> None:
+    statement = (
+        AS_STREAM
+        + f"l.k AS k, l.n AS l, r.n AS r, t.n AS t FROM l{{x}} l JOIN r{{x}} r {WITHIN}"
+        + " LEFT JOIN t{x} t ON l.k = t.k EMIT CHANGES;"
+    )
+    topics = backlog.topics
+    check_rows(
+        engine,
+        backlog,
+        statement,
+        model.stream_stream_table(topics["l"], topics["r"], topics["t"], WITHIN_MS),
+    )
+
+
+def test_three_tables(engine: Engine, backlog: Backlog) -> None:
+    statement = (
+        AS_TABLE + "t.k AS k, t.n AS t, u.n AS u, v.n AS v FROM t{x} t LEFT JOIN u{x} u ON t.k = u.k"
+        " LEFT JOIN v{x} v ON t.k = v.k EMIT CHANGES;"
+    )
+    left, *others = (model.last(backlog.topics[letter]) for letter in "tuv")
+    rows: Changes = {
+        key: [[row["n"], *(other.get(key, {"n": None})["n"] for other in others)]]
+        for key, row in left.items()
+    }
+    check_table(engine, backlog, statement, rows)
+
+
+def test_windows_by_key(engine: Engine, backlog: Backlog) -> None:
+    statement = AS_TABLE + "k, " + TUMBLING + "1 MINUTE) GROUP BY k EMIT CHANGES;"
+    changes = model.tumbling(backlog.topics["a"], None, SIZE_MS, GRACE_MS)
+    accepted = sum(map(len, changes.values()))
+    assert 0 < accepted < ROWS  # some are too late
+    check_changes(engine, backlog, statement, changes, ">q")
+
+
+def test_windows_by_a_value(engine: Engine, backlog: Backlog) -> None:
+    if backlog.partitions == 1:
+        statement = AS_TABLE + "g, " + TUMBLING + "1 MINUTE) GROUP BY g EMIT CHANGES;"
+        changes = model.tumbling(backlog.topics["a"], "g", SIZE_MS, GRACE_MS)
+        check_changes(engine, backlog, statement, changes, ">q")
+    else:
+        statement = AS_TABLE + "g, " + TUMBLING + "2 HOURS) GROUP BY g EMIT CHANGES;"
+        rows = model.unordered_tumbling(backlog.topics["a"], "g", SIZE_MS)
+        check_table(engine, backlog, statement, rows, ">q")
+
+
+def test_sessions_by_key(engine: Engine, backlog: Backlog) -> None:
+    statement = AS_TABLE + "k, " + SESSION + "1 MINUTE) GROUP BY k EMIT CHANGES;"
+    changes = ends_first(model.sessions(backlog.topics["a"], None, GAP_MS, GRACE_MS))
+    check_changes(engine, backlog, statement, changes, ">qq")
+
+
+def test_sessions_by_a_value(engine: Engine, backlog: Backlog) -> None:
+    if backlog.partitions == 1:
+        statement = AS_TABLE + "g, " + SESSION + "1 MINUTE) GROUP BY g EMIT CHANGES;"
+        changes = ends_first(model.sessions(backlog.topics["a"], "g", GAP_MS, GRACE_MS))
+        check_changes(engine, backlog, statement, changes, ">qq")
+    else:
+        statement = AS_TABLE + "g, " + SESSION + "2 HOURS) GROUP BY g EMIT CHANGES;"
+        rows = ends_first(model.unordered_sessions(backlog.topics["a"], "g", GAP_MS))
+        check_table(engine, backlog, statement, rows, ">qq")
+
+
+def ends_first(changes: Changes) -> Changes:
+    """The keys of sessions as records have them: the end before the start."""
+    return {(group, end, start): values for (group, start, end), values in changes.items()}
+
+
+# ---- interrupted -------------------------------------------------------------------------------------
+
+
+def interrupted(
+    engine: Engine, backlog: Backlog, statement: str, count: int, verb: str
+) -> Counter[tuple[Any, ...]]:
+    """What a query writes that is stopped or killed twice while it works the backlog off."""
+    queries = engine.services.queries
+    with Running(engine, statement, backlog) as query:
+        for share in (0.1, 0.5):
+            query.sink.wait(lambda sink: len(sink.records) >= share * count)  # noqa: B023 (called at once)
+            if verb == "restart":
+                queries.restart(query.id)
+            else:
+                killed = queries.kill(query.id)
+                assert killed is not None
+                queries.restore(killed)
+        query.sink.wait(lambda sink: len(sink.rows() if verb == "kill" else sink.records) >= count)
+        return query.end().rows()
+
+
+def check_interrupted(
+    engine: Engine, backlog: Backlog, statement: str, rows: list[tuple[Any, ...]], verb: str
+) -> None:
+    actual = interrupted(engine, backlog, statement, len(rows), verb)
+    if verb == "kill":  # at least once
+        actual = Counter(set(actual))
+    same_rows(actual, Counter(rows))
+
+
+@pytest.mark.parametrize("verb", ["restart", "kill"])
+def test_stream_with_stream_goes_on(engine: Engine, long_backlog: Backlog, verb: str) -> None:
+    rows = model.stream_stream(long_backlog.topics["l"], long_backlog.topics["r"], WITHIN_MS, "LEFT")
+    check_interrupted(engine, long_backlog, STREAM_STREAM["LEFT"], rows, verb)
+
+
+@pytest.mark.parametrize("verb", ["restart", "kill"])
+def test_stream_with_table_goes_on(engine: Engine, long_backlog: Backlog, verb: str) -> None:
+    rows = model.stream_table(long_backlog.topics["l"], long_backlog.topics["t"], "LEFT")
+    check_interrupted(engine, long_backlog, STREAM_TABLE["LEFT"], rows, verb)
+
+
+# ---- new partitions ----------------------------------------------------------------------------------
+
+GROWING = """
+CREATE STREAM grows_a (k STRING KEY, n INT)
+  WITH (KAFKA_TOPIC = 'grows_a', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
+CREATE STREAM grows_b (k STRING KEY, n INT)
+  WITH (KAFKA_TOPIC = 'grows_b', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
+"""
+GROWN = {
+    "copied": "CREATE STREAM copied WITH (KAFKA_TOPIC = 'copied') AS SELECT k, n FROM grows_a EMIT CHANGES;",
+    "counted": "CREATE TABLE counted WITH (KAFKA_TOPIC = 'counted') AS"
+    " SELECT k, COUNT(*) AS n FROM grows_a GROUP BY k EMIT CHANGES;",
+    "joined": "CREATE STREAM joined WITH (KAFKA_TOPIC = 'joined') AS"
+    " SELECT a.k AS k, b.n AS n FROM grows_a a JOIN grows_b b WITHIN 1 HOUR ON a.k = b.k EMIT CHANGES;",
+}
+
+
+def test_new_partitions_are_read(
+    engine: Engine, kafka_admin: KafkaAdmin, request: pytest.FixtureRequest
+) -> None:
+    """Without a restart; nobody promises this for keys that the new partitions move, so the keys are new."""
+    request.addfinalizer(lambda: kafka_admin.delete_topics(["grows_a", "grows_b"]))
+    # what is new in a topic is seen between two batches
+    properties = {"auto.offset.reset": "earliest", "ksql.checkpoint.interval.ms": "5000"}
+    engine.execute(Request(GROWING))
+    for name in ("grows_a", "grows_b"):
+        request.addfinalizer(lambda name=name: engine.execute(Request(f"DROP STREAM {name};")))
+    sinks = {}
+    for name, statement in GROWN.items():
+        engine.execute(Request(statement, properties))
+        kind = statement.split()[1]
+        drop = f"DROP {kind} {name} DELETE TOPIC;"
+        request.addfinalizer(lambda drop=drop: engine.execute(Request(drop)))
+        sinks[name] = Sink(kafka_admin.servers, name)
+
+    def send(keys: Mapping[int, str]) -> None:
+        # a producer of its own knows all partitions that there are
+        with contextlib.closing(RecordProducer(kafka_admin.servers)) as producer:
+            for partition, key in keys.items():
+                for topic in ("grows_a", "grows_b"):
+                    producer.send(topic, key.encode(), b'{"n": 1}', BEGAN_MS, partition=partition)
+
+    def wait(keys: set[str]) -> None:
+        for name, sink in sinks.items():
+            sink.wait(lambda sink: {record.key.decode() for record in sink.records if record.key} == keys)
+            assert {record.key.decode() for record in sink.records if record.key} == keys, name
+
+    send({0: "old0", 1: "old1"})
+    wait({"old0", "old1"})
+    started = {query.id: query.spark for query in engine.services.queries.all()}
+    client = AdminClient({"bootstrap.servers": kafka_admin.servers})
+    grown = client.create_partitions([NewPartitions("grows_a", 4), NewPartitions("grows_b", 4)])
+    for future in grown.values():
+        future.result()
+    while any(kafka_admin.require_topic(name).partitions < 4 for name in grown):
+        time.sleep(0.05)
+    send({partition: f"new{partition}" for partition in range(4)})
+    wait({"old0", "old1", "new0", "new1", "new2", "new3"})
+    # a query that was restarted has runs of its own
+    assert all(
+        query.spark is started[query.id] for query in engine.services.queries.all() if query.id in started
+    )
+    for sink in sinks.values():
+        sink.close()
+        assert len(sink.records) == 6

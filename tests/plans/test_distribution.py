@@ -1,0 +1,81 @@
+"""How many tasks a sub-topology gets, and how rows reach them."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from typing import Any
+
+import pytest
+
+from ksql_spark.physical.distribution import Tasks, assign, waits_for
+from ksql_spark.physical.steps import PhysicalPlan
+from tests.plans.plan_files import FOLDER, planned
+
+FILES = sorted(FOLDER.glob("*.sql"))
+
+
+def plan(name: str, **properties: Any) -> PhysicalPlan:
+    """The plan of the query with this sink."""
+    queries = (query for path in FILES for query in planned(path, **properties))
+    return next(query.plan for query in queries if query.plan.sink.name == name)
+
+
+def tasks(found: PhysicalPlan, number: int = -1, partitions: int = 12, most: int = 4, **other: int) -> Tasks:
+    """The tasks of a sub-topology whose topics have so many partitions; ``other``: those of single topics."""
+    number %= len(found.stages)
+    counts = {topic: other.get(topic, partitions) for stage in found.stages for topic in stage.topics}
+    return assign(found, number, counts, most)
+
+
+def test_no_more_tasks_than_partitions_and_threads() -> None:
+    found = plan("SS_INNER")
+    assert [tasks(found, partitions=p, most=m).count for p, m in ((12, 4), (2, 4), (1, 4), (12, 1))] == [
+        4,
+        2,
+        1,
+        1,
+    ]
+
+
+def test_co_partitioned_rows_stay_where_they_are_read() -> None:
+    found = tasks(plan("SS_INNER"))
+    assert found == Tasks(12, 4, True, 4, False, is_merged=True)
+
+
+def test_topics_of_different_partitions_are_read_by_one_task() -> None:
+    found = plan("SS_INNER")
+    topic = found.topics[0]
+    uneven = tasks(found, **{topic: 3})
+    assert (uneven.by_partition, uneven.readers, uneven.count, uneven.is_exchanged) == (False, 1, 4, True)
+    assert uneven.is_one_order
+
+
+def test_one_partition_needs_no_exchange() -> None:
+    for path in FILES:
+        for query in planned(path):
+            for number, stage in enumerate(query.plan.stages):
+                if not stage.by_event_time:
+                    assert not tasks(query.plan, number, partitions=1).is_exchanged
+
+
+def test_micro_batches_in_order_are_one_task() -> None:
+    found = plan("SS_INNER", **{"ksql.execution.mode": "microbatch"})
+    uneven = tasks(found, **{found.topics[0]: 3})
+    assert (uneven.readers, uneven.count, uneven.is_exchanged) == (1, 1, False)
+
+
+def test_heartbeats_come_from_readers_in_real_time_and_from_a_topic_in_micro_batches() -> None:
+    timed = {"ksql.idle.window.timeout": 1500}
+    assert tasks(plan("FINALS", **timed)).has_heartbeat
+    batches = tasks(plan("FINALS", **timed, **{"ksql.execution.mode": "microbatch"}))
+    assert (batches.has_heartbeat, batches.count, batches.is_merged) == (False, 1, True)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_what_is_merged_is_read_by_one_task_or_by_partition(path: Any) -> None:
+    for query in planned(path):
+        for number, stage in enumerate(query.plan.stages):
+            found = tasks(query.plan, number)
+            assert found.readers == 1 or found.by_partition or not found.is_merged, astuple(found)
+            fed = waits_for(query.plan, number)
+            assert fed is None or fed in stage.topics
