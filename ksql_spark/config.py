@@ -205,7 +205,7 @@ _TABLE: tuple[Property, ...] = (
     # ---- how queries run
     Property("ksql.execution.mode", "string", None, "How queries run; by default in real time wherever possible.", choices=("realtime", "microbatch")),
     Property("ksql.idle.window.timeout", "long", 0, "Time in ms without a record after which windows of EMIT FINAL close, and unmatched rows of outer joins with GRACE PERIOD are emitted, although stream time has not advanced; 0: never, as in ksqlDB. A query keeps the value that was set when it was created.", minimum=0),
-    Property("ksql.checkpoint.interval.ms", "long", 30000, "Interval of the checkpoints of real-time queries; after a crash, the work since the last one is repeated.", minimum=5000),
+    Property("ksql.checkpoint.interval.ms", "long", 30000, "Interval of the checkpoints of real-time queries: up to half as long again where records keep coming, since a quiet moment is waited for. After a crash, the work since the last checkpoint is repeated.", minimum=5000),
     Property("ksql.sink.linger.ms", "long", 0, "How long a result may wait to be written together with others: more throughput, but more latency.", minimum=0),
     # ---- pull and push queries
     _server("ksql.pull.queries.enable", "boolean", True, "Whether pull queries are allowed."),

@@ -296,6 +296,7 @@ class QueryManager:
         report = self._log.attach(session, query.id, topics) if self._log is not None else None
         run = new_run_id()
         feeds = stage.sink.topic if stage in query.plan.inner else None
+        interval_ms = int(self._property(query, "ksql.checkpoint.interval.ms"))
         context = Context(
             session,
             self._client("consumer", query.properties),
@@ -311,6 +312,7 @@ class QueryManager:
             max_idle_ms=int(self._property(query, "ksql.streams.max.task.idle.ms")),
             feeds=feeds,
             waits_for=waits_for(query.plan, number),
+            batch_ms=interval_ms,
             is_resumed=resumed_at is not None,
         )
         is_last = stage is query.plan
@@ -334,7 +336,7 @@ class QueryManager:
                 topic=stage.sink.topic,
                 mode=stage.mode,
                 checkpoint=checkpoint.folder,
-                interval_ms=int(self._property(query, "ksql.checkpoint.interval.ms")),
+                interval_ms=interval_ms,
                 linger_ms=int(self._property(query, "ksql.sink.linger.ms")),
                 feeds=feeds,
             )

@@ -35,6 +35,7 @@ class Context:
         max_idle_ms: how long a task waits for the slower one of its topics (TaskOptions.java).
         feeds: the internal topic that the frame is written to; None: another topic.
         waits_for: the internal topic that other topics are not read ahead of; None: none.
+        batch_ms: how long a batch in real time lasts, about (BatchEnd.java).
         log: takes reports of records that fail; None: nothing is reported.
         run: id of the run, by which its sources can be drained (spark/query.py).
         computed: calls that were made before the step -> text of the column with the result
@@ -55,6 +56,7 @@ class Context:
     max_idle_ms: int = 0
     feeds: str | None = None
     waits_for: str | None = None
+    batch_ms: int = 0
     log: QueryLog | None = None
     run: str | None = None
     is_resumed: bool = False
@@ -73,6 +75,7 @@ class Context:
             "ksql.max.task.idle.ms": str(self.max_idle_ms),
             "ksql.feeds": self.feeds or "",
             "ksql.waits.for": self.waits_for or "",
+            "ksql.batch.ms": str(self.batch_ms),
         }
 
     def lower(

@@ -185,7 +185,8 @@ def start(
         .outputMode("update")
     )
     if mode == REALTIME:
-        writer = writer.trigger(realTime=f"{max(interval_ms, 5000)} milliseconds")  # type: ignore[call-overload]
+        # at the latest; before that the query's readers end a batch, at a good moment (BatchEnd.java)
+        writer = writer.trigger(realTime=f"{max(2 * interval_ms, 5000)} milliseconds")  # type: ignore[call-overload]
     else:
         writer = writer.trigger(processingTime="0 seconds")
     return SparkQuery(records.sparkSession, writer.start(), run, mode, checkpoint, feeds)

@@ -157,7 +157,7 @@ public final class DrainableSource implements TableProvider {
         Stream(MicroBatchStream stream, TaskOptions options) {
             this.stream = (S) stream;
             this.options = options;
-            this.run = QueryRun.of(options.run());
+            this.run = QueryRun.of(options.run(), options.batchMs());
         }
 
         @Override
@@ -168,7 +168,7 @@ public final class DrainableSource implements TableProvider {
         @Override
         public InputPartition[] planInputPartitions(Offset start) {
             String batch = SparkContext.getOrCreate().getLocalProperty(BATCH_ID);
-            run.planned(Long.parseLong(batch));
+            run.begin(Long.parseLong(batch));
             return TaskPartition.regroup(stream.planInputPartitions(start), options);
         }
 

@@ -1,8 +1,11 @@
 package org.ksqlspark.kafka;
 
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * A Spark query from its start to its end, as its sources and readers know it. Readers learn of a
@@ -22,12 +25,30 @@ final class QueryRun {
     /** Readers between two batches, with their consumers and what they have fetched. */
     private final Map<String, TaskReader> idle = new HashMap<>();
 
+    /** Readers of the batch that runs in real time. */
+    private final Set<TaskReader> active = new HashSet<>();
+
     private boolean isReleased;
 
-    private QueryRun() {}
+    /** Whether the batch ends; the readers of all tasks end together. */
+    private volatile boolean isEnding;
 
+    private volatile long quietSince;
+    private final LongAdder records = new LongAdder();
+    private final BatchEnd end;
+
+    private QueryRun(long batchMs) {
+        end = new BatchEnd(batchMs);
+    }
+
+    /** The run of that name, if its source has been made. */
     static QueryRun of(String name) {
-        return RUNS.computeIfAbsent(name, n -> new QueryRun());
+        return of(name, 0);
+    }
+
+    /** The run of that name; {@code batchMs}: see {@link BatchEnd}, where it is made. */
+    static QueryRun of(String name, long batchMs) {
+        return RUNS.computeIfAbsent(name, n -> new QueryRun(batchMs));
     }
 
     /** Forgets a run that has ended, and closes its readers. */
@@ -45,7 +66,60 @@ final class QueryRun {
      */
     long drain() {
         isDraining = true;
+        wakeUp();
         return batch;
+    }
+
+    /** The partitions of a batch in real time are planned; called for each source. */
+    void begin(long number) {
+        if (number <= batch) {
+            return;
+        }
+        batch = number;
+        isEnding = false;
+        records.reset();
+        quietSince = System.currentTimeMillis();
+        end.begin(quietSince);
+    }
+
+    /**
+     * Asked by readers in real time now and then.
+     *
+     * @param count of the records that the reader has read since it asked last
+     * @return whether they end
+     */
+    boolean isEnding(long now, long count) {
+        if (count > 0) {
+            quietSince = now;
+            records.add(count);
+        }
+        if (!isEnding && !isDraining && end.isOver(now, quietSince, records.sum())) {
+            isEnding = true;
+            wakeUp();
+        }
+        return isOver();
+    }
+
+    /** When to ask again at the latest, ms of the epoch. */
+    long due() {
+        return end.due();
+    }
+
+    private synchronized void wakeUp() {
+        active.forEach(TaskReader::wakeUp);
+    }
+
+    synchronized void add(TaskReader reader) {
+        active.add(reader);
+    }
+
+    synchronized void remove(TaskReader reader) {
+        active.remove(reader);
+    }
+
+    /** Whether the readers of the batch that runs end. */
+    boolean isOver() {
+        return isEnding || isDraining;
     }
 
     boolean isDraining() {
@@ -60,10 +134,6 @@ final class QueryRun {
     /** Offsets were asked for while draining; by the query's one thread. */
     void asked() {
         askedSince++;
-    }
-
-    void planned(long number) {
-        batch = Math.max(batch, number);
     }
 
     /** The reader of that name that was kept after the last batch; null where there is none. */

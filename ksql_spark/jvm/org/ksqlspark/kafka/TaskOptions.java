@@ -15,9 +15,16 @@ import java.io.Serializable;
  *     0: only for records that the broker is known to have; negative: not even for these
  * @param feeds the internal topic that the query writes; empty: none
  * @param waitsFor the internal topic that it must not run ahead of; empty: none
+ * @param batchMs how long a batch in real time lasts; 0: as long as Spark says
  */
 public record TaskOptions(
-        String run, int tasks, boolean isOneOrder, long maxIdleMs, String feeds, String waitsFor)
+        String run,
+        int tasks,
+        boolean isOneOrder,
+        long maxIdleMs,
+        String feeds,
+        String waitsFor,
+        long batchMs)
         implements Serializable {
     static TaskOptions of(CaseInsensitiveStringMap options) {
         return new TaskOptions(
@@ -26,6 +33,7 @@ public record TaskOptions(
                 options.getBoolean("ksql.one.order", false),
                 options.getLong("ksql.max.task.idle.ms", 0),
                 options.getOrDefault("ksql.feeds", ""),
-                options.getOrDefault("ksql.waits.for", ""));
+                options.getOrDefault("ksql.waits.for", ""),
+                options.getLong("ksql.batch.ms", 0));
     }
 }

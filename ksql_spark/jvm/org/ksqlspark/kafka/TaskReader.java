@@ -4,6 +4,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -106,7 +107,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
      */
     public static TaskReader of(List<TaskPartition> inputs) {
         TaskOptions options = inputs.get(0).options();
-        QueryRun run = QueryRun.of(options.run());
+        QueryRun run = QueryRun.of(options.run(), options.batchMs());
         StringBuilder name = new StringBuilder().append(inputs.get(0).index());
         for (TaskPartition input : inputs) {
             input.ranges().stream()
@@ -115,13 +116,13 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
                     .forEach(topic -> name.append(' ').append(topic));
         }
         TaskReader kept = run.take(name.toString());
-        if (kept != null) {
-            if (kept.goesOnWith(inputs)) {
-                return kept;
-            }
+        if (kept != null && !kept.goesOnWith(inputs)) {
             kept.closeConsumers();
+            kept = null;
         }
-        return new TaskReader(run, name.toString(), inputs);
+        TaskReader reader = kept != null ? kept : new TaskReader(run, name.toString(), inputs);
+        run.add(reader);
+        return reader;
     }
 
     private TaskReader(QueryRun run, String name, List<TaskPartition> inputs) {
@@ -268,9 +269,14 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         return numbers;
     }
 
-    /** Whether the batch ends, since the query is drained. */
-    public boolean isDraining() {
-        return run.isDraining();
+    /** Whether a batch in real time ends: it is time, or the query is drained. */
+    public boolean isEnding() {
+        return run.isOver();
+    }
+
+    /** Ends the wait for records, from any thread. */
+    void wakeUp() {
+        consumers.forEach(KafkaConsumer::wakeup);
     }
 
     /**
@@ -282,7 +288,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
      */
     public boolean advance(long deadline) {
         while (true) {
-            if (run.isDraining() && !isBatch) {
+            if (deadline != NO_DEADLINE && run.isOver()) {
                 return false;
             }
             if (handedOut < TURN && select()) {
@@ -290,14 +296,18 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
                 return true;
             }
             boolean hadTurn = handedOut >= TURN;
+            int count = handedOut;
             handedOut = 0;
             turn = groups.length == 0 ? 0 : (turn + 1) % groups.length;
             if (hadTurn) {
                 if (buffers.stream().anyMatch(PartitionBuffer::hasFew)) {
                     poll(0);
                 }
-                if (!isBatch && System.currentTimeMillis() >= deadline) {
-                    return false;
+                if (deadline != NO_DEADLINE) {
+                    long now = System.currentTimeMillis();
+                    if (now >= deadline || run.isEnding(now, count)) {
+                        return false;
+                    }
                 }
                 continue;
             }
@@ -306,10 +316,11 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
                 return false;
             }
             long now = System.currentTimeMillis();
-            if (now >= deadline) {
+            if (now >= deadline || deadline != NO_DEADLINE && run.isEnding(now, count)) {
                 return false;
             }
             long wait = Math.min(deadline - now, isAhead ? LOOK_AGAIN_MS : LOOK_MS);
+            wait = Math.min(wait, Math.max(run.due() - now, BatchEnd.QUIET_MS));
             for (long since : waitsSince) {
                 if (since > 0) {
                     wait = Math.max(0, Math.min(wait, since + maxIdleMs - now));
@@ -431,7 +442,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         boolean isEmpty = true;
         for (int i = 0; i < consumers.size(); i++) {
             ConsumerRecords<byte[], byte[]> found =
-                    consumers.get(i).poll(Duration.ofMillis(timeout / consumers.size()));
+                    fetched(consumers.get(i), timeout / consumers.size());
             for (TopicPartition at : found.partitions()) {
                 fetched.get(i).get(at).add(found.records(at));
                 isEmpty = false;
@@ -442,6 +453,15 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         }
         hasFailed = false;
         buffers.forEach(PartitionBuffer::lookForMore);
+    }
+
+    private static ConsumerRecords<byte[], byte[]> fetched(
+            KafkaConsumer<byte[], byte[]> consumer, long timeout) {
+        try {
+            return consumer.poll(Duration.ofMillis(timeout));
+        } catch (WakeupException batchEnds) {
+            return ConsumerRecords.empty();
+        }
     }
 
     private void shorten() {
@@ -495,6 +515,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     /** Keeps the reader for the next batch, unless this one has failed. */
     @Override
     public void close() {
+        run.remove(this);
         decoder = null;
         record = null;
         row = null;

@@ -214,7 +214,7 @@ final class MergedTask {
                     return reader.row();
                 }
                 long now = System.currentTimeMillis();
-                if (now < end && now >= nextBeat && !reader.isDraining()) {
+                if (now < end && now >= nextBeat && !reader.isEnding()) {
                     nextBeat = now + heartbeatMs;
                     beats.addAll(heartbeat);
                     continue;
