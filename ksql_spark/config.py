@@ -202,6 +202,7 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.fail.on.production.error", "boolean", True, "Whether a record that cannot be written stops the query.", in_force=False),
     Property("ksql.functions.collect_list.limit", "int", _INT_MAX, "The largest number of elements of COLLECT_LIST. A query can resume from its state only with the limit that it was created with.", minimum=0),
     Property("ksql.functions.collect_set.limit", "int", _INT_MAX, "The largest number of elements of COLLECT_SET. A query can resume from its state only with the limit that it was created with.", minimum=0),
+    Property("ksql.functions.substring.legacy.args", "boolean", False, "Whether SUBSTRING counts from 0, as in KSQL before 5.1.", in_force=False),
     # ---- how queries run
     Property("ksql.execution.mode", "string", None, "How queries run; by default in real time wherever possible.", choices=("realtime", "microbatch")),
     Property("ksql.idle.window.timeout", "long", 0, "Time in ms without a record after which windows of EMIT FINAL close, and unmatched rows of outer joins with GRACE PERIOD are emitted, although stream time has not advanced; 0: never, as in ksqlDB. A query keeps the value that was set when it was created.", minimum=0),
