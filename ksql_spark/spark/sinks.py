@@ -14,7 +14,7 @@ from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, REALTIME, STREAM_TIME
 from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark.frames import quoted
-from ksql_spark.spark.processing_log import QueryLog
+from ksql_spark.spark.processing_log import LOG_SETTING, QUERY_SETTING, QueryLog
 from ksql_spark.spark.query import SparkQuery
 from ksql_spark.spark.sources import (
     NO_TIME,
@@ -25,9 +25,9 @@ from ksql_spark.spark.sources import (
     stopped_for_time,
 )
 
-#: the header that EventTimeInterceptor.java turns into the record's timestamp
-EVENT_TIME_HEADER = "__ksql_event_time"
-INTERCEPTOR = "org.ksqlspark.kafka.EventTimeInterceptor"
+SINK = "org.ksqlspark.kafka.TopicSink"
+#: stands for the id of a run where single records are written
+WRITES = "writes"
 
 
 def encode(
@@ -39,7 +39,7 @@ def encode(
     stops_on_no_time: bool = False,
     keeps_partition: bool = False,
 ) -> DataFrame:
-    """The columns of the Kafka sink: key, value, headers [, partition].
+    """The columns of TopicSink.java: key, value, time [, headers] [, partition].
 
     Args:
         frame: a step's frame; its columns fit ``sink.schema`` by name.
@@ -81,27 +81,22 @@ def encode(
             is_usable += f" OR {stopped_for_time(sink.topic)}"
         frame = frame.filter(is_usable)
         time = "__sink_time"
-    stamps = [_stamp(time)]
-    if keeps_partition:
-        stamps.append(_stamp(STREAM_TIME, STREAM_TIME_HEADER))
-    headers = f"array({', '.join(stamps)})"
+    headers = None
     if schema.headers:
         (column,) = schema.headers
-        own = f"transform({quoted(column.name)}, h -> named_struct('key', h.KEY, 'value', h.VALUE))"
-        headers = f"concat(coalesce({own}, array()), {headers})"
+        headers = f"transform({quoted(column.name)}, h -> named_struct('key', h.KEY, 'value', h.VALUE))"
     elif FORWARDED_HEADERS in frame.columns:
-        headers = f"if({FORWARDED_HEADERS} IS NULL, {headers}, concat({FORWARDED_HEADERS}, {headers}))"
+        headers = FORWARDED_HEADERS
+    if keeps_partition:
+        own = f"array(named_struct('key', '{STREAM_TIME_HEADER}', 'value', cast({STREAM_TIME} AS binary)))"
+        headers = own if headers is None else f"concat(coalesce({headers}, array()), {own})"
     return frame.selectExpr(
         f"{key} AS key",
         f"if({NULL_VALUE}, NULL, {value}) AS value",
-        f"{headers} AS headers",
+        f"cast({time} AS bigint) AS time",
+        *([] if headers is None else [f"{headers} AS headers"]),
         *partition,
     )
-
-
-def _stamp(time: str, header: str = EVENT_TIME_HEADER) -> str:
-    """Spark SQL text of the header for an event time; ``time``: text of epoch ms."""
-    return f"named_struct('key', '{header}', 'value', cast(cast({time} AS bigint) AS binary))"
 
 
 def write(
@@ -130,14 +125,14 @@ def write(
         return "cast(NULL AS binary)" if data is None else f"X'{data.hex()}'"
 
     record = session.sql(
-        f"SELECT {text(key)} AS key, {text(value)} AS value, array({_stamp(str(time_ms))}) AS headers"
+        f"SELECT {text(key)} AS key, {text(value)} AS value, cast({time_ms} AS bigint) AS time"
     )
     writer = (
-        record.write.format("kafka")
+        record.write.format(SINK)
+        .mode("append")
         .options(**client_options(producer))
         .option("topic", topic)
-        .option("includeHeaders", "true")
-        .option("kafka.interceptor.classes", INTERCEPTOR)
+        .option("ksql.run", WRITES)
     )
     try:
         writer.save()
@@ -162,7 +157,7 @@ def start(
     """Start the query that writes ``records`` to ``topic``.
 
     Args:
-        records: the columns of the Kafka sink, from ``encode``.
+        records: the columns of the sink, from ``encode``.
         name: the query's id.
         run: id of the run, which the sources of ``records`` have.
         producer: settings of Kafka's producers, with ``bootstrap.servers``.
@@ -173,11 +168,14 @@ def start(
         linger_ms: how long the producer may wait to fill a batch; adds to a quiet stream's latency.
         feeds: as in the Context of ``records``.
     """
+    session = records.sparkSession
     writer = (
-        records.writeStream.format("kafka")
+        records.writeStream.format(SINK)
         .queryName(name)
         .option("topic", topic)
-        .option("kafka.interceptor.classes", INTERCEPTOR)
+        .option("ksql.run", run)
+        .option("ksql.log", session.conf.get(LOG_SETTING, ""))
+        .option("ksql.query", session.conf.get(QUERY_SETTING, ""))
         .option("kafka.linger.ms", str(linger_ms))
         .option("kafka.batch.size", "131072")
         .options(**client_options(producer))
@@ -189,4 +187,4 @@ def start(
         writer = writer.trigger(realTime=f"{max(2 * interval_ms, 5000)} milliseconds")  # type: ignore[call-overload]
     else:
         writer = writer.trigger(processingTime="0 seconds")
-    return SparkQuery(records.sparkSession, writer.start(), run, mode, checkpoint, feeds)
+    return SparkQuery(session, writer.start(), run, mode, checkpoint, feeds)

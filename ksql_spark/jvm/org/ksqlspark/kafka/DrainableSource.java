@@ -74,6 +74,7 @@ public final class DrainableSource implements TableProvider {
     /** Forgets a run that was stopped, and how far it got with the internal topic that it wrote. */
     public static void release(String run, String feeds) {
         QueryRun.release(run);
+        QueryProducer.release(run);
         if (!feeds.isEmpty()) {
             Frontier.forget(feeds);
         }

@@ -1,0 +1,236 @@
+package org.ksqlspark.kafka;
+
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.internals.RecordHeader;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.connector.catalog.SupportsWrite;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.catalog.TableProvider;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.connector.write.BatchWrite;
+import org.apache.spark.sql.connector.write.DataWriter;
+import org.apache.spark.sql.connector.write.DataWriterFactory;
+import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
+import org.apache.spark.sql.connector.write.Write;
+import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.connector.write.WriterCommitMessage;
+import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
+import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
+import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Spark's sink for a Kafka topic, with the record's timestamp as a column and a producer of the
+ * query's own ({@link QueryProducer}).
+ *
+ * <p>Columns: key BINARY, value BINARY, time BIGINT (ms; NULL or negative: the time of writing),
+ * and where they are there headers ARRAY&lt;STRUCT&lt;key STRING, value BINARY&gt;&gt; and
+ * partition INT.
+ *
+ * <p>Options: "topic"; "ksql.run", the id of the run, for {@link DrainableSource#release};
+ * "ksql.log" and "ksql.query" for the processing log; "kafka." and a setting of Kafka's producers.
+ */
+public final class TopicSink implements TableProvider {
+    private static final String SETTING = "kafka.";
+
+    @Override
+    public StructType inferSchema(CaseInsensitiveStringMap options) {
+        return new StructType();
+    }
+
+    @Override
+    public Table getTable(
+            StructType schema, Transform[] partitioning, Map<String, String> properties) {
+        return new Topic();
+    }
+
+    private record Topic() implements SupportsWrite {
+        @Override
+        public String name() {
+            return "KafkaTable"; // by this name Spark knows that progress may be tracked apart
+        }
+
+        @Override
+        public StructType schema() {
+            return new StructType();
+        }
+
+        @Override
+        public Set<TableCapability> capabilities() {
+            return Set.of(
+                    TableCapability.STREAMING_WRITE,
+                    TableCapability.BATCH_WRITE,
+                    TableCapability.ACCEPT_ANY_SCHEMA);
+        }
+
+        @Override
+        public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+            return new Builder(info);
+        }
+    }
+
+    private record Builder(LogicalWriteInfo info) implements SupportsStreamingUpdateAsAppend {
+        @Override
+        public Write build() {
+            CaseInsensitiveStringMap options = info.options();
+            Map<String, String> settings = new HashMap<>();
+            options.asCaseSensitiveMap()
+                    .forEach(
+                            (name, value) -> {
+                                if (name.toLowerCase(Locale.ROOT).startsWith(SETTING)) {
+                                    settings.put(name.substring(SETTING.length()), value);
+                                }
+                            });
+            Writers writers =
+                    new Writers(
+                            options.get("topic"),
+                            options.get("ksql.run"),
+                            options.getOrDefault("ksql.log", ""),
+                            options.getOrDefault("ksql.query", ""),
+                            settings,
+                            info.schema().fieldNames());
+            return new Write() {
+                @Override
+                public StreamingWrite toStreaming() {
+                    return new Batches(writers);
+                }
+
+                @Override
+                public BatchWrite toBatch() {
+                    return new OneBatch(writers);
+                }
+            };
+        }
+    }
+
+    private record Batches(Writers writers) implements StreamingWrite {
+        @Override
+        public StreamingDataWriterFactory createStreamingWriterFactory(PhysicalWriteInfo info) {
+            return writers;
+        }
+
+        @Override
+        public boolean useCommitCoordinator() {
+            return false; // a task that writes again is what "at least once" allows
+        }
+
+        @Override
+        public void commit(long epoch, WriterCommitMessage[] messages) {}
+
+        @Override
+        public void abort(long epoch, WriterCommitMessage[] messages) {}
+    }
+
+    private record OneBatch(Writers writers) implements BatchWrite {
+        @Override
+        public DataWriterFactory createBatchWriterFactory(PhysicalWriteInfo info) {
+            return writers;
+        }
+
+        @Override
+        public boolean useCommitCoordinator() {
+            return false;
+        }
+
+        @Override
+        public void commit(WriterCommitMessage[] messages) {}
+
+        @Override
+        public void abort(WriterCommitMessage[] messages) {
+            QueryProducer.release(writers.run);
+        }
+    }
+
+    private record Writers(
+            String topic,
+            String run,
+            String log,
+            String query,
+            Map<String, String> settings,
+            String[] names)
+            implements StreamingDataWriterFactory, DataWriterFactory {
+        @Override
+        public DataWriter<InternalRow> createWriter(int partition, long task, long epoch) {
+            return createWriter(partition, task);
+        }
+
+        @Override
+        public DataWriter<InternalRow> createWriter(int partition, long task) {
+            QueryProducer producer = QueryProducer.of(run, settings, log, query);
+            return new Writer(topic, producer, Arrays.asList(names));
+        }
+    }
+
+    private record Delivered() implements WriterCommitMessage {}
+
+    private static final class Writer implements DataWriter<InternalRow> {
+        private final String topic;
+        private final QueryProducer producer;
+        private final int key;
+        private final int value;
+        private final int time;
+        private final int headers;
+        private final int partition;
+
+        Writer(String topic, QueryProducer producer, List<String> names) {
+            this.topic = topic;
+            this.producer = producer;
+            key = names.indexOf("key");
+            value = names.indexOf("value");
+            time = names.indexOf("time");
+            headers = names.indexOf("headers");
+            partition = names.indexOf("partition");
+        }
+
+        @Override
+        public void write(InternalRow row) {
+            Long at = row.isNullAt(time) || row.getLong(time) < 0 ? null : row.getLong(time);
+            Integer to = partition < 0 || row.isNullAt(partition) ? null : row.getInt(partition);
+            producer.send(
+                    new ProducerRecord<>(
+                            topic,
+                            to,
+                            at,
+                            row.isNullAt(key) ? null : row.getBinary(key),
+                            row.isNullAt(value) ? null : row.getBinary(value),
+                            headers < 0 || row.isNullAt(headers)
+                                    ? null
+                                    : headers(row.getArray(headers))));
+        }
+
+        private static List<Header> headers(ArrayData all) {
+            Header[] made = new Header[all.numElements()];
+            for (int i = 0; i < made.length; i++) {
+                InternalRow one = all.getStruct(i, 2);
+                made[i] =
+                        new RecordHeader(
+                                one.getString(0), one.isNullAt(1) ? null : one.getBinary(1));
+            }
+            return Arrays.asList(made);
+        }
+
+        @Override
+        public WriterCommitMessage commit() {
+            producer.flush();
+            return new Delivered();
+        }
+
+        @Override
+        public void abort() {}
+
+        @Override
+        public void close() {}
+    }
+}
