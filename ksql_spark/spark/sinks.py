@@ -15,7 +15,7 @@ from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, R
 from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark.frames import quoted
 from ksql_spark.spark.processing_log import LOG_SETTING, QUERY_SETTING, QueryLog
-from ksql_spark.spark.query import SparkQuery
+from ksql_spark.spark.query import SparkQuery, new_run_id
 from ksql_spark.spark.sources import (
     NO_TIME,
     NOT_A_TIME,
@@ -26,8 +26,6 @@ from ksql_spark.spark.sources import (
 )
 
 SINK = "org.ksqlspark.kafka.TopicSink"
-#: stands for the id of a run where single records are written
-WRITES = "writes"
 
 
 def encode(
@@ -132,7 +130,7 @@ def write(
         .mode("append")
         .options(**client_options(producer))
         .option("topic", topic)
-        .option("ksql.run", WRITES)
+        .option("ksql.run", new_run_id())
     )
     try:
         writer.save()

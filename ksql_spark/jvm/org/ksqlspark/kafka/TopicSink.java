@@ -145,7 +145,9 @@ public final class TopicSink implements TableProvider {
         }
 
         @Override
-        public void commit(WriterCommitMessage[] messages) {}
+        public void commit(WriterCommitMessage[] messages) {
+            QueryProducer.release(writers.run);
+        }
 
         @Override
         public void abort(WriterCommitMessage[] messages) {
