@@ -31,6 +31,7 @@ from ksql_spark.types import (
     DOUBLE,
     INTEGER,
     STRING,
+    TIMESTAMP,
     Array,
     Decimal,
     Map,
@@ -186,7 +187,7 @@ def _read_scalar(value: Any, type_: SqlType, path: str) -> Any:
     if type_ in (INTEGER, BIGINT) and is_text:
         return parse_integer(value, type_)
     if (type_ in (INTEGER, BIGINT) or type_ in NUMBER_OF) and is_number:
-        return _cut(value, NUMBER_OF.get(type_, type_))
+        return _whole(value, type_)
     if type_ == DOUBLE and is_number:
         return _double(value, path)
     if type_ == DOUBLE and is_text:
@@ -204,13 +205,16 @@ def _read_scalar(value: Any, type_: SqlType, path: str) -> Any:
     raise _mismatch(value, type_, path)
 
 
-def _cut(value: int | PythonDecimal, type_: SqlType) -> int:
+def _whole(value: int | PythonDecimal, type_: SqlType) -> int:
+    """The number without its fraction, if it is in the range of ``type_`` (JsonDecoder.java)."""
     # the exponent before anything else: the digits of 1e999999999 do not fit in memory
-    if isinstance(value, PythonDecimal) and (
-        value.adjusted() > _LONG_DIGITS or not -(2**63) <= int(value) < 2**63
-    ):
+    if isinstance(value, PythonDecimal) and value.adjusted() > _LONG_DIGITS:
         raise BadRecord(f"{value} does not fit {type_}")
-    return wrap(int(value), type_)
+    # Spark's timestamps are microseconds
+    kept = int(value) * (1000 if type_ == TIMESTAMP else 1)
+    if wrap(kept, NUMBER_OF.get(type_, type_)) != kept:
+        raise BadRecord(f"{value} does not fit {type_}")
+    return int(value)
 
 
 def _double(value: int | PythonDecimal, path: str) -> float:
