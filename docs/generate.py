@@ -223,6 +223,8 @@ def _function(spec: Spec) -> str:
         parts.append("\n".join(shown))
     if spec.beyond:
         parts.append(f"*({spec.beyond[0].lower()}{spec.beyond[1:-1]})*")
+    if spec.limits:
+        parts.append(f"Limited by {' and '.join(map(code, spec.limits))}.")
     if not spec.is_deterministic:
         parts.append("Each call may give another result.")
     if spec.examples:

@@ -37,7 +37,7 @@ from ksql_spark.spark import sinks
 from ksql_spark.spark.evaluate import evaluate
 from ksql_spark.spark.processing_log import ProcessingLog, create_stream
 from ksql_spark.spark.python_calls import end_workers
-from ksql_spark.spark.session import SparkProcess
+from ksql_spark.spark.session import SparkProcess, function_limits
 from ksql_spark.statements import Services, functions
 
 log = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ class Bootstrap:
         spark = SparkProcess(
             self._data_dir / "spark",
             memory=str(self._config["ksql.spark.memory"]),
-            settings=self._config.with_prefix("spark."),
+            settings={**function_limits(self._config), **self._config.with_prefix("spark.")},
         )
         self._stack.callback(spark.stop)
         failures: list[BaseException] = []

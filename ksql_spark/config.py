@@ -165,6 +165,8 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.connect.url", "string", "http://localhost:8083", "The Kafka Connect cluster."),
     _server("ksql.connect.worker.config", "string", "", "Properties file of a Connect worker to start.", in_force=False),
     _server("ksql.schema.registry.url", "string", "", "The schema registry; ksql.schema.registry.* for its authentication."),
+    _server("ksql.functions.max.elements", "int", 1048576, "How many elements a function may make of one row: those of the arrays and maps in its result, through all levels. More are an error of the row: the result is NULL, and the processing log says so. The default is about as many as a record of Kafka's default size has bytes.", minimum=1),
+    _server("ksql.functions.max.bytes", "int", 16777216, "How many bytes of text, or of BYTES, a function may make of one row. More are an error of the row: the result is NULL, and the processing log says so. The default is 16 times Kafka's limit for a record.", minimum=1),
     _server("ksql.udfs.enabled", "boolean", True, "Whether user-defined functions are loaded."),
     _server("ksql.udf.collect.metrics", "boolean", False, "Whether calls of user-defined functions are measured.", in_force=False),
     _server("ksql.metrics.tags.custom", "string", "", "Tags for all metrics, as key:value pairs.", in_force=False),

@@ -16,7 +16,16 @@ from ksql_spark.functions.spark_text import (
     with_maps,
     without_maps,
 )
-from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar
+from ksql_spark.functions.spec import (
+    BY_ARGUMENTS,
+    MAX_BYTES,
+    Category,
+    Example,
+    Lowering,
+    Spec,
+    Typed,
+    scalar,
+)
 from ksql_spark.types import INTEGER, PRIMITIVES, STRING, Array, Field, Map, SqlType, Struct
 
 Types = Sequence[SqlType]
@@ -58,8 +67,8 @@ def _join(args: Sequence[str], types: Types) -> str:
     delimiter = f"coalesce({args[1]}, '')" if len(args) == 2 else "','"
     text = to_text(x, types[0].element)
     if text in (x, f"cast({x} as string)"):
-        return f"array_join(cast({args[0]} as array<string>), {delimiter}, 'null')"
-    return f"array_join(transform({args[0]}, {x} -> coalesce({text}, 'null')), {delimiter})"
+        return f"ksql.join_nulls({delimiter}, cast({args[0]} as array<string>))"
+    return f"ksql.join_nulls({delimiter}, transform({args[0]}, {x} -> {text}))"
 
 
 def _sort(args: Sequence[str], types: Types) -> str:
@@ -140,6 +149,7 @@ SPECS: tuple[Spec, ...] = (
         Example((_NO_ARRAY, [2]), [2]),
         Example((_NO_ARRAY, _NO_ARRAY), None),
         parameters=_TWO_NAMES,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "ARRAY_CONTAINS",
@@ -163,6 +173,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([2, 1, None, 2, None],), [2, 1, None]),
         Example(([{"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1}],), [{"a": 1, "b": 2}, {"a": 1}]),
         parameters=_ARRAY,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "ARRAY_EXCEPT",
@@ -174,6 +185,7 @@ SPECS: tuple[Spec, ...] = (
         Example((_NO_ARRAY, [1]), None),
         Example(([{"a": 1}, {"a": 2}], [{"a": 2}]), [{"a": 1}]),
         parameters=_TWO_NAMES,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "ARRAY_INTERSECT",
@@ -184,6 +196,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([3, 1, None, 3], [None, 3]), [3, None]),
         Example(([{"a": 1}, {"a": 2}], [{"a": 2}]), [{"a": 2}]),
         parameters=_TWO_NAMES,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "ARRAY_UNION",
@@ -194,6 +207,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([2, 1], [None, 1, 3]), [2, 1, None, 3]),
         Example(([{"a": 1}, {"a": 2}], [{"a": 2}]), [{"a": 1}, {"a": 2}]),
         parameters=_TWO_NAMES,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "ARRAY_JOIN",
@@ -206,6 +220,8 @@ SPECS: tuple[Spec, ...] = (
         Example(([1.5, 2.0], Typed(None, STRING)), "1.52.0"),
         Example(([True, False], ""), "truefalse"),
         parameters=_ARRAY | {"delimiter": "what to put between; a comma if absent"},
+        limits=(MAX_BYTES,),
+        failed=lambda args, _: f"{args[0]} is not null",
     ),
     scalar(
         "ARRAY_LENGTH",
@@ -227,6 +243,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, None, 3],), 3),
         Example((Typed([None], _INTEGERS),), None),
         parameters=_ARRAY,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "ARRAY_MIN",
@@ -237,6 +254,7 @@ SPECS: tuple[Spec, ...] = (
         Example((["b", None, "a"],), "a"),
         Example((["\uff5e", "😀"],), "😀"),
         parameters=_ARRAY,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "ARRAY_REMOVE",
@@ -248,6 +266,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, None], Typed(None, INTEGER)), [1]),
         Example(([{"a": 1, "b": 2}, {"a": 1}], {"b": 2, "a": 1}), [{"a": 1}]),
         parameters=_ARRAY | {"value": "what to remove"},
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "ARRAY_SORT",
@@ -264,6 +283,7 @@ SPECS: tuple[Spec, ...] = (
         Example((["\uff5e", None, "😀", "a"],), ["a", "😀", "\uff5e", None]),
         Example((["\uff5e", "😀", "a"], "DESC"), ["\uff5e", "😀", "a"]),
         parameters=_ARRAY | {"direction": "ASC (if absent) or DESC"},
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "SLICE",
@@ -278,6 +298,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, 2, 3], 0, 2), None),
         Example((_NO_ARRAY, 1, 2), None),
         parameters=_ARRAY | {"first": "from 1; NULL: the first", "last": "NULL: the last"},
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "AS_MAP",
@@ -289,6 +310,7 @@ SPECS: tuple[Spec, ...] = (
         Example((["a", "b", "a"], [1]), {"a": None, "b": None}),
         Example((["a"], [1, 2]), {"a": 1}),
         parameters={"keys": "the keys", "values": "the values; missing ones are NULL"},
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "ENTRIES",
@@ -299,6 +321,7 @@ SPECS: tuple[Spec, ...] = (
         Example(({"b": 1, "a": 2}, True), [{"K": "a", "V": 2}, {"K": "b", "V": 1}]),
         Example(({"a": "x"}, False), [{"K": "a", "V": "x"}]),
         parameters={"map": "a map with STRING keys", "sorted": "whether to sort by key"},
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "MAP_KEYS",
@@ -308,6 +331,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"map_keys({args[0]})",
         Example(({"a": 1},), ["a"]),
         parameters={"map": "any map"},
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "MAP_VALUES",
@@ -317,6 +341,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"map_values({args[0]})",
         Example(({"a": 1},), [1]),
         parameters={"map": "any map"},
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "MAP_UNION",
@@ -326,5 +351,6 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"coalesce(map_concat({args[0]}, {args[1]}), {args[0]}, {args[1]})",
         Example(({"a": 1, "b": 1}, {"b": 2}), {"a": 1, "b": 2}),
         parameters={"left": "a map", "right": "the map that wins"},
+        limits=BY_ARGUMENTS,
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ksql_spark.functions.operators import equal
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import let, spark_type
-from ksql_spark.functions.spec import Category, Example, Spec, Typed, scalar
+from ksql_spark.functions.spec import BY_ARGUMENTS, Category, Example, Spec, Typed, scalar
 from ksql_spark.types import INTEGER, STRING, SqlType
 
 Types = Sequence[SqlType]
@@ -27,6 +27,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"coalesce({', '.join(args)})",
         Example((Typed(None, INTEGER), 2, 3), 2),
         parameters={"value": "the candidates, in order"},
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "IFNULL",
@@ -38,6 +39,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("a", "x"), "a"),
         parameters={"value": "what to give when it is there", "alternative": "what to give otherwise"},
         aliases=("NVL",),
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "NULLIF",
@@ -49,6 +51,7 @@ SPECS: tuple[Spec, ...] = (
         Example((1, 2), 1),
         Example((1, Typed(None, INTEGER)), 1),
         parameters={"value": "the value", "unwanted": "what to turn into NULL"},
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "AS_VALUE",
@@ -58,5 +61,6 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: args[0],
         Example((1,), 1),
         parameters={"key": "a key column of the projection"},
+        limits=BY_ARGUMENTS,
     ),
 )

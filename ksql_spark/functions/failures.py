@@ -15,7 +15,7 @@ from ksql_spark.expressions import Call, Cast, Expression, Lambda, Literal, Memb
 from ksql_spark.functions import registry
 from ksql_spark.functions.casts import cast_can_fail
 from ksql_spark.functions.nullness import Nullness, nullness
-from ksql_spark.functions.spec import OnNull
+from ksql_spark.functions.spec import OnNull, has_fixed_size
 from ksql_spark.functions.user import is_user_call
 
 
@@ -29,8 +29,12 @@ def can_fail(node: Expression) -> bool:
         case Call() if is_user_call(node):
             return False
         case Call(name, _):
-            return nullness(node) is Nullness.ERROR or registry.require(name).can_fail
+            return nullness(node) is Nullness.ERROR or registry.require(name).can_fail or _is_limited(node)
     return False
+
+
+def _is_limited(node: Call) -> bool:
+    return bool(registry.require(node.function).limits) and not has_fixed_size(node.type)
 
 
 def passing_on(node: Expression) -> list[bool]:
@@ -50,6 +54,10 @@ def needed(node: Expression) -> list[Expression]:
     return [c for c in operands if nullness(c) is not Nullness.NEVER]
 
 
+def _limits(node: Call) -> str:
+    return " or ".join(registry.require(node.function).limits or ())
+
+
 def cause(node: Expression) -> str:
     """One sentence that says why ``node``, which can fail, may have failed."""
     match node:
@@ -57,10 +65,15 @@ def cause(node: Expression) -> str:
             return f"There is a value that cannot be cast from {operand.type} to {type_}."
         case Call(name, _) if name in ("/", "%"):
             return "An operand is NULL, the divisor is zero, or the result does not fit its type."
+        case Call("+", _) if _is_limited(node):
+            return f"An operand is NULL, or the result is longer than {_limits(node)} allows."
         case Call(name, _) if name in ("+", "-", "*", "NEG"):
             return "An operand is NULL, or the result does not fit its type."
         case Call(name, _) if nullness(node) is Nullness.ERROR:
             return "An operand is NULL or could not be computed."
+        case Call(name, _) if _is_limited(node):
+            found = "" if not registry.require(name).can_fail else "has no result for its arguments, or "
+            return f"{name} {found}gives more than {_limits(node)} allows."
         case Call(name, _):
             return f"{name} has no result for its arguments."
     raise TypeError(f"{node!r} cannot fail")

@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from ksql_spark.functions.casts import to_text
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import string, variable
-from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar, struct
+from ksql_spark.functions.spec import (
+    BY_ARGUMENTS,
+    MAX_ELEMENTS,
+    Category,
+    Example,
+    Lowering,
+    Spec,
+    Typed,
+    scalar,
+    struct,
+)
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -112,6 +122,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("{", "$.b"), None),
         parameters=_JSON | {"path": "such as $.a.b[0].c"},
         aliases=("JSON_VALUE", "GET_JSON_OBJECT"),
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "IS_JSON_STRING",
@@ -176,6 +187,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("1", ""), None),
         parameters=_JSON,
         can_fail=True,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "JSON_KEYS",
@@ -186,6 +198,7 @@ SPECS: tuple[Spec, ...] = (
         Example(('{"b": 1, "a": {"c": 2}}',), ["b", "a"]),
         Example(("[]",), None),
         parameters=_JSON,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "JSON_RECORDS",
@@ -196,6 +209,7 @@ SPECS: tuple[Spec, ...] = (
         Example(('{"a": "x", "b": null, "c": [1, 2]}',), {"a": "x", "b": "null", "c": "[1,2]"}),
         Example(("[1]",), None),
         parameters=_JSON,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "JSON_ITEMS",
@@ -208,6 +222,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("{}",), None),
         parameters=_JSON,
         can_fail=True,
+        limits=(MAX_ELEMENTS,),
     ),
     scalar(
         "TO_JSON_STRING",
@@ -234,5 +249,6 @@ SPECS: tuple[Spec, ...] = (
         Example((Typed("2020-02-29T12:00:00.500", TIMESTAMP),), '"2020-02-29T12:00:00.500"'),
         parameters={"value": "anything"},
         aliases=("TO_JSON",),
+        limits=BY_ARGUMENTS,
     ),
 )

@@ -6,8 +6,18 @@ from collections.abc import Sequence
 
 from ksql_spark.expressions import Call, Lambda, LambdaRef, Literal
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import LambdaText, variable
-from ksql_spark.functions.spec import Category, Example, Spec, Typed, scalar
+from ksql_spark.functions.spark_text import LambdaText, let, variable
+from ksql_spark.functions.spec import (
+    BY_ARGUMENTS,
+    MAX_BYTES,
+    MAX_ELEMENTS,
+    Category,
+    Example,
+    Spec,
+    Typed,
+    has_fixed_size,
+    scalar,
+)
 from ksql_spark.types import BOOLEAN, INTEGER, STRING, Array, Function, Map, SqlType
 
 Types = Sequence[SqlType]
@@ -28,9 +38,24 @@ def _filter(args: Sequence[str], types: Types) -> str:
 
 
 def _reduce(args: Sequence[str], types: Types) -> str:
+    folded = _folded(args, types)
+    if has_fixed_size(types[1]):
+        return folded
+    return let(folded, lambda s: f"if(ksql.fits({s}), {s}, NULL)")
+
+
+def _grew_too_large(args: Sequence[str], types: Types) -> str:
+    return f"not ksql.fits({_folded(args, types)})"
+
+
+def _folded(args: Sequence[str], types: Types) -> str:
     collection, initial, step = args
+    assert isinstance(step, LambdaText)
+    if not has_fixed_size(types[1]):
+        # a state that is too large stays as it is to the end, where ``_reduce`` finds it
+        s = step.parameters[0]
+        step = LambdaText(step.parameters, f"if(ksql.fits({s}), {step.body}, {s})")
     if isinstance(types[0], Map):
-        assert isinstance(step, LambdaText)
         state, key, value = step.parameters
         e = variable(*args)
         # zip_with over one entry names its key and value as the lambda wants them
@@ -92,6 +117,7 @@ SPECS: tuple[Spec, ...] = (
             "value": "what becomes of a value",
         },
         can_fail=True,
+        limits=(MAX_ELEMENTS, MAX_BYTES),
     ),
     scalar(
         "FILTER",
@@ -107,6 +133,7 @@ SPECS: tuple[Spec, ...] = (
         Example(({"a": 1, "b": 2}, _VALUE_ABOVE_ONE), {"b": 2}),
         parameters={"array": "any array", "map": "any map", "keep": "true for what stays"},
         can_fail=True,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "REDUCE",
@@ -127,5 +154,7 @@ SPECS: tuple[Spec, ...] = (
             "state": "what to start with",
             "step": "the next state",
         },
+        limits=(MAX_ELEMENTS, MAX_BYTES),
+        failed=_grew_too_large,
     ),
 )

@@ -27,6 +27,7 @@ from ksql_spark.expressions import (
     Literal,
     MakeStruct,
     Members,
+    walk,
 )
 from ksql_spark.functions import registry
 from ksql_spark.functions.casts import cast
@@ -40,7 +41,7 @@ from ksql_spark.functions.spark_text import (
     string,
     variable,
 )
-from ksql_spark.functions.spec import OnNull
+from ksql_spark.functions.spec import OnNull, has_fixed_size
 from ksql_spark.types import Decimal, Map, quote_identifier
 
 #: (the expression that failed, why it may have: one sentence) -> Spark SQL text, a BOOLEAN, that reports it
@@ -107,9 +108,15 @@ class _Lowerer:
         text = self._text(node)
         if self.report is None or not is_caught or not can_fail(node):
             return text
-        conditions = [f"({self._silent(operand)}) is not null" for operand in needed(node)]
-        failed = " and ".join([*conditions, self.report(node, cause(node))])
+        failed = " and ".join([*self._signs_of_failure(node), self.report(node, cause(node))])
         return f"coalesce({text}, if({failed}, NULL, NULL))"
+
+    def _signs_of_failure(self, node: Expression) -> list[str]:
+        """The texts of conditions: where all hold, a NULL of ``node`` is a failure."""
+        if isinstance(node, Call) and (tells := registry.require(node.function).failed) is not None:
+            text = tells([self._silent(a) for a in node.arguments], [a.type for a in node.arguments])
+            return [] if text == "true" else [text]
+        return [f"({self._silent(operand)}) is not null" for operand in needed(node)]
 
     def _silent(self, node: Expression) -> str:
         """The text of ``node`` without reports, for a second evaluation."""
@@ -163,6 +170,30 @@ class _Lowerer:
             made = f"transform(array({text}), {name} -> {made})[0]"
         return made
 
+    def _within_limits(self, node: Call, texts: Sequence[str], bare: str) -> str:
+        """A TRANSFORM that is NULL where all results together are too large, found out before they are kept.
+
+        Each result is within the limits, but a column's text, say, may come as often as there are elements.
+        Only lambdas that may do so are computed twice.
+        """
+        steps = [a for a in node.arguments if isinstance(a, Lambda) and _multiplies(a)]
+        if not steps:
+            return bare
+        collection = texts[0]
+        is_map = isinstance(node.arguments[0].type, Map)
+        checks = []
+        for step in steps:
+            n, e = variable(collection, str(step), "n"), variable(collection, str(step), "e")
+            text = self._silent(step)
+            assert isinstance(text, LambdaText)
+            added = LambdaText(text.parameters, f"ksql.add_size({n}, {text.body})")
+            of_entry = f"zip_with(array({e}.key), array({e}.value), {added})[0]"
+            of_element = f"transform(array({e}), {added})[0]"
+            each = f"map_entries({collection})" if is_map else collection
+            sum_ = f"if({n} < 0, {n}, {of_entry if is_map else of_element})"
+            checks.append(f"aggregate({each}, 0L, ({n}, {e}) -> {sum_}) < 0")
+        return f"if({' or '.join(checks)}, NULL, {bare})"
+
     def _case(self, node: Case) -> str:
         whens = []
         for condition, result in node.whens:
@@ -193,6 +224,8 @@ class _Lowerer:
             bare = _spark(node, rest)
             if can_miss:
                 bare = _failing_with_an_element(node, texts, bare)
+            if node.function == "TRANSFORM":
+                bare = self._within_limits(node, texts, bare)
             if on_null not in (OnNull.FALSE, OnNull.NEVER):
                 return bare
             if on_null is OnNull.FALSE:
@@ -203,6 +236,26 @@ class _Lowerer:
             return f"if({failed}, NULL, {bare})" if failed else bare
 
         return self._composed(node, node.arguments, compose)
+
+
+def _multiplies(step: Lambda) -> bool:
+    """Whether what ``step`` gives for all elements may be far larger than all of them together."""
+    if has_fixed_size(step.body.type):
+        return False
+    own = set(step.parameters)
+    for part in walk(step.body):
+        match part:
+            case Call(name, _) if registry.require(name).limits and name not in _ADDING:
+                return True
+            case ColumnRef(_, type_) if not has_fixed_size(type_):
+                return True
+            case LambdaRef(name, type_) if name not in own and not has_fixed_size(type_):
+                return True
+    return False
+
+
+#: what they give is as large as their arguments together
+_ADDING = frozenset(("+", "||", "CONCAT"))
 
 
 def _failing_with_an_element(node: Call, texts: Sequence[str], bare: str) -> str:

@@ -9,7 +9,18 @@ from typing import Any
 
 from ksql_spark.functions.signatures import ResultRule, Signature, common_type, signature
 from ksql_spark.functions.spark_text import has_own_order, let, spark_type, unless_null
-from ksql_spark.functions.spec import Ambiguous, Category, Example, Lowering, Resolved, Spec, Typed, scalar
+from ksql_spark.functions.spec import (
+    BY_ARGUMENTS,
+    MAX_ELEMENTS,
+    Ambiguous,
+    Category,
+    Example,
+    Lowering,
+    Resolved,
+    Spec,
+    Typed,
+    scalar,
+)
 from ksql_spark.types import (
     BIGINT,
     DOUBLE,
@@ -154,14 +165,8 @@ def _extreme(function: str) -> Lowering:
     return lower
 
 
-def _series(args: Sequence[str], types: Types) -> str:
-    first, last = args[:2]
-    kind = spark_type(types[0])
-    if len(args) == 2:
-        return f"sequence({first}, {last}, cast(if({last} > {first}, 1, -1) as {kind}))"
-    step = f"cast({args[2]} as {kind})"
-    wrong = f"{args[2]} = 0 or ({last} > {first} and {args[2]} < 0) or ({last} < {first} and {args[2]} > 0)"
-    return f"if({wrong}, NULL, sequence({first}, {last}, {step}))"
+def _series(args: Sequence[str], _: Types) -> str:
+    return unless_null(args, f"ksql.series({', '.join(args)})")
 
 
 def _distance(args: Sequence[str], _: Types) -> str:
@@ -366,6 +371,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("😀", Typed(None, STRING), "\uff5e"), "\uff5e"),
         typing=_common,
         parameters={"value": "the candidates"},
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "LEAST",
@@ -378,6 +384,7 @@ SPECS: tuple[Spec, ...] = (
         Example((Typed(None, STRING), Typed(None, STRING)), None),
         typing=_common,
         parameters={"value": "the candidates"},
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "GENERATE_SERIES",
@@ -402,6 +409,7 @@ SPECS: tuple[Spec, ...] = (
             "step": "how far apart; 1 or -1 if absent",
         },
         can_fail=True,
+        limits=(MAX_ELEMENTS,),
     ),
     scalar(
         "GEO_DISTANCE",

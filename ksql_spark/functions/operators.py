@@ -17,10 +17,22 @@ from ksql_spark.functions.spark_text import (
     variable,
     without_maps,
 )
-from ksql_spark.functions.spec import Example, Lowering, OnNull, Resolved, Spec, Typed, operator, struct
+from ksql_spark.functions.spec import (
+    BY_ARGUMENTS,
+    MAX_BYTES,
+    Example,
+    Lowering,
+    OnNull,
+    Resolved,
+    Spec,
+    Typed,
+    operator,
+    struct,
+)
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
+    BYTES,
     DATE,
     DOUBLE,
     INTEGER,
@@ -96,7 +108,7 @@ def _lower_arithmetic(symbol: str) -> Lowering:
         a, b = args
         kind = types[0]
         if kind == STRING:
-            return f"concat({a}, {b})"
+            return f"ksql.append({a}, {b})"
         if isinstance(kind, Decimal):
             result = _DECIMAL_RESULT[symbol](to_decimal(types[0]), to_decimal(types[1]))
             return f"cast(({a} {symbol} {b}) as {spark_type(result)})"
@@ -113,6 +125,12 @@ def _lower_arithmetic(symbol: str) -> Lowering:
 
 
 _NUMBERS = tuple(signature(f"left {t}, right {t} -> {t}") for t in ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE"))
+
+
+def joined(args: Sequence[str], types: Types) -> str:
+    """Spark SQL text: the STRINGs or BYTES one after another, NULLs left out; NULL where that is too long."""
+    nothing = "X''" if types[0] == BYTES else "''"
+    return f"ksql.join({nothing}, array({', '.join(args)}))"
 
 
 def _negated(types: Types, _: Literals) -> Resolved | None:
@@ -402,6 +420,7 @@ SPECS: tuple[Spec, ...] = (
         Example((Typed(None, INTEGER), 2), None),
         typing=_arithmetic("+"),
         on_null=OnNull.ERROR,
+        limits=(MAX_BYTES,),
     ),
     operator(
         "-",
@@ -464,13 +483,11 @@ SPECS: tuple[Spec, ...] = (
             signature("left STRING, right STRING -> STRING"),
             signature("left BYTES, right BYTES -> BYTES"),
         ),
-        lambda args, types: (
-            f"concat_ws('', {args[0]}, {args[1]})"
-            if types[0] == STRING
-            else f"concat(coalesce({args[0]}, X''), coalesce({args[1]}, X''))"
-        ),
+        joined,
         Example(("a", "b"), "ab"),
         Example(("a", Typed(None, STRING)), "a"),
+        limits=(MAX_BYTES,),
+        failed=lambda args, _: "true",
     ),
     *(
         operator(
@@ -609,6 +626,7 @@ SPECS: tuple[Spec, ...] = (
         Example(({"a": 1}, "a"), 1),
         Example(({"a": 1}, "b"), None),
         typing=_subscript,
+        limits=BY_ARGUMENTS,
     ),
     operator(
         "ARRAY",
@@ -617,6 +635,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"array({', '.join(args)})",
         Example((1, 2), [1, 2]),
         typing=_array,
+        limits=BY_ARGUMENTS,
     ),
     operator(
         "MAP",
@@ -626,6 +645,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("a", 1, "b", 2), {"a": 1, "b": 2}),
         Example(("a", 1, Typed(None, STRING), 2), {"a": 1, "null": 2}),
         typing=_map,
+        limits=BY_ARGUMENTS,
     ),
 )
 

@@ -27,6 +27,7 @@ from ksql_spark.types import (
     Decimal,
     Field,
     Map,
+    Primitive,
     SqlType,
     Struct,
 )
@@ -73,6 +74,11 @@ class Category:
     TABLE = "TABLE"
     URL = "URL"
 
+
+#: properties that limit what a function may build; KsqlCatalog.java gives them to the functions
+MAX_ELEMENTS, MAX_BYTES = "ksql.functions.max.elements", "ksql.functions.max.bytes"
+#: the result is at most a small multiple of the arguments together: nothing has to limit it
+BY_ARGUMENTS: tuple[str, ...] = ()
 
 #: texts of the arguments (atomic or in parentheses) and their types -> Spark SQL text
 Lowering = Callable[[Sequence[str], Sequence[SqlType]], str]
@@ -138,6 +144,14 @@ class Spec:
     ``can_fail``: it has a result for all valid arguments, so a NULL result for arguments that are not NULL is
     a failure, which is reported.
 
+    ``limits``: the properties that limit how large its result may become, because it may be far larger than
+    its arguments; beyond them it fails. ``BY_ARGUMENTS``: the arguments limit it. None is for results of a
+    fixed size, such as numbers.
+
+    ``failed``: for a function that may be NULL for other reasons, or fail with NULL arguments: the text of a
+    BOOLEAN, never NULL, that tells of a call that gave NULL whether it failed. None: it did unless an
+    argument is NULL.
+
     ``aliases`` are other names that SQL has for it, beyond ksqlDB. ``is_ours``: the function itself is beyond
     ksqlDB.
 
@@ -155,6 +169,8 @@ class Spec:
     on_null: OnNull = OnNull.VALUE
     typing: TypingRule | None = None
     can_fail: bool = False
+    limits: tuple[str, ...] | None = None
+    failed: Lowering | None = None
     aliases: tuple[str, ...] = ()
     is_ours: bool = False
     is_deterministic: bool = True
@@ -232,6 +248,11 @@ def table_function(
 ) -> Spec:
     """A table function's spec: ``spark`` returns an ARRAY with one element per row."""
     return Spec(name, Kind.TABLE, Category.TABLE, description, tuple(signatures), spark, examples, **more)
+
+
+def has_fixed_size(type_: SqlType) -> bool:
+    """Whether all values of ``type_`` take about the same memory: numbers, dates, BOOLEAN."""
+    return isinstance(type_, (Primitive, Decimal)) and type_ not in (STRING, BYTES)
 
 
 # ---- Python values as expressions, for examples -------------------------------------------------------

@@ -9,9 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ksql_spark.functions.operators import joined
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import attempt, let, literal_text, string, unless_null, variable
-from ksql_spark.functions.spec import Category, Example, Lowering, Spec, Typed, scalar
+from ksql_spark.functions.spec import (
+    BY_ARGUMENTS,
+    MAX_BYTES,
+    MAX_ELEMENTS,
+    Category,
+    Example,
+    Lowering,
+    Spec,
+    Typed,
+    scalar,
+)
 from ksql_spark.types import BYTES, INTEGER, STRING, SqlType
 
 Types = Sequence[SqlType]
@@ -116,23 +127,8 @@ def _bigint(data: str) -> str:
 # ---- concatenation ---------------------------------------------------------------------------------------
 
 
-def _concat(args: Sequence[str], types: Types) -> str:
-    if types[0] == BYTES:
-        filled = [f"coalesce({a}, X'')" for a in args]
-        return f"concat({', '.join(filled)})"
-    return f"concat_ws('', {', '.join(args)})"
-
-
-def _concat_ws(args: Sequence[str], types: Types) -> str:
-    if types[0] == STRING:
-        return f"concat_ws({', '.join(args)})"
-    separator, values = args[0], f"array({', '.join(args[1:])})"
-    x, y, z = (variable(values, n) for n in "xyz")
-    joined = (
-        f"aggregate(filter({values}, {x} -> {x} is not null), {_NO_BYTES}, "
-        f"({y}, {z}) -> if({y} is null, {z}, concat({y}, {separator}, {z})), {y} -> coalesce({y}, X''))"
-    )
-    return f"if({separator} is null, NULL, {joined})"
+def _concat_ws(args: Sequence[str], _: Types) -> str:
+    return f"ksql.join({args[0]}, array({', '.join(args[1:])}))"
 
 
 # ---- positions -------------------------------------------------------------------------------------------
@@ -170,10 +166,17 @@ def _pad(function: str) -> Lowering:
         value, size, padding = args
         if types[0] == BYTES:
             empty = f"octet_length({padding}) = 0"
-            return f"if({size} < 0 or {empty}, {_NO_BYTES}, {function}({value}, {size}, {padding}))"
+            too_long = f"{size} > octet_length({value}) and not ksql.bytes_fit(cast({size} as bigint))"
+            wrong = f"{size} < 0 or {empty} or ({too_long})"
+            return f"if({wrong}, {_NO_BYTES}, {function}({value}, {size}, {padding}))"
         return unless_null([size], f"ksql.{function}({value}, {size}, {padding})")
 
     return lower
+
+
+def _can_pad(args: Sequence[str], _: Types) -> str:
+    value, size, padding = args
+    return f"coalesce({value} is not null and {size} >= 0 and octet_length({padding}) > 0, false)"
 
 
 def _instr(args: Sequence[str], _: Types) -> str:
@@ -225,6 +228,11 @@ def _split(args: Sequence[str], types: Types) -> str:
     return f"transform({pieces}, {p} -> encode({p}, 'ISO-8859-1'))"
 
 
+def _can_split_to_map(args: Sequence[str], _: Types) -> str:
+    text, entry, assign = args
+    return f"coalesce({text} is not null and {entry} <> '' and {assign} <> '' and {entry} <> {assign}, false)"
+
+
 def _uuid(args: Sequence[str], _: Types) -> str:
     if not args:
         return "uuid()"
@@ -260,6 +268,7 @@ def _text_function(
         *examples,
         parameters=_TEXT,
         aliases=aliases,
+        limits=BY_ARGUMENTS,
     )
 
 
@@ -278,6 +287,7 @@ def _mask_spec(name: str, description: str, *examples: Example) -> Spec:
         *examples,
         parameters=_TEXT | _COUNT | _MASKS,
         can_fail=True,
+        limits=BY_ARGUMENTS,
     )
 
 
@@ -309,17 +319,20 @@ SPECS: tuple[Spec, ...] = (
         Example(("75",), None),
         Example(("\\ud820",), None),
         parameters={"code": "a Unicode code point", "escape": "one or more of \\uXXXX"},
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "CONCAT",
         Category.STRING,
         "The arguments one after another; NULLs are skipped.",
         (signature("value STRING... -> STRING"), signature("value BYTES... -> BYTES")),
-        _concat,
+        joined,
         Example(("a", _NULL_STRING, "b"), "ab"),
         Example((_NULL_STRING, _NULL_STRING), ""),
         Example((b"\x01", b"\x02"), b"\x01\x02"),
         parameters={"value": "what to join"},
+        limits=(MAX_BYTES,),
+        failed=lambda args, _: "true",
     ),
     scalar(
         "CONCAT_WS",
@@ -334,6 +347,8 @@ SPECS: tuple[Spec, ...] = (
         Example((_NULL_STRING, "a"), None),
         Example((b"\x00", b"\x01", _NULL_BYTES, b"\x02"), b"\x01\x00\x02"),
         parameters={"separator": "what to put between", "value": "what to join"},
+        limits=(MAX_BYTES,),
+        failed=lambda args, _: f"{args[0]} is not null",
     ),
     scalar(
         "ELT",
@@ -345,6 +360,7 @@ SPECS: tuple[Spec, ...] = (
         Example((3, "a", "b"), None),
         Example((0, "a", "b"), None),
         parameters={"n": "from 1", "value": "the candidates"},
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "FIELD",
@@ -372,6 +388,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("a", "utf8", "latin"), None),
         parameters=_TEXT | {"source": "hex, utf8, ascii or base64", "target": "another one of them"},
         can_fail=True,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "TO_BYTES",
@@ -385,6 +402,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("zz", "hex"), None),
         parameters=_TEXT | _ENCODING,
         can_fail=True,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "FROM_BYTES",
@@ -397,6 +415,7 @@ SPECS: tuple[Spec, ...] = (
         Example((b"!", "base64"), "IQ=="),
         parameters={"bytes": "any bytes"} | _ENCODING,
         can_fail=True,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "INITCAP",
@@ -407,6 +426,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("the   Quick br0wn fOx",), "The   Quick Br0wn Fox"),
         Example((" a\tb",), "A\tB"),
         parameters=_TEXT,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "INSTR",
@@ -472,6 +492,8 @@ SPECS: tuple[Spec, ...] = (
             Example(("abc", 5, ""), None),
             Example(("abc", -1, "x"), None),
             parameters={"value": "what to fill up", "length": "how long", "padding": "with what"},
+            limits=(MAX_BYTES,),
+            failed=_can_pad,
         )
         for name, where, examples in (
             (
@@ -500,6 +522,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("", "Q", "q", "9", "*"), ""),
         Example(("aB1-", "QQ", "q", "9", "*"), None),
         parameters=_TEXT | _MASKS,
+        limits=BY_ARGUMENTS,
     ),
     _mask_spec(
         "MASK_LEFT",
@@ -536,9 +559,10 @@ SPECS: tuple[Spec, ...] = (
         Category.STRING,
         "The text with all occurrences of a part replaced.",
         (signature("text STRING, part STRING, replacement STRING -> STRING"),),
-        lambda args, _: f"replace({', '.join(args)})",
+        lambda args, _: f"ksql.replace({', '.join(args)})",
         Example(("a.b.c", ".", "-"), "a-b-c"),
         parameters=_TEXT | {"part": "what to replace", "replacement": "with what"},
+        limits=(MAX_BYTES,),
     ),
     scalar(
         "REGEXP_EXTRACT",
@@ -555,6 +579,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("(.*) (.*)", "steven zhang", 3), None),
         Example(("(", "steven zhang"), None),
         parameters={"pattern": "a regular expression", "text": "any text", "group": "which group; 0: all"},
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "REGEXP_EXTRACT_ALL",
@@ -571,6 +596,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("(\\w+)", "a", 2), None),
         Example(("[", "a"), None),
         parameters={"pattern": "a regular expression", "text": "any text", "group": "which group; 0: all"},
+        limits=(MAX_ELEMENTS, MAX_BYTES),
     ),
     scalar(
         "REGEXP_REPLACE",
@@ -583,6 +609,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("abc", "b", "$1"), None),
         parameters=_TEXT | {"pattern": "a regular expression", "replacement": "with what"},
         can_fail=True,
+        limits=(MAX_BYTES,),
     ),
     scalar(
         "REGEXP_SPLIT_TO_ARRAY",
@@ -595,6 +622,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("abc", "["), None),
         parameters=_TEXT | {"pattern": "a regular expression"},
         can_fail=True,
+        limits=(MAX_ELEMENTS,),
     ),
     scalar(
         "SPLIT",
@@ -609,6 +637,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("abc", ""), ["a", "b", "c"]),
         Example((b"\xff\x00\x01", b"\x00"), [b"\xff", b"\x01"]),
         parameters=_TEXT | {"bytes": "any bytes", "delimiter": "what stands between"},
+        limits=(MAX_ELEMENTS,),
     ),
     scalar(
         "SPLIT_TO_MAP",
@@ -620,6 +649,8 @@ SPECS: tuple[Spec, ...] = (
         Example(("a=1", "=", "="), None),
         Example(("a=1", ";", _NULL_STRING), None),
         parameters=_TEXT | {"entry": "what stands between entries", "assign": "between key and value"},
+        limits=(MAX_ELEMENTS,),
+        failed=_can_split_to_map,
     ),
     scalar(
         "SUBSTRING",
@@ -646,6 +677,7 @@ SPECS: tuple[Spec, ...] = (
             "length": "how much at most",
         },
         aliases=("SUBSTR",),
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "LEFT",
@@ -659,6 +691,7 @@ SPECS: tuple[Spec, ...] = (
         Example((_NULL_STRING, 2), None),
         parameters=_TEXT | _COUNT,
         is_ours=True,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "RIGHT",
@@ -672,6 +705,7 @@ SPECS: tuple[Spec, ...] = (
         Example((_NULL_STRING, 2), None),
         parameters=_TEXT | _COUNT,
         is_ours=True,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "UUID",
@@ -683,6 +717,7 @@ SPECS: tuple[Spec, ...] = (
         Example((b"\x00",), None),
         parameters={"bytes": "16 bytes"},
         is_deterministic=False,
+        limits=BY_ARGUMENTS,
     ),
     _number_from_bytes(
         "INT_FROM_BYTES",

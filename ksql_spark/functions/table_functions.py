@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import let, variable
-from ksql_spark.functions.spec import Example, Spec, Typed, table_function
+from ksql_spark.functions.spec import BY_ARGUMENTS, MAX_ELEMENTS, Example, Spec, Typed, table_function
 from ksql_spark.types import INTEGER, Array, SqlType
 
 Types = Sequence[SqlType]
@@ -22,7 +22,9 @@ def _cube(args: Sequence[str], _: Types) -> str:
         # the first element is the highest bit
         kept = f"transform({a}, ({x}, {i}) -> if(getbit({mask}, {size} - 1 - {i}) = 1, {x}, NULL))"
         masks = f"sequence(0, cast(shiftleft(1, {size}) - 1 as int))"
-        return f"if({size} <= {_MOST_ELEMENTS}, array_distinct(transform({masks}, {mask} -> {kept})), NULL)"
+        count = f"shiftleft(cast({size} as bigint), {size})"
+        fits = f"{size} <= {_MOST_ELEMENTS} and ksql.elements_fit({count})"
+        return f"if({fits}, array_distinct(transform({masks}, {mask} -> {kept})), NULL)"
 
     return let(args[0], subsets)
 
@@ -37,6 +39,7 @@ SPECS: tuple[Spec, ...] = (
         Example((Typed(None, Array(INTEGER)),), None),
         parameters={"array": "any array"},
         aliases=("UNNEST",),
+        limits=BY_ARGUMENTS,
     ),
     table_function(
         "CUBE_EXPLODE",
@@ -46,6 +49,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, 2],), [[None, None], [None, 2], [1, None], [1, 2]]),
         Example(([1, None],), [[None, None], [1, None]]),
         Example((Typed(None, Array(INTEGER)),), None),
-        parameters={"array": "at most 20 elements"},
+        parameters={"array": "at most 20 elements; by default 16, since the subsets count together"},
+        limits=(MAX_ELEMENTS,),
     ),
 )

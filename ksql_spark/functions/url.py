@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import string, variable
-from ksql_spark.functions.spec import Category, Example, Spec, scalar
+from ksql_spark.functions.spec import BY_ARGUMENTS, Category, Example, Spec, scalar
 from ksql_spark.types import SqlType
 
 Types = Sequence[SqlType]
@@ -47,6 +47,7 @@ def _extract(name: str, description: str, lowered: str, *examples: Example) -> S
         lambda args, _: _decoded(_part(args[0], lowered)) if is_decoded else _part(args[0], lowered),
         *examples,
         parameters={"url": "a URL"},
+        limits=BY_ARGUMENTS,
     )
 
 
@@ -61,6 +62,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("%zz",), None),
         parameters={"text": "encoded text"},
         can_fail=True,
+        limits=BY_ARGUMENTS,
     ),
     scalar(
         "URL_ENCODE_PARAM",
@@ -71,6 +73,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("?foo $bar",), "%3Ffoo+%24bar"),
         parameters={"text": "any text"},
         can_fail=True,
+        limits=BY_ARGUMENTS,
     ),
     _extract("FRAGMENT", "What follows the # of a URL.", "REF", Example((_URL,), "frag")),
     _extract("HOST", "The host of a URL.", "HOST", Example((_URL,), "www.test.com"), Example(("a b",), None)),
@@ -104,5 +107,6 @@ SPECS: tuple[Spec, ...] = (
         Example((_URL, "three"), ""),
         Example((_URL, "four"), None),
         parameters={"url": "a URL", "name": "which parameter"},
+        limits=BY_ARGUMENTS,
     ),
 )

@@ -22,6 +22,7 @@ from typing import IO, Any
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spark_text import SESSION_SETTINGS
 from ksql_spark.services import artifacts, java
@@ -88,6 +89,15 @@ SETTINGS: Mapping[str, str] = {
 }
 
 
+def function_limits(config: Config) -> dict[str, str]:
+    """The Spark settings, options of the function catalog, that limit what functions may build."""
+    catalog = "spark.sql.catalog.ksql"
+    return {
+        f"{catalog}.max.elements": str(config["ksql.functions.max.elements"]),
+        f"{catalog}.max.bytes": str(config["ksql.functions.max.bytes"]),
+    }
+
+
 @dataclass
 class SparkProcess:
     """The JVM and the session in it.
@@ -129,6 +139,7 @@ class SparkProcess:
             warehouse = (self.work_dir / "warehouse").as_uri()
             for name, value in {
                 **SETTINGS,
+                **function_limits(Config()),
                 "spark.sql.warehouse.dir": warehouse,
                 "spark.local.dir": str(self.work_dir / "scratch"),
                 **self.settings,

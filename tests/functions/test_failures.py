@@ -75,8 +75,19 @@ def test_only_a_failure_is_reported() -> None:
 
 
 def test_what_cannot_fail_is_lowered_as_ever() -> None:
-    node = Call("UCASE", (Call("CONCAT", (S, S), STRING),), STRING)
+    node = Call("UCASE", (Call("TRIM", (S,), STRING),), STRING)
     assert lower_reporting(node, lambda part, why: "report()") == lower(node)
+
+
+def test_too_large_is_no_other_null() -> None:
+    joined = Call("CONCAT", (S, Literal("-", STRING)), STRING)
+    text = lower_reporting(joined, lambda part, why: f"report({why})")
+    why = "CONCAT gives more than ksql.functions.max.bytes allows."
+    assert text == f"coalesce({lower(joined)}, if(report({why}), NULL, NULL))"
+    padded = Call("LPAD", (S, A, S), STRING)
+    assert "if(coalesce(`S` is not null and `A` >= 0 and" in lower_reporting(
+        padded, lambda part, why: "report()"
+    )
 
 
 def test_a_part_that_stands_twice_reports_in_both_places() -> None:

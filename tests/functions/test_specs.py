@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
@@ -91,6 +92,19 @@ def test_spec_is_complete(spec: Spec) -> None:
     if spec.kind is Kind.SCALAR:
         named = {p.name for s in spec.signatures for p in s.parameters}
         assert named == set(spec.parameters)
+
+
+#: result types of a fixed size, as signatures write them
+FIXED = ["BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "DATE", "TIME", "TIMESTAMP"]
+
+
+@pytest.mark.parametrize("spec", registry.all_specs(), ids=lambda s: s.name)
+def test_spec_says_what_limits_its_result(spec: Spec) -> None:
+    """Where the result may be far larger than the arguments, properties limit it (``Spec.limits``)."""
+    results = {s.result_text.split("(")[0] for s in spec.signatures}
+    assert (spec.limits is not None) == (not results <= {*FIXED}), f"{results}: say what limits them"
+    for name in spec.limits or ():
+        assert Config()[name] > 0
 
 
 @pytest.mark.parametrize("spec", registry.all_specs(), ids=lambda s: s.name)

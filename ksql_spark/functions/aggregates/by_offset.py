@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from ksql_spark.functions.aggregates.collected import kept
 from ksql_spark.functions.signatures import Signature, signature
-from ksql_spark.functions.spec import Example, Lowering, Spec, aggregate
+from ksql_spark.functions.spec import BY_ARGUMENTS, Example, Lowering, Spec, aggregate
 from ksql_spark.types import BOOLEAN, INTEGER, SqlType
 
 Types = Sequence[SqlType]
@@ -74,6 +74,7 @@ SPECS: tuple[Spec, ...] = (
         spark_merged=_merged("first", "earliest"),
         parameters=_PARAMETERS,
         aliases=("FIRST_VALUE",),
+        limits=BY_ARGUMENTS,
     ),
     aggregate(
         "LATEST_BY_OFFSET",
@@ -88,5 +89,6 @@ SPECS: tuple[Spec, ...] = (
         spark_merged=_merged("last", "latest"),
         parameters=_PARAMETERS,
         aliases=("LAST_VALUE",),
+        limits=BY_ARGUMENTS,
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import string, variable
-from ksql_spark.functions.spec import Example, Resolved, Spec, Typed, aggregate
+from ksql_spark.functions.spec import BY_ARGUMENTS, Example, Resolved, Spec, Typed, aggregate
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -148,6 +148,7 @@ SPECS: tuple[Spec, ...] = (
         merge=True,
         parameters={"value": "any expression"},
         aliases=("ARRAY_AGG",),
+        limits=BY_ARGUMENTS,
     ),
     aggregate(
         "COLLECT_SET",
@@ -159,6 +160,7 @@ SPECS: tuple[Spec, ...] = (
         settings=("ksql.functions.collect_set.limit",),
         merge=True,
         parameters={"value": "any expression"},
+        limits=BY_ARGUMENTS,
     ),
     aggregate(
         "HISTOGRAM",
@@ -169,6 +171,7 @@ SPECS: tuple[Spec, ...] = (
         spark_table=_histogram,
         merge=True,
         parameters={"value": "any text"},
+        limits=BY_ARGUMENTS,
     ),
     aggregate(
         "TOPK",
@@ -187,6 +190,7 @@ SPECS: tuple[Spec, ...] = (
         typing=_top_types,
         merge=True,
         parameters=_TOP_PARAMETERS,
+        limits=BY_ARGUMENTS,
     ),
     aggregate(
         "TOPKDISTINCT",
@@ -210,6 +214,7 @@ SPECS: tuple[Spec, ...] = (
         typing=_top_distinct_types,
         merge=True,
         parameters=_TOP_PARAMETERS,
+        limits=BY_ARGUMENTS,
     ),
     aggregate(
         "ATTR",
@@ -223,5 +228,6 @@ SPECS: tuple[Spec, ...] = (
         spark_table=_attr_table,
         merge=True,
         parameters={"value": "any expression"},
+        limits=BY_ARGUMENTS,
     ),
 )

@@ -8,7 +8,7 @@ from decimal import Decimal as PythonDecimal
 from ksql_spark.functions.aggregates.collected import different_values
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import has_own_order, spark_type, variable
-from ksql_spark.functions.spec import Example, Lowering, Spec, Typed, aggregate
+from ksql_spark.functions.spec import BY_ARGUMENTS, Example, Lowering, Spec, Typed, aggregate
 from ksql_spark.types import INTEGER, STRING, Array, SqlType
 
 Types = Sequence[SqlType]
@@ -177,6 +177,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([b"\x01", b"\x80"],), b"\x80"),
         spark_distinct=_extreme("min"),
         merge=True,
+        limits=BY_ARGUMENTS,
     ),
     aggregate(
         "MAX",
@@ -187,6 +188,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([Typed(None, STRING)],), None),
         spark_distinct=_extreme("max"),
         merge=True,
+        limits=BY_ARGUMENTS,
     ),
     aggregate(
         "SUM_LIST",

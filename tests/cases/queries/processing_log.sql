@@ -108,6 +108,38 @@ CREATE STREAM whole AS SELECT s.a AS a, r.name AS name FROM s LEFT JOIN r ON CAS
 -- processing.CSAS_PLAIN_5.Join.Left | Join key: CAST(S_T AS INTEGER) failed.
 -- processing.CSAS_WHOLE_6.Join.Left | Join key: CAST(S_T AS INTEGER) failed.
 
+--@test: results that are too large
+CREATE STREAM entries AS
+  SELECT message->recordProcessingError->errorMessage AS message, message->recordProcessingError->cause AS cause
+  FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE STREAM s (v INT, t STRING) WITH (KAFKA_TOPIC = '${case}_l', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM results AS
+  SELECT v, ARRAY_LENGTH(GENERATE_SERIES(v, 2000000000)) AS many, LEN(LPAD(t, v, 'x')) AS padded FROM s EMIT CHANGES;
+CREATE STREAM rows_of AS SELECT v, EXPLODE(GENERATE_SERIES(v, 2000000000)) AS n FROM s EMIT CHANGES;
+INSERT INTO s (v, t) VALUES (1, 'a');
+INSERT INTO s (v, t) VALUES (1999999999, 'a');
+INSERT INTO s (v, t) VALUES (ARRAY_LENGTH(GENERATE_SERIES(1, 2000000000)), 'a');
+--@output RESULTS ordered
+-- v          | many | padded
+-- 1          | NULL | 1
+-- 1999999999 | 2    | NULL
+-- NULL       | NULL | NULL
+--@output ROWS_OF ordered
+-- v          | n
+-- 1999999999 | 1999999999
+-- 1999999999 | 2000000000
+--@output ENTRIES rowsort
+-- message                                                     | cause
+-- Column KSQL_SYNTH_0: GENERATE_SERIES(V, 2000000000) failed. | ["GENERATE_SERIES has no result for its arguments, or gives more than ksql.functions.max.elements allows."]
+-- Column MANY: GENERATE_SERIES(V, 2000000000) failed.         | ["GENERATE_SERIES has no result for its arguments, or gives more than ksql.functions.max.elements allows."]
+-- Column PADDED: LPAD(T, V, 'x') failed.                      | ["LPAD gives more than ksql.functions.max.bytes allows."]
+SELECT ARRAY_LENGTH(GENERATE_SERIES(v, 2000000000)) AS many FROM s;
+--@rows
+-- many
+-- NULL
+-- 2
+-- NULL
+
 --@test: the rows that fail are shown where that is wanted
 --@server: ksql.logging.processing.rows.include = true
 CREATE STREAM entries AS

@@ -13,11 +13,16 @@ import org.ksqlspark.formats.DelimitedDecoder;
 import org.ksqlspark.formats.JsonDecoder;
 import org.ksqlspark.formats.JsonEncoder;
 import org.ksqlspark.formats.KafkaCodec;
+import org.ksqlspark.functions.Joining;
 import org.ksqlspark.functions.JsonFunctions;
+import org.ksqlspark.functions.Limits;
 import org.ksqlspark.functions.MapOrder;
 import org.ksqlspark.functions.NullPropagation;
 import org.ksqlspark.functions.PatternFunctions;
+import org.ksqlspark.functions.Replace;
 import org.ksqlspark.functions.Rounding;
+import org.ksqlspark.functions.Series;
+import org.ksqlspark.functions.Size;
 import org.ksqlspark.functions.TemporalFunctions;
 import org.ksqlspark.functions.TextOrder;
 import org.ksqlspark.functions.Utf16Functions;
@@ -54,12 +59,10 @@ public final class KsqlCatalog implements FunctionCatalog {
                     Map.entry("json_array_length", JsonFunctions.ArrayLength::new),
                     Map.entry("json_concat", JsonFunctions.Concat::new),
                     Map.entry("json_extract", JsonFunctions.Extract::new),
-                    Map.entry("json_items", JsonFunctions.Items::new),
                     Map.entry("json_keys", JsonFunctions.Keys::new),
                     Map.entry("json_records", JsonFunctions.Records::new),
                     Map.entry("length", Utf16Functions.Length::new),
                     Map.entry("like", PatternFunctions.Like::new),
-                    Map.entry("lpad", () -> new Utf16Functions.Pad(true)),
                     Map.entry("mask", () -> new Utf16Functions.Mask("ALL")),
                     Map.entry("mask_keep_left", () -> new Utf16Functions.Mask("KEEP_LEFT")),
                     Map.entry("mask_keep_right", () -> new Utf16Functions.Mask("KEEP_RIGHT")),
@@ -72,20 +75,32 @@ public final class KsqlCatalog implements FunctionCatalog {
                     Map.entry("ranked_text", TextOrder.RankedText::new),
                     Map.entry("position", Utf16Functions.Position::new),
                     Map.entry("regexp_extract", PatternFunctions.Extract::new),
-                    Map.entry("regexp_extract_all", PatternFunctions.ExtractAll::new),
-                    Map.entry("regexp_replace", PatternFunctions.Replace::new),
-                    Map.entry("regexp_split", PatternFunctions.Split::new),
-                    Map.entry("rpad", () -> new Utf16Functions.Pad(false)),
-                    Map.entry("split", Utf16Functions.Split::new),
-                    Map.entry("split_to_map", Utf16Functions.SplitToMap::new),
                     Map.entry("substring", Utf16Functions.Substring::new),
                     Map.entry("trim", Utf16Functions.Trim::new));
 
+    /** The same, of those whose results may be far larger than their arguments. */
+    private static final Map<String, Function<Limits, BoundFunction>> LIMITED =
+            Map.ofEntries(
+                    Map.entry("append", Joining.Append::new),
+                    Map.entry("bytes_fit", limits -> new Size.CountFits(limits, true)),
+                    Map.entry("elements_fit", limits -> new Size.CountFits(limits, false)),
+                    Map.entry("json_items", JsonFunctions.Items::new),
+                    Map.entry("lpad", limits -> new Utf16Functions.Pad(limits, true)),
+                    Map.entry("regexp_extract_all", PatternFunctions.ExtractAll::new),
+                    Map.entry("regexp_replace", PatternFunctions.Replace::new),
+                    Map.entry("regexp_split", PatternFunctions.Split::new),
+                    Map.entry("replace", Replace::new),
+                    Map.entry("rpad", limits -> new Utf16Functions.Pad(limits, false)),
+                    Map.entry("split", Utf16Functions.Split::new),
+                    Map.entry("split_to_map", Utf16Functions.SplitToMap::new));
+
     private String name;
+    private Limits limits;
 
     @Override
     public void initialize(String name, CaseInsensitiveStringMap options) {
         this.name = name;
+        this.limits = Limits.of(options);
     }
 
     @Override
@@ -197,6 +212,23 @@ public final class KsqlCatalog implements FunctionCatalog {
                 return new Unbound(full, types -> new JsonEncoder.Text(row(types)));
             case "like_constant":
                 return new Unbound(full, types -> new PatternFunctions.LikeConstant(argument));
+            case "fits":
+                return new Unbound(
+                        full, types -> new Size.Fits(limits, types.fields()[0].dataType()));
+            case "add_size":
+                return new Unbound(
+                        full, types -> new Size.Sum(limits, types.fields()[1].dataType()));
+            case "join":
+            case "join_nulls":
+                return new Unbound(
+                        full,
+                        types ->
+                                new Joining.Join(
+                                        limits,
+                                        types.fields()[0].dataType(),
+                                        function.equals("join_nulls")));
+            case "series":
+                return new Unbound(full, types -> new Series(limits, types));
             case "map_by_key":
                 return new Unbound(
                         full, types -> new MapOrder.ByKey((MapType) types.fields()[0].dataType()));
@@ -248,6 +280,9 @@ public final class KsqlCatalog implements FunctionCatalog {
             default:
                 if (SCALARS.containsKey(full)) {
                     return new Unbound(full, types -> SCALARS.get(full).get());
+                }
+                if (LIMITED.containsKey(full)) {
+                    return new Unbound(full, types -> LIMITED.get(full).apply(limits));
                 }
                 throw new IllegalArgumentException("no function " + full + " in catalog " + name);
         }

@@ -285,14 +285,14 @@ public final class JsonFunctions {
     }
 
     /** The elements of an array, each as JSON; NULL for other values. */
-    public static final class Items extends InvokeFunction<ArrayData> {
-        public Items() {
-            super(STRINGS, DataTypes.StringType);
+    public static final class Items extends LimitedFunction<ArrayData> {
+        public Items(Limits limits) {
+            super(limits, STRINGS, DataTypes.StringType);
         }
 
         public ArrayData invoke(UTF8String json) {
             JsonNode node = tree(json);
-            if (node == null || !node.isArray()) {
+            if (node == null || !node.isArray() || !limits.allowElements(node.size())) {
                 return null;
             }
             Object[] items = new Object[node.size()];

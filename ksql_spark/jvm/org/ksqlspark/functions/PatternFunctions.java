@@ -52,9 +52,10 @@ public final class PatternFunctions {
     }
 
     /** (pattern, text, group): all matches, or a group of each. */
-    public static final class ExtractAll extends InvokeFunction<ArrayData> {
-        public ExtractAll() {
+    public static final class ExtractAll extends LimitedFunction<ArrayData> {
+        public ExtractAll(Limits limits) {
             super(
+                    limits,
                     DataTypes.createArrayType(DataTypes.StringType),
                     DataTypes.StringType,
                     DataTypes.StringType,
@@ -71,20 +72,28 @@ public final class PatternFunctions {
                 return null;
             }
             List<UTF8String> found = new ArrayList<>();
+            long size = 0;
             while (matcher.find()) {
                 if (group < 0) { // an error only where there is a match to ask for it
                     return null;
                 }
-                found.add(utf8(matcher.group(group)));
+                UTF8String piece = utf8(matcher.group(group));
+                found.add(piece);
+                // what is looked ahead at may be in many matches
+                size += piece == null ? 0 : piece.numBytes();
+                if (!limits.allowElements(found.size()) || !limits.allowBytes(size)) {
+                    return null;
+                }
             }
             return Utf16Functions.array(found);
         }
     }
 
     /** (text, pattern, replacement). */
-    public static final class Replace extends InvokeFunction<UTF8String> {
-        public Replace() {
+    public static final class Replace extends LimitedFunction<UTF8String> {
+        public Replace(Limits limits) {
             super(
+                    limits,
                     DataTypes.StringType,
                     DataTypes.StringType,
                     DataTypes.StringType,
@@ -97,17 +106,48 @@ public final class PatternFunctions {
                 return null;
             }
             try {
-                return utf8(known.matcher(text.toString()).replaceAll(replacement.toString()));
+                return replaced(known.matcher(text.toString()), text, replacement.toString());
             } catch (IllegalArgumentException | IndexOutOfBoundsException noSuchGroup) {
                 return null;
             }
         }
+
+        private UTF8String replaced(Matcher matcher, UTF8String text, String replacement) {
+            if (!matcher.find()) {
+                return text;
+            }
+            long references = replacement.chars().filter(c -> c == '$').count();
+            StringBuilder all = new StringBuilder(text.numBytes());
+            do {
+                // at most: a reference, of two characters or more, stands for no more than a group
+                long more =
+                        replacement.length() + references * (longest(matcher, references > 0) - 2);
+                if (!limits.allowBytes(all.length() + more)) {
+                    return null;
+                }
+                matcher.appendReplacement(all, replacement);
+            } while (matcher.find());
+            UTF8String done = utf8(matcher.appendTail(all).toString());
+            return done.numBytes() <= text.numBytes() || limits.allowBytes(done.numBytes())
+                    ? done
+                    : null;
+        }
+
+        /** How long a group of the match at hand is at most. */
+        private static long longest(Matcher matcher, boolean isNeeded) {
+            int longest = 1;
+            for (int i = 0; isNeeded && i <= matcher.groupCount(); i++) {
+                longest = Math.max(longest, matcher.end(i) - matcher.start(i));
+            }
+            return longest;
+        }
     }
 
     /** (text, pattern): the parts between matches. */
-    public static final class Split extends InvokeFunction<ArrayData> {
-        public Split() {
+    public static final class Split extends LimitedFunction<ArrayData> {
+        public Split(Limits limits) {
             super(
+                    limits,
                     DataTypes.createArrayType(DataTypes.StringType),
                     DataTypes.StringType,
                     DataTypes.StringType);
@@ -122,6 +162,9 @@ public final class PatternFunctions {
             List<UTF8String> pieces = new ArrayList<>();
             if (known.matcher("")
                     .matches()) { // such a pattern matches everywhere: Java's own way to split
+                if (!limits.allowElements(string.length()) && isTooOften(known.matcher(string))) {
+                    return null;
+                }
                 for (String piece : known.split(string)) {
                     pieces.add(utf8(piece));
                 }
@@ -134,10 +177,21 @@ public final class PatternFunctions {
                 if (matcher.end() > from) {
                     pieces.add(utf8(string.substring(from, matcher.start())));
                     from = matcher.end();
+                    if (!limits.allowElements(pieces.size() + 1L)) {
+                        return null;
+                    }
                 }
             }
             pieces.add(utf8(string.substring(from)));
             return Utf16Functions.array(pieces);
+        }
+
+        private boolean isTooOften(Matcher matcher) {
+            int count = 0;
+            while (limits.allowElements(count) && matcher.find()) {
+                count++;
+            }
+            return !limits.allowElements(count);
         }
     }
 

@@ -89,11 +89,12 @@ public final class Utf16Functions {
     }
 
     /** (text, length, padding): LPAD and RPAD. */
-    public static final class Pad extends InvokeFunction<UTF8String> {
+    public static final class Pad extends LimitedFunction<UTF8String> {
         private final boolean left;
 
-        public Pad(boolean left) {
+        public Pad(Limits limits, boolean left) {
             super(
+                    limits,
                     DataTypes.StringType,
                     DataTypes.StringType,
                     DataTypes.IntegerType,
@@ -106,15 +107,27 @@ public final class Utf16Functions {
                 return null;
             }
             if (text.isFullAscii() && padding.isFullAscii()) {
+                if (length > text.numBytes() && !limits.allowBytes(length)) {
+                    return null;
+                }
                 return left ? text.lpad(length, padding) : text.rpad(length, padding);
             }
             String string = text.toString();
             String filling = padding.toString();
+            if (length > string.length() && !limits.allowBytes(size(text, padding, length))) {
+                return null;
+            }
             String padded =
                     left
                             ? StringUtils.leftPad(string, length, filling)
                             : StringUtils.rightPad(string, length, filling);
             return utf8(padded.substring(0, length));
+        }
+
+        /** How many bytes a padded text has, to within one padding. */
+        private static long size(UTF8String text, UTF8String padding, int length) {
+            long times = (length - length(text)) / length(padding);
+            return text.numBytes() + times * padding.numBytes();
         }
 
         @Override
@@ -214,9 +227,10 @@ public final class Utf16Functions {
     }
 
     /** (text, delimiter): SPLIT; an empty delimiter splits into units. */
-    public static final class Split extends InvokeFunction<ArrayData> {
-        public Split() {
+    public static final class Split extends LimitedFunction<ArrayData> {
+        public Split(Limits limits) {
             super(
+                    limits,
                     DataTypes.createArrayType(DataTypes.StringType),
                     DataTypes.StringType,
                     DataTypes.StringType);
@@ -226,10 +240,17 @@ public final class Utf16Functions {
             if (text == null || delimiter == null) {
                 return null;
             }
-            return array(delimiter.numBytes() == 0 ? units(text) : pieces(text, delimiter));
+            List<UTF8String> found =
+                    delimiter.numBytes() == 0
+                            ? units(text)
+                            : pieces(text, delimiter, limits.maxElements());
+            return found == null ? null : array(found);
         }
 
-        private static List<UTF8String> units(UTF8String text) {
+        private List<UTF8String> units(UTF8String text) {
+            if (!limits.allowElements(length(text))) {
+                return null;
+            }
             List<UTF8String> units = new ArrayList<>();
             for (String unit : EMPTY.split(text.toString())) {
                 units.add(utf8(unit));
@@ -238,15 +259,21 @@ public final class Utf16Functions {
         }
     }
 
-    /** The parts of a text between delimiters, which must not be empty. */
-    static List<UTF8String> pieces(UTF8String text, UTF8String delimiter) {
+    /**
+     * The pieces of a text between delimiters, which are not empty; null for more than {@code
+     * most}.
+     */
+    static List<UTF8String> pieces(UTF8String text, UTF8String delimiter, int most) {
         List<UTF8String> pieces = new ArrayList<>();
         int from = 0;
         for (int at; (at = text.find(delimiter, from)) >= 0; from = at + delimiter.numBytes()) {
+            if (pieces.size() >= most) {
+                return null;
+            }
             pieces.add(part(text, from, at));
         }
         pieces.add(part(text, from, text.numBytes()));
-        return pieces;
+        return pieces.size() <= most ? pieces : null;
     }
 
     static ArrayData array(List<UTF8String> texts) {
@@ -254,9 +281,10 @@ public final class Utf16Functions {
     }
 
     /** (text, between entries, between key and value): SPLIT_TO_MAP. */
-    public static final class SplitToMap extends InvokeFunction<MapData> {
-        public SplitToMap() {
+    public static final class SplitToMap extends LimitedFunction<MapData> {
+        public SplitToMap(Limits limits) {
             super(
+                    limits,
                     DataTypes.createMapType(DataTypes.StringType, DataTypes.StringType),
                     DataTypes.StringType,
                     DataTypes.StringType,
@@ -274,8 +302,12 @@ public final class Utf16Functions {
             if (!isPossible) {
                 return null;
             }
+            List<UTF8String> pieces = pieces(text, entry, limits.maxElements());
+            if (pieces == null) {
+                return null;
+            }
             Map<UTF8String, UTF8String> entries = new LinkedHashMap<>();
-            for (UTF8String piece : pieces(text, entry)) {
+            for (UTF8String piece : pieces) {
                 int at = piece.find(assign, 0);
                 if (at >= 0) {
                     int end = piece.find(assign, at + assign.numBytes());

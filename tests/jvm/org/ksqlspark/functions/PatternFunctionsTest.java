@@ -14,6 +14,8 @@ import java.util.Arrays;
 import java.util.List;
 
 class PatternFunctionsTest {
+    private static final Limits ANY_SIZE = new Limits(Integer.MAX_VALUE, Integer.MAX_VALUE);
+
     private static UTF8String utf8(String text) {
         return text == null ? null : UTF8String.fromString(text);
     }
@@ -38,16 +40,16 @@ class PatternFunctionsTest {
         assertEquals(
                 List.of("2", "3"),
                 texts(
-                        new PatternFunctions.ExtractAll()
+                        new PatternFunctions.ExtractAll(ANY_SIZE)
                                 .invoke(utf8("[a-z](\\d)"), utf8("b2c3"), 1)));
-        PatternFunctions.Split split = new PatternFunctions.Split();
+        PatternFunctions.Split split = new PatternFunctions.Split(ANY_SIZE);
         assertEquals(List.of("", "a", "b", ""), texts(split.invoke(utf8("1a22b3"), utf8("\\d+"))));
         assertEquals(List.of("a", "b"), texts(split.invoke(utf8("ab"), utf8(""))));
     }
 
     @Test
     void replaceKnowsGroupsAndRefusesThoseThatAreNotThere() {
-        PatternFunctions.Replace replace = new PatternFunctions.Replace();
+        PatternFunctions.Replace replace = new PatternFunctions.Replace(ANY_SIZE);
         assertEquals("ba", replace.invoke(utf8("ab"), utf8("(a)(b)"), utf8("$2$1")).toString());
         assertNull(replace.invoke(utf8("ab"), utf8("a"), utf8("$1")));
     }

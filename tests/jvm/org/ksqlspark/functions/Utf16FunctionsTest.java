@@ -16,6 +16,8 @@ import java.util.Arrays;
 import java.util.List;
 
 class Utf16FunctionsTest {
+    private static final Limits ANY_SIZE = new Limits(Integer.MAX_VALUE, Integer.MAX_VALUE);
+
     private static UTF8String utf8(String text) {
         return UTF8String.fromString(text);
     }
@@ -69,15 +71,18 @@ class Utf16FunctionsTest {
     @CsvSource({"foo,7,Bar,BarBfoo,fooBarB", "foo,2,x,fo,fo", "é,3,ü,üüé,éüü", "a,4,xé,xéxa,axéx"})
     void pad(String text, int length, String padding, String left, String right) {
         UTF8String given = utf8(text);
-        assertEquals(left, text(new Utf16Functions.Pad(true).invoke(given, length, utf8(padding))));
         assertEquals(
-                right, text(new Utf16Functions.Pad(false).invoke(given, length, utf8(padding))));
+                left,
+                text(new Utf16Functions.Pad(ANY_SIZE, true).invoke(given, length, utf8(padding))));
+        assertEquals(
+                right,
+                text(new Utf16Functions.Pad(ANY_SIZE, false).invoke(given, length, utf8(padding))));
     }
 
     @Test
     void padOfNothingIsNull() {
-        assertNull(new Utf16Functions.Pad(true).invoke(utf8("a"), 3, utf8("")));
-        assertNull(new Utf16Functions.Pad(true).invoke(utf8("a"), -1, utf8("x")));
+        assertNull(new Utf16Functions.Pad(ANY_SIZE, true).invoke(utf8("a"), 3, utf8("")));
+        assertNull(new Utf16Functions.Pad(ANY_SIZE, true).invoke(utf8("a"), -1, utf8("x")));
     }
 
     @ParameterizedTest
@@ -113,7 +118,7 @@ class Utf16FunctionsTest {
 
     @Test
     void splitKeepsEmptyPieces() {
-        Utf16Functions.Split split = new Utf16Functions.Split();
+        Utf16Functions.Split split = new Utf16Functions.Split(ANY_SIZE);
         assertEquals(List.of("", "a", "", "b", ""), texts(split.invoke(utf8(",a,,b,"), utf8(","))));
         assertEquals(List.of("a", "b😀"), texts(split.invoke(utf8("aé·éb😀"), utf8("é·é"))));
         assertEquals(List.of("a", "b"), texts(split.invoke(utf8("ab"), utf8(""))));
@@ -122,11 +127,11 @@ class Utf16FunctionsTest {
     @Test
     void splitToMapTakesTheLastOfEqualKeys() {
         MapData map =
-                new Utf16Functions.SplitToMap()
+                new Utf16Functions.SplitToMap(ANY_SIZE)
                         .invoke(utf8("a=1;b=2=3;c;a=4"), utf8(";"), utf8("="));
         assertEquals(List.of("a", "b"), texts(map.keyArray()));
         assertEquals(List.of("4", "2"), texts(map.valueArray()));
-        assertNull(new Utf16Functions.SplitToMap().invoke(utf8("a"), utf8("="), utf8("=")));
+        assertNull(new Utf16Functions.SplitToMap(ANY_SIZE).invoke(utf8("a"), utf8("="), utf8("=")));
     }
 
     @ParameterizedTest

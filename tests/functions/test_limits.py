@@ -1,0 +1,214 @@
+"""What functions build is limited: a result that would be larger is NULL, and is not built before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ksql_spark.expressions import Call, ColumnRef, Expression, Lambda, LambdaRef, Literal
+from ksql_spark.functions import registry
+from ksql_spark.functions.lowering import lower, lower_reporting
+from ksql_spark.functions.spec import MAX_BYTES, MAX_ELEMENTS, Kind, OnNull, Typed, expression
+from ksql_spark.spark.processing_log import ProcessingLog, QueryLog
+from ksql_spark.types import BIGINT, INTEGER, STRING, Array, Function, SqlType
+
+from .binding import bind, call, canonical
+
+pytestmark = pytest.mark.spark
+
+ELEMENTS, BYTES_ = 6, 12
+BIG = 2_000_000_000
+#: how many calls go into one projection
+BATCH = 40
+
+
+@pytest.fixture(scope="module")
+def session(local_spark: Any) -> Iterator[Any]:
+    """A session whose functions may build 6 elements and 12 bytes."""
+    own = local_spark.newSession()
+    own.conf.set("spark.sql.catalog.ksql.max.elements", str(ELEMENTS))
+    own.conf.set("spark.sql.catalog.ksql.max.bytes", str(BYTES_))
+    own.conf.set(
+        "spark.sql.optimizer.excludedRules",
+        ",".join(
+            f"org.apache.spark.sql.catalyst.optimizer.{rule}"
+            for rule in ("ConstantFolding", "ConvertToLocalRelation")
+        ),
+    )
+    yield own
+
+
+def ref(name: str, type_: SqlType = STRING) -> LambdaRef:
+    return LambdaRef(name, type_)
+
+
+def function(body: Expression, **parameters: SqlType) -> Lambda:
+    return Lambda(tuple(parameters), body, Function(tuple(parameters.values()), body.type))
+
+
+def _repeated(text: Expression) -> Lambda:
+    return function(Call("CONCAT", (text, ref("x")), STRING), x=STRING)
+
+
+TEXT = ColumnRef("T", STRING)
+QUOTED = function(Call("TO_JSON_STRING", (ref("s"),), STRING), s=STRING, x=INTEGER)
+APPENDED = function(
+    Call("ARRAY_CONCAT", (ref("s", Array(STRING)), ref("s", Array(STRING))), Array(STRING)),
+    s=Array(STRING),
+    x=INTEGER,
+)
+SERIES = function(
+    Call("GENERATE_SERIES", (Literal(1, INTEGER), ref("x", INTEGER)), Array(INTEGER)), x=INTEGER
+)
+KEY, VALUE = function(ref("k"), k=STRING, v=STRING), function(TEXT, k=STRING, v=STRING)
+
+#: function -> (arguments whose result is just within the limits, what it is, arguments of too large a result)
+CASES: dict[str, list[tuple[list[Any], Any, list[Any]]]] = {
+    "+": [(["abcdef", "abcdef"], "abcdefabcdef", ["abcdef", "abcdefg"])],
+    "||": [
+        (["abcdef", "abcdef"], "abcdefabcdef", ["abcdef", "abcdefg"]),
+        ([b"abcdef", b"abcdef"], b"abcdefabcdef", [b"abcdef", b"abcdefg"]),
+    ],
+    "CONCAT": [
+        (["abcdef", Typed(None, STRING), "abcdef"], "abcdefabcdef", ["äöü", "äöü", Typed(None, STRING), "a"]),
+        ([b"abcdef", b"abcdef"], b"abcdefabcdef", [b"abcdef", b"abcdefg"]),
+    ],
+    "CONCAT_WS": [
+        (["--", "abcde", "", "abc"], "abcde----abc", ["--", "abcde", "", "abcd"]),
+        ([b"--", b"abcde", b"", b"abc"], b"abcde----abc", [b"--", b"abcde", b"", b"abcd"]),
+    ],
+    "LPAD": [
+        (["abc", 12, "xy"], "xyxyxyxyxabc", ["abc", 13, "xy"]),
+        (["ab", 7, "ä"], "äääääab", ["ab", 8, "ä"]),
+        ([b"ab", 12, b"x"], b"xxxxxxxxxxab", [b"ab", BIG, b"x"]),
+        (["abcdefghijklmnop", 14, "x"], "abcdefghijklmn", ["a", BIG, "x"]),
+    ],
+    "RPAD": [
+        (["abc", 12, "xy"], "abcxyxyxyxyx", ["abc", BIG, "xy"]),
+        ([b"ab", 12, b"x"], b"abxxxxxxxxxx", [b"ab", 13, b"x"]),
+    ],
+    "REPLACE": [(["a.b.", ".", "12345"], "a12345b12345", ["a.b.", ".", "123456"])],
+    "REGEXP_REPLACE": [
+        (["a.b.", "[.]", "12345"], "a12345b12345", ["a.b.", "[.]", "123456"]),
+        (["abcdef", "(.+)", "$1$1"], "abcdefabcdef", ["abcdefg", "(.+)", "$1$1"]),
+    ],
+    "REGEXP_EXTRACT_ALL": [
+        ([".", "abcdef"], list("abcdef"), [".", "abcdefg"]),
+        (["(?=(.*))", "abc", 1], ["abc", "bc", "c", ""], ["(?=(.*))", "abcde", 1]),
+    ],
+    "REGEXP_SPLIT_TO_ARRAY": [
+        (["a1b1c1d1e1f", "[0-9]"], list("abcdef"), ["a1b1c1d1e1f1", "[0-9]"]),
+        (["abcdef", ""], list("abcdef"), ["abcdefg", ""]),
+    ],
+    "SPLIT": [
+        (["a,b,c,d,e,f", ","], list("abcdef"), ["a,b,c,d,e,f,", ","]),
+        (["abcdef", ""], list("abcdef"), ["abcdefg", ""]),
+        ([b"a,b", b","], [b"a", b"b"], [b"a,b,c,d,e,f,", b","]),
+    ],
+    "SPLIT_TO_MAP": [(["a=1;b=2", ";", "="], {"a": "1", "b": "2"}, ["a=1;b;c;d;e;f;g", ";", "="])],
+    "JSON_ITEMS": [(["[1,2,3,4,5,6]"], list("123456"), ["[1,2,3,4,5,6,7]"])],
+    "ARRAY_JOIN": [
+        ([["ab", "cd"], "12345678"], "ab12345678cd", [["ab", "cd"], "123456789"]),
+        ([[1, 2, None], "-"], "1-2-null", [[1, 2, None], "----"]),
+    ],
+    "GENERATE_SERIES": [
+        ([1, 6], [1, 2, 3, 4, 5, 6], [1, BIG]),
+        ([-BIG, BIG, 800_000_000], [n * 100_000_000 for n in range(-20, 21, 8)], [-BIG, BIG]),
+        (
+            [Typed(6, BIGINT), Typed(1, BIGINT)],
+            [6, 5, 4, 3, 2, 1],
+            [Typed(-(2**63) + 1, BIGINT), Typed(2**63 - 1, BIGINT), 1],
+        ),
+    ],
+    "REDUCE": [
+        ([[1, 2], "a", QUOTED], '"\\"a\\""', [[1] * 60, "a", QUOTED]),
+        ([[1, 2], ["a"], APPENDED], ["a"] * 4, [[1] * 50, ["a"], APPENDED]),
+    ],
+    "TRANSFORM": [
+        ([["a", "b"], _repeated(TEXT)], ["TTTTTa", "TTTTTb"], [["a", "b", "c"], _repeated(TEXT)]),
+        ([[1, 2, 3], SERIES], [[1], [1, 2], [1, 2, 3]], [[1, 2, 4], SERIES]),
+        (
+            [{"a": "x", "b": "y"}, KEY, VALUE],
+            {"a": "TTTTT", "b": "TTTTT"},
+            [{"a": "x", "b": "y", "c": "z"}, KEY, VALUE],
+        ),
+    ],
+    "CUBE_EXPLODE": [([["a"]], [[None], ["a"]], [["a", "b"]])],
+}
+
+
+def test_every_limited_function_has_a_case() -> None:
+    assert set(CASES) == {s.name for s in registry.all_specs() if s.limits}
+    assert {n for s in registry.all_specs() for n in s.limits or ()} == {MAX_ELEMENTS, MAX_BYTES}
+
+
+def evaluated(session: Any, cases: dict[str, Call]) -> dict[str, tuple[Any, int]]:
+    """The result of each call, and how many failures it has reported."""
+    log = ProcessingLog(session, "limits", None, {}, shows_rows=False)
+    texts = []
+    for case, bound in cases.items():
+        report = QueryLog("limits", case, shows_rows=False).failed
+        texts.append(lower_reporting(bound, lambda part, why, report=report: report("Step", str(part), why)))
+    frame = session.range(1).selectExpr("'TTTTT' as T")
+    row: list[Any] = []
+    for start in range(0, len(texts), BATCH):
+        columns = (f"{text} as c{i}" for i, text in enumerate(texts[start : start + BATCH]))
+        row += frame.selectExpr(*columns).collect()[0]
+    found = {}
+    for (case, bound), raw in zip(cases.items(), row, strict=True):
+        is_rows = registry.require(bound.function).kind is Kind.TABLE
+        value = canonical(raw, Array(bound.type) if is_rows else bound.type)
+        found[case] = value, log.counts(case).failed
+    return found
+
+
+def test_a_result_beyond_the_limits_is_a_failure(session: Any) -> None:
+    calls: dict[str, Call] = {}
+    wanted: dict[str, tuple[Any, int]] = {}
+    for name, cases in CASES.items():
+        for i, (within, result, beyond) in enumerate(cases):
+            calls |= {f"{name} {i}": call(name, *within), f"{name} {i} beyond": call(name, *beyond)}
+            wanted |= {f"{name} {i}": (result, 0), f"{name} {i} beyond": (None, 1)}
+    assert evaluated(session, calls) == wanted
+
+
+def test_null_arguments_are_no_failure(session: Any) -> None:
+    calls: dict[str, Call] = {}
+    for name, cases in CASES.items():
+        if registry.require(name).on_null is OnNull.ERROR:
+            continue
+        for i, (within, _, _) in enumerate(cases):
+            for j, argument in enumerate(within):
+                if not isinstance(argument, Lambda):
+                    nothing = Typed(None, expression(argument).type)
+                    calls[f"NULL in {name} {i} {j}"] = call(name, *within[:j], nothing, *within[j + 1 :])
+    assert {case: failed for case, (_, failed) in evaluated(session, calls).items()} == dict.fromkeys(
+        calls, 0
+    )
+
+
+def test_columns_are_limited_as_constants_are(session: Any) -> None:
+    length = bind("ARRAY_LENGTH", [bind("GENERATE_SERIES", [Literal(1, BIGINT), ColumnRef("N", BIGINT)])])
+    frame = session.range(3).selectExpr(
+        "cast(element_at(array(5, 2000000000, 6), int(id) + 1) as bigint) as N"
+    )
+    assert [row[0] for row in frame.selectExpr(lower(length)).collect()] == [5, None, 6]
+
+
+def test_only_lambdas_that_may_multiply_are_computed_twice() -> None:
+    words = expression(["a", "b"])
+    for body, times in (
+        (Call("UCASE", (ref("x"),), STRING), 1),
+        (Call("CONCAT", (ref("x"), Literal("!", STRING)), STRING), 1),
+        (Call("CONCAT", (ref("x"), TEXT), STRING), 2),
+        (Call("LEN", (TEXT,), INTEGER), 1),
+    ):
+        node = Call("TRANSFORM", (words, function(body, x=STRING)), Array(body.type))
+        assert lower(node).count(lower(body)) == times
+
+
+def test_states_of_a_fixed_size_are_not_looked_at() -> None:
+    total = function(Call("+", (ref("s", INTEGER), ref("x", INTEGER)), INTEGER), s=INTEGER, x=INTEGER)
+    assert "fits" not in lower(call("REDUCE", [1, 2], 0, total))
