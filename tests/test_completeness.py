@@ -13,7 +13,7 @@ import grammar
 from grammar import StatementSet
 from grammar.statements import RULES
 from ksql_spark.errors import CONDITIONS
-from ksql_spark.formats import CAPABILITIES, FORMATS
+from ksql_spark.formats import CAPABILITIES, FORMATS, SerdeSpec, bind
 from ksql_spark.physical.codec import CLASSES
 from ksql_spark.physical.steps import Step
 from ksql_spark.schema import Column, Role
@@ -104,21 +104,21 @@ class TestFormats:
         assert FORMATS[name].name == name
 
     def test_what_it_carries_comes_back_also_as_null(self, name: str) -> None:
-        format_ = FORMATS[name]
         for type_ in TYPES:
             column = Column("C", type_, Role.VALUE)
             if CAPABILITIES[name].carries(type_):
-                data = format_.encode([None], [column], True)
-                assert data is None or format_.decode(data, [column], True) in ([None], None)
+                serde = bind(SerdeSpec(name, (column,)))
+                data = serde.encode([None])
+                assert data is None or serde.decode(data) in ([None], None)
 
     def test_it_writes_spark_text_for_what_it_carries(self, name: str) -> None:
-        format_ = FORMATS[name]
         columns = [Column("C", t, Role.VALUE) for t in TYPES if CAPABILITIES[name].carries(t)]
         columns = columns[: CAPABILITIES[name].max_columns]
         if columns:
             texts = [f"`{c.name}`" for c in columns]
-            assert "`C`" in format_.encode_sql(texts, columns, len(columns) > 1)
-            assert "data" in format_.decode_sql("data", columns, len(columns) > 1)
+            serde = bind(SerdeSpec(name, tuple(columns), len(columns) > 1))
+            assert "`C`" in serde.encode_sql(texts)
+            assert "data" in serde.decode_sql("data")
 
 
 def _texts(path: Path) -> Iterator[str]:

@@ -13,8 +13,9 @@ from ksql_spark.analyzer.properties import CREATE, Properties
 from ksql_spark.analyzer.serialization import check_wrapping
 from ksql_spark.analyzer.sources import OR_LIST_COLUMNS, format_names
 from ksql_spark.formats import CAPABILITIES
+from ksql_spark.formats.capabilities import KINDS
 from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, ReadSchema, columns
-from ksql_spark.formats.schemas import KINDS, read_schema
+from ksql_spark.formats.schemas import read_schema
 from ksql_spark.metastore.sources import DataSource, FormatSpec
 from ksql_spark.schema import Column, Role
 from ksql_spark.schema_registry import PROTOBUF, RegisteredSchema, SchemaRegistry, subject_of

@@ -77,19 +77,15 @@ def _refusal(name: str, column: Column) -> str | None:
     if names is not None:
         bad = next((n for n in _field_names(column) if not names.fullmatch(n)), None)
         if bad is not None:
-            label = "Avro" if name == "AVRO" else "Protobuf"
-            return f"Schema is not compatible with {label}: Illegal initial character or name: {bad}"
+            return (
+                f"Schema is not compatible with {capability.label}: Illegal initial character or name: {bad}"
+            )
     if capability.carries(column.type):
         return None
     base = base_name(column.type)
     if base not in capability.types:
         return f"The '{name}' format does not support type '{base}', column: `{column.name}`"
-    shown = {
-        "AVRO": "Avro only supports MAPs",
-        "JSON": "JSON only supports MAP types",
-        "JSON_SR": "JSON only supports MAP types",
-    }.get(name, "PROTOBUF format only supports MAP types")
-    return f"{shown} with STRING keys"
+    return f"{capability.maps} with STRING keys"
 
 
 def _field_names(column: Column) -> list[str]:

@@ -2,45 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ksql_spark.errors import KsqlError, nearest
-from ksql_spark.formats.base import BadRecord, Format
+from ksql_spark.formats.base import BadRecord, Serde
 from ksql_spark.formats.capabilities import CAPABILITIES
-from ksql_spark.formats.delimited import DelimitedFormat
-from ksql_spark.formats.json import JsonFormat
-from ksql_spark.formats.kafka import KafkaFormat
-from ksql_spark.formats.none import NoneFormat
+from ksql_spark.formats.delimited import DelimitedSerde
+from ksql_spark.formats.json import JsonSerde
+from ksql_spark.formats.kafka import KafkaSerde
+from ksql_spark.formats.none import NoneSerde
+from ksql_spark.formats.spec import RecordSpec, SerdeSpec
+from ksql_spark.schema import Column
+from ksql_spark.schema_registry import SchemaRegistry
 
-#: every format by name
-FORMATS: dict[str, Format] = {
-    f.name: f for f in (DelimitedFormat(), JsonFormat(), KafkaFormat(), NoneFormat())
-}
+#: every format whose records can be read and written, by name
+FORMATS: dict[str, type[Serde]] = {f.name: f for f in (DelimitedSerde, JsonSerde, KafkaSerde, NoneSerde)}
 
 
-def lookup(name: str, delimiter: str | None = None) -> Format:
-    """The format called ``name``, in any case.
-
-    Args:
-        name: from KEY_FORMAT, VALUE_FORMAT or FORMAT.
-        delimiter: KEY_DELIMITER or VALUE_DELIMITER, for DELIMITED only.
+def bind(spec: SerdeSpec, registry: SchemaRegistry | None = None) -> Serde:
+    """The serde of ``spec``; for ``registry`` see Serde.
 
     Raises:
         KsqlError: FORMAT_UNKNOWN; INVALID_STATEMENT for a delimiter that cannot be used.
     """
-    found = FORMATS.get(name.strip().upper())
+    found = FORMATS.get(spec.format)
     if found is None:
-        near = nearest(name, FORMATS)
+        near = nearest(spec.format, FORMATS)
         known = ", ".join(sorted(FORMATS))
         raise KsqlError(
             "FORMAT_UNKNOWN",
-            name=name,
+            name=spec.format,
             hint=f"{f'Did you mean {near}? ' if near else ''}The formats are {known}.",
         )
-    if delimiter is None:
-        return found
-    if not isinstance(found, DelimitedFormat):
-        reason = f"{found.name} does not support the following configs: [delimiter]"
+    if spec.delimiter is not None and "delimiter" not in CAPABILITIES[spec.format].properties:
+        reason = f"{spec.format} does not support the following configs: [delimiter]"
         raise KsqlError("INVALID_STATEMENT", reason=reason)
-    return found.with_delimiter(delimiter)
+    return found(spec, registry)
 
 
-__all__ = ["CAPABILITIES", "FORMATS", "BadRecord", "Format", "lookup"]
+def json_serde(columns: Sequence[Column]) -> Serde:
+    """JSON objects of ``columns``, in which rows travel from Spark to Python: JSON carries every type."""
+    return bind(SerdeSpec(JsonSerde.name, tuple(columns)))
+
+
+__all__ = [
+    "CAPABILITIES",
+    "FORMATS",
+    "BadRecord",
+    "RecordSpec",
+    "Serde",
+    "SerdeSpec",
+    "bind",
+    "json_serde",
+]

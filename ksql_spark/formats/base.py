@@ -1,44 +1,72 @@
-"""The interface of formats: encoding and decoding. capabilities.py lists the columns they support (§5).
+"""What a serde is: a format, bound to the keys or values of one topic (reference §5).
 
-Each format has a module; ``formats.FORMATS`` lists them. The formats' Python form of values: DATE as days,
-TIME and TIMESTAMP as milliseconds (int), DECIMAL as decimal.Decimal, BYTES as bytes, ARRAY as list, MAP as
-dict, STRUCT as dict by field name.
+One module per format; ``formats.FORMATS`` lists their classes, ``capabilities.py`` says which columns each
+carries. Python values: DATE as days, TIME and TIMESTAMP as milliseconds (int), DECIMAL as decimal.Decimal,
+BYTES as bytes, ARRAY as list, MAP as dict, STRUCT as dict by field name.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ksql_spark.functions.spark_text import string
+from ksql_spark.formats.spec import SerdeSpec
+from ksql_spark.functions.spark_text import spark_type, string
 from ksql_spark.schema import Column
+from ksql_spark.schema_registry import SchemaRegistry
+from ksql_spark.types import quote_identifier
 
 
 class BadRecord(ValueError):
     """Bytes that cannot be decoded to the columns; the text says where and why, in one line."""
 
 
-@dataclass(frozen=True)
-class Format(ABC):
-    """One serialization format; instances are immutable and shared."""
+class Serde(ABC):
+    """Encodes and decodes the keys or values of one topic.
+
+    Args:
+        spec: what it is bound to.
+        registry: has the schemas that records name, for encoding and decoding in Python; formats without
+            schemas need none.
+    """
 
     name: ClassVar[str]
+
+    def __init__(self, spec: SerdeSpec, registry: SchemaRegistry | None = None) -> None:
+        self.spec = spec
+        self.registry = registry
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that a key or value holds."""
+        return self.spec.columns
+
+    @property
+    def wrapped(self) -> bool:
+        """Whether a single column is stored as a record."""
+        return self.spec.wrapped
+
+    @property
+    def ddl(self) -> str:
+        """The columns for decoders on the JVM: Spark DDL, after "=" where there is one bare value."""
+        return ("" if self.wrapped else "=") + ", ".join(
+            f"{quote_identifier(c.name)} {spark_type(c.type)}" for c in self.columns
+        )
 
     # ---- in Python -----------------------------------------------------------------------------------
 
     @abstractmethod
-    def encode(self, values: Sequence[Any], columns: Sequence[Column], wrapped: bool) -> bytes | None:
-        """The bytes of one key or value; None for NULL.
+    def encode(self, values: Sequence[Any]) -> bytes | None:
+        """The bytes of one key or value; None is a null record.
 
         Raises:
             ValueError: a value cannot be written.
         """
 
     @abstractmethod
-    def decode(self, data: bytes, columns: Sequence[Column], wrapped: bool) -> list[Any] | None:
-        """The column values in ``data``; None if its bytes mean null.
+    def decode(self, data: bytes) -> list[Any] | None:
+        """The column values in ``data``; None where it says null.
 
         Raises:
             BadRecord: ``data`` cannot be decoded to these columns.
@@ -47,17 +75,19 @@ class Format(ABC):
     # ---- in Spark SQL --------------------------------------------------------------------------------
 
     @abstractmethod
-    def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
-        """Spark SQL text: a STRUCT of ``columns`` from the binary ``data``; NULL if NULL or unreadable."""
+    def decode_sql(self, data: str) -> str:
+        """Spark SQL text: the STRUCT of the columns in the binary ``data``; NULL where bad or NULL."""
 
     def or_null_sql(self, data: str) -> str:
         """Spark SQL text: the binary ``data``, but NULL if its bytes mean null in this format."""
         return data
 
-    def explain_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
-        """Spark SQL text: a sentence (STRING) that says why ``data`` is unreadable; only evaluated then."""
-        return string(f"The bytes are no {self.name} record of the columns {', '.join(map(str, columns))}.")
+    def explain_sql(self, data: str) -> str:
+        """Spark SQL text: why ``data`` is bad, a STRING of one sentence; evaluated for bad records only."""
+        return string(
+            f"The bytes are no {self.name} record of the columns {', '.join(map(str, self.columns))}."
+        )
 
     @abstractmethod
-    def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:
-        """Spark SQL text: the binary that encodes ``columns``; ``texts``: the text of each column."""
+    def encode_sql(self, texts: Sequence[str]) -> str:
+        """Spark SQL text: the binary that holds ``texts``, one for each column."""

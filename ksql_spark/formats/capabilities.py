@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ksql_spark.schema_registry import AVRO, JSON, PROTOBUF
 from ksql_spark.types import STRING, Array, Decimal, Map, Primitive, SqlType, Struct
 
 _PLAIN = frozenset(
@@ -21,14 +22,15 @@ class Capability:
     """The capabilities of one format.
 
     Args:
-        unwrapped: a single column may be stored as a bare value (§5.3).
-        wrapped: a single column may be stored as a record (§5.3).
-        types: the types it supports, by name without parameters; keys of MAPs must be STRINGs.
-        values: it may be used for values, not only for keys.
-        max_columns: its maximal number of columns; None: any number.
-        registry: it keeps schemas in a registry, so columns can be inferred.
-        properties: its properties: delimiter, full_name, nullable.
-        names: a pattern for its field names.
+        unwrapped, wrapped: how a single column may be stored: as a bare value, as a record (§5.3).
+        types: what it carries, by names without parameters; keys of MAPs are STRINGs everywhere.
+        values: it may be a value's format, not only a key's.
+        max_columns: how many columns it holds; None: any number.
+        registry: the kind of its schemas in a registry, for columns without a list; None: none.
+        properties: what it understands: delimiter, full_name, nullable.
+        names: what its field names must look like.
+        label: what messages about field names call it.
+        maps: how a message begins that refuses other keys of MAPs than STRINGs.
     """
 
     unwrapped: bool
@@ -36,9 +38,11 @@ class Capability:
     types: frozenset[str] = _ALL
     values: bool = True
     max_columns: int | None = None
-    registry: bool = False
+    registry: str | None = None
     properties: frozenset[str] = frozenset()
     names: re.Pattern[str] | None = None
+    label: str = ""
+    maps: str = ""
 
     def carries(self, type_: SqlType) -> bool:
         """Whether a column may have this type."""
@@ -69,20 +73,46 @@ class Capability:
 
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_JSON_MAPS = "JSON only supports MAP types"
+_PROTOBUF_MAPS = "PROTOBUF format only supports MAP types"
 CAPABILITIES: dict[str, Capability] = {
-    "AVRO": Capability(True, True, registry=True, properties=frozenset({"full_name"}), names=_NAME),
+    "AVRO": Capability(
+        True,
+        True,
+        registry=AVRO,
+        properties=frozenset({"full_name"}),
+        names=_NAME,
+        label="Avro",
+        maps="Avro only supports MAPs",
+    ),
     "DELIMITED": Capability(True, False, types=_PLAIN, properties=frozenset({"delimiter"})),
-    "JSON": Capability(True, True),
-    "JSON_SR": Capability(True, True, registry=True, properties=frozenset({"full_name"})),
+    "JSON": Capability(True, True, maps=_JSON_MAPS),
+    "JSON_SR": Capability(True, True, registry=JSON, properties=frozenset({"full_name"}), maps=_JSON_MAPS),
     "KAFKA": Capability(
         True, False, types=frozenset({"BIGINT", "BYTES", "DOUBLE", "INTEGER", "STRING"}), max_columns=1
     ),
     "NONE": Capability(False, False, types=frozenset(), values=False, max_columns=0),
     "PROTOBUF": Capability(
-        False, True, registry=True, properties=frozenset({"full_name", "nullable"}), names=_NAME
+        False,
+        True,
+        registry=PROTOBUF,
+        properties=frozenset({"full_name", "nullable"}),
+        names=_NAME,
+        label="Protobuf",
+        maps=_PROTOBUF_MAPS,
     ),
-    "PROTOBUF_NOSR": Capability(True, True, properties=frozenset({"nullable"}), names=_NAME),
+    "PROTOBUF_NOSR": Capability(
+        True,
+        True,
+        properties=frozenset({"nullable"}),
+        names=_NAME,
+        label="Protobuf",
+        maps=_PROTOBUF_MAPS,
+    ),
 }
+
+#: format -> the kind of its schemas in a registry
+KINDS = {name: c.registry for name, c in CAPABILITIES.items() if c.registry is not None}
 
 
 def base_name(type_: SqlType) -> str:

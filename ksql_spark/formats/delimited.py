@@ -9,16 +9,17 @@ import io
 import re
 import string as string_constants
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.formats.base import BadRecord, Format
+from ksql_spark.formats.base import BadRecord, Serde
 from ksql_spark.formats.number_text import double_text, parse_decimal, parse_double, parse_integer
+from ksql_spark.formats.spec import SerdeSpec
 from ksql_spark.formats.temporal import NUMBER_OF, to_number
 from ksql_spark.functions.casts import plain_decimal
 from ksql_spark.functions.spark_text import spark_type, string
 from ksql_spark.schema import Column
+from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.types import (
     BOOLEAN,
     BYTES,
@@ -37,33 +38,23 @@ NAMED_DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 _IN_PLAIN_FIELDS = frozenset("0123456789+-.=/") | frozenset(string_constants.ascii_letters)
 
 
-@dataclass(frozen=True)
-class DelimitedFormat(Format):
+class DelimitedSerde(Serde):
     """Fields in column order, separated by ``delimiter``; an empty field is NULL."""
 
     name: ClassVar[str] = "DELIMITED"
-    delimiter: str = ","
 
-    def with_delimiter(self, text: str) -> DelimitedFormat:
-        """The format with the delimiter of a KEY_DELIMITER or VALUE_DELIMITER property.
-
-        Raises:
-            KsqlError: INVALID_STATEMENT if ``text`` is neither one character nor SPACE or TAB.
-        """
-        delimiter = NAMED_DELIMITERS.get(text.upper(), text)
-        if len(delimiter) != 1 or delimiter in '"\r\n':
-            reason = f"Invalid delimiter value: '{text}'. Use one character, or SPACE or TAB."
-            raise KsqlError("INVALID_STATEMENT", reason=reason)
-        return DelimitedFormat(delimiter)
+    def __init__(self, spec: SerdeSpec, registry: SchemaRegistry | None = None) -> None:
+        super().__init__(spec, registry)
+        self.delimiter = "," if spec.delimiter is None else _delimiter(spec.delimiter)
 
     # ---- in Python -----------------------------------------------------------------------------------
 
-    def encode(self, values: Sequence[Any], columns: Sequence[Column], wrapped: bool) -> bytes | None:
+    def encode(self, values: Sequence[Any]) -> bytes | None:
         """One line without a line end; a single NULL is a null record."""
-        if not columns or (len(columns) == 1 and values[0] is None):
+        if not self.columns or (len(self.columns) == 1 and values[0] is None):
             return None
         fields = []
-        for i, (value, column) in enumerate(zip(values, columns, strict=True)):
+        for i, (value, column) in enumerate(zip(values, self.columns, strict=True)):
             text = None if value is None else _write(value, column.type)
             fields.append("" if text is None else self._quoted(text, is_first=i == 0))
         return self.delimiter.join(fields).encode()
@@ -80,47 +71,62 @@ class DelimitedFormat(Format):
         start = r"^[^0-9A-Za-z]" if is_first else r"^[\x00-#]"
         return rf'{start}|[\r\n"]|[{re.escape(self.delimiter)}]|[\x00- ]$'
 
-    def decode(self, data: bytes, columns: Sequence[Column], wrapped: bool) -> list[Any] | None:
-        """One value per field; there must be as many fields as columns."""
+    def decode(self, data: bytes) -> list[Any] | None:
+        """One value for each field; as many fields as columns."""
         text = data.decode(errors="replace")
         try:
             fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter), [])
         except csv.Error as error:
             raise BadRecord(str(error)) from None
-        if len(fields) != len(columns):
-            raise BadRecord(f"Unexpected field count, csv line has {len(fields)}, schema has {len(columns)}")
-        return [_read(f, c) for f, c in zip(fields, columns, strict=True)]
+        if len(fields) != len(self.columns):
+            raise BadRecord(
+                f"Unexpected field count, csv line has {len(fields)}, schema has {len(self.columns)}"
+            )
+        return [_read(f, c) for f, c in zip(fields, self.columns, strict=True)]
 
     # ---- in Spark SQL --------------------------------------------------------------------------------
 
-    def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
+    def decode_sql(self, data: str) -> str:
         """A call of DelimitedDecoder.java, delimiter and schema in the function's name."""
-        return self._call("decode_delimited", data, columns)
+        return self._call("decode_delimited", data)
 
-    def explain_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
-        """The decoder's message."""
-        return self._call("explain_delimited", data, columns)
+    def explain_sql(self, data: str) -> str:
+        """The decoder's own words."""
+        return self._call("explain_delimited", data)
 
-    def _call(self, function: str, data: str, columns: Sequence[Column]) -> str:
-        schema = ", ".join(f"{quote_identifier(c.name)} {spark_type(c.type)}" for c in columns)
+    def _call(self, function: str, data: str) -> str:
+        schema = ", ".join(f"{quote_identifier(c.name)} {spark_type(c.type)}" for c in self.columns)
         return f"ksql.{quote_identifier(f'{function}:{self.delimiter}{schema}')}({data})"
 
-    def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:
-        """The fields' texts, quoted if necessary and joined; a single NULL is a null record."""
-        if not columns:
+    def encode_sql(self, texts: Sequence[str]) -> str:
+        """The fields' texts, quoted where needed, joined; a single NULL is a null record."""
+        if not self.columns:
             return "cast(NULL as binary)"
         fields = []
-        for i, (text, column) in enumerate(zip(texts, columns, strict=True)):
+        for i, (text, column) in enumerate(zip(texts, self.columns, strict=True)):
             field = _text_sql(text, column.type)
             # numbers after the first field need no quotes, unless the delimiter may be part of a number
             if i == 0 or column.type == STRING or self.delimiter in _IN_PLAIN_FIELDS:
                 name = f"quote_delimited{'_first' if i == 0 else ''}:{self.delimiter}"
                 field = f"ksql.{quote_identifier(name)}({field})"
-            fields.append(field if len(columns) == 1 else f"coalesce({field}, '')")
+            fields.append(field if len(self.columns) == 1 else f"coalesce({field}, '')")
         if len(fields) == 1:
             return f"cast({fields[0]} as binary)"
         separator = f", {string(self.delimiter)}, "
         return f"cast(concat({separator.join(fields)}) as binary)"
+
+
+def _delimiter(text: str) -> str:
+    """The delimiter of a KEY_DELIMITER or VALUE_DELIMITER property.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT where ``text`` is neither one character nor SPACE or TAB.
+    """
+    delimiter = NAMED_DELIMITERS.get(text.upper(), text)
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        reason = f"Invalid delimiter value: '{text}'. Use one character, or SPACE or TAB."
+        raise KsqlError("INVALID_STATEMENT", reason=reason)
+    return delimiter
 
 
 def _write(value: Any, type_: SqlType) -> str:

@@ -7,12 +7,11 @@ import binascii
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal as PythonDecimal
 from decimal import InvalidOperation
 from typing import Any, ClassVar
 
-from ksql_spark.formats.base import BadRecord, Format
+from ksql_spark.formats.base import BadRecord, Serde
 from ksql_spark.formats.number_text import (
     double_text,
     fit_decimal,
@@ -22,8 +21,7 @@ from ksql_spark.formats.number_text import (
     wrap,
 )
 from ksql_spark.formats.temporal import NUMBER_OF
-from ksql_spark.functions.spark_text import spark_type, string
-from ksql_spark.schema import Column
+from ksql_spark.functions.spark_text import string
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -43,24 +41,23 @@ from ksql_spark.types import (
 _LONG_DIGITS = 19
 
 
-@dataclass(frozen=True)
-class JsonFormat(Format):
+class JsonSerde(Serde):
     """Objects with one member for each column; names match exactly or by their upper-case form."""
 
     name: ClassVar[str] = "JSON"
 
     # ---- in Python -----------------------------------------------------------------------------------
 
-    def encode(self, values: Sequence[Any], columns: Sequence[Column], wrapped: bool) -> bytes | None:
+    def encode(self, values: Sequence[Any]) -> bytes | None:
         """An object with all columns, NULL as ``null``; a bare NULL is a null record."""
-        if not columns:
+        if not self.columns:
             return None
-        if not wrapped:
-            return None if values[0] is None else _write(values[0], columns[0].type).encode()
-        members = (f"{_text(c.name)}:{_write(v, c.type)}" for v, c in zip(values, columns, strict=True))
+        if not self.wrapped:
+            return None if values[0] is None else _write(values[0], self.columns[0].type).encode()
+        members = (f"{_text(c.name)}:{_write(v, c.type)}" for v, c in zip(values, self.columns, strict=True))
         return f"{{{','.join(members)}}}".encode()
 
-    def decode(self, data: bytes, columns: Sequence[Column], wrapped: bool) -> list[Any] | None:
+    def decode(self, data: bytes) -> list[Any] | None:
         """The columns' values; unknown members are ignored, missing ones NULL."""
         try:
             value = json.loads(data, parse_float=PythonDecimal, parse_constant=_no_constant)
@@ -68,44 +65,37 @@ class JsonFormat(Format):
             raise BadRecord(f"not JSON: {error}") from None
         except InvalidOperation:
             raise BadRecord("not JSON: a number has too large an exponent") from None
-        if not wrapped:
-            return None if value is None else [_read(value, columns[0].type, "$")]
+        if not self.wrapped:
+            return None if value is None else [_read(value, self.columns[0].type, "$")]
         if value is None:
             return None
         if not isinstance(value, dict):
             raise _mismatch(value, "object", "$")
         folded = _folded(value)
-        return [_read(_member(value, folded, c.name), c.type, f"$.{c.name}") for c in columns]
+        return [_read(_member(value, folded, c.name), c.type, f"$.{c.name}") for c in self.columns]
 
     # ---- in Spark SQL --------------------------------------------------------------------------------
     # Both use our own JVM functions: Spark's from_json and to_json match names exactly, read and write
     # temporal values as text, and are several times slower.
 
-    def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
+    def decode_sql(self, data: str) -> str:
         """A call of JsonDecoder.java, the schema in the function's name."""
-        return f"ksql.{quote_identifier(f'decode_json:{_schema(columns, wrapped)}')}({data})"
+        return f"ksql.{quote_identifier(f'decode_json:{self.ddl}')}({data})"
 
     def or_null_sql(self, data: str) -> str:
         """The literal ``null`` is a NULL key or value, with JSON's white space around it too."""
         return f"if(ksql.is_json_null({data}), NULL, {data})"
 
-    def explain_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
-        """The decoder's message."""
-        return f"ksql.{quote_identifier(f'explain_json:{_schema(columns, wrapped)}')}({data})"
+    def explain_sql(self, data: str) -> str:
+        """The decoder's own words."""
+        return f"ksql.{quote_identifier(f'explain_json:{self.ddl}')}({data})"
 
-    def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:
-        """A call of JsonEncoder.java; the struct's type has the names."""
-        if not columns:
+    def encode_sql(self, texts: Sequence[str]) -> str:
+        """A call of JsonEncoder.java; the names travel in the struct's type."""
+        if not self.columns:
             return "cast(NULL as binary)"
-        members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(columns, texts, strict=True))
-        return f"ksql.{'encode_json' if wrapped else 'encode_json_bare'}(named_struct({members}))"
-
-
-def _schema(columns: Sequence[Column], wrapped: bool) -> str:
-    """The argument of JsonDecoder.java: the columns as Spark DDL, after "=" for a bare value."""
-    return ("" if wrapped else "=") + ", ".join(
-        f"{quote_identifier(c.name)} {spark_type(c.type)}" for c in columns
-    )
+        members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(self.columns, texts, strict=True))
+        return f"ksql.{'encode_json' if self.wrapped else 'encode_json_bare'}(named_struct({members}))"
 
 
 # ---- values in Python ------------------------------------------------------------------------------------

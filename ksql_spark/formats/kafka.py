@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ksql_spark.formats.base import BadRecord, Format
+from ksql_spark.formats.base import BadRecord, Serde
 from ksql_spark.functions.spark_text import string
-from ksql_spark.schema import Column
 from ksql_spark.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
 
 #: fixed-size big-endian numbers
@@ -24,17 +22,16 @@ _DECODERS: dict[SqlType, str] = {
 }
 
 
-@dataclass(frozen=True)
-class KafkaFormat(Format):
+class KafkaSerde(Serde):
     """INTEGER, BIGINT, DOUBLE, STRING or BYTES, bare."""
 
     name: ClassVar[str] = "KAFKA"
 
-    def encode(self, values: Sequence[Any], columns: Sequence[Column], wrapped: bool) -> bytes | None:
+    def encode(self, values: Sequence[Any]) -> bytes | None:
         """The bare value's bytes; None for NULL or no column."""
-        if not columns or values[0] is None:
+        if not self.columns or values[0] is None:
             return None
-        value, type_ = values[0], columns[0].type
+        value, type_ = values[0], self.columns[0].type
         if type_ == STRING:
             return str(value).encode()
         if type_ == BYTES:
@@ -44,11 +41,11 @@ class KafkaFormat(Format):
         except struct.error as error:
             raise ValueError(f"{value!r} is no {type_}: {error}") from None
 
-    def decode(self, data: bytes, columns: Sequence[Column], wrapped: bool) -> list[Any] | None:
+    def decode(self, data: bytes) -> list[Any] | None:
         """The value in ``data``; numbers need exactly their own number of bytes."""
-        if not columns:
+        if not self.columns:
             return []
-        type_ = columns[0].type
+        type_ = self.columns[0].type
         if type_ == STRING:
             return [data.decode(errors="replace")]
         if type_ == BYTES:
@@ -58,12 +55,12 @@ class KafkaFormat(Format):
             raise BadRecord(f"{type_} needs {packed.size} bytes, and there are {len(data)}")
         return list(packed.unpack(data))
 
-    def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
-        """A struct of one field, NULL if the size is wrong."""
-        if not columns:
+    def decode_sql(self, data: str) -> str:
+        """A struct of one field, NULL where the size is wrong."""
+        if not self.columns:
             return "named_struct()"
-        type_ = columns[0].type
-        name = string(columns[0].name)
+        type_ = self.columns[0].type
+        name = string(self.columns[0].name)
         if type_ == BYTES:
             return f"if({data} is null, NULL, named_struct({name}, {data}))"
         if type_ == STRING:
@@ -71,18 +68,18 @@ class KafkaFormat(Format):
         made = f"named_struct({name}, {_DECODERS[type_]}({data}))"
         return f"if(octet_length({data}) = {_PACKED[type_].size}, {made}, NULL)"  # type: ignore[index]
 
-    def explain_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
+    def explain_sql(self, data: str) -> str:
         """Only a number's size can be wrong."""
-        type_ = columns[0].type
+        type_ = self.columns[0].type
         if type_ not in _PACKED:
-            return super().explain_sql(data, columns, wrapped)
+            return super().explain_sql(data)
         size = _PACKED[type_].size
         return f"concat('{type_} needs {size} bytes, and there are ', octet_length({data}), '.')"
 
-    def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:
+    def encode_sql(self, texts: Sequence[str]) -> str:
         """The bare value's bytes."""
-        if not columns:
+        if not self.columns:
             return "cast(NULL as binary)"
-        if columns[0].type == DOUBLE:
+        if self.columns[0].type == DOUBLE:
             return f"ksql.kafka_double_encode({texts[0]})"
         return f"cast({texts[0]} as binary)"

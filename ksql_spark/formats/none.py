@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ksql_spark.formats.base import Format
-from ksql_spark.schema import Column
+from ksql_spark.formats.base import Serde
 
 
-@dataclass(frozen=True)
-class NoneFormat(Format):
-    """For keys that do not exist or are not read."""
+class NoneSerde(Serde):
+    """For keys that are not there or not read."""
 
     name: ClassVar[str] = "NONE"
 
-    def encode(self, values: Sequence[Any], columns: Sequence[Column], wrapped: bool) -> bytes | None:
+    def encode(self, values: Sequence[Any]) -> bytes | None:
         """Always a null record."""
         return None
 
-    def decode(self, data: bytes, columns: Sequence[Column], wrapped: bool) -> list[Any] | None:
-        """No columns, whatever the bytes are."""
+    def decode(self, data: bytes) -> list[Any] | None:
+        """Whatever the bytes are: no columns."""
         return []
 
-    def decode_sql(self, data: str, columns: Sequence[Column], wrapped: bool) -> str:
+    def decode_sql(self, data: str) -> str:
         """A struct without fields."""
         return "named_struct()"
 
-    def encode_sql(self, texts: Sequence[str], columns: Sequence[Column], wrapped: bool) -> str:
+    def encode_sql(self, texts: Sequence[str]) -> str:
         """Always a null record."""
         return "cast(NULL as binary)"

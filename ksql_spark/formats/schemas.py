@@ -1,21 +1,18 @@
-"""The formats that keep schemas in a registry, and their schemas as SQL types."""
+"""What the schemas of a registry say in SQL."""
 
 from __future__ import annotations
 
 from ksql_spark.formats import avro_schema, json_schema, protobuf_schema
 from ksql_spark.formats.registered import NotConvertible, ReadSchema
-from ksql_spark.schema_registry import AVRO, JSON, PROTOBUF, RegisteredSchema
-
-#: format -> the kind of its schemas
-KINDS = {"AVRO": AVRO, "JSON_SR": JSON, "PROTOBUF": PROTOBUF}
+from ksql_spark.schema_registry import AVRO, JSON, RegisteredSchema
 
 
 def read_schema(schema: RegisteredSchema, full_name: str | None = None) -> ReadSchema:
     """The SQL types of a schema; names keep their case.
 
     Args:
-        schema: of any kind in KINDS.
-        full_name: PROTOBUF only: the message to use.
+        schema: of any kind in capabilities.KINDS.
+        full_name: PROTOBUF only: which of its messages is meant.
 
     Raises:
         NotConvertible: it is not a valid schema, or SQL has no type for it.

@@ -1,58 +1,38 @@
-"""Serdes: how a source's keys and values are encoded and decoded."""
+"""Serdes of streams and tables: how their keys and values are encoded and decoded."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
-from ksql_spark.formats import CAPABILITIES, FORMATS, Format, lookup
+from ksql_spark.formats import CAPABILITIES, FORMATS, RecordSpec, Serde, SerdeSpec, bind
+from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.metastore.sources import DataSource, FormatSpec
 from ksql_spark.schema import Column
+from ksql_spark.schema_registry import SchemaRegistry, subject_of
 
 
-@dataclass(frozen=True)
-class Serde:
-    """The format, columns and wrapping of a source's keys or values; see formats.Format for the methods."""
-
-    format: Format
-    columns: tuple[Column, ...]
-    wrapped: bool
-
-    def encode(self, values: Sequence[Any]) -> bytes | None:
-        """The bytes of one key or value."""
-        return self.format.encode(values, self.columns, self.wrapped)
-
-    def decode(self, data: bytes) -> list[Any] | None:
-        """The values of the columns; None if the value as a whole is NULL.
-
-        Raises:
-            formats.BadRecord: the format cannot read ``data``.
-        """
-        return self.format.decode(data, self.columns, self.wrapped)
-
-    def decode_sql(self, data: str) -> str:
-        """Spark SQL text: a STRUCT of the columns in the binary ``data``, NULL if it cannot be read."""
-        return self.format.decode_sql(data, self.columns, self.wrapped)
-
-    def or_null_sql(self, data: str) -> str:
-        """Spark SQL text: the binary ``data``, but NULL if its bytes mean null."""
-        return self.format.or_null_sql(data)
-
-    def explain_sql(self, data: str) -> str:
-        """Spark SQL text: a STRING that says why the binary ``data`` cannot be read."""
-        return self.format.explain_sql(data, self.columns, self.wrapped)
-
-    def encode_sql(self, texts: Sequence[str]) -> str:
-        """Spark SQL text: the binary that encodes the columns; ``texts``: their texts."""
-        return self.format.encode_sql(texts, self.columns, self.wrapped)
+def record_spec(source: DataSource) -> RecordSpec:
+    """How the records of ``source`` are encoded, as data for plans."""
+    return RecordSpec(
+        _spec(source.topic, source.key_format, source.schema.key, is_key=True),
+        _spec(source.topic, source.value_format, source.schema.value, is_key=False),
+    )
 
 
-def _serde(spec: FormatSpec, columns: tuple[Column, ...], *, is_key: bool) -> Serde:
-    format_ = lookup(spec.name, spec.delimiter)
-    return Serde(format_, columns, CAPABILITIES[spec.name].wraps(len(columns), is_key, spec.wrapped))
+def _spec(topic: str, format_: FormatSpec, columns: tuple[Column, ...], *, is_key: bool) -> SerdeSpec:
+    capability = CAPABILITIES[format_.name]
+    return SerdeSpec(
+        format=format_.name,
+        columns=columns,
+        wrapped=capability.wraps(len(columns), is_key, format_.wrapped),
+        side=KEY if is_key else VALUE,
+        topic=topic,
+        delimiter=format_.delimiter,
+        subject=None if capability.registry is None else subject_of(topic, is_key),
+        full_name=format_.full_name,
+        nullable=format_.nullable,
+        schema_id=format_.schema_id,
+    )
 
 
 def unsupported_formats(source: DataSource) -> tuple[str, ...]:
@@ -76,13 +56,29 @@ def check_supported(source: DataSource) -> None:
         )
 
 
-def key_serde(source: DataSource) -> Serde:
-    """The serde of ``source``'s keys (without a window's bounds); raises NOT_DONE_YET."""
+def serdes(
+    source: DataSource, records: RecordSpec | None = None, registry: SchemaRegistry | None = None
+) -> tuple[Serde, Serde]:
+    """The serdes of ``source``'s keys (without a window's bounds) and values.
+
+    Args:
+        source: a stream or a table.
+        records: how its records are encoded, from a plan; None: as ``source`` says.
+        registry: see formats.Serde.
+
+    Raises:
+        KsqlError: NOT_DONE_YET.
+    """
     check_supported(source)
-    return _serde(source.key_format, source.schema.key, is_key=True)
+    records = records or record_spec(source)
+    return bind(records.key, registry), bind(records.value, registry)
 
 
-def value_serde(source: DataSource) -> Serde:
-    """The serde of ``source``'s values; raises NOT_DONE_YET."""
-    check_supported(source)
-    return _serde(source.value_format, source.schema.value, is_key=False)
+def key_serde(source: DataSource, registry: SchemaRegistry | None = None) -> Serde:
+    """The serde of ``source``'s keys alone; see ``serdes``."""
+    return serdes(source, registry=registry)[0]
+
+
+def value_serde(source: DataSource, registry: SchemaRegistry | None = None) -> Serde:
+    """The serde of ``source``'s values alone; see ``serdes``."""
+    return serdes(source, registry=registry)[1]

@@ -14,7 +14,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression, columns_in
 from ksql_spark.functions import registry
 from ksql_spark.logical import nodes
-from ksql_spark.metastore.serdes import check_supported
+from ksql_spark.metastore.serdes import check_supported, record_spec
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import MICROBATCH, REALTIME, PhysicalPlan, Step
@@ -75,7 +75,9 @@ def lower(
             "depends on another.",
         )
     sources = tuple(relation.source for relation in nodes.relations(root))
-    plan = PhysicalPlan(step, sink, mode, reason, sources, tuple(lowering.inner), by_event_time)
+    plan = PhysicalPlan(
+        step, sink, mode, reason, sources, tuple(lowering.inner), by_event_time, record_spec(sink)
+    )
     return replace(_in_its_mode(plan), inner=tuple(map(_in_its_mode, plan.inner)))
 
 
@@ -163,7 +165,7 @@ class _Lowering:
             case nodes.Source(source):
                 step = steps.TableSource if source.is_table else steps.StreamSource
                 prefix = f"{node.alias}_" if node.prefixed else ""
-                return step(source, node.schema, prefix, node.exposed, node.window)
+                return step(source, node.schema, prefix, node.exposed, node.window, record_spec(source))
             case nodes.Filter(nodes.Aggregate() as child, predicate):
                 return self._aggregate(child, predicate)
             case nodes.Filter(child, predicate) if node.kind == TABLE:
@@ -215,8 +217,11 @@ class _Lowering:
         known = {plan.sink.topic for plan in self.inner}
         sources = tuple(s for s in read if s.topic not in known)
         how = (self._mode, self._reason, sources)
-        self.inner.append(PhysicalPlan(root, internal, *how, by_event_time=self._by_event_time))
-        return (steps.TableSource if is_table else steps.StreamSource)(internal, _BYTES)
+        records = record_spec(internal)
+        self.inner.append(
+            PhysicalPlan(root, internal, *how, by_event_time=self._by_event_time, records=records)
+        )
+        return (steps.TableSource if is_table else steps.StreamSource)(internal, _BYTES, records=records)
 
     def _join(self, node: nodes.Join) -> Step:
         if node.type == nodes.FOREIGN_KEY:

@@ -14,14 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from ksql_spark.expressions import Expression, name_text
-from ksql_spark.logical.nodes import (
-    AggregateCall,
-    NamedExpression,
-    WindowSpec,
-    WithinSpec,
-    call_texts,
-    written_out,
-)
+from ksql_spark.formats.spec import RecordSpec
+from ksql_spark.logical.nodes import AggregateCall, NamedExpression, WindowSpec, WithinSpec
 from ksql_spark.metastore.sources import DataSource, Windowing
 from ksql_spark.physical.text import (
     aggregates_text,
@@ -117,11 +111,12 @@ class WaitingStep(StatefulStep):
 
 
 class SourceStep(Step):
-    """A step that reads a topic."""
+    """A step that reads a topic; ``records``: how (None in plans of releases that had no such data)."""
 
     source: DataSource
     prefix: str
     exposed: tuple[str, ...]
+    records: RecordSpec | None
 
     @property
     def inputs(self) -> tuple[Step, ...]:
@@ -208,6 +203,7 @@ class StreamSource(SourceStep):
     prefix: str = ""
     exposed: tuple[str, ...] = ()
     window: Windowing | None = None
+    records: RecordSpec | None = None
 
 
 @dataclass(frozen=True)
@@ -219,6 +215,7 @@ class TableSource(SourceStep):
     prefix: str = ""
     exposed: tuple[str, ...] = ()
     window: Windowing | None = None
+    records: RecordSpec | None = None
 
 
 @dataclass(frozen=True)
@@ -667,6 +664,7 @@ class PhysicalPlan:
         sources: the streams and tables that the whole plan reads, left to right; no internal topics.
         inner: the sub-topologies upstream, each with an internal topic as its sink, furthest upstream first.
         by_event_time: ORDER = 'event-time': rows of a batch are processed in order of event time.
+        records: how the sink's records are written; None in plans of releases that had no such data.
     """
 
     root: Step
@@ -676,6 +674,7 @@ class PhysicalPlan:
     sources: tuple[DataSource, ...]
     inner: tuple[PhysicalPlan, ...] = ()
     by_event_time: bool = False
+    records: RecordSpec | None = None
 
     @property
     def stages(self) -> tuple[PhysicalPlan, ...]:

@@ -327,6 +327,7 @@ class QueryManager:
                 report,
                 keeps_partition=tasks.keeps_partition,
                 stops_on_no_time=bool(self._property(query, STOPS_ON_NO_TIME)),
+                records=stage.records,
             )
             return sinks.start(
                 records,

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Literal
-from ksql_spark.formats import lookup
+from ksql_spark.formats import json_serde
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower, lower_condition
 from ksql_spark.functions.spark_text import has_own_order, spark_type
@@ -229,10 +229,10 @@ def rows(frame: DataFrame, columns: Sequence[Column]) -> Iterator[list[Any]]:
     """
     plain = [Column(f"C{i}", c.type) for i, c in enumerate(columns)]
     names = [c.name for c in plain]
-    format_ = lookup("JSON")
-    text = format_.encode_sql([quoted(name) for name in names], plain, True)
+    json = json_serde(plain)
+    text = json.encode_sql([quoted(name) for name in names])
     encoded = frame.toDF(*names).selectExpr(f"{text} AS row")
     for record in encoded.toLocalIterator():
-        decoded = format_.decode(bytes(record[0]), plain, True)
+        decoded = json.decode(bytes(record[0]))
         if decoded is not None:
             yield decoded

@@ -74,7 +74,9 @@ def _source(
         is_batch=context.is_batch,
         options=context.source_options,
     )
-    return sources.decode(raw, step.source, step.prefix, step.exposed, context.log, context.setting)
+    return sources.decode(
+        raw, step.source, step.prefix, step.exposed, context.log, context.setting, step.records
+    )
 
 
 def _stream_filter(step: steps.StreamFilter, inputs: Sequence[DataFrame], context: Context) -> DataFrame:

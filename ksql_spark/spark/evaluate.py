@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from pyspark.sql import SparkSession
 
 from ksql_spark.expressions import Expression
-from ksql_spark.formats import lookup
+from ksql_spark.formats import json_serde
 from ksql_spark.functions.lowering import lower
 from ksql_spark.metastore.serdes import key_serde, value_serde
 from ksql_spark.metastore.sources import DataSource
@@ -103,10 +103,10 @@ def _collect(
 ) -> list[list[Any]]:
     """Rows of ``texts``. They travel as JSON, because every type already has a JSON encoder and decoder."""
     columns = [Column(f"C{i}", e.type) for i, e in enumerate(expressions)]
-    json = lookup("JSON")
+    json = json_serde(columns)
     names = [quoted(c.name) for c in columns]
     inner = ", ".join(f"{t} AS {n}" for t, n in zip(texts, names, strict=True))
-    encoded = json.encode_sql(names, columns, True)
+    encoded = json.encode_sql(names)
     collected = session.sql(f"SELECT {encoded} AS row FROM (SELECT {inner}{relation})").collect()
-    rows = [json.decode(bytes(row[0]), columns, True) for row in collected]
+    rows = [json.decode(bytes(row[0])) for row in collected]
     return [row for row in rows if row is not None]

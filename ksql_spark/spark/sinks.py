@@ -9,7 +9,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.metastore.serdes import key_serde, value_serde
+from ksql_spark.formats import RecordSpec
+from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, REALTIME, STREAM_TIME
 from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
@@ -35,23 +36,24 @@ def encode(
     log: QueryLog | None = None,
     *,
     stops_on_no_time: bool = False,
-    keeps_partition: bool = False,
+    records: RecordSpec | None = None,
 ) -> DataFrame:
     """The columns of TopicSink.java: key, value, time [, headers] [, partition].
 
     Args:
-        frame: a step's frame; its columns fit ``sink.schema`` by name.
-        sink: formats and window of the topic.
-        partitions: of the sink's topic; needed where keys are windowed and it has more than one.
-        log: where records without a usable event time are reported.
-        keeps_partition: records go to the partition that ROWPARTITION names.
-        stops_on_no_time: such a record stops the query instead of being left out.
+        frame: a step's frame; its columns match ``sink.schema`` by name.
+        sink: the target; its schema, formats and window.
+        partitions: number of the topic's partitions; needed if keys are windowed and there is more than one.
+        log: takes reports of records without a usable event time; None: nothing is reported.
+        stops_on_no_time: such a record stops the query instead of being dropped.
+        records: how records are encoded; None: as ``sink`` says.
     """
     schema = sink.schema
-    partition = [f"{ROWPARTITION} AS partition"] if keeps_partition else []
+    key_serde, value_serde = serdes(sink, records)
+    partition = []
     if schema.key:
         keys = [quoted(c.name) for c in schema.key]
-        key = key_serde(sink).encode_sql(keys)
+        key = key_serde.encode_sql(keys)
         if sink.window is not None:
             if (partitions or 1) > 1:
                 # as Kafka Streams: the partition of a windowed key is that of the key without its window
@@ -63,7 +65,7 @@ def encode(
     else:
         key = "cast(NULL AS binary)"
     values = [quoted(c.name) for c in schema.value]
-    value = value_serde(sink).encode_sql(values)
+    value = value_serde.encode_sql(values)
     time = ROWTIME
     if sink.timestamp is not None:
         # a record without a usable time in its column is not written (§5.7); a deletion has no columns

@@ -8,8 +8,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from ksql_spark.formats import RecordSpec, Serde
 from ksql_spark.functions.spark_text import string
-from ksql_spark.metastore.serdes import Serde, key_serde, value_serde
+from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Role
@@ -79,6 +80,7 @@ def decode(
     exposed: tuple[str, ...],
     log: QueryLog | None = None,
     setting: Callable[[str], Any] = lambda name: None,
+    records: RecordSpec | None = None,
 ) -> DataFrame:
     """Records to columns: keys, values, ``exposed`` pseudo columns (all with ``prefix``), hidden columns.
 
@@ -93,22 +95,22 @@ def decode(
         exposed: names of the pseudo columns to add.
         log: takes the reports; None: nothing is reported.
         setting: effective value of a property, by name.
+        records: how records are encoded; None: as ``source`` says.
     """
     schema = source.schema
+    key_serde, value_serde = serdes(source, records)
     key_bytes, bounds = _window(source)
-    # a windowed key is NULL only where the record has none (aggregates drop NULL groups): its bounds are
-    # NULL too, and so is the key that sinks put together
-    key = key_serde(source).or_null_sql("key") if schema.key and source.window is None else "key"
-    value = value_serde(source).or_null_sql("value") if schema.value else "value"
+    key = key_serde.or_null_sql("key") if schema.key and source.window is None else "key"
+    value = value_serde.or_null_sql("value") if schema.value else "value"
     parts = [
         f"{key} AS key", f"{value} AS value", "partition", "offset", "headers",
         "unix_millis(timestamp) AS __time",
         *(f"{text} AS {name}" for name, text in bounds.items()),
     ]  # fmt: skip
     if schema.key:
-        parts.append(f"{key_serde(source).decode_sql(key_bytes)} AS __key")
+        parts.append(f"{key_serde.decode_sql(key_bytes)} AS __key")
     if schema.value:
-        parts.append(f"{value_serde(source).decode_sql('value')} AS __value")
+        parts.append(f"{value_serde.decode_sql('value')} AS __value")
     frame = raw.selectExpr(*parts)
 
     def reported(serde: Serde, target: str, data: str) -> str:
@@ -124,11 +126,9 @@ def decode(
 
     good = []
     if schema.value:
-        good.append(
-            f"(value IS NULL OR __value IS NOT NULL{reported(value_serde(source), 'value', 'value')})"
-        )
+        good.append(f"(value IS NULL OR __value IS NOT NULL{reported(value_serde, 'value', 'value')})")
     if schema.key:
-        good.append(f"(key IS NULL OR __key IS NOT NULL{reported(key_serde(source), 'key', key_bytes)})")
+        good.append(f"(key IS NULL OR __key IS NOT NULL{reported(key_serde, 'key', key_bytes)})")
     if source.is_table:
         good.append("key IS NOT NULL")
     if good:

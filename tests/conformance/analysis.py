@@ -25,7 +25,7 @@ from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource
 from grammar.statements.types import CreateType, DropType
 from ksql_spark import analyzer
 from ksql_spark.errors import KsqlError
-from ksql_spark.formats.schemas import KINDS
+from ksql_spark.formats.capabilities import KINDS
 from ksql_spark.logical.nodes import BatchQuery, PullQuery, PushQuery
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal as PythonDecimal
 from typing import Any
 
+from ksql_spark.formats import Serde, SerdeSpec, bind
 from ksql_spark.schema import Column
 from ksql_spark.types import (
     BIGINT,
@@ -52,6 +54,10 @@ NESTED: dict[SqlType, list[Any]] = {
         [{"D": 3, "M": {"k": [1.5, None]}}, None],
     ],
 }
+
+
+def serde(format_: str, columns: Sequence[Column], wrapped: bool = True) -> Serde:
+    return bind(SerdeSpec(format_, tuple(columns), wrapped))
 
 
 def column(type_: SqlType, name: str = "A") -> Column:

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.formats import CAPABILITIES, FORMATS, BadRecord
+from ksql_spark.formats import CAPABILITIES, BadRecord
 from ksql_spark.functions.spark_text import constant, spark_type
 from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING, Decimal
 
-from .samples import NESTED, SAMPLES, column
+from .samples import NESTED, SAMPLES, column, serde
 
 pytestmark = pytest.mark.spark
 
 CASES = [
-    (FORMATS[name], type_, value, wrapped)
+    (name, type_, value, wrapped)
     for name in ("JSON", "KAFKA", "DELIMITED")
     for type_, values in {**SAMPLES, **NESTED}.items()
     if CAPABILITIES[name].carries(type_)
@@ -38,13 +38,14 @@ BAD = [
 def test_spark_reads_what_python_writes(local_spark: Any) -> None:
     cases, columns = [], []
     for format_, type_, value, wrapped in CASES:
-        data = format_.encode([value], [column(type_)], wrapped)
+        bound = serde(format_, [column(type_)], wrapped)
+        data = bound.encode([value])
         if data is None:
             continue
-        decoded = format_.decode_sql(f"X'{data.hex()}'", [column(type_)], wrapped)
+        decoded = bound.decode_sql(f"X'{data.hex()}'")
         wanted = constant(value, type_)
         columns.append(f"struct({decoded}.A as got, {wanted} as wanted) as c{len(columns)}")
-        cases.append((format_.name, type_, value, wrapped, decoded))
+        cases.append((format_, type_, value, wrapped, decoded))
     row = local_spark.range(1).selectExpr(*columns).collect()[0]
     wrong = [(c, r) for c, r in zip(cases, row, strict=True) if r.got != r.wanted]
     assert not wrong, "\n".join(map(str, wrong))
@@ -53,33 +54,33 @@ def test_spark_reads_what_python_writes(local_spark: Any) -> None:
 def test_python_reads_what_spark_writes(local_spark: Any) -> None:
     columns = []
     for i, (format_, type_, value, wrapped) in enumerate(CASES):
-        columns.append(f"{format_.encode_sql([constant(value, type_)], [column(type_)], wrapped)} as c{i}")
+        bound = serde(format_, [column(type_)], wrapped)
+        columns.append(f"{bound.encode_sql([constant(value, type_)])} as c{i}")
     row = local_spark.range(1).selectExpr(*columns).collect()[0]
     wrong = []
     for (format_, type_, value, wrapped), data in zip(CASES, row, strict=True):
-        got = None if data is None else format_.decode(bytes(data), [column(type_)], wrapped)
+        got = None if data is None else serde(format_, [column(type_)], wrapped).decode(bytes(data))
         if (got or [None])[0] != value:
-            wrong.append((format_.name, type_, value, wrapped, data))
+            wrong.append((format_, type_, value, wrapped, data))
     assert not wrong, "\n".join(map(str, wrong))
 
 
 def test_spark_and_python_write_the_same_lines(local_spark: Any) -> None:
-    format_ = FORMATS["DELIMITED"]
-    types = [t for t in SAMPLES if CAPABILITIES[format_.name].carries(t)]
+    types = [t for t in SAMPLES if CAPABILITIES["DELIMITED"].carries(t)]
     columns = [column(t, f"C{i}") for i, t in enumerate(types)]
     records = [[values[min(i, len(values) - 1)] for values in SAMPLES.values()] for i in range(9)]
     texts = [
-        format_.encode_sql([constant(v, t) for v, t in zip(r, types, strict=True)], columns, True)
+        serde("DELIMITED", columns).encode_sql([constant(v, t) for v, t in zip(r, types, strict=True)])
         for r in records
     ]
     firsts = ["", "é", "#", ",", "a", "-5", None]
     pair = [column(STRING), column(STRING, "B")]
-    texts += [format_.encode_sql([constant(f, STRING), "''"], pair, True) for f in firsts]
+    texts += [serde("DELIMITED", pair).encode_sql([constant(f, STRING), "''"]) for f in firsts]
     numbers = [column(INTEGER), column(INTEGER, "B")]
-    texts.append(format_.encode_sql(["-5", "-5"], numbers, True))
+    texts.append(serde("DELIMITED", numbers).encode_sql(["-5", "-5"]))
     row = local_spark.range(1).selectExpr(*(f"{t} as c{i}" for i, t in enumerate(texts))).collect()[0]
-    wanted = [format_.encode(r, columns, True) for r in records]
-    wanted += [format_.encode([f, ""], pair, True) for f in firsts]
+    wanted = [serde("DELIMITED", columns).encode(r) for r in records]
+    wanted += [serde("DELIMITED", pair).encode([f, ""]) for f in firsts]
     wanted.append(b'"-5",-5')
     assert [bytes(r) for r in row] == wanted
 
@@ -89,18 +90,18 @@ def test_bad_records_are_null(local_spark: Any) -> None:
     for i, (name, text, type_) in enumerate(BAD):
         wrapped = name == "JSON"
         with pytest.raises(BadRecord):
-            FORMATS[name].decode(text.encode(), [column(type_)], wrapped)
+            serde(name, [column(type_)], wrapped).decode(text.encode())
         data = f"X'{text.encode().hex()}'"
-        columns.append(f"{FORMATS[name].decode_sql(data, [column(type_)], wrapped)} is null as c{i}")
+        columns.append(f"{serde(name, [column(type_)], wrapped).decode_sql(data)} is null as c{i}")
     for name in ("JSON", "DELIMITED", "KAFKA"):
-        null = FORMATS[name].decode_sql("cast(NULL as binary)", [column(STRING)], name == "JSON")
+        null = serde(name, [column(STRING)], name == "JSON").decode_sql("cast(NULL as binary)")
         columns.append(f"{null} is null as n{name}")
     assert all(local_spark.range(1).selectExpr(*columns).collect()[0])
 
 
 def test_json_names_match_in_lower_case(local_spark: Any) -> None:
     data = b'{"id": 1, "Name": "x"}'.hex()
-    decoded = FORMATS["JSON"].decode_sql(f"X'{data}'", [column(INTEGER, "ID"), column(STRING, "Name")], True)
+    decoded = serde("JSON", [column(INTEGER, "ID"), column(STRING, "Name")]).decode_sql(f"X'{data}'")
     row = local_spark.range(1).selectExpr(f"{decoded} as r").collect()[0].r
     assert row.ID == 1 and row.Name == "x"
 

@@ -1,0 +1,48 @@
+"""What a serde is bound to, as data: part of plans, so that a later release reads and writes the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ksql_spark.schema import Column
+
+KEY, VALUE = "KEY", "VALUE"
+
+
+@dataclass(frozen=True)
+class SerdeSpec:
+    """How the keys or the values of one topic are encoded.
+
+    Args:
+        format: a key of formats.CAPABILITIES.
+        columns: the columns that a key or value holds, in order.
+        wrapped: whether a single column is stored as a record, not as a bare value (reference §5.3).
+        side: KEY or VALUE.
+        topic: the topic.
+        delimiter: DELIMITED only: from KEY_DELIMITER or VALUE_DELIMITER.
+        subject: where the topic's schemas are in the registry; None: the format keeps none there.
+        full_name: name of the record or message, where one was given.
+        nullable: PROTOBUF's OPTIONAL or WRAPPER.
+        schema_id: the id of the schema that is written. Records are read by the schemas that they name.
+        schema: the text of that schema; None: not registered yet.
+    """
+
+    format: str
+    columns: tuple[Column, ...]
+    wrapped: bool = True
+    side: str = VALUE
+    topic: str = ""
+    delimiter: str | None = None
+    subject: str | None = None
+    full_name: str | None = None
+    nullable: str | None = None
+    schema_id: int | None = None
+    schema: str | None = None
+
+
+@dataclass(frozen=True)
+class RecordSpec:
+    """How the records of one topic are encoded: their keys (without a window's bounds) and their values."""
+
+    key: SerdeSpec
+    value: SerdeSpec
