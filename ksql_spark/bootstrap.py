@@ -37,7 +37,7 @@ from ksql_spark.spark import sinks
 from ksql_spark.spark.evaluate import evaluate
 from ksql_spark.spark.processing_log import ProcessingLog, create_stream
 from ksql_spark.spark.python_calls import end_workers
-from ksql_spark.spark.session import SparkProcess, function_limits
+from ksql_spark.spark.session import SparkProcess, function_limits, set_registry
 from ksql_spark.statements import Services, functions
 
 log = logging.getLogger(__name__)
@@ -174,6 +174,7 @@ class Bootstrap:
         """The services of an engine on this Spark and this broker; the command log is not replayed yet."""
         services: Services  # assigned below; the lambdas use it later
         session = spark.running_session
+        set_registry(session, registry_settings(self._config))
         admin = KafkaAdmin(servers, self._config.kafka_client_settings())
         producer = RecordProducer(servers, self._config.kafka_client_settings())
         self._stack.callback(producer.close)
@@ -293,11 +294,19 @@ def schema_registry(config: Config) -> SchemaRegistry | None:
     Raises:
         KsqlError: PROPERTY_INVALID.
     """
-    url, prefix = str(config["ksql.schema.registry.url"] or "").strip(), "ksql.schema.registry."
-    if not url:
+    settings = registry_settings(config)
+    if not settings:
         return None
     # its client is slow to import, and most servers have no registry
     from ksql_spark.kafka.schema_registry import ConfluentRegistry
 
+    return ConfluentRegistry(settings["url"], settings)
+
+
+def registry_settings(config: Config) -> dict[str, str]:
+    """The properties below ``ksql.schema.registry.``, without that prefix; empty without a URL."""
+    url, prefix = str(config["ksql.schema.registry.url"] or "").strip(), "ksql.schema.registry."
+    if not url:
+        return {}
     settings = {name.removeprefix(prefix): str(v) for name, v in config.with_prefix(prefix).items()}
-    return ConfluentRegistry(url, settings)
+    return {**settings, "url": url}

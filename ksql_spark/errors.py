@@ -185,6 +185,9 @@ CONDITIONS: dict[str, Condition] = {
     "REMOTE_UNREACHABLE": Condition(
         50000, "{name} at {url} does not answer: {reason}. Its address is the property {setting}."
     ),
+    "SCHEMA_INCOMPATIBLE": Condition(
+        40001, "The schema registry does not take the schema of the columns for subject {subject}: {reason}."
+    ),
     "SCHEMA_REGISTRY_MISSING": Condition(
         42801, "{what} needs a schema registry. Set ksql.schema.registry.url to its address{alternative}."
     ),

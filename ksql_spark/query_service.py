@@ -103,7 +103,7 @@ class QueryService:
         query_id = f"transient_{name}_{random.getrandbits(62)}"
         topic = transient_topic_prefix(services.config) + query_id.removeprefix("transient_")
         plan = lower_transient(bound.root, bound.output, topic, context.config, query_id)
-        check_runnable(plan)
+        check_runnable(plan, services.registry)
         for source in plan.sources:
             services.admin.require_topic(source.topic)
         services.admin.create_topic(topic, 1)
@@ -141,13 +141,13 @@ class QueryService:
                 bound, services.views, session, consumer, PULL_TIMEOUT_S, context.config.__getitem__
             )
         if bound.source.is_table:
-            return pull.run(bound, services.views, session, PULL_TIMEOUT_S)
+            return pull.run(bound, services.views, session, PULL_TIMEOUT_S, services.registry)
         root: Any = Source(bound.source, bound.source.name)
         if bound.predicate is not None:
             root = Filter(root, bound.predicate)
         root = Project(root, (), bound.items)
         plan = lower_transient(root, root.schema.columns, "pull", context.config)
-        check_runnable(plan)
+        check_runnable(plan, services.registry)
         return pull.run_on_stream(
             plan, root.schema.columns, session, consumer, bound.limit, bound.offset or 0
         )

@@ -30,7 +30,7 @@ class RegisteredSchema:
 
 
 class SchemaRegistry(Protocol):
-    """Schemas by subject and by id. Calls may take seconds.
+    """Schemas by subject and by id. Calls may take seconds; those of schemas by id are kept.
 
     Every call raises KsqlError REMOTE_UNREACHABLE or REMOTE_REFUSED if the registry does not answer.
     """
@@ -40,6 +40,16 @@ class SchemaRegistry(Protocol):
 
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
         """The schema with this id, or None."""
+
+    def incompatibility(self, subject: str, kind: str, text: str) -> str | None:
+        """Why a schema cannot be registered under ``subject``, in the registry's words; None: it can be."""
+
+    def register(self, subject: str, kind: str, text: str) -> int:
+        """Register a schema under ``subject``, if it is not there, and return its id.
+
+        Raises:
+            KsqlError: SCHEMA_INCOMPATIBLE with the registry's words.
+        """
 
     def subjects(self, schema_id: int) -> list[str]:
         """The subjects of the schema with this id; empty if there is no such id."""

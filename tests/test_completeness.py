@@ -13,7 +13,7 @@ import grammar
 from grammar import StatementSet
 from grammar.statements import RULES
 from ksql_spark.errors import CONDITIONS
-from ksql_spark.formats import CAPABILITIES, FORMATS, SerdeSpec, bind
+from ksql_spark.formats import CAPABILITIES, FORMATS
 from ksql_spark.physical.codec import CLASSES
 from ksql_spark.physical.steps import Step
 from ksql_spark.schema import Column, Role
@@ -36,6 +36,7 @@ from ksql_spark.types import (
     Struct,
 )
 from tests.cases.case_file import Check, Sql, read
+from tests.formats.samples import serde as bound
 
 ROOT = Path(__file__).parents[1]
 
@@ -107,7 +108,7 @@ class TestFormats:
         for type_ in TYPES:
             column = Column("C", type_, Role.VALUE)
             if CAPABILITIES[name].carries(type_):
-                serde = bind(SerdeSpec(name, (column,)))
+                serde = bound(name, [column])
                 data = serde.encode([None])
                 assert data is None or serde.decode(data) in ([None], None)
 
@@ -116,7 +117,7 @@ class TestFormats:
         columns = columns[: CAPABILITIES[name].max_columns]
         if columns:
             texts = [f"`{c.name}`" for c in columns]
-            serde = bind(SerdeSpec(name, tuple(columns), len(columns) > 1))
+            serde = bound(name, columns, len(columns) > 1)
             assert "`C`" in serde.encode_sql(texts)
             assert "data" in serde.decode_sql("data")
 

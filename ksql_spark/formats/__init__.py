@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.formats.avro import AvroSerde
 from ksql_spark.formats.base import BadRecord, Serde
 from ksql_spark.formats.capabilities import CAPABILITIES
 from ksql_spark.formats.delimited import DelimitedSerde
+from ksql_spark.formats.framed import FramedSerde
 from ksql_spark.formats.json import JsonSerde
+from ksql_spark.formats.json_sr import JsonSrSerde
 from ksql_spark.formats.kafka import KafkaSerde
 from ksql_spark.formats.none import NoneSerde
 from ksql_spark.formats.spec import RecordSpec, SerdeSpec
@@ -16,7 +19,9 @@ from ksql_spark.schema import Column
 from ksql_spark.schema_registry import SchemaRegistry
 
 #: every format whose records can be read and written, by name
-FORMATS: dict[str, type[Serde]] = {f.name: f for f in (DelimitedSerde, JsonSerde, KafkaSerde, NoneSerde)}
+FORMATS: dict[str, type[Serde]] = {
+    f.name: f for f in (AvroSerde, DelimitedSerde, JsonSerde, JsonSrSerde, KafkaSerde, NoneSerde)
+}
 
 
 def bind(spec: SerdeSpec, registry: SchemaRegistry | None = None) -> Serde:
@@ -49,6 +54,7 @@ __all__ = [
     "CAPABILITIES",
     "FORMATS",
     "BadRecord",
+    "FramedSerde",
     "RecordSpec",
     "Serde",
     "SerdeSpec",

@@ -1,15 +1,16 @@
-"""Avro schemas as SQL types."""
+"""Avro schemas as SQL types, and columns as Avro schemas."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import fastavro.schema
 
 from ksql_spark.formats.registered import (
+    CONNECT,
     NotConvertible,
     ReadSchema,
     decimal,
@@ -17,6 +18,7 @@ from ksql_spark.formats.registered import (
     named,
     struct_of,
 )
+from ksql_spark.schema import Column
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -28,8 +30,11 @@ from ksql_spark.types import (
     TIME,
     TIMESTAMP,
     Array,
+    Decimal,
+    Field,
     Map,
     SqlType,
+    Struct,
 )
 
 _PRIMITIVES: dict[str, SqlType] = {
@@ -49,7 +54,23 @@ _LOGICAL: dict[tuple[str, str], SqlType] = {
     ("int", "time-millis"): TIME,
     ("long", "timestamp-millis"): TIMESTAMP,
 }
-#: the record of Connect for entries of maps whose keys are not strings
+_WRITTEN: dict[SqlType, str] = {
+    BOOLEAN: "boolean",
+    INTEGER: "int",
+    BIGINT: "long",
+    DOUBLE: "double",
+    STRING: "string",
+    BYTES: "bytes",
+}
+#: type, Connect's name, Avro's logical type
+_WRITTEN_LOGICAL: dict[SqlType, tuple[str, str, str]] = {
+    DATE: ("int", "Date", "date"),
+    TIME: ("int", "Time", "time-millis"),
+    TIMESTAMP: ("long", "Timestamp", "timestamp-millis"),
+}
+#: of records without a name of their own
+DEFAULT_NAME = "io.confluent.ksql.avro_schemas.KsqlDataSourceSchema"
+#: how Connect writes maps whose keys are no texts
 _MAP_ENTRY = "io.confluent.connect.avro.MapEntry"
 
 
@@ -63,18 +84,24 @@ def read(text: str, references: Mapping[str, str]) -> ReadSchema:
     Raises:
         NotConvertible: it is not an Avro schema, or SQL has no type for it.
     """
+    schema, types = parse(text, list(references.values()))
+    name = schema.get("name") if isinstance(schema, dict) else None
+    return ReadSchema(_Reader(types).type(schema), name, (name,) if name else ())
+
+
+def parse(text: str, references: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+    """The Avro schema ``text``, and the named types in it and in ``references``; for errors see ``read``."""
     types: dict[str, Any] = {}
     try:
-        # reversed: schemas come before those that refer to them
-        for other in reversed(list(references.values())):
+        # what was found last is what nothing else refers to
+        for other in reversed(references):
             fastavro.schema.parse_schema(json.loads(other), named_schemas=types, _write_hint=False)
         schema = fastavro.schema.parse_schema(json.loads(text), named_schemas=types, _write_hint=False)
     except (ValueError, TypeError, KeyError, fastavro.schema.SchemaParseException) as error:
         raise NotConvertible(f"it is no Avro schema: {error}") from None
     except fastavro.schema.UnknownType as error:
         raise NotConvertible(f"it refers to the type {error.name}, which is not there") from None
-    name = schema.get("name") if isinstance(schema, dict) else None
-    return ReadSchema(_Reader(types).type(schema), name, (name,) if name else ())
+    return schema, types
 
 
 class _Reader:
@@ -129,11 +156,9 @@ class _Reader:
     def _array(self, schema: Mapping[str, Any]) -> SqlType:
         items = schema["items"]
         entry = self._types.get(items, items) if isinstance(items, str) else items
-        if isinstance(entry, dict) and entry.get("type") == "record":
-            is_entry = entry.get("connect.internal.type") == "MapEntry" or entry["name"] == _MAP_ENTRY
+        if is_entry(entry):
             fields = {f["name"]: f["type"] for f in entry["fields"]}
-            if is_entry and set(fields) == {"key", "value"}:
-                return map_of(self.type(fields["key"]), self.type(fields["value"]))
+            return map_of(self.type(fields["key"]), self.type(fields["value"]))
         return Array(self.type(items))
 
     def _union(self, members: list[Any]) -> SqlType:
@@ -141,10 +166,76 @@ class _Reader:
         others = [m for m in members if m not in ("null", {"type": "null"})]
         if len(members) == 2 and len(others) == 1:
             return self.type(others[0])
-        return struct_of((self._member_name(m), partial(self.type, m)) for m in others)
+        return struct_of((branch_name(m), partial(self.type, m)) for m in others)
 
-    def _member_name(self, member: Any) -> str:
-        """The last part of a named type's name, else the name of the type."""
-        if isinstance(member, dict):
-            member = member["name"] if "name" in member else member["type"]
-        return str(member).rpartition(".")[2]
+
+def branch_name(member: Any) -> str:
+    """What a branch of a union is called: the last part of a named type's name, else that of the type."""
+    if isinstance(member, dict):
+        member = member["name"] if "name" in member else member["type"]
+    return str(member).rpartition(".")[2]
+
+
+def is_entry(schema: Any) -> bool:
+    """Whether it is the record of a map's key and value: how Connect writes maps with other keys."""
+    if not isinstance(schema, dict) or schema.get("type") != "record":
+        return False
+    is_named = schema.get("connect.internal.type") == "MapEntry" or schema["name"] == _MAP_ENTRY
+    return is_named and {f["name"] for f in schema["fields"]} == {"key", "value"}
+
+
+def is_decimal(schema: Mapping[str, Any]) -> bool:
+    """Whether it is the schema of decimals."""
+    return schema.get("logicalType") == "decimal" or schema.get("connect.name") == CONNECT + "Decimal"
+
+
+# ---- from columns ---------------------------------------------------------------------------------------
+
+
+def write(columns: Sequence[Column], wrapped: bool, full_name: str | None) -> str:
+    """The schema of ``columns`` (reference §5.5): all fields may be null.
+
+    Args:
+        columns: with types and names that Avro has.
+        wrapped: a record of the columns; else the type of the only one.
+        full_name: of the record; None: ksqlDB's.
+    """
+    name = full_name or DEFAULT_NAME
+    type_ = row_type(columns) if wrapped else columns[0].type
+    return json.dumps(_written(type_, name), separators=(",", ":"))
+
+
+def row_type(columns: Sequence[Column]) -> Struct:
+    """A STRUCT of the columns."""
+    return Struct(tuple(Field(c.name, c.type) for c in columns))
+
+
+def _written(type_: SqlType, name: str) -> Any:
+    """The schema of a type; a STRUCT in it is called ``name``, with or without a namespace."""
+    match type_:
+        case Struct(fields):
+            space, _, simple = name.rpartition(".")
+            made: dict[str, Any] = {"type": "record", "name": simple}
+            if space:
+                made["namespace"] = space
+            made["fields"] = [
+                {"name": f.name, "type": ["null", _written(f.type, f"{simple}_{f.name}")], "default": None}
+                for f in fields
+            ]
+            return made
+        case Array(element):
+            return {"type": "array", "items": ["null", _written(element, name)]}
+        case Map(_, value):
+            return {"type": "map", "values": ["null", _written(value, name)]}
+        case Decimal(precision, scale):
+            parameters = {"scale": str(scale), "connect.decimal.precision": str(precision)}
+            logical = {"scale": scale, "precision": precision, "connect.version": 1,
+                       "connect.parameters": parameters}  # fmt: skip
+            return _logical("bytes", "Decimal", "decimal", logical)
+    if type_ in _WRITTEN_LOGICAL:
+        return _logical(*_WRITTEN_LOGICAL[type_], {"connect.version": 1})
+    return _WRITTEN[type_]
+
+
+def _logical(kind: str, connect: str, logical: str, more: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": kind, **more, "connect.name": CONNECT + connect, "logicalType": logical}

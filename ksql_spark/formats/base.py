@@ -69,7 +69,8 @@ class Serde(ABC):
         """The column values in ``data``; None where it says null.
 
         Raises:
-            BadRecord: ``data`` cannot be decoded to these columns.
+            BadRecord: ``data`` does not hold these columns.
+            KsqlError: the registry, which has the schema of ``data``, does not answer.
         """
 
     # ---- in Spark SQL --------------------------------------------------------------------------------

@@ -1,24 +1,38 @@
-"""JSON Schemas as SQL types."""
+"""JSON Schemas as SQL types, and columns as JSON Schemas."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
-from ksql_spark.formats.registered import NotConvertible, ReadSchema, map_of, named, struct_of
+from ksql_spark.formats.registered import (
+    CONNECT,
+    NotConvertible,
+    ReadSchema,
+    map_of,
+    named,
+    struct_of,
+)
+from ksql_spark.schema import Column
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
     BYTES,
+    DATE,
     DOUBLE,
     INTEGER,
     STRING,
+    TIME,
+    TIMESTAMP,
     Array,
+    Decimal,
+    Field,
     Map,
     SqlType,
+    Struct,
 )
 
 #: types of numbers by Connect's connect.type
@@ -210,3 +224,59 @@ def _properties(schema: Schema) -> list[tuple[str, Any]]:
         return index if isinstance(index, int) else place
 
     return [entry for _, entry in sorted(enumerate(properties), key=at)]
+
+
+# ---- from columns ---------------------------------------------------------------------------------------
+
+_WRITTEN: dict[SqlType, dict[str, Any]] = {
+    BOOLEAN: {"type": "boolean"},
+    INTEGER: {"type": "integer", "connect.type": "int32"},
+    BIGINT: {"type": "integer", "connect.type": "int64"},
+    DOUBLE: {"type": "number", "connect.type": "float64"},
+    STRING: {"type": "string"},
+    BYTES: {"type": "string", "connect.type": "bytes"},
+    DATE: {"type": "integer", "title": CONNECT + "Date", "connect.version": 1, "connect.type": "int32"},
+    TIME: {"type": "integer", "title": CONNECT + "Time", "connect.version": 1, "connect.type": "int32"},
+    TIMESTAMP: {
+        "type": "integer", "title": CONNECT + "Timestamp", "connect.version": 1, "connect.type": "int64",
+    },
+}  # fmt: skip
+
+
+def write(columns: Sequence[Column], wrapped: bool, full_name: str | None) -> str:
+    """The schema of ``columns``, as Connect writes it: everything may be null.
+
+    Args:
+        columns: with types that JSON has.
+        wrapped: an object of the columns; else the type of the only one.
+        full_name: the object's title; None: it has none.
+    """
+    type_ = Struct(tuple(Field(c.name, c.type) for c in columns)) if wrapped else columns[0].type
+    schema = _written(type_)
+    if full_name:
+        schema["title"] = full_name
+    return json.dumps(schema, separators=(",", ":"))
+
+
+def _written(type_: SqlType) -> dict[str, Any]:
+    match type_:
+        case Struct(fields):
+            properties = {f.name: {"connect.index": i, **_optional(f.type)} for i, f in enumerate(fields)}
+            return {"type": "object", "properties": properties}
+        case Array(element):
+            return {"type": "array", "items": _optional(element)}
+        case Map(_, value):
+            return {
+                "type": "object", "connect.type": "map", "additionalProperties": _optional(value),
+            }  # fmt: skip
+        case Decimal(precision, scale):
+            parameters = {"scale": str(scale), "connect.decimal.precision": str(precision)}
+            return {
+                "type": "number", "title": CONNECT + "Decimal", "connect.version": 1, "connect.type": "bytes",
+                "connect.parameters": parameters,
+            }  # fmt: skip
+    return dict(_WRITTEN[type_])
+
+
+def _optional(type_: SqlType) -> dict[str, Any]:
+    return {"oneOf": [{"type": "null"}, _written(type_)]}

@@ -30,12 +30,13 @@ from ksql_spark.types import (
 #: precision of decimals whose schema has none
 DEFAULT_PRECISION = 64
 
-_CONNECT = "org.apache.kafka.connect.data."
-#: logical types: (name of the schema, type) -> SQL type
+#: names of Connect's logical types start with it
+CONNECT = "org.apache.kafka.connect.data."
+#: what a schema's name makes of a type
 _LOGICAL: dict[tuple[str, SqlType], SqlType] = {
-    (_CONNECT + "Date", INTEGER): DATE,
-    (_CONNECT + "Time", INTEGER): TIME,
-    (_CONNECT + "Timestamp", BIGINT): TIMESTAMP,
+    (CONNECT + "Date", INTEGER): DATE,
+    (CONNECT + "Time", INTEGER): TIME,
+    (CONNECT + "Timestamp", BIGINT): TIMESTAMP,
 }
 
 
@@ -93,8 +94,8 @@ def map_of(key: SqlType, value: SqlType) -> Map:
 
 
 def named(type_: SqlType, name: str | None, parameters: Mapping[str, object] | None = None) -> SqlType:
-    """``type_``, or the logical type of a schema's ``name``: a date, a time, a decimal."""
-    if name == _CONNECT + "Decimal" and type_ == BYTES:
+    """``type_``, or what a schema's ``name`` makes of it: a date, a time, a decimal."""
+    if name == CONNECT + "Decimal" and type_ == BYTES:
         given = parameters or {}
         return decimal(given.get("connect.decimal.precision"), given.get("scale"))
     return _LOGICAL.get((name or "", type_), type_)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
+from urllib.parse import quote
 
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -25,7 +26,7 @@ _SETTINGS = {
     "ssl.key.password": "ssl.key.password",
 }
 
-_NOT_FOUND = 404
+_NOT_FOUND, _CONFLICT = 404, 409
 Answer = TypeVar("Answer")
 
 
@@ -42,6 +43,8 @@ class ConfluentRegistry:
 
     def __init__(self, url: str, settings: Mapping[str, str] | None = None) -> None:
         self.url = url
+        #: schemas by id, which never change
+        self._known: dict[int, RegisteredSchema] = {}
         given = settings or {}
         own = {theirs: given[ours] for ours, theirs in _SETTINGS.items() if given.get(ours)}
         token = given.get("bearer.auth.token")
@@ -69,8 +72,34 @@ class ConfluentRegistry:
 
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
         """See SchemaRegistry."""
-        found = self._ask(lambda: self._client.get_schema(schema_id))
-        return None if found is None else self._schema(schema_id, found)
+        known = self._known.get(schema_id)
+        if known is None:
+            found = self._ask(lambda: self._client.get_schema(schema_id))
+            if found is None:
+                return None
+            known = self._known[schema_id] = self._schema(schema_id, found)
+        return known
+
+    def incompatibility(self, subject: str, kind: str, text: str) -> str | None:
+        """See SchemaRegistry."""
+        path = f"compatibility/subjects/{quote(subject, safe='')}/versions/latest?verbose=true"
+        body = Schema(text, kind).to_dict()
+        # test_compatibility leaves out the registry's words
+        found = self._ask(lambda: self._client._rest_client.post(path, body=body))
+        if found is None or found["is_compatible"]:
+            return None
+        return _sentence("; ".join(found.get("messages") or ["it is incompatible with the latest"]))
+
+    def register(self, subject: str, kind: str, text: str) -> int:
+        """See SchemaRegistry."""
+        try:
+            found = self._ask(lambda: self._client.register_schema(subject, Schema(text, kind)), _CONFLICT)
+        except SchemaRegistryError as error:
+            reason = _sentence(str(error.error_message))
+            raise KsqlError("SCHEMA_INCOMPATIBLE", subject=subject, reason=reason) from None
+        if found is None:
+            raise KsqlError("REMOTE_REFUSED", name=NAME, reason=f"it does not know the subject {subject}")
+        return found
 
     def subjects(self, schema_id: int) -> list[str]:
         """See SchemaRegistry."""
@@ -97,8 +126,11 @@ class ConfluentRegistry:
             found[name] = registered.schema.schema_str or ""
             self._add_references(registered.schema, found)
 
-    def _ask(self, call: Callable[[], Answer]) -> Answer | None:
-        """The result of ``call``, or None if the registry answers that it does not exist."""
+    def _ask(self, call: Callable[[], Answer], passed_on: int | None = None) -> Answer | None:
+        """The result of ``call``, or None if the registry answers that it does not exist.
+
+        ``passed_on``: the HTTP status whose SchemaRegistryError the caller handles.
+        """
         # the client caches answers forever; we ask rarely, and need the current ones
         self._client.clear_caches()
         try:
@@ -106,6 +138,8 @@ class ConfluentRegistry:
         except SchemaRegistryError as error:
             if error.http_status_code == _NOT_FOUND:
                 return None
+            if error.http_status_code == passed_on:
+                raise
             reason = f"{error.error_message} (HTTP {error.http_status_code})"
             raise KsqlError("REMOTE_REFUSED", name=NAME, reason=reason) from None
         except Exception as error:  # the client lets through whatever its HTTP library raises
@@ -113,3 +147,8 @@ class ConfluentRegistry:
             raise KsqlError(
                 "REMOTE_UNREACHABLE", name=NAME, url=self.url, reason=reason, setting=PROPERTY
             ) from None
+
+
+def _sentence(reason: str) -> str:
+    """A registry's reason in one line, to end with a full stop of ours."""
+    return " ".join(reason.split()).rstrip(".")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
-from ksql_spark.formats import CAPABILITIES, FORMATS, RecordSpec, Serde, SerdeSpec, bind
+from ksql_spark.formats import CAPABILITIES, FORMATS, FramedSerde, RecordSpec, Serde, SerdeSpec, bind
+from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, columns
+from ksql_spark.formats.schemas import read_schema
 from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.metastore.sources import DataSource, FormatSpec
 from ksql_spark.schema import Column
-from ksql_spark.schema_registry import SchemaRegistry, subject_of
+from ksql_spark.schema_registry import RegisteredSchema, SchemaRegistry, subject_of
 
 
 def record_spec(source: DataSource) -> RecordSpec:
@@ -19,12 +23,12 @@ def record_spec(source: DataSource) -> RecordSpec:
     )
 
 
-def _spec(topic: str, format_: FormatSpec, columns: tuple[Column, ...], *, is_key: bool) -> SerdeSpec:
+def _spec(topic: str, format_: FormatSpec, own: tuple[Column, ...], *, is_key: bool) -> SerdeSpec:
     capability = CAPABILITIES[format_.name]
     return SerdeSpec(
         format=format_.name,
-        columns=columns,
-        wrapped=capability.wraps(len(columns), is_key, format_.wrapped),
+        columns=own,
+        wrapped=capability.wraps(len(own), is_key, format_.wrapped),
         side=KEY if is_key else VALUE,
         topic=topic,
         delimiter=format_.delimiter,
@@ -54,6 +58,112 @@ def check_supported(source: DataSource) -> None:
             version=__version__,
             hint=f"The formats are {', '.join(sorted(FORMATS))}.",
         )
+
+
+def registered(records: RecordSpec, registry: SchemaRegistry | None) -> RecordSpec:
+    """``records`` with the schemas that are written and their ids, once the registry has them.
+
+    A side with KEY_SCHEMA_ID or VALUE_SCHEMA_ID is written by that schema, any other by a schema made from
+    its columns. Either is registered under the side's subject.
+
+    Raises:
+        KsqlError: SCHEMA_REGISTRY_MISSING, SCHEMA_INCOMPATIBLE, SCHEMA_UNKNOWN; NOT_DONE_YET for an id whose
+            schema refers to others.
+    """
+
+    def of(spec: SerdeSpec) -> SerdeSpec:
+        if spec.schema is not None:
+            return spec
+        schema = _to_write(spec, registry)
+        if schema is None or spec.subject is None or registry is None:
+            return spec
+        kind, text = schema
+        schema_id = registry.register(spec.subject, kind, text)
+        return replace(spec, schema_id=spec.schema_id or schema_id, schema=text)
+
+    return RecordSpec(of(records.key), of(records.value))
+
+
+def writing_serdes(source: DataSource, registry: SchemaRegistry | None) -> tuple[Serde, Serde]:
+    """Serdes that write single records to ``source``: of its keys, of its values.
+
+    A side whose subject has a schema of just these columns is written by that schema, any other as
+    ``registered`` says.
+
+    Raises:
+        KsqlError: as ``registered``; NOT_DONE_YET.
+    """
+    check_supported(source)
+    records = record_spec(source)
+
+    def of(spec: SerdeSpec) -> SerdeSpec:
+        latest = None if registry is None or spec.subject is None else registry.latest(spec.subject)
+        if latest is None or spec.schema_id is not None or not _is_of(latest, spec):
+            return spec
+        return replace(spec, schema_id=latest.id, schema=latest.text)
+
+    known = RecordSpec(of(records.key), of(records.value))
+    made = registered(known, registry)
+    return bind(made.key, registry), bind(made.value, registry)
+
+
+def _is_of(schema: RegisteredSchema, spec: SerdeSpec) -> bool:
+    """Whether a schema has the columns of ``spec``, and nothing else."""
+    if schema.kind != CAPABILITIES[spec.format].registry or schema.references:
+        return False
+    try:
+        single = None if spec.wrapped else spec.columns[0].name if spec.columns else None
+        found = columns(read_schema(schema, spec.full_name).type, single, keep_case=False)
+    except (NotConvertible, FieldLeftOut):
+        return False
+    ours = {c.name.upper(): c.type for c in spec.columns}
+    return {f.name.upper(): f.type for f in found} == ours
+
+
+def check_registrable(records: RecordSpec, registry: SchemaRegistry | None) -> None:
+    """Check that ``registered`` will succeed; it may still fail if the registry changes meanwhile."""
+    for spec in (records.key, records.value):
+        schema = _to_write(spec, registry)
+        if schema is not None and spec.subject is not None and registry is not None:
+            reason = registry.incompatibility(spec.subject, *schema)
+            if reason is not None:
+                raise KsqlError("SCHEMA_INCOMPATIBLE", subject=spec.subject, reason=reason)
+
+
+def check_registry(records: RecordSpec, registry: SchemaRegistry | None) -> None:
+    """Check that there is a registry if the formats of ``records`` need one.
+
+    Raises:
+        KsqlError: SCHEMA_REGISTRY_MISSING.
+    """
+    for spec in (records.key, records.value):
+        if registry is None and spec.subject is not None and spec.columns:
+            raise KsqlError("SCHEMA_REGISTRY_MISSING", what=f"The format {spec.format}", alternative="")
+
+
+def _to_write(spec: SerdeSpec, registry: SchemaRegistry | None) -> tuple[str, str] | None:
+    """Kind and text of the schema that is written; None: the format has none."""
+    serde = bind(spec, registry)
+    kind = CAPABILITIES[spec.format].registry
+    if kind is None or not spec.columns or not isinstance(serde, FramedSerde):
+        return None
+    if registry is None:
+        raise KsqlError("SCHEMA_REGISTRY_MISSING", what=f"The format {spec.format}", alternative="")
+    if spec.schema_id is None:
+        return kind, serde.new_schema
+    found = registry.by_id(spec.schema_id)
+    if found is None:
+        raise KsqlError(
+            "SCHEMA_UNKNOWN",
+            what=f"message {spec.side.lower()}s",
+            topic=spec.topic,
+            looked_for=f"Schema Id: {spec.schema_id}",
+        )
+    if found.references:
+        raise KsqlError(
+            "NOT_DONE_YET", what="Writing by a schema that refers to others", version=__version__, hint=None
+        )
+    return kind, found.text
 
 
 def serdes(

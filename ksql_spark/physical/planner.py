@@ -14,11 +14,12 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression, columns_in
 from ksql_spark.functions import registry
 from ksql_spark.logical import nodes
-from ksql_spark.metastore.serdes import check_supported, record_spec
+from ksql_spark.metastore.serdes import check_registry, check_supported, record_spec
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import MICROBATCH, REALTIME, PhysicalPlan, Step
 from ksql_spark.schema import WINDOW_BOUNDS, Column, Role, Schema
+from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.types import BOOLEAN, BYTES, INTEGER, Array, Map, SqlType, Struct
 
 EXECUTION_MODE = "ksql.execution.mode"
@@ -81,14 +82,17 @@ def lower(
     return replace(_in_its_mode(plan), inner=tuple(map(_in_its_mode, plan.inner)))
 
 
-def check_runnable(plan: PhysicalPlan) -> None:
+def check_runnable(plan: PhysicalPlan, registry: SchemaRegistry | None) -> None:
     """Check that records of all sources and of the sink can be read and written; EXPLAIN needs no check.
 
+    ``registry``: the schema registry, or None.
+
     Raises:
-        KsqlError: NOT_DONE_YET.
+        KsqlError: NOT_DONE_YET, SCHEMA_REGISTRY_MISSING.
     """
     for source in (*plan.sources, plan.sink):
         check_supported(source)
+        check_registry(record_spec(source), registry)
 
 
 def _in_its_mode(stage: PhysicalPlan) -> PhysicalPlan:

@@ -14,14 +14,15 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from ksql_spark.expressions import Call, ColumnRef, Expression, Literal
-from ksql_spark.formats import BadRecord
+from ksql_spark.formats import BadRecord, FramedSerde
 from ksql_spark.logical.nodes import KeyLookup, PullQuery
-from ksql_spark.metastore.serdes import key_serde, value_serde
+from ksql_spark.metastore.serdes import key_serde, serdes, value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.results import ResultColumn, Row, api_value, result_columns
 from ksql_spark.runtime.views import StoredRow, Views
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART, Column
+from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.spark.build import build
 from ksql_spark.spark.evaluate import evaluate, evaluate_rows
 from ksql_spark.spark.frames import Context, quoted
@@ -56,18 +57,22 @@ class PullResult:
         self._rows = None
 
 
-def run(query: PullQuery, views: Views, session: SparkSession, timeout_s: float) -> PullResult:
+def run(
+    query: PullQuery,
+    views: Views,
+    session: SparkSession,
+    timeout_s: float,
+    registry: SchemaRegistry | None = None,
+) -> PullResult:
     """Answer ``query``, a pull query on a table.
 
     Raises:
         KsqlError: VIEW_BEHIND if the view is not up to date within ``timeout_s`` seconds.
     """
     view = views.current(query.source, timeout_s)
-    if query.lookups is None:
-        stored = view.scan()
-    else:
-        stored = view.get(encoded_keys(query.source, query.lookups, session))
-    rows = _select(query, stored, session)
+    keys = None if query.lookups is None else encoded_keys(query.source, query.lookups, session)
+    stored = view.scan() if keys is None else view.get(keys)
+    rows = _select(query, stored, session, registry)
     if query.offset:
         rows = rows[query.offset :]
     if query.limit is not None:
@@ -78,9 +83,16 @@ def run(query: PullQuery, views: Views, session: SparkSession, timeout_s: float)
     return PullResult(columns, shown)
 
 
-def encoded_keys(source: DataSource, lookups: Sequence[KeyLookup], session: SparkSession) -> list[bytes]:
-    """The keys to look up, encoded to bytes, without duplicates and NULLs."""
+def encoded_keys(
+    source: DataSource, lookups: Sequence[KeyLookup], session: SparkSession
+) -> list[bytes] | None:
+    """The keys to look up, encoded to bytes, without duplicates and NULLs.
+
+    None: a key may have been written in more than one way, by different schemas.
+    """
     serde = key_serde(source)
+    if isinstance(serde, FramedSerde):
+        return None
     keys: dict[bytes, None] = {}
     for lookup in lookups:
         values = [v.value for v in lookup.values if isinstance(v, Literal)]
@@ -128,12 +140,14 @@ def run_on_stream(
     return result
 
 
-def _select(query: PullQuery, stored: Sequence[StoredRow], session: SparkSession) -> list[list[Any]]:
+def _select(
+    query: PullQuery, stored: Sequence[StoredRow], session: SparkSession, registry: SchemaRegistry | None
+) -> list[list[Any]]:
     expressions = [i.expression for i in query.items]
     everything = [*expressions, *([query.predicate] if query.predicate is not None else [])]
     if all(_is_plain(e) for e in everything):
         rows = []
-        for row in map(_decoder(query.source), stored):
+        for row in map(_decoder(query.source, registry), stored):
             if row is not None and (query.predicate is None or _value(query.predicate, row) is True):
                 rows.append([_value(e, row) for e in expressions])
         return rows
@@ -144,9 +158,11 @@ def _select(query: PullQuery, stored: Sequence[StoredRow], session: SparkSession
     return rows
 
 
-def _decoder(source: DataSource) -> Callable[[StoredRow], dict[str, Any] | None]:
+def _decoder(
+    source: DataSource, registry: SchemaRegistry | None
+) -> Callable[[StoredRow], dict[str, Any] | None]:
     """A function from a stored row to its columns by name, or None if a format cannot read the row."""
-    key, value = key_serde(source), value_serde(source)
+    key, value = serdes(source, registry=registry)
 
     def decode(row: StoredRow) -> dict[str, Any] | None:
         named: dict[str, Any] = {

@@ -34,6 +34,7 @@ from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, configure, task_numbers
 from ksql_spark.spark.processing_log import Counts, ProcessingLog
 from ksql_spark.spark.query import SparkQuery, new_run_id
+from ksql_spark.spark.session import new_session
 from ksql_spark.spark.sources import STOPS_ON_NO_TIME
 
 log = logging.getLogger(__name__)
@@ -282,6 +283,18 @@ class QueryManager:
     def _launch(self, query: ManagedQuery, number: int) -> SparkQuery:
         """Start the Spark query of a stage."""
         stage = query.plan.stages[number]
+        is_loading = any(topic in stage.topics for topic in loading or ())
+        paused = frozenset(t for t in stage.topics if t not in (loading or ())) if is_loading else frozenset()
+        # its own session: queries do not share settings
+        session = new_session(self._session)
+        tasks = _partitions(query) if stage.state_kinds else 1
+        session.conf.set("spark.sql.shuffle.partitions", str(tasks))
+        is_merging = stage.mode == MICROBATCH and not is_loading
+        session.conf.set("spark.ksql.mergeByTime", str(is_merging).lower())
+        session.conf.set("spark.ksql.orderByTime", str(stage.by_event_time).lower())
+        with self._lock:
+            if tasks not in self._tasks:
+                self._tasks[tasks] = task_numbers(session, tasks)
         checkpoint = self._checkpoint(query, number)
         checkpoint.fit(stage)
         tasks = checkpoint.tasks(self._assign(query, number))

@@ -27,6 +27,7 @@ from ksql_spark.schema import Column
 from ksql_spark.spark import sources
 from ksql_spark.spark.evaluate import DecodedRows, StoredRow, values
 from ksql_spark.spark.frames import exploded, named, quoted
+from ksql_spark.spark.session import new_session
 from ksql_spark.types import contains_map
 
 #: from this many rows on, more than one task pays off
@@ -47,7 +48,7 @@ def session_for(session: SparkSession, root: Node, row_count: int) -> SparkSessi
         settings["spark.sql.execution.useObjectHashAggregateExec"] = "false"
     if not settings:
         return session
-    own = session.newSession()
+    own = new_session(session)
     for name, value in settings.items():
         own.conf.set(name, value)
     return own

@@ -98,6 +98,33 @@ def function_limits(config: Config) -> dict[str, str]:
     }
 
 
+#: what the JVM's client of the schema registry is told, as settings of sessions (RegistryClient.java)
+_REGISTRY = "spark.ksql.registry."
+
+
+def set_registry(session: SparkSession, settings: Mapping[str, str]) -> None:
+    """Set where ``session``, and those that ``new_session`` makes of it, find the schema registry.
+
+    ``settings``: ``url`` and the properties below ``ksql.schema.registry.``; empty: there is none.
+    """
+    for name in _registry_settings(session):
+        session.conf.unset(name)
+    for name, value in settings.items():
+        session.conf.set(_REGISTRY + name, value)
+
+
+def new_session(session: SparkSession) -> SparkSession:
+    """A session with settings of its own and the schema registry of ``session``."""
+    own = session.newSession()
+    for name, value in _registry_settings(session).items():
+        own.conf.set(name, value)
+    return own
+
+
+def _registry_settings(session: SparkSession) -> dict[str, str]:
+    return {name: value for name, value in session.conf.getAll.items() if name.startswith(_REGISTRY)}
+
+
 @dataclass
 class SparkProcess:
     """The JVM and the session in it.

@@ -9,7 +9,7 @@ from grammar.statements.inserts import InsertValues
 from ksql_spark import analyzer
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Cast, Expression, Literal
-from ksql_spark.metastore.serdes import key_serde, value_serde
+from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.schema import ROWTIME
 from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING
@@ -36,9 +36,10 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
             key = [values.get(c.name) for c in source.schema.key]
             if source.is_table and any(v is None for v in key):
                 raise ValueError("Value for primary key column(s) is required for tables")
-            key_bytes = None if not key or all(v is None for v in key) else key_serde(source).encode(key)
+            key_serde, value_serde = writing_serdes(source, services.registry)
+            key_bytes = None if not key or all(v is None for v in key) else key_serde.encode(key)
             value = [values.get(c.name) for c in source.schema.value]
-            value_bytes = value_serde(source).encode(value)
+            value_bytes = value_serde.encode(value)
         except ValueError as error:
             reason = f"Failed to insert values into '{source.name}'. {error}"
             raise KsqlError("INVALID_STATEMENT", reason=reason) from None

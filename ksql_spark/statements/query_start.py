@@ -7,7 +7,9 @@ from dataclasses import replace
 from grammar.nodes import Statement
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
+from ksql_spark.formats import RecordSpec
 from ksql_spark.logical.nodes import PersistentQuery, Start
+from ksql_spark.metastore.serdes import check_registrable, record_spec, registered
 from ksql_spark.physical import codec
 from ksql_spark.physical.planner import check_runnable, lower
 from ksql_spark.physical.steps import PhysicalPlan, StreamTableJoin, walk
@@ -67,10 +69,14 @@ class QueryStart:
         #: the query that was started, and the query that it replaced
         self._started: tuple[ManagedQuery, ManagedQuery | None] | None = None
         if not context.is_replay:
-            check_runnable(self._plan)
+            check_runnable(self._plan, self._services.registry)
+            check_registrable(self._records(), self._services.registry)
             _check_sink_topic(bound, self._plan, context)
             _check_limit(context, replaced)
         self._change_sandbox(context)
+
+    def _records(self) -> RecordSpec:
+        return self._plan.records or record_spec(self._plan.sink)
 
     def _change_sandbox(self, context: StatementContext) -> None:
         bound, sink = self._bound, self._plan.sink
@@ -105,7 +111,10 @@ class QueryStart:
         return CleanupRecord(unlogged=Orphans((*made, *internal_topics(self._plan)), (self._id,)))
 
     def _prepare(self) -> Starts:
-        """Create the sink's topic; return the offsets where reading starts."""
+        """Register the sink's schemas and create its topic; return the offsets where reading starts."""
+        records = registered(self._records(), self._services.registry)
+        self._plan = replace(self._plan, records=records)
+        self._document = codec.encode((self._bound, self._plan))
         if create_sink_topic(self._plan, self._context):
             self._made_topics.append(self._plan.sink.topic)
         old = self._old()

@@ -16,10 +16,17 @@ class FakeRegistry:
         self._latest: dict[str, RegisteredSchema] = {}
         self._by_id: dict[int, RegisteredSchema] = {}
 
-    def register(self, subject: str, schema: Any, kind: str = AVRO) -> int:
+    def add(self, subject: str, schema: Any, kind: str = AVRO) -> int:
         """Make ``schema`` (JSON, or a text) the latest of ``subject``; gives its id."""
         text = schema if isinstance(schema, str) and kind != AVRO else json.dumps(schema)
-        found = RegisteredSchema(len(self._by_id) + 1, kind, text)
+        return self.register(subject, kind, text)
+
+    def incompatibility(self, subject: str, kind: str, text: str) -> str | None:
+        return None
+
+    def register(self, subject: str, kind: str, text: str) -> int:
+        known = (s for s in self._by_id.values() if (s.kind, s.text) == (kind, text))
+        found = next(known, None) or RegisteredSchema(len(self._by_id) + 1, kind, text)
         self._latest[subject] = self._by_id[found.id] = found
         return found.id
 
@@ -30,6 +37,9 @@ class FakeRegistry:
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
         self.asked.append(schema_id)
         return self._by_id.get(schema_id)
+
+    def by_ids(self) -> dict[int, RegisteredSchema]:
+        return self._by_id
 
     def subjects(self, schema_id: int) -> list[str]:
         return [subject for subject, schema in self._latest.items() if schema.id == schema_id]

@@ -24,18 +24,16 @@ def record(**fields: Any) -> dict[str, Any]:
 @pytest.fixture
 def registry() -> FakeRegistry:
     found = FakeRegistry()
-    found.register(
-        "t-value", record(a="int", b={"type": "array", "items": record(c="string") | {"name": "C"}})
-    )
-    found.register("t-key", "long")
-    found.register("j-value", {"type": "object", "properties": {"x": {"type": "integer"}}}, JSON)
-    found.register("p-value", 'syntax = "proto3"; message P { int32 x = 1; }', PROTOBUF)
-    found.register("two-key", 'syntax = "proto3"; message P { int32 x = 1; int32 y = 2; }', PROTOBUF)
-    found.register(
+    found.add("t-value", record(a="int", b={"type": "array", "items": record(c="string") | {"name": "C"}}))
+    found.add("t-key", "long")
+    found.add("j-value", {"type": "object", "properties": {"x": {"type": "integer"}}}, JSON)
+    found.add("p-value", 'syntax = "proto3"; message P { int32 x = 1; }', PROTOBUF)
+    found.add("two-key", 'syntax = "proto3"; message P { int32 x = 1; int32 y = 2; }', PROTOBUF)
+    found.add(
         "many-value", 'syntax = "proto3"; message P { int32 x = 1; } message Q { bool y = 1; }', PROTOBUF
     )
-    found.register("bare-value", "int")
-    found.register("odd-value", record(a=["null", "n.R"]))
+    found.add("bare-value", "int")
+    found.add("odd-value", record(a=["null", "n.R"]))
     return found
 
 

@@ -25,14 +25,14 @@ from adapters import Adapter, Rejected
 import grammar
 from grammar.statements.sources import CreateAsSelect, CreateSource, DropSource
 from grammar.statements.types import CreateType
-from ksql_spark.bootstrap import schema_registry
+from ksql_spark.bootstrap import registry_settings, schema_registry
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.services.broker import EmbeddedBroker
-from ksql_spark.spark.session import SparkProcess
+from ksql_spark.spark.session import SparkProcess, set_registry
 
 #: topics that are deleted in one go
 _DELETED_TOGETHER = 40
@@ -152,7 +152,9 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
     @registry_url.setter
     def registry_url(self, url: str | None) -> None:
         self._registry_url = url
-        self._services.registry = schema_registry(Config({"ksql.schema.registry.url": url or ""}))
+        config = Config({"ksql.schema.registry.url": url or ""})
+        self._services.registry = schema_registry(config)
+        set_registry(self._services.spark.running_session, registry_settings(config))
 
     # ---- statements ----------------------------------------------------------------------------------
 

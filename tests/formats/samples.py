@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal as PythonDecimal
 from typing import Any
 
-from ksql_spark.formats import Serde, SerdeSpec, bind
+from ksql_spark.formats import CAPABILITIES, FramedSerde, Serde, SerdeSpec, bind
 from ksql_spark.schema import Column
 from ksql_spark.types import (
     BIGINT,
@@ -25,6 +26,7 @@ from ksql_spark.types import (
     SqlType,
     Struct,
 )
+from tests.analyzer.registry import FakeRegistry
 
 SAMPLES: dict[SqlType, list[Any]] = {
     BOOLEAN: [True, False, None],
@@ -50,14 +52,40 @@ NESTED: dict[SqlType, list[Any]] = {
         {"F": None, "g h": None, "T": None},
         None,
     ],
+    Struct((Field("F", INTEGER), Field("B", BYTES), Field("T", TIME))): [
+        {"F": 1, "B": b"x", "T": 5},
+        {"F": None, "B": None, "T": None},
+        None,
+    ],
     Array(Struct((Field("D", DATE), Field("M", Map(STRING, Array(DOUBLE)))))): [
         [{"D": 3, "M": {"k": [1.5, None]}}, None],
     ],
 }
 
 
-def serde(format_: str, columns: Sequence[Column], wrapped: bool = True) -> Serde:
-    return bind(SerdeSpec(format_, tuple(columns), wrapped))
+#: the schemas of all serdes of ``serde``
+REGISTRY = FakeRegistry()
+
+
+def serde(format_: str, columns: Sequence[Column], wrapped: bool = True, registry: Any = REGISTRY) -> Serde:
+    """A serde, with its schema registered where the format has one."""
+    spec = SerdeSpec(format_, tuple(columns), wrapped)
+    kind = CAPABILITIES[format_].registry if format_ in CAPABILITIES else None
+    made = bind(spec, registry)
+    if kind is None or not isinstance(made, FramedSerde) or not columns:
+        return made
+    schema_id = registry.register("any", kind, made.new_schema)
+    return bind(replace(spec, schema_id=schema_id, schema=made.new_schema), registry)
+
+
+def carried(format_: str) -> dict[SqlType, list[Any]]:
+    """The samples of types that a format has."""
+    capability = CAPABILITIES[format_]
+
+    def is_named(type_: SqlType) -> bool:
+        return capability.names is None or "g h" not in str(type_)
+
+    return {t: v for t, v in {**SAMPLES, **NESTED}.items() if capability.carries(t) and is_named(t)}
 
 
 def column(type_: SqlType, name: str = "A") -> Column:

@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from ksql_spark.formats import CAPABILITIES, BadRecord
+from ksql_spark.formats import CAPABILITIES, FORMATS, BadRecord
 from ksql_spark.functions.spark_text import constant, spark_type
+from ksql_spark.spark.session import set_registry
 from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING, Decimal
+from tests.statements.json_server import JsonServer
 
-from .samples import NESTED, SAMPLES, column, serde
+from .samples import NESTED, REGISTRY, SAMPLES, carried, column, serde
 
 pytestmark = pytest.mark.spark
 
-CASES = [
-    (name, type_, value, wrapped)
-    for name in ("JSON", "KAFKA", "DELIMITED")
-    for type_, values in {**SAMPLES, **NESTED}.items()
-    if CAPABILITIES[name].carries(type_)
-    for wrapped in ((True, False) if name == "JSON" else (False,))
-    for value in values
-]
+NAMES = sorted(set(FORMATS) - {"NONE"})
+CASES = {
+    name: [
+        (name, type_, value, wrapped)
+        for type_, values in carried(name).items()
+        for wrapped in ((True, False) if CAPABILITIES[name].wrapped else (False,))
+        for value in values
+    ]
+    for name in NAMES
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def registry(local_spark: Any) -> Iterator[JsonServer]:
+    """The registry of the samples, for the JVM."""
+    for format_, type_, _, wrapped in itertools.chain(*CASES.values()):
+        serde(format_, [column(type_)], wrapped)
+    schemas = {f"GET /schemas/ids/{i}": (200, {"schema": s.text}) for i, s in REGISTRY.by_ids().items()}
+    with JsonServer(schemas) as server:
+        set_registry(local_spark, {"url": server.url})
+        yield server
+        set_registry(local_spark, {})
+
+
 BAD = [
     ("JSON", "{", INTEGER),
     ("JSON", '{"A": "x"}', INTEGER),
@@ -32,12 +52,17 @@ BAD = [
     ("DELIMITED", "1,2", INTEGER),
     ("KAFKA", "x", INTEGER),
     ("KAFKA", "1234", BIGINT),
+    ("AVRO", "x", INTEGER),
+    ("AVRO", "\0\0\0\x27\x0f", INTEGER),
+    ("JSON_SR", '{"A": 1}', INTEGER),
+    ("JSON_SR", '\0\0\0\0\1{"A": "x"}', INTEGER),
 ]
 
 
-def test_spark_reads_what_python_writes(local_spark: Any) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_spark_reads_what_python_writes(local_spark: Any, name: str) -> None:
     cases, columns = [], []
-    for format_, type_, value, wrapped in CASES:
+    for format_, type_, value, wrapped in CASES[name]:
         bound = serde(format_, [column(type_)], wrapped)
         data = bound.encode([value])
         if data is None:
@@ -51,14 +76,15 @@ def test_spark_reads_what_python_writes(local_spark: Any) -> None:
     assert not wrong, "\n".join(map(str, wrong))
 
 
-def test_python_reads_what_spark_writes(local_spark: Any) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_python_reads_what_spark_writes(local_spark: Any, name: str) -> None:
     columns = []
-    for i, (format_, type_, value, wrapped) in enumerate(CASES):
+    for i, (format_, type_, value, wrapped) in enumerate(CASES[name]):
         bound = serde(format_, [column(type_)], wrapped)
         columns.append(f"{bound.encode_sql([constant(value, type_)])} as c{i}")
     row = local_spark.range(1).selectExpr(*columns).collect()[0]
     wrong = []
-    for (format_, type_, value, wrapped), data in zip(CASES, row, strict=True):
+    for (format_, type_, value, wrapped), data in zip(CASES[name], row, strict=True):
         got = None if data is None else serde(format_, [column(type_)], wrapped).decode(bytes(data))
         if (got or [None])[0] != value:
             wrong.append((format_, type_, value, wrapped, data))
@@ -88,13 +114,13 @@ def test_spark_and_python_write_the_same_lines(local_spark: Any) -> None:
 def test_bad_records_are_null(local_spark: Any) -> None:
     columns = []
     for i, (name, text, type_) in enumerate(BAD):
-        wrapped = name == "JSON"
+        wrapped = CAPABILITIES[name].wrapped
         with pytest.raises(BadRecord):
             serde(name, [column(type_)], wrapped).decode(text.encode())
         data = f"X'{text.encode().hex()}'"
         columns.append(f"{serde(name, [column(type_)], wrapped).decode_sql(data)} is null as c{i}")
-    for name in ("JSON", "DELIMITED", "KAFKA"):
-        null = serde(name, [column(STRING)], name == "JSON").decode_sql("cast(NULL as binary)")
+    for name in NAMES:
+        null = serde(name, [column(STRING)], CAPABILITIES[name].wrapped).decode_sql("cast(NULL as binary)")
         columns.append(f"{null} is null as n{name}")
     assert all(local_spark.range(1).selectExpr(*columns).collect()[0])
 

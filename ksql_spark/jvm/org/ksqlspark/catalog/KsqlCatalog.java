@@ -9,6 +9,8 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.ksqlspark.formats.AvroDecoder;
+import org.ksqlspark.formats.AvroEncoder;
 import org.ksqlspark.formats.DelimitedDecoder;
 import org.ksqlspark.formats.JsonDecoder;
 import org.ksqlspark.formats.JsonEncoder;
@@ -28,6 +30,7 @@ import org.ksqlspark.functions.TextOrder;
 import org.ksqlspark.functions.Utf16Functions;
 import org.ksqlspark.log.ProcessingLog;
 import org.ksqlspark.python.PythonFunctions;
+import org.ksqlspark.registry.RegistryClient;
 import org.ksqlspark.state.CollectingAggregates;
 import org.ksqlspark.state.PackedRow;
 import org.ksqlspark.state.RetractableStatistics;
@@ -128,6 +131,17 @@ public final class KsqlCatalog implements FunctionCatalog {
                 return new Unbound(full, types -> new DelimitedDecoder(argument));
             case "explain_delimited":
                 return new Unbound(full, types -> new DelimitedDecoder.Explain(argument));
+            case "decode_avro":
+                return new Unbound(
+                        full, types -> new AvroDecoder(argument, RegistryClient.ofSession()));
+            case "explain_avro":
+                return new Unbound(
+                        full,
+                        types -> new AvroDecoder.Explain(argument, RegistryClient.ofSession()));
+            case "encode_avro":
+                return new Unbound(full, types -> new AvroEncoder(row(types), false, argument));
+            case "encode_avro_bare":
+                return new Unbound(full, types -> new AvroEncoder(row(types), true, argument));
             case "log_caused":
                 return new Unbound(full, types -> new ProcessingLog.Caused(argument));
             case "log_failed":

@@ -1,0 +1,327 @@
+"""AVRO: a record of the columns, or a bare value, by a registered schema (reference §5.2, §5.5)."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from decimal import Context
+from decimal import Decimal as PythonDecimal
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from ksql_spark.formats import avro_schema
+from ksql_spark.formats.base import BadRecord
+from ksql_spark.formats.framed import FramedSerde
+from ksql_spark.formats.number_text import fit_decimal
+from ksql_spark.formats.registered import NotConvertible
+from ksql_spark.functions.spark_text import string
+from ksql_spark.schema_registry import AVRO, RegisteredSchema
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Map,
+    SqlType,
+    Struct,
+    quote_identifier,
+)
+
+#: type of Avro -> types of columns that take its values as they are
+_TAKEN: dict[str, tuple[SqlType, ...]] = {
+    "boolean": (BOOLEAN,),
+    "int": (INTEGER, BIGINT, DATE, TIME),
+    "long": (BIGINT, TIMESTAMP),
+    "string": (STRING,),
+    "bytes": (BYTES,),
+    "fixed": (BYTES,),
+    "enum": (STRING,),
+}
+#: arithmetic with more digits than any DECIMAL has
+_EXACT = Context(prec=1000)
+#: bounds of an int
+_INT = range(-(2**31), 2**31)
+
+
+class AvroSerde(FramedSerde):
+    """Each record is resolved from its writer's schema to the columns; names match whatever their case."""
+
+    name: ClassVar[str] = "AVRO"
+
+    @property
+    def new_schema(self) -> str:
+        """A record whose fields may all be null; a bare value's type."""
+        return avro_schema.write(self.columns, self.wrapped, self.spec.full_name)
+
+    # ---- in Python -----------------------------------------------------------------------------------
+
+    def encode_body(self, values: Sequence[Any]) -> bytes:
+        """Fields that are no columns have their defaults."""
+        import fastavro  # slow to import
+
+        assert self.spec.schema is not None
+        schema = _parsed(RegisteredSchema(0, AVRO, self.spec.schema))
+        type_, value = self._type, values[0]
+        if self.wrapped:
+            value = {c.name: v for c, v in zip(self.columns, values, strict=True)}
+        out = io.BytesIO()
+        try:
+            fastavro.schemaless_writer(out, schema.plain, schema.to_avro(value, schema.root, type_))
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            raise ValueError(f"The values do not fit the registered schema: {error}") from None
+        return out.getvalue()
+
+    def decode_body(self, schema_id: int, body: bytes) -> list[Any] | None:
+        """Fields that the writer does not have are NULL."""
+        import fastavro  # slow to import
+
+        schema = _schema(self.writer(schema_id))
+        data = io.BytesIO(body)
+        try:
+            value = fastavro.schemaless_reader(data, schema.plain, None)
+        except (
+            EOFError,
+            ValueError,
+            LookupError,
+            TypeError,
+            OverflowError,
+            struct.error,
+            MemoryError,
+        ) as error:
+            raise BadRecord(f"It is not Avro of the schema {schema_id}: {error}") from None
+        if data.read(1):
+            raise BadRecord("There are bytes after its end.")
+        found = schema.to_sql(value, schema.root, self._type, "It")
+        if not self.wrapped:
+            return [found]
+        return None if found is None else [found[c.name] for c in self.columns]
+
+    @property
+    def _type(self) -> SqlType:
+        return avro_schema.row_type(self.columns) if self.wrapped else self.columns[0].type
+
+    # ---- in Spark SQL --------------------------------------------------------------------------------
+
+    def decode_sql(self, data: str) -> str:
+        """A call of AvroDecoder.java, the columns in the function's name."""
+        return f"ksql.{quote_identifier(f'decode_avro:{self.ddl}')}({data})"
+
+    def explain_sql(self, data: str) -> str:
+        """The decoder's own words."""
+        return f"ksql.{quote_identifier(f'explain_avro:{self.ddl}')}({data})"
+
+    def encode_sql(self, texts: Sequence[str]) -> str:
+        """A call of AvroEncoder.java, the schema in the function's name."""
+        if not self.columns:
+            return "cast(NULL as binary)"
+        members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(self.columns, texts, strict=True))
+        name = f"{'encode_avro' if self.wrapped else 'encode_avro_bare'}:{self.schema_id}:{self.spec.schema}"
+        return f"ksql.{quote_identifier(name)}(named_struct({members}))"
+
+
+@lru_cache(maxsize=1000)
+def _parsed_text(text: str, references: tuple[str, ...]) -> _Schema:
+    return _Schema(text, references)
+
+
+def _parsed(schema: RegisteredSchema) -> _Schema:
+    return _parsed_text(schema.text, tuple(schema.references.values()))
+
+
+def _schema(schema: RegisteredSchema) -> _Schema:
+    try:
+        return _parsed(schema)
+    except NotConvertible as error:
+        raise BadRecord(f"The schema {schema.id} cannot be used: {error}.") from None
+
+
+class _Schema:
+    """A writer's schema: how its values become SQL values, and the other way round.
+
+    ``root`` is the schema, ``plain`` the same without logical types, whose values stay numbers and bytes.
+    """
+
+    def __init__(self, text: str, references: Sequence[str]) -> None:
+        self.root, self._types = avro_schema.parse(text, references)
+        self.plain, _ = avro_schema.parse(
+            json.dumps(_without_logical(json.loads(text))),
+            [json.dumps(_without_logical(json.loads(r))) for r in references],
+        )
+
+    def _of(self, schema: Any) -> Any:
+        """The schema as an object or a list of branches; names are looked up."""
+        while True:
+            if isinstance(schema, str):
+                if schema not in self._types:
+                    return {"type": schema}
+                schema = self._types[schema]
+            elif isinstance(schema, dict) and not isinstance(schema["type"], str):
+                schema = schema["type"]
+            elif isinstance(schema, dict) and schema["type"] in self._types:
+                schema = self._types[schema["type"]]
+            else:
+                return schema
+
+    def _branch(self, value: Any, branches: Sequence[Any]) -> Any:
+        """The branch of a union that a value is of."""
+        from fastavro.validation import validate
+
+        for branch in branches:
+            found = self._of(branch)
+            is_null = found == {"type": "null"}
+            if is_null == (value is None) and (
+                len(branches) == 2 or validate(value, found, raise_errors=False)
+            ):
+                return found
+        return {"type": "null"}
+
+    # ---- to SQL --------------------------------------------------------------------------------------
+
+    def to_sql(self, value: Any, schema: Any, type_: SqlType, path: str) -> Any:
+        """A value that fastavro read, as ``type_``; ``path`` is for the error."""
+        schema = self._of(schema)
+        if isinstance(schema, list):
+            others = [b for b in schema if self._of(b) != {"type": "null"}]
+            found = self._branch(value, schema)
+            if len(others) > 1 and isinstance(type_, Struct) and _is_union_of(type_, others, self._of):
+                return self._alternative(value, found, type_, path)
+            return None if value is None else self.to_sql(value, found, type_, path)
+        match type_, schema["type"]:
+            case Struct(fields), "record":
+                made = {}
+                for field in fields:
+                    theirs = _named(schema["fields"], field.name)
+                    made[field.name] = (
+                        None
+                        if theirs is None
+                        else self.to_sql(value[theirs["name"]], theirs["type"], field.type, theirs["name"])
+                    )
+                return made
+            case Array(element), "array":
+                return [self.to_sql(v, schema["items"], element, path) for v in value]
+            case Map(_, item), "map":
+                return {k: self.to_sql(v, schema["values"], item, path) for k, v in value.items()}
+            case Map(key, item), "array" if avro_schema.is_entry(entry := self._of(schema["items"])):
+                kinds = {f["name"]: f["type"] for f in entry["fields"]}
+                return {
+                    self.to_sql(v["key"], kinds["key"], key, path): self.to_sql(
+                        v["value"], kinds["value"], item, path
+                    )
+                    for v in value
+                }
+        return _scalar(value, schema, type_, path)
+
+    def _alternative(self, value: Any, branch: Any, type_: Struct, path: str) -> Any:
+        if value is None:
+            return None
+        name = avro_schema.branch_name(branch).upper()
+        return {
+            f.name: self.to_sql(value, branch, f.type, path) if f.name.upper() == name else None
+            for f in type_.fields
+        }
+
+    # ---- to Avro -------------------------------------------------------------------------------------
+
+    def to_avro(self, value: Any, schema: Any, type_: SqlType) -> Any:
+        """A SQL value as fastavro writes it by this schema without logical types."""
+        schema = self._of(schema)
+        if isinstance(schema, list):
+            if value is None:
+                return None
+            others = [b for b in schema if self._of(b) != {"type": "null"}]
+            return self.to_avro(value, others[0], type_)
+        match type_, schema["type"]:
+            case Struct(fields), "record":
+                own = {f.name: f.type for f in fields}
+                made = {}
+                for field in schema["fields"]:
+                    name = _column(own, field["name"])
+                    if name is not None:
+                        made[field["name"]] = self.to_avro(value.get(name), field["type"], own[name])
+                    elif "default" not in field:
+                        made[field["name"]] = None
+                return made
+            case Array(element), "array":
+                return [self.to_avro(v, schema["items"], element) for v in value]
+            case Map(_, item), "map":
+                return {k: self.to_avro(v, schema["values"], item) for k, v in value.items()}
+            case Map(key, item), "array":
+                kinds = {f["name"]: f["type"] for f in self._of(schema["items"])["fields"]}
+                return [
+                    {
+                        "key": self.to_avro(k, kinds["key"], key),
+                        "value": self.to_avro(v, kinds["value"], item),
+                    }
+                    for k, v in value.items()
+                ]
+        if isinstance(type_, Decimal) and value is not None:
+            digits = int(PythonDecimal(value).scaleb(int(schema.get("scale", 0)), _EXACT))
+            size = schema["size"] if schema["type"] == "fixed" else digits.bit_length() // 8 + 1
+            return digits.to_bytes(size, "big", signed=True)
+        if type_ == TIMESTAMP and value is not None and schema.get("logicalType") == "timestamp-micros":
+            return value * 1000
+        return value
+
+
+def _scalar(value: Any, schema: Mapping[str, Any], type_: SqlType, path: str) -> Any:
+    kind, logical = schema["type"], schema.get("logicalType")
+    if kind == "int" and value not in _INT:
+        raise BadRecord("A number does not fit INT.")
+    if isinstance(type_, Decimal) and avro_schema.is_decimal(schema):
+        number = PythonDecimal(int.from_bytes(value, "big", signed=True)).scaleb(
+            -int(schema.get("scale", 0)), _EXACT
+        )
+        return fit_decimal(number, type_)
+    if type_ == TIMESTAMP and logical == "timestamp-micros":
+        return value // 1000
+    if type_ in (TIME, INTEGER) and logical == "time-micros":
+        return value // 1000
+    if type_ == DOUBLE and kind in ("int", "long", "float", "double"):
+        return float(value)
+    if type_ == STRING and kind in ("int", "long", "boolean"):
+        return str(value).lower()
+    if type_ == BYTES and kind == "string":
+        return value.encode()
+    if type_ == STRING and kind == "bytes" and not avro_schema.is_decimal(schema):
+        return value.decode(errors="replace")
+    if type_ in _TAKEN.get(kind, ()):
+        return value
+    raise BadRecord(f"{path} is of the Avro type {kind}, which does not fit {type_}.")
+
+
+def _named(fields: Sequence[Any], name: str) -> Any:
+    by_name = {f["name"]: f for f in reversed(fields)}
+    folded = {f["name"].upper(): f for f in reversed(fields)}
+    return by_name.get(name) or folded.get(name.upper())
+
+
+def _column(own: Mapping[str, SqlType], name: str) -> str | None:
+    if name in own:
+        return name
+    return {n.upper(): n for n in own}.get(name.upper())
+
+
+def _is_union_of(type_: Struct, branches: Sequence[Any], of: Any) -> bool:
+    names = {avro_schema.branch_name(of(b)).upper() for b in branches}
+    return all(f.name.upper() in names for f in type_.fields)
+
+
+def _without_logical(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_logical(s) for s in schema]
+    if isinstance(schema, dict):
+        return {
+            k: _without_logical(v) if k in ("type", "items", "values", "fields") else v
+            for k, v in schema.items()
+            if k != "logicalType"
+        }
+    return schema

@@ -1,0 +1,76 @@
+"""JSON_SR: JSON in the frame of a registered JSON Schema (reference §5.2).
+
+The columns say what is read; a record's schema is not asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from ksql_spark.formats import json_schema
+from ksql_spark.formats.framed import FRAME, MAGIC, FramedSerde, framed
+from ksql_spark.formats.json import JsonSerde
+from ksql_spark.formats.spec import SerdeSpec
+from ksql_spark.functions.spark_text import string
+from ksql_spark.schema_registry import SchemaRegistry
+
+_NULL = b"null"
+
+
+class JsonSrSerde(FramedSerde):
+    """JSON behind a frame."""
+
+    name: ClassVar[str] = "JSON_SR"
+
+    def __init__(self, spec: SerdeSpec, registry: SchemaRegistry | None = None) -> None:
+        super().__init__(spec, registry)
+        self._json = JsonSerde(replace(spec, format=JsonSerde.name))
+
+    @property
+    def new_schema(self) -> str:
+        """An object whose members may all be null; a bare value's type."""
+        return json_schema.write(self.columns, self.wrapped, self.spec.full_name)
+
+    # ---- in Python -----------------------------------------------------------------------------------
+
+    def encode_body(self, values: Sequence[Any]) -> bytes:
+        """JSON; a bare NULL never comes here."""
+        body = self._json.encode(values)
+        assert body is not None
+        return body
+
+    def decode_body(self, schema_id: int, body: bytes) -> list[Any] | None:
+        """JSON."""
+        return self._json.decode(body)
+
+    # ---- in Spark SQL --------------------------------------------------------------------------------
+
+    def decode_sql(self, data: str) -> str:
+        """JSON's decoder, on what follows the frame."""
+        return f"if({_is_framed(data)}, {self._json.decode_sql(_body(data))}, NULL)"
+
+    def or_null_sql(self, data: str) -> str:
+        """The literal ``null`` is a NULL key or value."""
+        size = FRAME + len(_NULL)
+        return f"if(octet_length({data}) = {size} AND {_body(data)} = X'{_NULL.hex()}', NULL, {data})"
+
+    def explain_sql(self, data: str) -> str:
+        """The words of JSON's decoder, if there is a frame."""
+        missing = string("It does not start with a zero and the id of a schema.")
+        return f"if({_is_framed(data)}, {self._json.explain_sql(_body(data))}, {missing})"
+
+    def encode_sql(self, texts: Sequence[str]) -> str:
+        """JSON's encoder, behind the frame."""
+        if not self.columns:
+            return "cast(NULL as binary)"
+        return f"concat(X'{framed(self.schema_id, b'').hex()}', {self._json.encode_sql(texts)})"
+
+
+def _is_framed(data: str) -> str:
+    return f"octet_length({data}) >= {FRAME} AND substring({data}, 1, 1) = X'{MAGIC.hex()}'"
+
+
+def _body(data: str) -> str:
+    return f"substring({data}, {FRAME + 1})"

@@ -1,0 +1,2 @@
+/** The schema registry as running tasks see it: schemas by id, asked once and kept. */
+package org.ksqlspark.registry;

@@ -1,0 +1,260 @@
+package org.ksqlspark.formats;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpServer;
+
+import org.apache.avro.Schema;
+import org.apache.avro.generic.GenericDatumReader;
+import org.apache.avro.generic.GenericDatumWriter;
+import org.apache.avro.generic.GenericRecord;
+import org.apache.avro.generic.GenericRecordBuilder;
+import org.apache.avro.io.BinaryEncoder;
+import org.apache.avro.io.DecoderFactory;
+import org.apache.avro.io.EncoderFactory;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** AvroDecoder and AvroEncoder, with a registry over HTTP. */
+class AvroTest {
+    private static final String RECORD =
+            "{'type':'record','name':'R','fields':[{'name':'a','type':'int'},"
+                    + "{'name':'skipped','type':{'type':'array','items':'string'}},"
+                    + "{'name':'b','type':['null','string'],'default':null}]}";
+
+    private final Map<String, String> answers = new ConcurrentHashMap<>();
+    private final List<String> asked = new ArrayList<>();
+    private HttpServer server;
+
+    @BeforeEach
+    void serve() throws IOException {
+        server = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
+        server.createContext(
+                "/",
+                exchange -> {
+                    String path = exchange.getRequestURI().getPath();
+                    asked.add(path);
+                    String answer = answers.get(path);
+                    byte[] body = (answer == null ? "{}" : answer).getBytes(StandardCharsets.UTF_8);
+                    exchange.sendResponseHeaders(answer == null ? 404 : 200, body.length);
+                    exchange.getResponseBody().write(body);
+                    exchange.close();
+                });
+        server.start();
+    }
+
+    @AfterEach
+    void stop() {
+        server.stop(0);
+    }
+
+    private Map<String, String> settings() {
+        return Map.of("url", "http://127.0.0.1:" + server.getAddress().getPort());
+    }
+
+    private Schema register(int id, String schema) {
+        String text = schema.replace('\'', '"');
+        answers.put("/schemas/ids/" + id, "{\"schema\":\"" + text.replace("\"", "\\\"") + "\"}");
+        return new Schema.Parser().parse(text);
+    }
+
+    private AvroDecoder decoder(String ddl) {
+        return new AvroDecoder(ddl, settings());
+    }
+
+    private String reason(String ddl, byte[] data) {
+        return new AvroDecoder.Explain(ddl, settings()).invoke(data).toString();
+    }
+
+    private static byte[] framed(int id, Schema schema, Object value) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        out.write(0);
+        out.writeBytes(ByteBuffer.allocate(4).putInt(id).array());
+        BinaryEncoder encoder = EncoderFactory.get().directBinaryEncoder(out, null);
+        try {
+            new GenericDatumWriter<>(schema).write(value, encoder);
+        } catch (IOException impossible) {
+            throw new AssertionError(impossible);
+        }
+        return out.toByteArray();
+    }
+
+    private static GenericRecord record(Schema schema, int a, String b) {
+        return new GenericRecordBuilder(schema)
+                .set("a", a)
+                .set("skipped", List.of("x", "yz"))
+                .set("b", b)
+                .build();
+    }
+
+    @Test
+    void fieldsMatchByNameWhateverTheirCaseAndTheRestIsSkippedOrNull() {
+        Schema schema = register(7, RECORD);
+        byte[] data = framed(7, schema, record(schema, 5, "é"));
+        InternalRow row = decoder("B STRING, `new` DOUBLE, A BIGINT").invoke(data);
+        assertEquals("é", row.getString(0));
+        assertTrue(row.isNullAt(1));
+        assertEquals(5L, row.getLong(2));
+        assertTrue(
+                decoder("B STRING").invoke(framed(7, schema, record(schema, 1, null))).isNullAt(0));
+    }
+
+    @Test
+    void aSchemaIsAskedForOnceAndReadFromMemoryWhenTheRegistryIsAway() {
+        Schema schema = register(1, "'long'");
+        AvroDecoder first = decoder("=A BIGINT");
+        assertEquals(3L, first.invoke(framed(1, schema, 3L)).getLong(0));
+        assertEquals(4L, first.invoke(framed(1, schema, 4L)).getLong(0));
+        AvroDecoder second = decoder("=A BIGINT");
+        server.stop(0);
+        assertEquals(5L, second.invoke(framed(1, schema, 5L)).getLong(0));
+        assertEquals(List.of("/schemas/ids/1"), asked);
+    }
+
+    @Test
+    void recordsOfUnknownSchemasAreNoRowsAndSayWhy() {
+        Schema schema = new Schema.Parser().parse("\"long\"");
+        byte[] data = framed(99, schema, 3L);
+        assertNull(decoder("=A BIGINT").invoke(data));
+        assertTrue(reason("=A BIGINT", data).contains("no schema with the id 99"));
+        assertEquals(1, asked.size());
+        server.stop(0);
+        byte[] other = framed(100, schema, 3L);
+        assertNull(decoder("=A BIGINT").invoke(other));
+        assertTrue(reason("=A BIGINT", other).startsWith("The schema registry cannot be read"));
+    }
+
+    @Test
+    void whatDoesNotFitSaysWhere() {
+        Schema schema = register(2, RECORD);
+        byte[] data = framed(2, schema, record(schema, 5, "x"));
+        assertNull(decoder("A BOOLEAN").invoke(data));
+        assertEquals(
+                "The field a is of the Avro type int, which does not fit BOOLEAN.",
+                reason("A BOOLEAN", data));
+        assertTrue(reason("A INT", new byte[] {1, 2}).contains("zero and the id"));
+        byte[] longer = java.util.Arrays.copyOf(data, data.length + 1);
+        assertEquals("There are bytes after its end.", reason("A INT", longer));
+    }
+
+    @Test
+    void writersOfSeveralVersionsAreReadAsTheColumns() {
+        Schema one =
+                register(11, "{'type':'record','name':'R','fields':[{'name':'a','type':'int'}]}");
+        Schema two =
+                register(
+                        12,
+                        "{'type':'record','name':'R','fields':[{'name':'b','type':'float'},"
+                                + "{'name':'a','type':['null','long']}]}");
+        AvroDecoder decoder = decoder("A BIGINT, B DOUBLE");
+        byte[] old = framed(11, one, new GenericRecordBuilder(one).set("a", 1).build());
+        byte[] newer =
+                framed(12, two, new GenericRecordBuilder(two).set("a", 2L).set("b", 1.5f).build());
+        for (int i = 0; i < 2; i++) {
+            assertEquals(1L, decoder.invoke(old).getLong(0));
+            assertTrue(decoder.invoke(old).isNullAt(1));
+            assertEquals(2L, decoder.invoke(newer).getLong(0));
+            assertEquals(1.5, decoder.invoke(newer).getDouble(1));
+        }
+    }
+
+    @Test
+    void aUnionOfSeveralTypesIsAStructOrItsOnlyFittingType() {
+        Schema schema = register(3, "['null','int','string']");
+        AvroDecoder struct = decoder("=A STRUCT<INT: INT, STRING: STRING>");
+        InternalRow row = struct.invoke(framed(3, schema, "x")).getStruct(0, 2);
+        assertTrue(row.isNullAt(0));
+        assertEquals("x", row.getString(1));
+        assertEquals("7", decoder("=A STRING").invoke(framed(3, schema, 7)).getString(0));
+        assertNull(decoder("=A INT").invoke(framed(3, schema, "x")));
+    }
+
+    @Test
+    void referencesAreFetched() {
+        answers.put(
+                "/schemas/ids/4",
+                "{\"schema\":\"{\\\"type\\\":\\\"record\\\",\\\"name\\\":\\\"R\\\",\\\"fields\\\":"
+                        + "[{\\\"name\\\":\\\"e\\\",\\\"type\\\":\\\"n.E\\\"}]}\",\"references\":"
+                        + "[{\"name\":\"n.E\",\"subject\":\"o t\",\"version\":2}]}");
+        answers.put(
+                "/subjects/o t/versions/2",
+                "{\"schema\":\"{\\\"type\\\":\\\"enum\\\",\\\"name\\\":\\\"n.E\\\","
+                        + "\\\"symbols\\\":[\\\"X\\\",\\\"Y\\\"]}\"}");
+        assertEquals("Y", decoder("E STRING").invoke(new byte[] {0, 0, 0, 0, 4, 2}).getString(0));
+    }
+
+    @Test
+    void damagedRecordsAreNoRowsAndTakeNoMemory() {
+        Schema schema = register(5, RECORD);
+        byte[] good = framed(5, schema, record(schema, 5, "some text"));
+        AvroDecoder decoder = decoder("A INT, SKIPPED ARRAY<STRING>, B STRING");
+        assertNotNull(decoder.invoke(good));
+        Random random = new Random(1);
+        for (int i = 0; i < 100_000; i++) {
+            byte[] bad = good.clone();
+            for (int n = random.nextInt(3); n >= 0; n--) {
+                bad[AvroDecoder.FRAME + random.nextInt(bad.length - AvroDecoder.FRAME)] =
+                        (byte) random.nextInt();
+            }
+            decoder.invoke(java.util.Arrays.copyOf(bad, random.nextInt(bad.length + 1)));
+        }
+        byte[] huge = {0, 0, 0, 0, 5, 2, -2, -1, -1, -1, 15};
+        assertNull(decoder.invoke(huge));
+    }
+
+    @Test
+    void columnsAreWrittenByTheSchemaAndOtherFieldsHaveTheirDefaults() throws IOException {
+        String text =
+                "{'type':'record','name':'R','fields':[{'name':'x','type':'int','default':8},"
+                                .replace('\'', '"')
+                        + "{'name':'b','type':['null','string'],'default':null},".replace('\'', '"')
+                        + "{'name':'A','type':'long'}]}".replace('\'', '"');
+        AvroEncoder encoder =
+                new AvroEncoder(StructType.fromDDL("A BIGINT, B STRING"), false, "6:" + text);
+        byte[] data =
+                encoder.invoke(
+                        new GenericInternalRow(new Object[] {4L, UTF8String.fromString("é")}));
+        assertEquals(6, ByteBuffer.wrap(data).getInt(1));
+        Schema schema = new Schema.Parser().parse(text);
+        Object read =
+                new GenericDatumReader<>(schema)
+                        .read(
+                                null,
+                                DecoderFactory.get().binaryDecoder(data, 5, data.length - 5, null));
+        assertEquals("{\"x\": 8, \"b\": \"é\", \"A\": 4}", read.toString());
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> encoder.invoke(new GenericInternalRow(new Object[] {null, null})));
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> new AvroEncoder(StructType.fromDDL("B STRING"), false, "6:" + text));
+    }
+
+    @Test
+    void aBareNullIsANullRecord() {
+        AvroEncoder encoder = new AvroEncoder(StructType.fromDDL("A BIGINT"), true, "6:\"long\"");
+        assertNull(encoder.invoke(new GenericInternalRow(new Object[] {null})));
+        assertFalse(encoder.invoke(new GenericInternalRow(new Object[] {1L})).length == 0);
+    }
+}

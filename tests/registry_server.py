@@ -1,0 +1,93 @@
+"""A schema registry over HTTP, held in memory: as much of Confluent's interface as the engine uses."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+
+class RegistryServer:
+    """A context. ``requests`` has what was asked: "METHOD /path". Any schema is compatible with any other,
+    unless ``refused`` says why it is not.
+    """
+
+    def __init__(self) -> None:
+        self.requests: list[str] = []
+        self.refused: str | None = None
+        #: id -> what was registered
+        self.schemas: dict[int, dict[str, Any]] = {}
+        #: subject -> ids of its versions
+        self.subjects: dict[str, list[int]] = {}
+        registry = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def _answer(self) -> None:
+                length = int(self.headers.get("Content-Length") or 0)
+                sent = json.loads(self.rfile.read(length)) if length else {}
+                path = urlsplit(self.path).path
+                registry.requests.append(f"{self.command} {path}")
+                parts = [unquote(part) for part in path.strip("/").split("/")]
+                status, body = registry.answer(self.command, parts, sent)
+                data = json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            do_GET = do_POST = _answer
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+
+    def add(self, subject: str, text: str, kind: str = "AVRO", **more: Any) -> int:
+        """Register a schema; gives its id."""
+        schema = {"schema": text, "schemaType": kind, **more}
+        found = next((i for i, known in self.schemas.items() if known == schema), None)
+        schema_id = found or len(self.schemas) + 1
+        self.schemas[schema_id] = schema
+        versions = self.subjects.setdefault(subject, [])
+        if schema_id not in versions:
+            versions.append(schema_id)
+        return schema_id
+
+    def answer(self, method: str, parts: list[str], sent: Any) -> tuple[int, Any]:
+        """Status and body of an answer."""
+        match method, *parts:
+            case "POST", "subjects", subject, "versions":
+                if self.refused is not None:
+                    return 409, {"error_code": 409, "message": self.refused}
+                return 200, {"id": self.add(subject, sent["schema"], sent.get("schemaType") or "AVRO")}
+            case "GET", "subjects", subject, "versions", version if subject in self.subjects:
+                versions = self.subjects[subject]
+                number = len(versions) if version == "latest" else int(version)
+                schema_id = versions[number - 1]
+                body = {"subject": subject, "version": number, "id": schema_id, **self.schemas[schema_id]}
+                return 200, body
+            case "GET", "schemas", "ids", schema_id if int(schema_id) in self.schemas:
+                return 200, self.schemas[int(schema_id)]
+            case "POST", "compatibility", "subjects", subject, "versions", "latest" if (
+                subject in self.subjects
+            ):
+                return 200, {"is_compatible": self.refused is None, "messages": [self.refused or ""]}
+        return 404, {"error_code": 404, "message": "not found"}
+
+    def __enter__(self) -> RegistryServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop answering; may be called more than once."""
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._server.server_close()
+            self._thread.join()
