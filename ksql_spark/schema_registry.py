@@ -30,7 +30,7 @@ class RegisteredSchema:
 
 
 class SchemaRegistry(Protocol):
-    """Schemas by subject and by id. Calls may take seconds; those of schemas by id are kept.
+    """Schemas by subject and by id. Calls may take seconds.
 
     Every call raises KsqlError REMOTE_UNREACHABLE or REMOTE_REFUSED if the registry does not answer.
     """
@@ -40,6 +40,9 @@ class SchemaRegistry(Protocol):
 
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
         """The schema with this id, or None."""
+
+    def kept(self, schema_id: int) -> RegisteredSchema | None:
+        """Like ``by_id``, but asked only once for an id that there is: for records."""
 
     def incompatibility(self, subject: str, kind: str, text: str) -> str | None:
         """Why a schema cannot be registered under ``subject``, in the registry's words; None: it can be."""

@@ -24,6 +24,7 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import check_runnable, lower, lower_transient
+from tests.analyzer.registry import FakeRegistry
 
 ROOT = Path(__file__).parents[1]
 WRITTEN = [
@@ -239,7 +240,8 @@ class ReferencePage:
             case CreateAsSelect() | InsertSelect():
                 bound = analyzer.bind_persistent(statement, store, config)
                 by_time = bound.by_event_time
-                check_runnable(lower(bound.root, bound.sink, config, "query", by_event_time=by_time))
+                plan = lower(bound.root, bound.sink, config, "query", by_event_time=by_time)
+                check_runnable(plan, FakeRegistry())
                 if bound.creates_sink:
                     store.add(bound.sink)
             case Query() if statement.query.emit:

@@ -66,7 +66,7 @@ class FramedSerde(Serde):
             BadRecord: the registry does not have it.
             KsqlError: the registry does not answer.
         """
-        found = None if self.registry is None else self.registry.by_id(schema_id)
+        found = None if self.registry is None else self.registry.kept(schema_id)
         if found is None:
             raise BadRecord(f"The schema registry has no schema with the id {schema_id}.")
         return found

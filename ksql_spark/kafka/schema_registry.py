@@ -72,12 +72,16 @@ class ConfluentRegistry:
 
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
         """See SchemaRegistry."""
+        found = self._ask(lambda: self._client.get_schema(schema_id))
+        return None if found is None else self._schema(schema_id, found)
+
+    def kept(self, schema_id: int) -> RegisteredSchema | None:
+        """See SchemaRegistry."""
         known = self._known.get(schema_id)
         if known is None:
-            found = self._ask(lambda: self._client.get_schema(schema_id))
-            if found is None:
-                return None
-            known = self._known[schema_id] = self._schema(schema_id, found)
+            known = self.by_id(schema_id)
+            if known is not None:
+                self._known[schema_id] = known
         return known
 
     def incompatibility(self, subject: str, kind: str, text: str) -> str | None:

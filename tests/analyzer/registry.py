@@ -21,6 +21,9 @@ class FakeRegistry:
         text = schema if isinstance(schema, str) and kind != AVRO else json.dumps(schema)
         return self.register(subject, kind, text)
 
+    def kept(self, schema_id: int) -> RegisteredSchema | None:
+        return self.by_id(schema_id)
+
     def incompatibility(self, subject: str, kind: str, text: str) -> str | None:
         return None
 

@@ -72,10 +72,35 @@ def test_columns_are_there_and_described(world: World) -> None:
         assert world.one(f"EXPLAIN {query};")["@type"] == "queryDescription"
 
 
-def test_their_records_wait_for_a_later_release(world: World) -> None:
+def test_a_query_registers_the_schema_of_its_sink(
+    world: World, registry: JsonServer, answers: dict[str, tuple[int, Any]]
+) -> None:
     world.run(CREATE)
-    assert world.refused("CREATE STREAM o AS SELECT * FROM inferred;").condition == "NOT_DONE_YET"
-    assert world.refused("INSERT INTO inferred (a) VALUES (1);").condition == "NOT_DONE_YET"
+    asked = "POST /subjects/O-value/versions"
+    answers[asked + "?normalize=False"] = answers[asked] = (200, {"id": 9})
+    world.run("CREATE STREAM o AS SELECT * FROM inferred;")
+    (sent,) = (sent for path, sent in registry.requests if path.startswith(asked))
+    schema = json.loads(sent["schema"])
+    assert schema["name"] == "KsqlDataSourceSchema"
+    assert [f["name"] for f in schema["fields"]] == ["A", "B"]
+    (query,) = world.services.queries.all()
+    assert query.plan.records is not None and query.plan.records.value.schema_id == 9
+
+
+def test_what_the_registry_refuses_leaves_nothing(world: World, answers: dict[str, tuple[int, Any]]) -> None:
+    world.run(CREATE)
+    asked = "POST /subjects/O-value/versions"
+    answers[asked + "?normalize=False"] = answers[asked] = (409, {"error_code": 409, "message": "Too new."})
+    error = world.refused("CREATE STREAM o AS SELECT * FROM inferred;")
+    assert error.condition == "SCHEMA_INCOMPATIBLE" and "O-value: Too new." in error.message
+    assert world.admin.topic("O") is None and world.services.metastore.find("O") is None
+
+
+def test_formats_with_schemas_need_a_registry(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    world.run("CREATE STREAM a (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO');")
+    assert world.refused("CREATE STREAM o AS SELECT * FROM a;").condition == "SCHEMA_REGISTRY_MISSING"
+    assert world.refused("INSERT INTO a (v) VALUES (1);").condition == "SCHEMA_REGISTRY_MISSING"
 
 
 def test_a_restart_does_not_ask_again(
