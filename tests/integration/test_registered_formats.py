@@ -103,7 +103,8 @@ def test_a_pull_query_finds_keys_of_any_schema(
 
     source, sink = topic_names("in"), topic_names("out")
     execute(f"""
-        CREATE STREAM one (k STRING, v INT) WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'AVRO', PARTITIONS = 1);
+        CREATE STREAM one (k STRING, v INT)
+          WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'AVRO', PARTITIONS = 1);
         CREATE TABLE counted WITH (KAFKA_TOPIC = '{sink}', FORMAT = 'AVRO') AS
           SELECT k, SUM(v) AS total FROM one GROUP BY k;
         INSERT INTO one (k, v) VALUES ('a', 1);
