@@ -58,7 +58,7 @@ class Serde(ABC):
 
     @abstractmethod
     def encode(self, values: Sequence[Any]) -> bytes | None:
-        """The bytes of one key or value; None is a null record.
+        """The bytes of one key or value; None for NULL.
 
         Raises:
             ValueError: a value cannot be written.
@@ -66,10 +66,10 @@ class Serde(ABC):
 
     @abstractmethod
     def decode(self, data: bytes) -> list[Any] | None:
-        """The column values in ``data``; None where it says null.
+        """The column values in ``data``; None if its bytes mean null.
 
         Raises:
-            BadRecord: ``data`` does not hold these columns.
+            BadRecord: ``data`` cannot be decoded to these columns.
             KsqlError: the registry, which has the schema of ``data``, does not answer.
         """
 
@@ -77,7 +77,7 @@ class Serde(ABC):
 
     @abstractmethod
     def decode_sql(self, data: str) -> str:
-        """Spark SQL text: the STRUCT of the columns in the binary ``data``; NULL where bad or NULL."""
+        """Spark SQL text: the STRUCT of the columns in the binary ``data``; NULL if NULL or unreadable."""
 
     def or_null_sql(self, data: str) -> str:
         """Spark SQL text: the binary ``data``, but NULL if its bytes mean null in this format."""

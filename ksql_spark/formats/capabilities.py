@@ -22,13 +22,14 @@ class Capability:
     """The capabilities of one format.
 
     Args:
-        unwrapped, wrapped: how a single column may be stored: as a bare value, as a record (§5.3).
-        types: what it carries, by names without parameters; keys of MAPs are STRINGs everywhere.
-        values: it may be a value's format, not only a key's.
-        max_columns: how many columns it holds; None: any number.
-        registry: the kind of its schemas in a registry, for columns without a list; None: none.
-        properties: what it understands: delimiter, full_name, nullable.
-        names: what its field names must look like.
+        unwrapped: a single column may be stored as a bare value (§5.3).
+        wrapped: a single column may be stored as a record (§5.3).
+        types: the types it supports, by name without parameters; keys of MAPs must be STRINGs.
+        values: it may be used for values, not only for keys.
+        max_columns: its maximal number of columns; None: any number.
+        registry: the kind of its schemas in a registry, from which columns can be inferred; None: no schemas.
+        properties: its properties: delimiter, full_name, nullable.
+        names: a pattern for its field names.
         label: what messages about field names call it.
         maps: how a message begins that refuses other keys of MAPs than STRINGs.
     """

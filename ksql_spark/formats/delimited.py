@@ -91,7 +91,7 @@ class DelimitedSerde(Serde):
         return self._call("decode_delimited", data)
 
     def explain_sql(self, data: str) -> str:
-        """The decoder's own words."""
+        """The decoder's message."""
         return self._call("explain_delimited", data)
 
     def _call(self, function: str, data: str) -> str:

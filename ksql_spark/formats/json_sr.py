@@ -16,8 +16,6 @@ from ksql_spark.formats.spec import SerdeSpec
 from ksql_spark.functions.spark_text import string
 from ksql_spark.schema_registry import SchemaRegistry
 
-_NULL = b"null"
-
 
 class JsonSrSerde(FramedSerde):
     """JSON behind a frame."""
@@ -53,8 +51,7 @@ class JsonSrSerde(FramedSerde):
 
     def or_null_sql(self, data: str) -> str:
         """The literal ``null`` is a NULL key or value."""
-        size = FRAME + len(_NULL)
-        return f"if(octet_length({data}) = {size} AND {_body(data)} = X'{_NULL.hex()}', NULL, {data})"
+        return f"if({_is_framed(data)} AND ksql.is_json_null({_body(data)}), NULL, {data})"
 
     def explain_sql(self, data: str) -> str:
         """The words of JSON's decoder, if there is a frame."""

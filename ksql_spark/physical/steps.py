@@ -15,7 +15,14 @@ from typing import Any, TypeAlias
 
 from ksql_spark.expressions import Expression, name_text
 from ksql_spark.formats.spec import RecordSpec
-from ksql_spark.logical.nodes import AggregateCall, NamedExpression, WindowSpec, WithinSpec
+from ksql_spark.logical.nodes import (
+    AggregateCall,
+    NamedExpression,
+    WindowSpec,
+    WithinSpec,
+    call_texts,
+    written_out,
+)
 from ksql_spark.metastore.sources import DataSource, Windowing
 from ksql_spark.physical.text import (
     aggregates_text,
@@ -111,7 +118,7 @@ class WaitingStep(StatefulStep):
 
 
 class SourceStep(Step):
-    """A step that reads a topic; ``records``: how (None in plans of releases that had no such data)."""
+    """A step that reads a topic; ``records``: their serdes (None in plans of earlier releases)."""
 
     source: DataSource
     prefix: str
@@ -664,7 +671,7 @@ class PhysicalPlan:
         sources: the streams and tables that the whole plan reads, left to right; no internal topics.
         inner: the sub-topologies upstream, each with an internal topic as its sink, furthest upstream first.
         by_event_time: ORDER = 'event-time': rows of a batch are processed in order of event time.
-        records: how the sink's records are written; None in plans of releases that had no such data.
+        records: serdes of the sink's records; None in plans of earlier releases.
     """
 
     root: Step

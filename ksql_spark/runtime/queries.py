@@ -283,23 +283,11 @@ class QueryManager:
     def _launch(self, query: ManagedQuery, number: int) -> SparkQuery:
         """Start the Spark query of a stage."""
         stage = query.plan.stages[number]
-        is_loading = any(topic in stage.topics for topic in loading or ())
-        paused = frozenset(t for t in stage.topics if t not in (loading or ())) if is_loading else frozenset()
-        # its own session: queries do not share settings
-        session = new_session(self._session)
-        tasks = _partitions(query) if stage.state_kinds else 1
-        session.conf.set("spark.sql.shuffle.partitions", str(tasks))
-        is_merging = stage.mode == MICROBATCH and not is_loading
-        session.conf.set("spark.ksql.mergeByTime", str(is_merging).lower())
-        session.conf.set("spark.ksql.orderByTime", str(stage.by_event_time).lower())
-        with self._lock:
-            if tasks not in self._tasks:
-                self._tasks[tasks] = task_numbers(session, tasks)
         checkpoint = self._checkpoint(query, number)
         checkpoint.fit(stage)
         tasks = checkpoint.tasks(self._assign(query, number))
         # its own session: queries do not share settings
-        session = self._session.newSession()
+        session = new_session(self._session)
         numbers = self._numbers(session, tasks)
         configure(session, tasks, numbers, by_event_time=stage.by_event_time)
         resumed_at = checkpoint.resumed_at

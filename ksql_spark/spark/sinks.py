@@ -36,21 +36,23 @@ def encode(
     log: QueryLog | None = None,
     *,
     stops_on_no_time: bool = False,
+    keeps_partition: bool = False,
     records: RecordSpec | None = None,
 ) -> DataFrame:
     """The columns of TopicSink.java: key, value, time [, headers] [, partition].
 
     Args:
-        frame: a step's frame; its columns match ``sink.schema`` by name.
-        sink: the target; its schema, formats and window.
-        partitions: number of the topic's partitions; needed if keys are windowed and there is more than one.
-        log: takes reports of records without a usable event time; None: nothing is reported.
-        stops_on_no_time: such a record stops the query instead of being dropped.
-        records: how records are encoded; None: as ``sink`` says.
+        frame: a step's frame; its columns fit ``sink.schema`` by name.
+        sink: formats and window of the topic.
+        partitions: of the sink's topic; needed where keys are windowed and it has more than one.
+        log: where records without a usable event time are reported.
+        keeps_partition: records go to the partition that ROWPARTITION names.
+        stops_on_no_time: such a record stops the query instead of being left out.
+        records: serdes of the records; None: as ``sink`` says.
     """
     schema = sink.schema
     key_serde, value_serde = serdes(sink, records)
-    partition = []
+    partition = [f"{ROWPARTITION} AS partition"] if keeps_partition else []
     if schema.key:
         keys = [quoted(c.name) for c in schema.key]
         key = key_serde.encode_sql(keys)

@@ -95,11 +95,13 @@ def decode(
         exposed: names of the pseudo columns to add.
         log: takes the reports; None: nothing is reported.
         setting: effective value of a property, by name.
-        records: how records are encoded; None: as ``source`` says.
+        records: serdes of the records; None: as ``source`` says.
     """
     schema = source.schema
     key_serde, value_serde = serdes(source, records)
     key_bytes, bounds = _window(source)
+    # a windowed key is NULL only where the record has none (aggregates drop NULL groups): its bounds are
+    # NULL too, and so is the key that sinks put together
     key = key_serde.or_null_sql("key") if schema.key and source.window is None else "key"
     value = value_serde.or_null_sql("value") if schema.value else "value"
     parts = [
