@@ -54,7 +54,7 @@ from ksql_spark.types import (
     Struct,
     quote_identifier,
 )
-from server.routes import information, queries, statements
+from server.routes import api_page, cluster, information, inserts, queries, statements, websocket
 from shell.commands import COMMANDS
 from shell.main import SCRIPTS
 
@@ -453,16 +453,21 @@ def formats() -> str:
 def rest() -> str:
     """Every endpoint."""
     routes = [
-        r for m in (statements, queries, information) for r in m.router.routes if isinstance(r, APIRoute)
+        r
+        for m in (statements, queries, inserts, information, cluster, api_page)
+        for r in m.router.routes
+        if isinstance(r, APIRoute)
     ]
-    rows = [
+    rows = [("GET", code("/ws/query"), first_paragraph(websocket.ws_query).replace("``", "`"))]
+    rows += [
         (" ".join(sorted(r.methods or ())), code(r.path), first_paragraph(r.endpoint).replace("``", "`"))
         for r in sorted(routes, key=lambda r: ("GET" in (r.methods or ()), r.path))
     ]
     intro = """
         The endpoints. Bodies and answers have ksqlDB's shapes: `{"ksql": …, "streamsProperties": …}` for
         `/ksql` and `/query`, `{"sql": …, "properties": …}` for `/query-stream`; errors have a code of [this
-        list](errors.md), also those of an unknown path (40400) or method (40500). `GET /openapi.json` describes the bodies.
+        list](errors.md), also those of an unknown path (40400) or method (40500). `GET /openapi.json` describes the
+        bodies and the media types of answers, `GET /docs` shows that as a page.
     """
     return page("REST API", intro, table(("method", "path", "what"), rows))
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import grammar
+from ksql_spark.cluster import Cluster
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.execution import StatementExecutor
@@ -53,6 +54,7 @@ class Parts:
     statements: StatementExecutor
     queries: QueryService
     health: Health
+    cluster: Cluster
 
 
 class Bootstrap:
@@ -103,7 +105,7 @@ class Bootstrap:
         admin = KafkaAdmin(services.admin.servers, services.admin.settings, DEADLINE_S)
         health = Health(services, admin)
         self._stack.callback(health.close)
-        return Parts(services, statements, queries, health)
+        return Parts(services, statements, queries, health, Cluster(services))
 
     def stop(self) -> None:
         """Stop everything, including a start() in progress; may be called more than once."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ksql_spark import __version__
 from ksql_spark.bootstrap import Bootstrap, Parts, Report
+from ksql_spark.cluster import Cluster
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.request import Request
+from ksql_spark.runtime.inserts import Acknowledged, RowInserter
 from ksql_spark.runtime.results import QueryStream, ResultColumn, Row
 from ksql_spark.services import artifacts
 from ksql_spark.spark.session import SparkProcess
@@ -92,6 +95,34 @@ class Engine:
         """
         return self._parts.queries.query(request)
 
+    def inserter(
+        self, target: str, properties: Mapping[str, Any], on_news: Callable[[], None]
+    ) -> RowInserter:
+        """A writer of rows in JSON to the stream or table ``target`` (POST /inserts-stream).
+
+        Args:
+            target: its name, upper case unless it is quoted with back-quotes.
+            properties: overrides of the request.
+            on_news: see RowInserter.
+
+        Raises:
+            KsqlError: it cannot be written to.
+        """
+        return self._parts.queries.inserter(target, properties, on_news)
+
+    def terminate_cluster(self, topics: Sequence[str]) -> list[dict[str, Any]]:
+        """End all queries for good, and delete the command log and the sinks' topics that match a pattern.
+
+        The server must stop afterwards: nothing else can run.
+
+        Args:
+            topics: regular expressions of whole names.
+
+        Raises:
+            KsqlError: BAD_REQUEST for what is no regular expression.
+        """
+        return self._parts.statements.terminate_cluster(topics)
+
     def close_query(self, query_id: str) -> bool:
         """End a query stream; False if there is none with this id."""
         return self._parts.queries.close_query(query_id)
@@ -115,6 +146,15 @@ class Engine:
         """
         return self._parts.health.body()
 
+    @property
+    def cluster(self) -> Cluster:
+        """The servers that this one knows.
+
+        Raises:
+            KsqlError: NOT_READY.
+        """
+        return self._parts.cluster
+
     def statuses(self) -> dict[str, str]:
         """Command id -> status."""
         return {command: s["status"] for command, s in self._parts.statements.statuses.items()}
@@ -133,4 +173,13 @@ class Engine:
         return True
 
 
-__all__ = ["Engine", "QueryStream", "Request", "ResultColumn", "Row"]
+__all__ = [
+    "Acknowledged",
+    "Cluster",
+    "Engine",
+    "QueryStream",
+    "Request",
+    "ResultColumn",
+    "Row",
+    "RowInserter",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -138,6 +139,32 @@ class StatementExecutor:
         """
         with registry.with_functions(self._services.user_functions):
             return self._execute(request)
+
+    def terminate_cluster(self, topics: Sequence[str]) -> list[dict[str, Any]]:
+        """End all queries, and delete the command log and the sinks' topics that match; see Engine.
+
+        Raises:
+            KsqlError: BAD_REQUEST; KAFKA_REFUSED, BROKER_UNREACHABLE.
+        """
+        services = self._services
+        try:
+            patterns = [re.compile(pattern) for pattern in topics]
+        except re.error as error:
+            reason = f"Invalid pattern in deleteTopicList: {error}"
+            raise KsqlError("BAD_REQUEST", reason=reason) from None
+        with services.lock:
+            services.commands.check_writable()
+            queries = services.queries.all()
+            sinks = {q.plan.sink.topic for q in queries if not q.is_transient}
+            for query in queries:
+                services.queries.drop(query)
+            there = services.admin.topics()
+            matching = sorted(t for t in sinks & there.keys() if any(p.fullmatch(t) for p in patterns))
+            # last: until it has gone, a server that is killed starts again as it was
+            services.admin.delete_topics([*matching, services.log.topic])
+        command_id = "cluster/TerminateCluster/terminate"
+        self._note(command_id, "Cluster terminated.", None)
+        return [command_status("TERMINATE CLUSTER;", command_id, "Cluster terminated.", None, -1)]
 
     def _execute(self, request: Request) -> list[dict[str, Any]]:
         services = self._services

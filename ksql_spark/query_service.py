@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from grammar.statements.print_topic import PrintTopic
@@ -16,6 +17,7 @@ from ksql_spark.logical.nodes import BatchQuery, Filter, Project, Source, relati
 from ksql_spark.physical.planner import check_runnable, lower_transient
 from ksql_spark.request import Request, context_of, located, parsed, planning, wait_for_command
 from ksql_spark.runtime import batch, pull
+from ksql_spark.runtime.inserts import RowInserter, column_name
 from ksql_spark.runtime.print_topic import PrintResult
 from ksql_spark.runtime.push import PushResult
 from ksql_spark.runtime.queries import ManagedQuery
@@ -151,6 +153,21 @@ class QueryService:
         return pull.run_on_stream(
             plan, root.schema.columns, session, consumer, bound.limit, bound.offset or 0
         )
+
+    def inserter(
+        self, target: str, properties: Mapping[str, Any], on_news: Callable[[], None]
+    ) -> RowInserter:
+        """A writer of rows in JSON to the stream or table ``target``, see Engine.inserter.
+
+        Raises:
+            KsqlError: INSERT_UNKNOWN, INVALID_STATEMENT, TOPIC_UNKNOWN.
+        """
+        services = self._services
+        with services.lock:
+            context = context_of(Request("", properties), services)
+        source = analyzer.bind_insert_target(column_name(target), context.metastore, context.config)
+        services.admin.require_topic(source.topic)
+        return RowInserter(source, services.producer, on_news)
 
     def close_query(self, query_id: str) -> bool:
         """End a query stream; False if there is none with this id."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
@@ -12,7 +13,7 @@ from ksql_spark.config import Config
 from server import errors
 from server.guards import BodyGuard, HostGuard, OriginGuard
 from server.host import Host
-from server.routes import information, queries, statements
+from server.routes import api_page, cluster, information, inserts, queries, statements, websocket
 
 
 def create_app(host: Host, config: Config | None = None) -> FastAPI:
@@ -20,12 +21,14 @@ def create_app(host: Host, config: Config | None = None) -> FastAPI:
     properties = config or Config()
     app = FastAPI(title="ksql-spark", docs_url=None, redoc_url=None)
     app.state.host = host
+    host.most_request_bytes = properties["ksql.server.max.request.bytes"]
+    _describe_truly(app)
     errors.install(app)
-    for module in (statements, queries, information):
+    for module in (statements, queries, inserts, websocket, information, cluster, api_page):
         app.include_router(module.router)
     app.add_middleware(ReadinessMiddleware, host=host)
     app.add_middleware(TrailingSlashMiddleware)
-    app.add_middleware(BodyGuard, most=properties["ksql.server.max.request.bytes"])
+    app.add_middleware(BodyGuard, most=host.most_request_bytes, streamed=STREAMED_PATHS)
     origins = properties["ksql.server.allowed.origins"]
     if origins:
         # lets such pages read answers, and send more than forms can
@@ -37,6 +40,22 @@ def create_app(host: Host, config: Config | None = None) -> FastAPI:
         HostGuard, names=[*_listening_at(properties), *properties["ksql.server.allowed.hosts"]]
     )
     return app
+
+
+def _describe_truly(app: FastAPI) -> None:
+    """Leave FastAPI's 422 out of the description: no route answers with it."""
+    whole = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        found = whole()
+        for methods in found["paths"].values():
+            for entry in methods.values():
+                entry["responses"].pop("422", None)
+        for name in ("HTTPValidationError", "ValidationError"):
+            found.get("components", {}).get("schemas", {}).pop(name, None)
+        return found
+
+    app.openapi = openapi  # type: ignore[method-assign]
 
 
 def _listening_at(config: Config) -> list[str]:
@@ -53,13 +72,17 @@ class TrailingSlashMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, without slashes at the end of its path (ASGI)."""
-        if scope["type"] == "http":
+        if scope["type"] in ("http", "websocket"):
             scope = {**scope, "path": scope["path"].rstrip("/") or "/"}
         await self._app(scope, receive, send)
 
 
 #: paths that a headless server refuses (reference §8.4)
-SQL_PATHS = frozenset({"/ksql", "/query", "/query-stream", "/close-query"})
+SQL_PATHS = frozenset(
+    {"/ksql", "/ksql/terminate", "/query", "/query-stream", "/inserts-stream", "/close-query", "/ws/query"}
+)
+#: paths whose bodies have any length: their routes limit each line
+STREAMED_PATHS = frozenset({"/inserts-stream"})
 
 
 class ReadinessMiddleware:
@@ -74,12 +97,13 @@ class ReadinessMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, or refuse it (ASGI)."""
-        if scope["type"] == "http" and not scope["path"].startswith("/chc/"):
+        if scope["type"] in ("http", "websocket") and not scope["path"].startswith("/chc/"):
             state = self._host.state
             if state != "RUNNING":
-                await errors.unavailable(state)(scope, receive, send)
+                await errors.refuse(errors.unavailable(state), scope, receive, send)
                 return
             if self._host.queries_file is not None and scope["path"] in SQL_PATHS:
-                await errors.response(errors.headless(self._host.queries_file))(scope, receive, send)
+                problem = errors.headless(self._host.queries_file)
+                await errors.refuse(errors.response(problem), scope, receive, send)
                 return
         await self._app(scope, receive, send)

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.masking import masked
@@ -67,6 +68,14 @@ def response(error: Exception) -> Response:
     """``error`` as an HTTP response; the status is code / 100."""
     content = body(error)
     return JSONResponse(content, status_code=content["error_code"] // 100)
+
+
+async def refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    """Send ``answer`` instead of handling a request; a WebSocket is closed before it is open."""
+    if scope["type"] == "websocket" and "websocket.http.response" not in scope.get("extensions", {}):
+        await send({"type": "websocket.close", "code": 1008, "reason": ""})
+        return
+    await answer(scope, receive, send)
 
 
 def headless(file: str) -> RequestError:

@@ -38,7 +38,7 @@ class HostGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, or refuse it (ASGI)."""
-        if scope["type"] == "http":
+        if scope["type"] in ("http", "websocket"):
             given = Headers(scope=scope).get("host", "")
             if not self._is_ours(given):
                 problem = RequestError(
@@ -46,7 +46,7 @@ class HostGuard:
                     "ksql.server.allowed.hosts in the server's configuration.",
                     FORBIDDEN,
                 )
-                await errors.response(problem)(scope, receive, send)
+                await errors.refuse(errors.response(problem), scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -88,10 +88,11 @@ class OriginGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, or refuse it (ASGI)."""
-        if scope["type"] == "http":
+        if scope["type"] in ("http", "websocket"):
             headers = Headers(scope=scope)
             origin = headers.get("origin")
-            ours = f"{scope.get('scheme', 'http')}://{headers.get('host', '')}".lower()
+            scheme = str(scope.get("scheme", "http")).replace("ws", "http", 1)
+            ours = f"{scheme}://{headers.get('host', '')}".lower()
             allowed = {ours, *self._origins}
             if origin is not None and origin.lower() not in allowed and ANY not in allowed:
                 problem = RequestError(
@@ -99,21 +100,28 @@ class OriginGuard:
                     "ksql.server.allowed.origins in the server's configuration.",
                     FORBIDDEN,
                 )
-                await errors.response(problem)(scope, receive, send)
+                await errors.refuse(errors.response(problem), scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
 
 class BodyGuard:
-    """Refuses bodies of more than ``most`` bytes (413), before they are in memory."""
+    """Refuses bodies of more than ``most`` bytes (413), before they are in memory.
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
+    Args:
+         app: handles requests that are allowed.
+         most: the limit.
+         streamed: paths without one.
+    """
+
+    def __init__(self, app: ASGIApp, most: int, streamed: Iterable[str] = ()) -> None:
         self._app = app
         self._most = most
+        self._streamed = frozenset(streamed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, or refuse it (ASGI)."""
-        if scope["type"] != "http":
+        if scope["type"] != "http" or scope["path"] in self._streamed:
             await self._app(scope, receive, send)
             return
         problem = RequestError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -16,7 +16,7 @@ from starlette.requests import Request as HttpRequest
 
 if TYPE_CHECKING:
     # not at run time: this import loads Spark, and the port should be open before that
-    from ksql_spark.engine import QueryStream, Request
+    from ksql_spark.engine import Cluster, QueryStream, Request, RowInserter
 
 LOG = logging.getLogger(__name__)
 
@@ -49,6 +49,16 @@ class Engine(Protocol):
         """Start a SELECT or PRINT."""
         ...
 
+    def inserter(
+        self, target: str, properties: Mapping[str, Any], on_news: Callable[[], None]
+    ) -> RowInserter:
+        """A writer of rows in JSON."""
+        ...
+
+    def terminate_cluster(self, topics: Sequence[str]) -> list[dict[str, Any]]:
+        """End all queries for good; see the engine."""
+        ...
+
     def close_query(self, query_id: str) -> bool:
         """End a push query; False if there is none with this id."""
         ...
@@ -59,6 +69,11 @@ class Engine(Protocol):
 
     def health(self) -> dict[str, Any]:
         """The body of GET /healthcheck: ``isHealthy``, ``details``, ``serverState``."""
+        ...
+
+    @property
+    def cluster(self) -> Cluster:
+        """The servers that this one knows."""
         ...
 
     def statuses(self) -> dict[str, str]:
@@ -86,6 +101,10 @@ class Host:
         self.stopping = False
         #: the file of a headless server, which runs no other statements; else None
         self.queries_file: str | None = None
+        #: the most bytes of a request's body, or of a line of one that is a stream
+        self.most_request_bytes = 10_000_000
+        #: stops the server; set by what runs it
+        self.request_stop: Callable[[], None] = lambda: None
         self._statements = ThreadPoolExecutor(STATEMENT_THREADS, thread_name_prefix="statement")
         # a stream that waits for rows blocks its thread, so each needs one
         self._reads = ThreadPoolExecutor(max_push_queries + PULL_THREADS, thread_name_prefix="query-read")

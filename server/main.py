@@ -31,6 +31,7 @@ from ksql_spark.masking import masked
 from ksql_spark.services.data_dir import make_data_dir
 from server.app import create_app
 from server.host import Engine, Host
+from server.http import http_settings
 
 LOG = logging.getLogger(__name__)
 
@@ -250,6 +251,7 @@ class Running:
         host, port = sockets[0].getsockname()[:2]
         self._url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         self._host = Host(int(config["ksql.max.push.queries"]))
+        self._host.request_stop = self._request_stop
         self._host.queries_file = config["ksql.queries.file"] or None
         self._engine: StartableEngine | None = None
         self._failure: BaseException | None = None
@@ -257,6 +259,7 @@ class Running:
         self._web = Web(
             uvicorn.Config(
                 create_app(self._host, config),
+                **http_settings(),
                 log_config=None,
                 access_log=False,
                 lifespan="off",

@@ -6,6 +6,7 @@ from pages of other sites have been refused before (server/guards.py).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pydantic
@@ -65,6 +66,43 @@ class CloseQueryBody(Body):
     queryId: str
 
 
+class InsertsBody(Body):
+    """The first line of POST /inserts-stream."""
+
+    target: str
+    properties: dict[str, Any] | None = None
+
+
+class HostInfo(Body):
+    """Where a server is."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class HeartbeatBody(Body):
+    """The body of POST /heartbeat."""
+
+    hostInfo: HostInfo
+    timestamp: int
+
+
+class LagBody(Body):
+    """The body of POST /lag."""
+
+    ksqlHost: HostInfo
+    hostStoreLags: dict[str, Any]
+
+
+class TerminateBody(Body):
+    """The body of POST /ksql/terminate."""
+
+    deleteTopicList: list[str] | None = None
+
+
 def _texts(variables: dict[str, Any] | None) -> dict[str, str]:
     return {name: str(value) for name, value in (variables or {}).items()}
 
@@ -73,13 +111,18 @@ B = TypeVar("B", bound=Body)
 
 
 async def read_body(model: type[B], http: HttpRequest) -> B:
-    """The request's JSON as ``model``.
+    """The request's JSON as ``model``, see parsed_body."""
+    return parsed_body(model, await http.body())
+
+
+def parsed_body(model: type[B], text: bytes | str) -> B:
+    """JSON as ``model``.
 
     Raises:
         RequestError: the body is not a JSON object, or a member is missing or has the wrong type.
     """
     try:
-        return model.model_validate_json(await http.body())
+        return model.model_validate_json(text)
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
@@ -95,7 +138,43 @@ async def read_body(model: type[B], http: HttpRequest) -> B:
         raise RequestError(reason) from None
 
 
-def openapi(model: type[Body]) -> dict[str, Any]:
-    """The request body for a route's OpenAPI entry, because FastAPI does not read bodies here."""
-    schema = model.model_json_schema()
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+def described(
+    body: type[Body] | None = None, *, answers: Mapping[str, str | None], body_type: str = "application/json"
+) -> dict[str, Any]:
+    """What a route's OpenAPI entry says, since FastAPI reads neither bodies nor answers here.
+
+    Args:
+        body: what the request holds; None: nothing.
+        answers: media types of the answer, each with what is special about it.
+        body_type: the media type of the request's body.
+    """
+    content = {
+        media_type: {"schema": {"description": text} if text else {}} for media_type, text in answers.items()
+    }
+    entry: dict[str, Any] = {
+        "responses": {"200": {"description": "OK", "content": content}, "default": _ERROR}
+    }
+    if body is not None:
+        schema = body.model_json_schema()
+        entry["requestBody"] = {"required": True, "content": {body_type: {"schema": schema}}}
+    return entry
+
+
+_ERROR: dict[str, Any] = {
+    "description": "An error; the HTTP status is error_code / 100.",
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "required": ["@type", "error_code", "message"],
+                "properties": {
+                    "@type": {"enum": ["generic_error", "statement_error"]},
+                    "error_code": {"type": "integer"},
+                    "message": {"type": "string"},
+                    "statementText": {"type": "string"},
+                    "entities": {"type": "array", "items": {"type": "object"}},
+                },
+            }
+        }
+    },
+}

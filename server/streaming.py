@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server import errors
+from server.errors import NOT_ACCEPTABLE, RequestError
 from server.host import Host
 
 if TYPE_CHECKING:
@@ -197,6 +198,30 @@ class Lines(Format):
     def end(self) -> str:
         """Nothing."""
         return ""
+
+
+def accepted(header: str | None, offered: Sequence[str]) -> str:
+    """The media type of the answer: the client's preferred one of ``offered``, whose first is the default.
+
+    Raises:
+        RequestError: 406 if the client accepts none of them.
+    """
+    wanted: list[tuple[float, str]] = []
+    for part in (header or "*/*").split(","):
+        name, *parameters = (piece.strip() for piece in part.split(";"))
+        given = next((p[2:] for p in parameters if p.startswith("q=")), "1")
+        try:
+            wanted.append((float(given), name.lower()))
+        except ValueError:
+            wanted.append((0.0, name.lower()))
+    for quality, name in sorted(wanted, key=lambda pair: -pair[0]):
+        if quality > 0 and name in ("*/*", "application/*"):
+            return offered[0]
+        if quality > 0 and name in offered:
+            return name
+    raise RequestError(
+        f"None of the media types {header} is offered here; there is: {', '.join(offered)}.", NOT_ACCEPTABLE
+    )
 
 
 def schema_text(column: ResultColumn, flag_key: bool) -> str:

@@ -6,7 +6,7 @@ are KsqlErrors with their position in the statement and, where possible, a hint.
 
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
 from ksql_spark.analyzer.inference import infer_columns
-from ksql_spark.analyzer.inserts import BoundRow, bind_insert_values
+from ksql_spark.analyzer.inserts import BoundRow, bind_insert_target, bind_insert_values
 from ksql_spark.analyzer.persistent import bind_persistent
 from ksql_spark.analyzer.pull import bind_pull
 from ksql_spark.analyzer.push import bind_push
@@ -22,6 +22,7 @@ __all__ = [
     "bind_alter_source",
     "bind_create_source",
     "bind_expression",
+    "bind_insert_target",
     "bind_insert_values",
     "bind_persistent",
     "bind_predicate",

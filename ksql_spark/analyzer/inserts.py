@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from ksql_spark.analyzer.coercion import insert_coerce
 from ksql_spark.analyzer.expressions import bind_expression
 from ksql_spark.analyzer.failures import failure, invalid, within_statement
 from ksql_spark.analyzer.scope import Scope
+from ksql_spark.config import PROPERTIES
 from ksql_spark.errors import nearest
 from ksql_spark.expressions import Expression, Literal
 from ksql_spark.metastore.sources import DataSource
@@ -44,7 +46,7 @@ def bind_insert_values(statement: InsertValues, metastore: MetaStore, config: Ma
     """
     with within_statement(statement):
         settings.check_lambdas(statement, config)
-        source = _target(statement, metastore, config)
+        source = bind_insert_target(statement.name, metastore, config, statement)
         columns = _columns(statement, source)
         scope = Scope(types=metastore.types(), clause="VALUES")
         values = []
@@ -55,22 +57,31 @@ def bind_insert_values(statement: InsertValues, metastore: MetaStore, config: Ma
         return BoundRow(source, tuple(values))
 
 
-def _target(statement: InsertValues, metastore: MetaStore, config: Mapping[str, Any]) -> DataSource:
+def bind_insert_target(
+    name: str, metastore: MetaStore, config: Mapping[str, Any], statement: InsertValues | None = None
+) -> DataSource:
+    """The stream or table called ``name``, which rows may be written to.
+
+    Args:
+        statement: what names it, for the position of errors.
+
+    Raises:
+        KsqlError: INSERT_UNKNOWN; INVALID_STATEMENT if rows may not be written to it.
+    """
+    node = None if statement is None else statement.this
     if not settings.flag(config, "ksql.insert.into.values.enabled"):
         raise invalid("The server has disabled INSERT INTO ... VALUES functionality.", statement)
-    source = metastore.find(statement.name)
+    source = metastore.find(name)
     if source is None:
-        raise failure(
-            "INSERT_UNKNOWN", statement.this, name=statement.name, similar=_similar(statement.name, metastore)
-        )
+        raise failure("INSERT_UNKNOWN", node, name=name, similar=_similar(name, metastore))
     word = source.kind.lower()
     if source.read_only:
-        raise invalid(f"Cannot insert values into read-only {word}: {source.name}", statement.this)
+        raise invalid(f"Cannot insert values into read-only {word}: {source.name}", node)
     if source.window is not None:
-        raise invalid(f"Cannot insert values into windowed {word}: {source.name}", statement.this)
-    hidden = settings.text(config, "ksql.readonly.topics")
-    if hidden and source.topic in [t.strip() for t in hidden.split(",")]:
-        raise invalid(f"Cannot insert values into read-only topic: {source.topic}", statement.this)
+        raise invalid(f"Cannot insert values into windowed {word}: {source.name}", node)
+    patterns = PROPERTIES["ksql.readonly.topics"].parse(config.get("ksql.readonly.topics")) or ()
+    if any(re.fullmatch(pattern, source.topic) for pattern in patterns):
+        raise invalid(f"Cannot insert values into read-only topic: {source.topic}", node)
     return source
 
 

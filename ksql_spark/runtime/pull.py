@@ -77,7 +77,7 @@ def run(
         rows = rows[query.offset :]
     if query.limit is not None:
         rows = rows[: query.limit]
-    columns = [ResultColumn(i.name, str(i.expression.type), i.name in query.key_names) for i in query.items]
+    columns = [ResultColumn.of(i.name, i.expression.type, i.name in query.key_names) for i in query.items]
     types = [i.expression.type for i in query.items]
     shown = [Row([api_value(v, t) for v, t in zip(row, types, strict=True)]) for row in rows]
     return PullResult(columns, shown)

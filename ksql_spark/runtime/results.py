@@ -5,21 +5,32 @@ from __future__ import annotations
 import base64
 import datetime
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ksql_spark.schema import Column
-from ksql_spark.types import BYTES, DATE, TIME, TIMESTAMP, Array, Map, SqlType, Struct
+from ksql_spark.types import BYTES, DATE, TIME, TIMESTAMP, Array, Map, SqlType, Struct, type_json
 
 
 @dataclass(frozen=True)
 class ResultColumn:
-    """One column of a query's result; ``type`` is SQL text, for example ``ARRAY<STRING>``."""
+    """One column of a query's result.
+
+    Args:
+        type: SQL text, for example ``ARRAY<STRING>``.
+        schema: the type as the REST API's schema object (reference §7.3).
+    """
 
     name: str
     type: str
     is_key: bool = False
+    schema: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(cls, name: str, type_: SqlType, is_key: bool = False) -> ResultColumn:
+        """A column of this type."""
+        return cls(name, str(type_), is_key, type_json(type_))
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,7 @@ class QueryStream(Protocol):
 
 def result_columns(columns: Sequence[Column], keys: frozenset[str] = frozenset()) -> list[ResultColumn]:
     """Result columns of a schema; those named in ``keys`` are flagged KEY."""
-    return [ResultColumn(c.name, str(c.type), c.name in keys) for c in columns]
+    return [ResultColumn.of(c.name, c.type, c.name in keys) for c in columns]
 
 
 def api_value(value: Any, type_: SqlType) -> Any:

@@ -168,6 +168,12 @@ class View:
                     file.writelines(f"{k},{v},{t},{start},{end}\n" for k, v, t, start, end in rows)
 
     @property
+    def positions(self) -> dict[int, int]:
+        """The offset of the next record of each partition."""
+        with self._moved:
+            return dict(self._positions)
+
+    @property
     def has_failed(self) -> bool:
         """Whether it has stopped following its topic because of an error."""
         return self._failure is not None
@@ -234,6 +240,11 @@ class Views:
         for (topic, partition), end in self._admin.end_offsets(*wanted).items():
             found[topic][partition] = end
         return found
+
+    def positions(self) -> dict[str, tuple[dict[int, int], str]]:
+        """How far each view has read (partition -> next offset), and its topic, by the table's name."""
+        with self._lock:
+            return {name: (view.positions, view.source.topic) for name, view in self._views.items()}
 
     def reaching(self, source: DataSource, ends: dict[int, int], timeout_s: float) -> View:
         """The view of ``source``, with all records of its topic before ``ends`` (partition -> offset).

@@ -23,7 +23,8 @@ from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.runtime.state import state_sizes
 from ksql_spark.statements.context import Action, Entity, Immediate, Services, StatementContext
-from ksql_spark.statements.entities import entity, field_json, query_row, type_json
+from ksql_spark.statements.entities import entity, field_json, query_row
+from ksql_spark.types import type_json
 
 
 def describe_source(statement: DescribeSource, context: StatementContext) -> Action:

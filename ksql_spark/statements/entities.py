@@ -8,28 +8,12 @@ from ksql_spark.masking import masked
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.schema import Column, Role
-from ksql_spark.types import Array, Decimal, Map, SqlType, Struct
+from ksql_spark.types import type_json
 
 
 def entity(type_: str, text: str, /, **members: Any) -> dict[str, Any]:
     """An entity ``@type`` for the statement ``text``."""
     return {"@type": type_, "statementText": masked(text), **members, "warnings": []}
-
-
-def type_json(type_: SqlType) -> dict[str, Any]:
-    """A type as the REST API's schema object."""
-    match type_:
-        case Struct(fields):
-            inner = [{"name": f.name, "schema": type_json(f.type)} for f in fields]
-            return {"type": "STRUCT", "fields": inner, "memberSchema": None}
-        case Array(element):
-            return {"type": "ARRAY", "fields": None, "memberSchema": type_json(element)}
-        case Map(_, value):
-            return {"type": "MAP", "fields": None, "memberSchema": type_json(value)}
-        case Decimal(precision, scale):
-            parameters = {"precision": precision, "scale": scale}
-            return {"type": "DECIMAL", "fields": None, "memberSchema": None, "parameters": parameters}
-    return {"type": str(type_), "fields": None, "memberSchema": None}
 
 
 def field_json(column: Column) -> dict[str, Any]:

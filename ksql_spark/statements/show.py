@@ -13,7 +13,8 @@ from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.statements.connectors import show_connectors, show_plugins
 from ksql_spark.statements.context import Action, Entity, Immediate, StatementContext
 from ksql_spark.statements.describe import query_description, source_description
-from ksql_spark.statements.entities import entity, query_row, source_row, type_json
+from ksql_spark.statements.entities import entity, query_row, source_row
+from ksql_spark.types import type_json
 
 
 def _sources(statement: Show, context: StatementContext, kind: str) -> Entity:

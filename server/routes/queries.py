@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
@@ -10,7 +9,7 @@ from starlette.responses import Response
 
 from server.errors import NOT_ACCEPTABLE, RequestError
 from server.host import Host
-from server.models import CloseQueryBody, QueryStreamBody, StatementsBody, openapi, read_body
+from server.models import CloseQueryBody, QueryStreamBody, StatementsBody, described, read_body
 from server.streaming import (
     DELIMITED,
     FRAMES,
@@ -22,6 +21,7 @@ from server.streaming import (
     JsonArray,
     Lines,
     QueryResponse,
+    accepted,
 )
 
 if TYPE_CHECKING:
@@ -30,7 +30,17 @@ if TYPE_CHECKING:
 router = APIRouter()
 
 
-@router.post("/query-stream", openapi_extra=openapi(QueryStreamBody))
+@router.post(
+    "/query-stream",
+    openapi_extra=described(
+        QueryStreamBody,
+        answers={
+            DELIMITED: "A line of metadata, then an array for each row, each on a line.",
+            FRAMES: "An array of frames, one on each line.",
+            JSON: "The metadata and the rows as one array.",
+        },
+    ),
+)
 async def query_stream(http: Request) -> Response:
     """Stream a query's rows: delimited, or frames or one JSON array if Accept requests that."""
     media_type = accepted(http.headers.get("accept"), (DELIMITED, FRAMES, JSON))
@@ -42,7 +52,18 @@ async def query_stream(http: Request) -> Response:
     return _response(http, stream, media_type, DELIMITED)
 
 
-@router.post("/query", openapi_extra=openapi(StatementsBody))
+@router.post(
+    "/query",
+    openapi_extra=described(
+        StatementsBody,
+        answers={
+            FRAMES: "An array of frames, one on each line.",
+            JSON: "The same.",
+            DELIMITED: "A line of metadata, then an array for each row, each on a line.",
+            TEXT: "The lines of a PRINT.",
+        },
+    ),
+)
 async def query(http: Request) -> Response:
     """Stream a query's rows as frames, or the lines of a PRINT."""
     media_type = accepted(http.headers.get("accept"), (FRAMES, JSON, DELIMITED))
@@ -51,7 +72,7 @@ async def query(http: Request) -> Response:
     return _response(http, stream, FRAMES if media_type == JSON else media_type, TEXT)
 
 
-@router.post("/close-query", openapi_extra=openapi(CloseQueryBody))
+@router.post("/close-query", openapi_extra=described(CloseQueryBody, answers={}))
 async def close_query(http: Request) -> Response:
     """End a push query."""
     host: Host = http.app.state.host
@@ -77,27 +98,3 @@ def _response(http: Request, stream: engine.QueryStream, media_type: str, print_
     else:
         format = Delimited(stream)
     return QueryResponse(http.app.state.host, stream, format)
-
-
-def accepted(header: str | None, offered: Sequence[str]) -> str:
-    """The media type of the answer: the client's preferred one of ``offered``, whose first is the default.
-
-    Raises:
-        RequestError: 406 if the client accepts none of them.
-    """
-    wanted: list[tuple[float, str]] = []
-    for part in (header or "*/*").split(","):
-        name, *parameters = (piece.strip() for piece in part.split(";"))
-        given = next((p[2:] for p in parameters if p.startswith("q=")), "1")
-        try:
-            wanted.append((float(given), name.lower()))
-        except ValueError:
-            wanted.append((0.0, name.lower()))
-    for quality, name in sorted(wanted, key=lambda pair: -pair[0]):
-        if quality > 0 and name in ("*/*", "application/*"):
-            return offered[0]
-        if quality > 0 and name in offered:
-            return name
-    raise RequestError(
-        f"None of the media types {header} is offered here; there is: {', '.join(offered)}.", NOT_ACCEPTABLE
-    )

@@ -9,12 +9,14 @@ from starlette.responses import Response
 
 from ksql_spark.config import warning
 from server.host import Host
-from server.models import StatementsBody, openapi, read_body
+from server.models import StatementsBody, described, read_body
 
 router = APIRouter()
 
 
-@router.post("/ksql", openapi_extra=openapi(StatementsBody))
+@router.post(
+    "/ksql", openapi_extra=described(StatementsBody, answers={"application/json": "An array of entities."})
+)
 async def run_statements(http: Request) -> Response:
     """Run all statements except queries and PRINT; answers with an array of entities (reference §7.3).
 

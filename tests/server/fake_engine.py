@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ksql_spark.config import warning
-from ksql_spark.engine import Request, ResultColumn, Row
+from ksql_spark.engine import Acknowledged, Request, ResultColumn, Row
 from ksql_spark.errors import KsqlError, Position
 
 FIELDS = [
@@ -81,6 +81,61 @@ class FakeStream:
         self.rows.put(None)
 
 
+class FakeInserter:
+    """As RowInserter; a row with "bad" in it fails."""
+
+    def __init__(self, on_news: Callable[[], None]) -> None:
+        self.rows: list[bytes] = []
+        self.closed = False
+        self._on_news = on_news
+        self._told = 0
+        self._error: KsqlError | None = None
+
+    def insert(self, lines: Iterable[bytes]) -> bool:
+        """As RowInserter.insert."""
+        for line in lines:
+            if b"bad" in line:
+                self._error = KsqlError("BAD_REQUEST", reason="a bad row")
+                break
+            self.rows.append(line)
+        self._on_news()
+        return self._error is None
+
+    def acknowledged(self) -> Acknowledged:
+        """As RowInserter.acknowledged."""
+        first, self._told = self._told, len(self.rows)
+        return Acknowledged(first, self._told, self._error)
+
+    @property
+    def is_idle(self) -> bool:
+        """As RowInserter.is_idle."""
+        return self._told == len(self.rows)
+
+    def close(self) -> None:
+        """As RowInserter.close."""
+        self.closed = True
+
+
+class FakeCluster:
+    """As Cluster."""
+
+    def __init__(self) -> None:
+        self.has_heartbeats = self.has_lags = False
+        self.heard: dict[str, Any] = {}
+
+    def status(self) -> dict[str, Any]:
+        """As Cluster.status."""
+        return {server: {"hostAlive": True} for server in self.heard}
+
+    def heartbeat(self, server: str, timestamp_ms: int) -> None:
+        """As Cluster.heartbeat."""
+        self.heard[server] = timestamp_ms
+
+    def report(self, server: str, lags: Any) -> None:
+        """As Cluster.report."""
+        self.heard[server] = lags
+
+
 class FakeEngine:
     """See the module."""
 
@@ -91,6 +146,9 @@ class FakeEngine:
         self.next_stream: FakeStream | None = None
         self.sources: dict[str, str] = {"RIDES": "STREAM", "ZONES": "TABLE"}
         self.stop_calls = 0
+        self.cluster = FakeCluster()
+        self.inserter_made: FakeInserter | None = None
+        self.terminated: list[str] | None = None
         self._sequence = 0
 
     def start(self, report: Callable[[str], None]) -> None:
@@ -231,6 +289,18 @@ class FakeEngine:
         if "LIMIT" in text.upper():
             return FakeStream("PUSH", columns, rows, final_message="Limit Reached")
         return FakeStream("PUSH", columns, rows, ends=False)
+
+    def inserter(self, target: str, properties: Any, on_news: Callable[[], None]) -> FakeInserter:
+        """As Engine.inserter; there is only RIDES."""
+        if target.upper() != "RIDES":
+            raise KsqlError("INSERT_UNKNOWN", name=target, similar="")
+        self.inserter_made = FakeInserter(on_news)
+        return self.inserter_made
+
+    def terminate_cluster(self, topics: Any) -> list[dict[str, Any]]:
+        """As Engine.terminate_cluster."""
+        self.terminated = list(topics)
+        return self._one("TERMINATE CLUSTER")
 
     def close_query(self, query_id: str) -> bool:
         """As Engine.close_query."""

@@ -11,6 +11,7 @@ import uvicorn
 
 from server.app import create_app
 from server.host import Host
+from server.http import http_settings
 from server.main import Web
 
 
@@ -27,7 +28,9 @@ class LiveServer:
         self._sock.listen(128)
         self.port: int = self._sock.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        config = uvicorn.Config(create_app(self.host), log_config=None, access_log=False, lifespan="off")
+        config = uvicorn.Config(
+            create_app(self.host), **http_settings(), log_config=None, access_log=False, lifespan="off"
+        )
         self.web = Web(config, self.host)
         self.thread = threading.Thread(target=self.web.run, args=([self._sock],), daemon=True)
 

@@ -1,0 +1,119 @@
+"""What this server knows of others with its id: heartbeats and lags that they report (reference §7.1).
+
+Servers do not share work yet, so this says who is there, and nothing acts on it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.runtime.queries import ManagedQuery
+from ksql_spark.statements import Services
+
+
+@dataclass
+class _Other:
+    """Another server: when it was heard of last (epoch milliseconds), and the lags that it reported."""
+
+    heard_ms: int
+    lags: Mapping[str, Any]
+
+
+class Cluster:
+    """The servers that are known, this one among them. Thread-safe.
+
+    Args:
+        services: the parts of this server.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._others: dict[str, _Other] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def has_heartbeats(self) -> bool:
+        """Whether servers watch each other (ksql.heartbeat.enable)."""
+        return bool(self._services.config["ksql.heartbeat.enable"])
+
+    @property
+    def has_lags(self) -> bool:
+        """Whether servers report lags (ksql.lag.reporting.enable)."""
+        return bool(self._services.config["ksql.lag.reporting.enable"])
+
+    def heartbeat(self, server: str, timestamp_ms: int) -> None:
+        """Note that ``server`` (host:port) was alive at ``timestamp_ms``, epoch milliseconds."""
+        with self._lock:
+            other = self._others.setdefault(server, _Other(0, {}))
+            other.heard_ms = max(other.heard_ms, timestamp_ms)
+
+    def report(self, server: str, lags: Mapping[str, Any]) -> None:
+        """Note the lags of ``server``: a ``hostStoreLags`` object."""
+        with self._lock:
+            other = self._others.setdefault(server, _Other(0, {}))
+            other.lags = dict(lags)
+
+    def status(self) -> dict[str, Any]:
+        """Each server by host:port, as GET /clusterStatus shows it."""
+        now = int(time.time() * 1000)
+        window = int(self._services.config["ksql.heartbeat.window.ms"])
+        queries = [q for q in self._services.queries.all() if not q.is_transient and q.plan.sink.is_table]
+        shown = {
+            self._services.host: {
+                "hostAlive": True,
+                "lastStatusUpdateMs": now,
+                "activeStandbyPerQuery": {query.id: _stores(query) for query in queries},
+                "hostStoreLags": self._own_lags(now),
+            }
+        }
+        with self._lock:
+            for server, other in self._others.items():
+                shown.setdefault(
+                    server,
+                    {
+                        "hostAlive": now - other.heard_ms <= window,
+                        "lastStatusUpdateMs": other.heard_ms,
+                        "activeStandbyPerQuery": {},
+                        "hostStoreLags": other.lags,
+                    },
+                )
+        return shown
+
+    def _own_lags(self, now_ms: int) -> dict[str, Any]:
+        """How far each view is behind its topic."""
+        if not self.has_lags:
+            return {}
+        lags = {}
+        for name, (positions, topic) in self._services.views.positions().items():
+            try:
+                ends = self._services.views.ends([topic])[topic]
+            except KsqlError:  # the topic or the broker has gone; the next answer may know better
+                continue
+            lags[name] = {
+                "lagByPartition": {
+                    str(partition): {
+                        "currentOffsetPosition": positions.get(partition, 0),
+                        "endOffsetPosition": end,
+                        "offsetLag": max(0, end - positions.get(partition, 0)),
+                    }
+                    for partition, end in ends.items()
+                }
+            }
+        return {"stateStoreLags": lags, "updateTimeMs": now_ms}
+
+
+def _stores(query: ManagedQuery) -> dict[str, Any]:
+    """The stores of a query, all of them active: there are no standbys."""
+    sink = query.plan.sink
+    partitions = [{"topic": sink.topic, "partition": n} for n in range(query.sink_partitions)]
+    return {
+        "activeStores": [sink.name],
+        "activePartitions": partitions,
+        "standByStores": [],
+        "standByPartitions": [],
+    }

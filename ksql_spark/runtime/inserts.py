@@ -1,0 +1,343 @@
+"""Rows in JSON, written to a stream or table as they arrive (``/inserts-stream``, reference §7.6).
+
+Rows are numbered from 0. Each is converted, sent by the server's idempotent producer without waiting, and
+acknowledged in the order of the numbers once the brokers have it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable
+from decimal import ROUND_HALF_UP, InvalidOperation
+from decimal import Decimal as PythonDecimal
+from typing import Any, NamedTuple
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.metastore.serdes import key_serde, value_serde
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Map,
+    SqlType,
+    Struct,
+)
+
+#: how many rows of one client may wait for the brokers
+MOST_UNACKNOWLEDGED = 10_000
+
+_EPOCH = datetime.date(1970, 1, 1)
+
+
+class Acknowledged(NamedTuple):
+    """Rows ``first`` to before ``end`` are written; then comes ``error``, if it is not None."""
+
+    first: int
+    end: int
+    error: KsqlError | None
+
+
+class RowInserter:
+    """Writes rows to ``source``; the first row that fails is the last that is acknowledged.
+
+    ``insert`` is for one thread, ``acknowledged`` for one other.
+
+    Args:
+        source: from analyzer.bind_insert_target.
+        producer: of the cluster.
+        on_news: called, in any thread, when ``acknowledged`` has something new; once until that is read.
+    """
+
+    def __init__(self, source: DataSource, producer: RecordProducer, on_news: Callable[[], None]) -> None:
+        self._source = source
+        self._producer = producer
+        self._on_news = on_news
+        self._key, self._value = key_serde(source), value_serde(source)
+        self._keys = [(c.name, _converter(c.type)) for c in source.schema.key]
+        self._values = [(c.name, _converter(c.type)) for c in source.schema.value]
+        #: a member's name as clients write it -> the column's name
+        self._names: dict[str, str] = {}
+        self._moved = threading.Condition()
+        self._sent = 0
+        self._told = 0
+        self._next = 0
+        self._early: set[int] = set()
+        self._errors: dict[int, KsqlError] = {}
+        self._has_told = False
+        self._closed = False
+
+    def insert(self, lines: Iterable[bytes]) -> bool:
+        """Send rows, each a JSON object; False if a row has failed, after which no more are taken.
+
+        It waits while MOST_UNACKNOWLEDGED rows are on their way.
+        """
+        for line in lines:
+            with self._moved:
+                while self._sent - self._next - len(self._early) >= MOST_UNACKNOWLEDGED and self._may_go_on:
+                    self._moved.wait(1.0)
+                if not self._may_go_on:
+                    return False
+                number = self._sent
+                self._sent += 1
+            try:
+                key, value = self._encoded(line)
+                self._producer.send_async(
+                    self._source.topic,
+                    key,
+                    value,
+                    int(time.time() * 1000),
+                    on_delivery=lambda error, n=number: self._delivered(n, error),  # type: ignore[misc]
+                )
+            except KsqlError as error:
+                self._delivered(number, error)
+                return False
+        return True
+
+    def acknowledged(self) -> Acknowledged:
+        """What has been written since the last call."""
+        with self._moved:
+            self._has_told = False
+            first, self._told = self._told, self._next
+            return Acknowledged(first, self._next, self._errors.get(self._next))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every row that was sent has been acknowledged or has failed, and that was read."""
+        with self._moved:
+            return self._told == self._sent or self._next in self._errors
+
+    def close(self) -> None:
+        """Take no more rows; rows that were sent are still written."""
+        with self._moved:
+            self._closed = True
+            self._moved.notify_all()
+
+    @property
+    def _may_go_on(self) -> bool:
+        return not self._closed and not self._errors
+
+    def _delivered(self, number: int, error: KsqlError | None) -> None:
+        with self._moved:
+            if error is not None:
+                self._errors[number] = error
+            elif number == self._next:
+                self._next += 1
+                while self._next in self._early:
+                    self._early.remove(self._next)
+                    self._next += 1
+            else:
+                self._early.add(number)
+            self._moved.notify_all()
+            has_news = self._next > self._told or self._next in self._errors
+            if not has_news or self._has_told:
+                return
+            self._has_told = True
+        self._on_news()
+
+    def _encoded(self, line: bytes) -> tuple[bytes | None, bytes | None]:
+        """The key and value of a row's record.
+
+        Raises:
+            KsqlError: BAD_REQUEST, INVALID_STATEMENT.
+        """
+        try:
+            row = json.loads(line, parse_float=PythonDecimal)
+        except (ValueError, RecursionError, InvalidOperation) as error:
+            raise KsqlError("BAD_REQUEST", reason=f"Invalid JSON in inserts stream: {error}") from None
+        if not isinstance(row, dict):
+            raise KsqlError("BAD_REQUEST", reason="A row of an inserts stream must be a JSON object")
+        given = {self._column(name): value for name, value in row.items()}
+        try:
+            key = [_converted(name, convert, given) for name, convert in self._keys]
+            missing = [name for (name, _), value in zip(self._keys, key, strict=True) if value is None]
+            if missing:
+                raise ValueError(f"Key field must be specified: {missing[0]}")
+            value = [_converted(name, convert, given) for name, convert in self._values]
+            return (self._key.encode(key) if key else None), self._value.encode(value)
+        except (ValueError, OverflowError) as error:
+            raise KsqlError("INVALID_STATEMENT", reason=str(error)) from None
+
+    def _column(self, member: str) -> str:
+        """The name of the column that a member of a row means: upper case, unless it is quoted."""
+        found = self._names.get(member)
+        if found is None:
+            found = column_name(member)
+            if len(self._names) < 1000:
+                self._names[member] = found
+        return found
+
+
+def column_name(text: str) -> str:
+    """A name as clients write it in JSON: quoted ones are taken as they are, others in upper case.
+
+    >>> column_name("id"), column_name("`id`")
+    ('ID', 'id')
+    """
+    if len(text) > 1 and text[0] == text[-1] == "`":
+        return text[1:-1].replace("``", "`")
+    return text.upper()
+
+
+# ---- JSON values as a column's type ----------------------------------------------------------------------
+
+Converter = Callable[[Any], Any]
+
+
+def _converted(name: str, convert: Converter, given: dict[str, Any]) -> Any:
+    value = given.get(name)
+    try:
+        return None if value is None else convert(value)
+    except (ValueError, OverflowError, InvalidOperation) as error:
+        raise ValueError(f"Column {name}: {error}") from None
+
+
+def _converter(type_: SqlType) -> Converter:
+    """A function from JSON values (not null) to the formats' Python form; it raises ValueError."""
+    match type_:
+        case Array(element):
+            return _list_of(_converter(element), type_)
+        case Map(_, item):
+            return _map_of(_converter(item), type_)
+        case Struct(fields):
+            return _struct_of([(f.name, _converter(f.type)) for f in fields], type_)
+        case Decimal(precision, scale):
+            return _decimal(precision, scale, type_)
+    return _SCALARS[type_]
+
+
+def _list_of(convert: Converter, type_: SqlType) -> Converter:
+    def read(value: Any) -> list[Any]:
+        if not isinstance(value, list):
+            raise _mismatch(value, type_)
+        return [None if v is None else convert(v) for v in value]
+
+    return read
+
+
+def _map_of(convert: Converter, type_: SqlType) -> Converter:
+    def read(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise _mismatch(value, type_)
+        return {k: None if v is None else convert(v) for k, v in value.items()}
+
+    return read
+
+
+def _struct_of(fields: list[tuple[str, Converter]], type_: SqlType) -> Converter:
+    def read(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise _mismatch(value, type_)
+        given = {column_name(name): inner for name, inner in value.items()}
+        return {name: _converted(name, convert, given) for name, convert in fields}
+
+    return read
+
+
+def _decimal(precision: int, scale: int, type_: SqlType) -> Converter:
+    unit = PythonDecimal(1).scaleb(-scale)
+
+    def read(value: Any) -> PythonDecimal:
+        if isinstance(value, bool) or not isinstance(value, (int, str, PythonDecimal)):
+            raise _mismatch(value, type_)
+        number = PythonDecimal(value)
+        if not number.is_finite() or number.adjusted() >= precision - scale:
+            raise ValueError(f"{value} does not fit {type_}")
+        rounded = number.quantize(unit, ROUND_HALF_UP)
+        if rounded.adjusted() >= precision - scale and rounded:
+            raise ValueError(f"{value} does not fit {type_}")
+        return rounded
+
+    return read
+
+
+def _whole(type_: SqlType, bits: int) -> Converter:
+    most = 2 ** (bits - 1)
+
+    def read(value: Any) -> int:
+        if type(value) is not int:
+            raise _mismatch(value, type_)
+        if not -most <= value < most:
+            raise ValueError(f"{value} does not fit {type_}")
+        return value
+
+    return read
+
+
+def _double(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, PythonDecimal)):
+        raise _mismatch(value, DOUBLE)
+    return float(value)
+
+
+def _exactly(python: type, type_: SqlType) -> Converter:
+    def read(value: Any) -> Any:
+        if not isinstance(value, python):
+            raise _mismatch(value, type_)
+        return value
+
+    return read
+
+
+def _bytes(value: Any) -> bytes:
+    if not isinstance(value, str):
+        raise _mismatch(value, BYTES)
+    try:
+        return base64.b64decode(value, validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"it is not base64: {error}") from None
+
+
+def _date(value: Any) -> int:
+    if not isinstance(value, str):
+        raise _mismatch(value, DATE)
+    return (datetime.date.fromisoformat(value) - _EPOCH).days
+
+
+def _time(value: Any) -> int:
+    if not isinstance(value, str):
+        raise _mismatch(value, TIME)
+    at = datetime.time.fromisoformat(value)
+    return ((at.hour * 60 + at.minute) * 60 + at.second) * 1000 + at.microsecond // 1000
+
+
+def _timestamp(value: Any) -> int:
+    if not isinstance(value, str):
+        raise _mismatch(value, TIMESTAMP)
+    at = datetime.datetime.fromisoformat(value)
+    at = at.replace(tzinfo=datetime.UTC) if at.tzinfo is None else at
+    since = at - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    return since // datetime.timedelta(milliseconds=1)
+
+
+_SCALARS: dict[SqlType, Converter] = {
+    STRING: _exactly(str, STRING),
+    BOOLEAN: _exactly(bool, BOOLEAN),
+    INTEGER: _whole(INTEGER, 32),
+    BIGINT: _whole(BIGINT, 64),
+    DOUBLE: _double,
+    BYTES: _bytes,
+    DATE: _date,
+    TIME: _time,
+    TIMESTAMP: _timestamp,
+}
+
+
+def _mismatch(value: Any, type_: SqlType) -> ValueError:
+    shown = json.dumps(value, default=str)
+    shown = shown if len(shown) <= 40 else f"{shown[:37]}..."
+    return ValueError(f"Can't coerce {shown} to {type_}")

@@ -1,0 +1,111 @@
+"""HTTP/1.1 and HTTP/2 on one port (ADR 18).
+
+HTTP/2 comes with prior knowledge in clear text, or by ALPN over TLS; the first bytes of a connection decide.
+It needs zttp, which has no wheels for some platforms: without it there is HTTP/1.1 only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import importlib.util
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+if TYPE_CHECKING:
+    import zttp
+
+#: how many bytes of one response may wait for a client that does not read
+MOST_WAITING_BYTES = 256 * 1024
+
+
+class HttpSettings(TypedDict, total=False):
+    """The arguments of uvicorn.Config that choose the protocol."""
+
+    http: Any
+    http2: bool
+
+
+def has_http2() -> bool:
+    """Whether zttp is installed."""
+    return importlib.util.find_spec("zttp") is not None
+
+
+def http_settings() -> HttpSettings:
+    """Both versions where zttp is installed, else HTTP/1.1."""
+    if not has_http2():
+        return {}
+    return {"http": _protocol()}
+
+
+@functools.cache
+def _protocol() -> type[asyncio.Protocol]:
+    """uvicorn's protocol for both versions, with a limit to what waits for a client (Http2Protocol)."""
+    from uvicorn.protocols.http.auto_zttp_impl import AutoZttpProtocol
+    from uvicorn.protocols.http.zttp_h2_impl import ZttpH2Protocol
+
+    class Http2Protocol(ZttpH2Protocol):
+        """HTTP/2 whose responses wait for clients that are slow.
+
+        uvicorn's own only waits for the connection. zttp keeps what the client's window has no room for, and
+        so a client that does not read one stream of several would fill the server's memory.
+        """
+
+        def __init__(self, *arguments: Any, **more: Any) -> None:
+            super().__init__(*arguments, **more)
+            self._whole_app: ASGIApp = self.app
+            self._moved = asyncio.Event()
+
+        def handle_request(self, event: zttp.Request) -> None:
+            """Start a request."""
+            stream = self.conn.stream(event.stream_id)
+            self.app = functools.partial(self._serve, stream)
+            super().handle_request(event)
+
+        def data_received(self, data: bytes) -> None:
+            """Take frames, which may give room to responses."""
+            super().data_received(data)
+            self._notify()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            """End all requests."""
+            super().connection_lost(exc)
+            self._notify()
+
+        def _notify(self) -> None:
+            self._moved.set()
+            self._moved = asyncio.Event()
+
+        async def _serve(self, stream: zttp.Stream, scope: Scope, receive: Receive, send: Send) -> None:
+            async def send_and_wait(message: Message) -> None:
+                await send(message)
+                while (
+                    message.get("more_body")
+                    and (stream.pending_bytes or 0) > MOST_WAITING_BYTES
+                    and stream.stream_id in self.cycles
+                    and not self.transport.is_closing()
+                ):
+                    await self._moved.wait()
+
+            await self._whole_app(scope, receive, send_and_wait)
+
+    class BothProtocols(AutoZttpProtocol):
+        """The version that a connection's first bytes, or ALPN, choose."""
+
+        def _switch(self, http2: bool, initial_data: bytes = b"") -> None:
+            if not http2:
+                super()._switch(http2, initial_data)
+                return
+            protocol = Http2Protocol(
+                config=self.config,
+                server_state=self.server_state,
+                app_state=self.app_state,
+                _loop=self.loop,
+            )
+            self.transport.set_protocol(protocol)
+            protocol.connection_made(self.transport)
+            if initial_data:
+                protocol.data_received(initial_data)
+
+    return BothProtocols

@@ -1,0 +1,77 @@
+"""What concerns several servers: who is there, how far each has read, and the end of all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.background import BackgroundTask
+from starlette.responses import JSONResponse, Response
+
+from server.errors import NOT_FOUND, RequestError
+from server.host import Host
+from server.models import HeartbeatBody, LagBody, TerminateBody, described, read_body
+
+router = APIRouter()
+
+ANSWER = {"application/json": None}
+
+
+@router.get("/clusterStatus", openapi_extra=described(answers=ANSWER))
+async def cluster_status(http: Request) -> Response:
+    """The servers that this one knows; 404 if ksql.heartbeat.enable is false."""
+    host: Host = http.app.state.host
+
+    def ask(engine: Any) -> dict[str, Any] | None:
+        return engine.cluster.status() if engine.cluster.has_heartbeats else None
+
+    found = await host.call(ask)
+    if found is None:
+        raise _off("ksql.heartbeat.enable")
+    return JSONResponse({"clusterStatus": found})
+
+
+@router.post("/heartbeat", openapi_extra=described(HeartbeatBody, answers=ANSWER))
+async def heartbeat(http: Request) -> Response:
+    """Another server is alive; 404 if ksql.heartbeat.enable is false."""
+    host: Host = http.app.state.host
+    body = await read_body(HeartbeatBody, http)
+
+    def note(engine: Any) -> bool:
+        if engine.cluster.has_heartbeats:
+            engine.cluster.heartbeat(str(body.hostInfo), body.timestamp)
+        return bool(engine.cluster.has_heartbeats)
+
+    if not await host.call(note):
+        raise _off("ksql.heartbeat.enable")
+    return JSONResponse({"ok": True})
+
+
+@router.post("/lag", openapi_extra=described(LagBody, answers=ANSWER))
+async def lag(http: Request) -> Response:
+    """How far another server has read; 404 if ksql.lag.reporting.enable is false."""
+    host: Host = http.app.state.host
+    body = await read_body(LagBody, http)
+
+    def note(engine: Any) -> bool:
+        if engine.cluster.has_lags:
+            engine.cluster.report(str(body.ksqlHost), body.hostStoreLags)
+        return bool(engine.cluster.has_lags)
+
+    if not await host.call(note):
+        raise _off("ksql.lag.reporting.enable")
+    return JSONResponse({"ok": True})
+
+
+@router.post("/ksql/terminate", openapi_extra=described(TerminateBody, answers=ANSWER))
+async def terminate(http: Request) -> Response:
+    """End all queries for good, delete the sinks' topics that match deleteTopicList, and stop the server."""
+    host: Host = http.app.state.host
+    topics = (await read_body(TerminateBody, http)).deleteTopicList or []
+    entities = await host.call(lambda engine: engine.terminate_cluster(topics))
+    # once the answer has been sent
+    return JSONResponse(entities, background=BackgroundTask(host.request_stop))
+
+
+def _off(name: str) -> RequestError:
+    return RequestError(f"This server does not do that: {name} is false.", NOT_FOUND)

@@ -1,0 +1,98 @@
+"""GET /ws/query: the rows of a SELECT or PRINT as messages of a WebSocket (reference §7.7)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocketState
+
+from server import errors
+from server.errors import RequestError
+from server.host import Host
+from server.models import StatementsBody, parsed_body
+from server.streaming import READ_TIMEOUT_S, encode
+
+if TYPE_CHECKING:
+    from ksql_spark.engine import QueryStream
+
+router = APIRouter()
+
+NORMAL, BAD_REQUEST, SERVER_ERROR, TRY_AGAIN = 1000, 1003, 1011, 1013
+#: the code of a command that is not carried out in time
+NOT_REACHED = 50301
+
+
+@router.websocket("/ws/query")
+async def ws_query(socket: WebSocket) -> None:
+    """Send the schema, then each row; close with 1000 at the end, 1003, 1011 or 1013 after an error."""
+    host: Host = socket.app.state.host
+    await socket.accept()
+    stream: QueryStream | None = None
+    watcher: asyncio.Task[None] | None = None
+    try:
+        text = socket.query_params.get("request")
+        if text is None:
+            raise RequestError("The URL has no parameter request.")
+        request = parsed_body(StatementsBody, text).request()
+        stream = await host.call(lambda engine: engine.query(request))
+        host.opened(stream)
+        watcher = asyncio.create_task(_watch(socket, host, stream))
+        await _send_rows(socket, host, stream)
+        if stream in host.cut_off:
+            raise errors.stopping()
+        await _close(socket, NORMAL, "done")
+    except WebSocketDisconnect:
+        pass
+    except Exception as error:
+        body = errors.body(error)
+        await _close(socket, _code(body["error_code"]), body["message"])
+    finally:
+        if watcher is not None:
+            watcher.cancel()
+        if stream is not None:
+            await host.close(stream)
+
+
+async def _send_rows(socket: WebSocket, host: Host, stream: QueryStream) -> None:
+    is_print = stream.kind == "PRINT"
+    if not is_print:
+        fields = [
+            {"name": c.name, "schema": c.schema, **({"type": "KEY"} if c.is_key else {})}
+            for c in stream.columns
+        ]
+        await socket.send_text(encode(fields))
+    while (rows := await host.read(lambda: stream.read(READ_TIMEOUT_S))) is not None:
+        for row in rows:
+            if is_print:
+                await socket.send_text(str(row.values[0]))
+                continue
+            frame: dict[str, Any] = {"columns": row.values}
+            if row.tombstone:
+                frame["tombstone"] = True
+            await socket.send_text(encode({"row": frame}))
+
+
+async def _watch(socket: WebSocket, host: Host, stream: QueryStream) -> None:
+    """Wait until the client has gone, then close the stream, which ends a waiting read."""
+    with contextlib.suppress(WebSocketDisconnect):
+        while True:
+            await socket.receive_text()
+    await host.close(stream)
+
+
+async def _close(socket: WebSocket, code: int, message: str) -> None:
+    """Send the last message and close."""
+    if socket.client_state is not WebSocketState.CONNECTED:
+        return
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+        await socket.send_text(encode({"error": message}))
+        await socket.close(code)
+
+
+def _code(error_code: int) -> int:
+    if error_code == NOT_REACHED:
+        return TRY_AGAIN
+    return BAD_REQUEST if error_code < 50000 else SERVER_ERROR

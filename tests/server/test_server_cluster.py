@@ -1,0 +1,44 @@
+"""/clusterStatus, /heartbeat, /lag and /ksql/terminate (reference §7.1)."""
+
+from __future__ import annotations
+
+import pytest
+from app_client import AppClient
+from fake_engine import FakeEngine
+
+from server.host import Host
+
+HEARTBEAT = {"hostInfo": {"host": "b", "port": 8088}, "timestamp": 5}
+LAG = {"ksqlHost": {"host": "b", "port": 8088}, "hostStoreLags": {"stateStoreLags": {}, "updateTimeMs": 1}}
+
+
+def test_servers_that_report(client: AppClient, engine: FakeEngine) -> None:
+    engine.cluster.has_heartbeats = engine.cluster.has_lags = True
+    assert client.post("/heartbeat", json=HEARTBEAT).json() == {"ok": True}
+    assert client.get("/clusterStatus").json() == {"clusterStatus": {"b:8088": {"hostAlive": True}}}
+    assert client.post("/lag", json=LAG).json() == {"ok": True}
+    assert engine.cluster.heard == {"b:8088": LAG["hostStoreLags"]}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [("GET", "/clusterStatus", None), ("POST", "/heartbeat", HEARTBEAT), ("POST", "/lag", LAG)],
+)
+def test_without_heartbeats_there_is_nothing(
+    client: AppClient, engine: FakeEngine, method: str, path: str, body: object
+) -> None:
+    response = client.get(path) if method == "GET" else client.post(path, json=body)
+    assert (response.status_code, response.json()["error_code"]) == (404, 40400)
+    assert engine.cluster.heard == {}
+
+
+def test_terminate_stops_the_server_after_its_answer(
+    client: AppClient, engine: FakeEngine, host: Host
+) -> None:
+    stops = []
+    host.request_stop = lambda: stops.append(engine.terminated)
+    response = client.post("/ksql/terminate", json={"deleteTopicList": ["a.*"]})
+    assert response.json()[0]["@type"] == "currentStatus"
+    assert stops == [["a.*"]]
+    assert client.post("/ksql/terminate", json={}).status_code == 200
+    assert client.post("/ksql/terminate", json={"deleteTopicList": "a"}).json()["error_code"] == 40000

@@ -1,0 +1,92 @@
+"""GET /ws/query (reference §7.7)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from fake_engine import FakeEngine, FakeStream
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+
+from ksql_spark.config import Config
+from ksql_spark.engine import ResultColumn, Row
+from ksql_spark.errors import KsqlError
+from server.app import create_app
+from server.host import Host
+
+
+@pytest.fixture
+def client(host: Host) -> TestClient:
+    return TestClient(create_app(host, Config({})), base_url="http://localhost")
+
+
+def ask(client: TestClient, text: str, **headers: str) -> tuple[list[Any], int]:
+    """All messages, and the close code."""
+    messages: list[Any] = []
+    url = f"/ws/query?request={json.dumps({'ksql': text})}"
+    with client.websocket_connect(url, headers=headers) as socket, pytest.raises(WebSocketDisconnect) as end:
+        while True:
+            messages.append(socket.receive_text())
+    return messages, end.value.code
+
+
+def test_rows_after_the_schema(client: TestClient, engine: FakeEngine) -> None:
+    columns = [ResultColumn("K", "STRING", True, {"type": "STRING"}), ResultColumn("V", "BIGINT")]
+    engine.next_stream = FakeStream("PULL", columns, [Row(["a", 1]), Row(["b", None], tombstone=True)])
+    messages, code = ask(client, "SELECT * FROM T;")
+    assert [json.loads(m) for m in messages] == [
+        [{"name": "K", "schema": {"type": "STRING"}, "type": "KEY"}, {"name": "V", "schema": {}}],
+        {"row": {"columns": ["a", 1]}},
+        {"row": {"columns": ["b", None], "tombstone": True}},
+        {"error": "done"},
+    ]
+    assert code == 1000
+    assert engine.streams[0].closed.is_set()
+
+
+def test_lines_of_a_print(client: TestClient) -> None:
+    messages, code = ask(client, "PRINT rides;")
+    assert messages[0] == "Key format: KAFKA_INT" and code == 1000
+
+
+def test_a_wrong_statement(client: TestClient) -> None:
+    messages, code = ask(client, "SELECT * FROM NOWHERE;")
+    assert "NOWHERE" in json.loads(messages[0])["error"]
+    assert code == 1003
+
+
+def test_a_wrong_request(client: TestClient) -> None:
+    with client.websocket_connect("/ws/query") as socket:
+        assert json.loads(socket.receive_text()) == {"error": "The URL has no parameter request."}
+        with pytest.raises(WebSocketDisconnect) as end:
+            socket.receive_text()
+    assert end.value.code == 1003
+
+
+def test_an_error_of_the_server(client: TestClient, engine: FakeEngine) -> None:
+    _, code = ask(client, "SELECT BOOM;")
+    assert code == 1011
+    engine.next_stream = FakeStream("PUSH", [], error=KsqlError("COMMAND_NOT_REACHED", sequence=3, last=1))
+    assert ask(client, "S")[1] == 1013
+
+
+def test_a_client_that_leaves_ends_its_query(client: TestClient, engine: FakeEngine) -> None:
+    with client.websocket_connect(f"/ws/query?request={json.dumps({'ksql': 'S EMIT CHANGES;'})}") as socket:
+        socket.receive_text()
+    assert engine.streams[0].closed.wait(20)
+
+
+def test_pages_of_other_sites_are_refused(client: TestClient, engine: FakeEngine) -> None:
+    for headers in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}):
+        with pytest.raises(WebSocketDisconnect), client.websocket_connect("/ws/query", headers=headers):
+            pass
+    assert engine.streams == []
+    assert ask(client, "PRINT x;", Origin="http://testserver")[1] == 1000
+
+
+def test_a_starting_server_refuses(client: TestClient, engine: FakeEngine) -> None:
+    engine.state = "STARTING"
+    with pytest.raises(WebSocketDisconnect), client.websocket_connect("/ws/query"):
+        pass

@@ -1,0 +1,65 @@
+"""The end of a cluster, and what servers know of each other (reference §7.1)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from ksql_spark.cluster import Cluster
+from ksql_spark.errors import KsqlError
+from tests.statements.world import World
+
+STATEMENTS = """
+    CREATE STREAM events (id INT KEY, v INT) WITH (kafka_topic='in', partitions=1, format='JSON');
+    CREATE TABLE counts AS SELECT id, COUNT(*) AS n FROM events GROUP BY id;
+    CREATE STREAM copies WITH (kafka_topic='out') AS SELECT * FROM events;
+"""
+
+
+def test_terminating_leaves_no_queries_and_deletes_sinks_that_match(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    world.run(STATEMENTS)
+    world.admin.create_topic(world.log.topic)
+    (entity,) = world.statements.terminate_cluster(["o.t", "in"])
+    assert entity["commandId"] == "cluster/TerminateCluster/terminate"
+    assert world.ids() == []
+    # a source's topic is nobody's sink, and COUNTS does not match
+    assert {"in", "COUNTS", "out"} & world.admin.topics().keys() == {"in", "COUNTS"}
+
+
+def test_a_pattern_that_is_none_changes_nothing(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    world.run(STATEMENTS)
+    with pytest.raises(KsqlError) as caught:
+        world.statements.terminate_cluster(["("])
+    assert caught.value.code == 40000 and len(world.ids()) == 2
+
+
+def test_servers_are_alive_while_they_say_so(make_world: Callable[..., World]) -> None:
+    world = make_world(**{"ksql.heartbeat.window.ms": 60_000, "ksql.lag.reporting.enable": True})
+    world.run(STATEMENTS)
+    cluster = Cluster(world.services)
+    assert not cluster.has_heartbeats and cluster.has_lags
+    now = int(time.time() * 1000)
+    cluster.heartbeat("a:1", now)
+    cluster.heartbeat("b:1", now - 120_000)
+    cluster.report("b:1", {"stateStoreLags": {}, "updateTimeMs": 1})
+    status = cluster.status()
+    assert {server: entry["hostAlive"] for server, entry in status.items()} == {
+        world.services.host: True,
+        "a:1": True,
+        "b:1": False,
+    }
+    assert status["b:1"]["hostStoreLags"]["updateTimeMs"] == 1
+    own, query = status[world.services.host], next(i for i in world.ids() if i.startswith("CTAS"))
+    assert own["activeStandbyPerQuery"] == {
+        query: {
+            "activeStores": ["COUNTS"],
+            "activePartitions": [{"topic": "COUNTS", "partition": 0}],
+            "standByStores": [],
+            "standByPartitions": [],
+        }
+    }
+    assert own["hostStoreLags"]["stateStoreLags"] == {}

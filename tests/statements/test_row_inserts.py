@@ -1,0 +1,178 @@
+"""Rows in JSON, as POST /inserts-stream writes them (reference §7.6)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.query_service import QueryService
+from ksql_spark.runtime.inserts import Acknowledged, RowInserter
+from tests.statements.world import World
+
+CREATE = "CREATE STREAM rows ({columns}) WITH (kafka_topic='rows', partitions=1, format='JSON');"
+Delivery = Callable[[KsqlError | None], None]
+
+
+class Target:
+    """A stream, and an inserter whose records are delivered by hand."""
+
+    def __init__(self, world: World, columns: str) -> None:
+        self.deliveries: list[Delivery] = []
+        self.records: list[tuple[bytes | None, bytes | None]] = []
+        self.news = 0
+        world.run(CREATE.format(columns=columns))
+        world.send_async = self._send  # type: ignore[attr-defined]
+        self.inserter: RowInserter = QueryService(world.services).inserter("rows", {}, self._on_news)
+
+    def _send(
+        self, topic: str, key: bytes | None, value: bytes | None, time_ms: int, *, on_delivery: Delivery
+    ) -> None:
+        assert topic == "rows" and time_ms > 1_600_000_000_000
+        self.records.append((key, value))
+        self.deliveries.append(on_delivery)
+
+    def _on_news(self) -> None:
+        self.news += 1
+
+    def value(self, **row: Any) -> Any:
+        """The record's value of a row, without members that are null."""
+        assert self.inserter.insert([json.dumps(row).encode()])
+        value = self.records[-1][1]
+        assert value is not None
+        return {k: v for k, v in json.loads(value, parse_float=Decimal).items() if v is not None}
+
+    def refused(self, **row: Any) -> str:
+        """Why a row fails."""
+        assert not self.inserter.insert([json.dumps(row).encode()])
+        for deliver in self.deliveries:
+            deliver(None)
+        error = self.inserter.acknowledged().error
+        assert error is not None
+        return error.message
+
+
+@pytest.fixture
+def target(make_world: Callable[..., World]) -> Target:
+    return Target(make_world(), "id INT KEY, v BIGINT")
+
+
+def test_rows_are_acknowledged_in_order(target: Target) -> None:
+    inserter = target.inserter
+    assert inserter.insert([b'{"id":1,"v":1}', b'{"ID":2}', b'{"Id":3}'])
+    first, second, third = target.deliveries
+    assert inserter.acknowledged() == Acknowledged(0, 0, None)
+    second(None)
+    assert target.news == 0 and not inserter.is_idle
+    first(None)
+    third(None)
+    assert target.news == 1  # news are told once, until they are read
+    assert inserter.acknowledged() == Acknowledged(0, 3, None)
+    assert inserter.acknowledged() == Acknowledged(3, 3, None)
+    assert inserter.is_idle
+
+
+def test_a_row_that_fails_is_the_last(target: Target) -> None:
+    inserter = target.inserter
+    assert inserter.insert([b'{"id":1}'])
+    assert not inserter.insert([b"rubbish", b'{"id":2}'])
+    assert len(target.records) == 1
+    assert inserter.acknowledged() == Acknowledged(0, 0, None)
+    target.deliveries[0](None)
+    first, end, error = inserter.acknowledged()
+    assert (first, end) == (0, 1) and error is not None and error.code == 40000
+    assert not inserter.insert([b'{"id":3}'])
+    assert len(target.records) == 1
+
+
+def test_what_the_broker_refuses_is_an_error_of_its_row(target: Target) -> None:
+    target.inserter.insert([b'{"id":1}', b'{"id":2}'])
+    problem = KsqlError("KAFKA_REFUSED_REQUEST", action="write", reason="too large")
+    target.deliveries[1](problem)
+    target.deliveries[0](None)
+    assert target.inserter.acknowledged() == Acknowledged(0, 1, problem)
+
+
+def test_values_of_every_type(make_world: Callable[..., World]) -> None:
+    target = Target(
+        make_world(),
+        "k STRING KEY, b BOOLEAN, i INT, l BIGINT, d DOUBLE, n DECIMAL(6, 2), s STRING, y BYTES, da DATE, "
+        "ti TIME, ts TIMESTAMP, a ARRAY<INT>, m MAP<STRING, BIGINT>, r STRUCT<x INT, `y` DECIMAL(4, 1)>",
+    )
+    given = {"k": "a", "b": True, "i": 1, "l": 2**40, "d": 3, "s": "é", "y": "AQI="}
+    assert target.value(**given) == {"B": True, "I": 1, "L": 2**40, "D": 3, "S": "é", "Y": "AQI="}
+    assert target.value(k="a", n="1.005") == {"N": Decimal("1.01")}
+    assert target.value(k="a", n=1.994) == {"N": Decimal("1.99")}
+    assert target.value(k="a", n=-3) == {"N": Decimal("-3.00")}
+    assert target.value(k="a", da="1970-01-03", ti="00:00:01.5", ts="1970-01-01T00:00:01") == {
+        "DA": 2,
+        "TI": 1500,
+        "TS": 1000,
+    }
+    nested = {"a": [1, None], "m": {"p": 1, "Q": None}, "r": {"X": 1, "`y`": "2.25"}}
+    assert target.value(k="a", **nested) == {
+        "A": [1, None],
+        "M": {"p": 1, "Q": None},
+        "R": {"X": 1, "y": Decimal("2.3")},
+    }
+    assert target.value(k="a", unknown=1) == {}
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "why"),
+    [
+        ("INT", 2**31, "does not fit INTEGER"),
+        ("INT", "1", "Can't coerce"),
+        ("INT", True, "Can't coerce"),
+        ("BIGINT", 1.5, "Can't coerce"),
+        ("DOUBLE", "1", "Can't coerce"),
+        ("STRING", 1, "Can't coerce"),
+        ("BOOLEAN", 1, "Can't coerce"),
+        ("DECIMAL(3, 1)", 99.96, "does not fit DECIMAL(3, 1)"),
+        ("DECIMAL(3, 1)", "1e999999999", "does not fit"),
+        ("DECIMAL(3, 1)", "x", "V"),
+        ("BYTES", "?", "not base64"),
+        ("DATE", "yesterday", "isoformat"),
+        ("ARRAY<INT>", [1, "x"], "Can't coerce"),
+        ("MAP<STRING, INT>", [], "Can't coerce"),
+        ("STRUCT<x INT>", {"x": "y"}, "Column X"),
+    ],
+)
+def test_values_that_do_not_fit(make_world: Callable[..., World], type_: str, value: Any, why: str) -> None:
+    target = Target(make_world(), f"id INT KEY, v {type_}")
+    message = target.refused(id=1, v=value)
+    assert why in message and "Column V" in message
+
+
+def test_every_key_column_is_required(target: Target) -> None:
+    assert target.refused(v=1) == "Key field must be specified: ID"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("nowhere", "unknown stream/table: `NOWHERE`"),
+        ("`rows`", "Did you mean ROWS?"),
+        ("windows", "windowed"),
+    ],
+)
+def test_targets_that_cannot_be_written_to(make_world: Callable[..., World], name: str, why: str) -> None:
+    world = make_world()
+    world.run(CREATE.format(columns="id INT KEY"))
+    world.run(
+        "CREATE STREAM windows (id INT KEY) WITH (kafka_topic='windows', partitions=1, format='JSON', "
+        "window_type='SESSION');"
+    )
+    with pytest.raises(KsqlError) as caught:
+        QueryService(world.services).inserter(name, {}, lambda: None)
+    assert caught.value.code == 40001 and why in caught.value.message
+
+
+def test_topics_of_the_server_are_read_only(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    world.run("CREATE STREAM c (v INT) WITH (kafka_topic='_confluent_x', partitions=1, format='JSON');")
+    assert "read-only topic: _confluent_x" in world.refused("INSERT INTO c VALUES (1);").message
