@@ -251,6 +251,7 @@ class QueryResponse(Response):
         self._client_left = False
         self._failed = False
         self._pieces = self._encoded()
+        self._rows_at_once = CHUNK_ROWS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
@@ -258,10 +259,11 @@ class QueryResponse(Response):
         watcher = asyncio.create_task(self._watch(receive))
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            while (piece := await self._host.read(lambda: next(self._pieces, None))) is not None:
-                if self._client_left:
-                    return
-                if piece:
+            self._rows_at_once = 1 if _sends_single_rows(scope, self._stream) else CHUNK_ROWS
+            while (pieces := await self._host.read(lambda: next(self._pieces, None))) is not None:
+                for piece in filter(None, pieces):
+                    if self._client_left:
+                        return
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
             if self._failed and not self._format.shows_errors:
                 return  # without the end of the body, which breaks the connection
@@ -277,21 +279,28 @@ class QueryResponse(Response):
         self._client_left = True
         await self._host.close(self._stream)
 
-    def _encoded(self) -> Iterator[bytes]:
-        """The response in chunks; each step may block for READ_TIMEOUT_S and yield b""."""
-        yield self._format.start().encode()
+    def _encoded(self) -> Iterator[list[bytes]]:
+        """The response in chunks; each step may block for READ_TIMEOUT_S and yield none."""
+        yield [self._format.start().encode()]
         try:
             while (rows := self._stream.read(READ_TIMEOUT_S)) is not None:
+                size = self._rows_at_once
                 for begin in range(0, len(rows), CHUNK_ROWS):
-                    text = self._format.rows(rows[begin : begin + CHUNK_ROWS])
+                    part = rows[begin : begin + CHUNK_ROWS]
+                    texts = (self._format.rows(part[i : i + size]) for i in range(0, len(part), size))
                     # a value may contain half of a surrogate pair, which UTF-8 cannot encode
-                    yield text.encode(errors="replace")
+                    yield [text.encode(errors="replace") for text in texts]
                 if not rows:
-                    yield b""
+                    yield []
             if self._stream in self._host.cut_off:
                 raise errors.stopping()
         except Exception as error:
             self._failed = True
             if not self._client_left:
-                yield self._format.error(errors.body(error)).encode(errors="replace")
-        yield self._format.end().encode()
+                yield [self._format.error(errors.body(error)).encode(errors="replace")]
+        yield [self._format.end().encode()]
+
+
+def _sends_single_rows(scope: Scope, stream: QueryStream) -> bool:
+    """Whether each row is a DATA frame of its own: ksqlDB's JavaScript client takes a frame for a row."""
+    return scope.get("http_version") == "2" and stream.kind == "PUSH"

@@ -48,6 +48,18 @@ def test_rows_come_one_by_one_and_requests_share_a_connection(live: LiveServer, 
 
 
 @needs_http2
+def test_each_row_of_a_push_query_is_a_frame(live: LiveServer, engine: FakeEngine) -> None:
+    rows = [Row([str(number)]) for number in range(50)]
+    engine.next_stream = FakeStream("PUSH", [ResultColumn("K", "STRING")], rows)
+    with (
+        over_http2() as client,
+        client.stream("POST", f"{live.url}/query-stream", json={"sql": "S EMIT CHANGES;"}) as response,
+    ):
+        frames = list(response.iter_raw())
+    assert frames[1:] == [f'["{number}"]\n'.encode() for number in range(50)]
+
+
+@needs_http2
 def test_a_client_that_leaves_ends_its_query(live: LiveServer, engine: FakeEngine) -> None:
     stream = engine.next_stream = FakeStream("PUSH", [ResultColumn("K", "STRING")], ends=False)
     with (

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from fake_engine import FakeEngine, FakeStream
+from live_server import LiveServer
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
@@ -90,3 +91,17 @@ def test_a_starting_server_refuses(client: TestClient, engine: FakeEngine) -> No
     engine.state = "STARTING"
     with pytest.raises(WebSocketDisconnect), client.websocket_connect("/ws/query"):
         pass
+
+
+def test_a_real_client(live: LiveServer) -> None:
+    sync = pytest.importorskip("websockets.sync.client")
+    from urllib.parse import quote
+
+    request = quote(json.dumps({"ksql": "SELECT * FROM ZONES;"}))
+    with sync.connect(f"ws://127.0.0.1:{live.port}/ws/query?request={request}") as client:
+        messages = [json.loads(message) for message in client]
+    assert messages[1:] == [
+        {"row": {"columns": [1, "Astoria"]}},
+        {"row": {"columns": [2, "Jamaica Bay"]}},
+        {"error": "done"},
+    ]
