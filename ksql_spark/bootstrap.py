@@ -21,6 +21,7 @@ from ksql_spark.execution import StatementExecutor
 from ksql_spark.health import DEADLINE_S, Health
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.metastore.serdes import check_registry, record_spec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.query_service import QueryService, transient_topic_prefix
 from ksql_spark.request import Request
@@ -34,6 +35,7 @@ from ksql_spark.services import artifacts
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.services.data_dir import locked_data_dir
 from ksql_spark.services.python_functions import PythonFunctions
+from ksql_spark.services.registry import EmbeddedRegistry, RegistryOnDemand
 from ksql_spark.spark import sinks
 from ksql_spark.spark.evaluate import evaluate
 from ksql_spark.spark.processing_log import ProcessingLog, create_stream
@@ -87,7 +89,7 @@ class Bootstrap:
         self._check_not_stopping()
         spark, servers = self._start_spark_and_broker(report)
         self._check_not_stopping()
-        services = self._services(spark, servers)
+        services = self._services(spark, servers, report)
         if self._config["ksql.udfs.enabled"]:
             functions.load(services.functions, services.metastore, report)
         self._stack.callback(end_workers, spark.running_session, str(services.functions.extensions))
@@ -98,6 +100,7 @@ class Bootstrap:
         statements.finish_pending()
         self._check_not_stopping()
         self._create_log_stream(services, statements, report)
+        self._require_registry(services)
         services.queries.start_registered(report)
         self._stack.callback(queries.close_all)
         if self._given_spark is None and self._config["ksql.spark.warm.up.enabled"]:
@@ -172,7 +175,7 @@ class Bootstrap:
 
     # ---- services ------------------------------------------------------------------------------------
 
-    def _services(self, spark: SparkProcess, servers: str) -> Services:
+    def _services(self, spark: SparkProcess, servers: str, report: Report) -> Services:
         """The services of an engine on this Spark and this broker; the command log is not replayed yet."""
         services: Services  # assigned below; the lambdas use it later
         session = spark.running_session
@@ -215,18 +218,41 @@ class Bootstrap:
             cluster_id=admin.cluster_id(),
             evaluate=lambda expressions: evaluate(session, expressions),
             write=lambda *record: sinks.write(session, services.client_settings("producer", {}), *record),
-            registry=schema_registry(self._config),
+            registry=schema_registry(self._config) or self._embedded_registry(spark, report),
             host=str(self._config["listeners"]).split(",")[0].split("//")[-1],
             is_stopping=self._stopping.is_set,
             functions=self._python_functions(),
         )
         return services
 
+    def _embedded_registry(self, spark: SparkProcess, report: Report) -> SchemaRegistry | None:
+        """The registry that is started when something needs it; None: it is disabled."""
+        if not self._config["ksql.spark.schema.registry.enabled"]:
+            return None
+
+        def say(line: str) -> None:
+            log.info(line)
+            report(line)
+
+        registry = RegistryOnDemand(
+            EmbeddedRegistry(self._data_dir / "registry", report=say),
+            lambda url: set_registry(spark.running_session, {"url": url}),
+        )
+        self._stack.callback(registry.close)
+        return registry
+
     def _python_functions(self) -> PythonFunctions:
         """Folders and modules of this server's user functions; relative paths start at the data folder."""
         extensions = self._data_dir / str(self._config["ksql.extension.dir"])
         modules = tuple(self._config["ksql.extension.modules"])
         return PythonFunctions(extensions, modules, self._data_dir / "functions")
+
+    def _require_registry(self, services: Services) -> None:
+        """Make sure that there is a registry if a query that will be started needs one."""
+        for query in services.queries.all():
+            for source in (*query.plan.sources, query.plan.sink):
+                if services.registry is not None:
+                    check_registry(record_spec(source), services.registry)
 
     def _remove_transient_queries(self, services: Services) -> None:
         """Remove what push queries of a killed run have left."""

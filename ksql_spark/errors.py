@@ -129,8 +129,8 @@ CONDITIONS: dict[str, Condition] = {
     "JAVA_COMPILE_FAILED": Condition(50000, "The JVM classes below {sources} do not compile:\n{reason}"),
     "JAVA_MISSING": Condition(
         50000,
-        "No Java 17 or newer was found{found}. Install one (for instance: pip install 'ksql-spark[java]'), "
-        "or set JAVA_HOME to it.",
+        "No Java {version} or newer was found{found}. Install one (for instance: pip install "
+        "'ksql-spark[java]'), or set JAVA_HOME to it.",
     ),
     "JOIN_INVALID": Condition(40001, "Invalid join condition: {reason}"),
     "KAFKA_REFUSED": Condition(50000, "Kafka refused to {action}: {reason}."),
@@ -180,6 +180,11 @@ CONDITIONS: dict[str, Condition] = {
         "\t* PRINT\n\t* SELECT",
     ),
     "QUERY_UNKNOWN": Condition(40001, "Unknown queryId: {id}."),
+    "REGISTRY_FAILED": Condition(
+        50000,
+        "The embedded schema registry did not start: {reason}. Its log is {log}. To use another one, set "
+        "ksql.schema.registry.url to its address.",
+    ),
     "REMOTE_CONFLICT": Condition(40900, "{name} refused: {reason}."),
     "REMOTE_REFUSED": Condition(40001, "{name} refused: {reason}."),
     "REMOTE_UNREACHABLE": Condition(

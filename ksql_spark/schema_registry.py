@@ -35,6 +35,13 @@ class SchemaRegistry(Protocol):
     Every call raises KsqlError REMOTE_UNREACHABLE or REMOTE_REFUSED if the registry does not answer.
     """
 
+    def require(self) -> None:
+        """Make sure that it is there for records to come, if it is started only when it is needed.
+
+        Raises:
+            KsqlError: it cannot be started.
+        """
+
     def latest(self, subject: str) -> RegisteredSchema | None:
         """The newest schema of ``subject``, or None if there is no such subject."""
 

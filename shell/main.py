@@ -27,6 +27,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
         "ksql_spark.datagen",
         "write made-up events to a topic: rides, zones, pageviews, users, orders",
     ),
+    "registry": ("ksql_spark.services.registry_command", "run the embedded schema registry alone"),
     "demo": ("shell.demo", "the taxi example, live"),
 }
 OLDEST_PYTHON = (3, 11)

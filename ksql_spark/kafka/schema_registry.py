@@ -62,6 +62,9 @@ class ConfluentRegistry:
         except (ValueError, TypeError, OSError) as error:
             raise KsqlError("PROPERTY_INVALID", name=PROPERTY, value=url, reason=str(error)) from None
 
+    def require(self) -> None:
+        """See SchemaRegistry: somebody else runs it."""
+
     def latest(self, subject: str) -> RegisteredSchema | None:
         """See SchemaRegistry."""
         found = self._ask(lambda: self._client.get_latest_version(subject))

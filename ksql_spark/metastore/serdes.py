@@ -131,14 +131,16 @@ def check_registrable(records: RecordSpec, registry: SchemaRegistry | None) -> N
 
 
 def check_registry(records: RecordSpec, registry: SchemaRegistry | None) -> None:
-    """Check that there is a registry if the formats of ``records`` need one.
+    """Check that there is a registry if the formats of ``records`` need one; the embedded one is started.
 
     Raises:
-        KsqlError: SCHEMA_REGISTRY_MISSING.
+        KsqlError: SCHEMA_REGISTRY_MISSING; those of SchemaRegistry.require().
     """
     for spec in (records.key, records.value):
-        if registry is None and spec.subject is not None and spec.columns:
-            raise KsqlError("SCHEMA_REGISTRY_MISSING", what=f"The format {spec.format}", alternative="")
+        if spec.subject is not None and spec.columns:
+            if registry is None:
+                raise KsqlError("SCHEMA_REGISTRY_MISSING", what=f"The format {spec.format}", alternative="")
+            registry.require()
 
 
 def _to_write(spec: SerdeSpec, registry: SchemaRegistry | None) -> tuple[str, str] | None:

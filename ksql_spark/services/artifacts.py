@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import tarfile
 import tempfile
 import urllib.request
 import zipfile
@@ -27,6 +28,8 @@ from ksql_spark.services.trust import trust_store
 MANIFEST = Path(__file__).with_name("ivy.xml")
 SETTINGS = Path(__file__).with_name("ivysettings.xml")
 CONFS = ("spark", "broker", "build")
+#: what is fetched when it is first needed (services/registry.py)
+REGISTRY = "registry"
 #: what only tests and linters of the JVM classes fetch (tests/jvm/tools.py)
 DEVELOPMENT = ("format", "junit")
 CENTRAL = "https://repo1.maven.org/maven2/"
@@ -66,6 +69,11 @@ def ensure(confs: Iterable[str] = CONFS, report: Report = lambda text: None) -> 
     with locked(cache_dir() / "artifacts.lock", report, waiting_for="fetching the JVM artifacts"):
         if missing := _missing(wanted):
             _retrieve(missing, report)
+
+
+def unpacked(conf: str) -> Path:
+    """The folder with what is in a configuration's archive; ensure() must have run before."""
+    return _folder(conf)
 
 
 def jars(conf: str) -> list[Path]:
@@ -124,8 +132,13 @@ def _remove_left_behind(prefix: str) -> None:
 
 
 def _put_in_place(fetched: Path, folder: Path) -> None:
-    """Stamp the fetched jars and move them to ``folder`` in one step."""
-    sizes = {path.name: path.stat().st_size for path in sorted(fetched.iterdir())}
+    """Unpack archives, stamp the files and move them to ``folder`` in one step."""
+    for archive in fetched.glob("*.tar.gz"):
+        with tarfile.open(archive) as packed:
+            packed.extractall(fetched, filter="data")
+        archive.unlink()
+    files = (path for path in sorted(fetched.rglob("*")) if path.is_file())
+    sizes = {path.relative_to(fetched).as_posix(): path.stat().st_size for path in files}
     (fetched / "stamp.json").write_text(json.dumps(sizes, indent=1))
     folder.parent.mkdir(parents=True, exist_ok=True)
     if folder.exists():
@@ -217,7 +230,7 @@ class _IvyProgress:
         )
 
     def _is_cached(self, organisation: str, name: str, revision: str) -> bool:
-        return any((self._ivy_cache / organisation / name).glob(f"*/{name}-{revision}.jar"))
+        return any((self._ivy_cache / organisation / name).glob(f"*/{name}-{revision}*.[jt]ar*"))
 
 
 #: ":: org#name;revision: not found" and "[FAILED     ] org#name;revision!file"

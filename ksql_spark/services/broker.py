@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import errno
-import fcntl
 import os
 import shutil
 import socket
@@ -16,7 +15,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -26,9 +25,10 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services import artifacts
 from ksql_spark.services.cache import Report, cache_dir, digest
 from ksql_spark.services.child import ChildProcess, is_alive
+from ksql_spark.services.data_dir import lock_for_child, release
 from ksql_spark.services.java import java_binary
+from ksql_spark.services.ports import HOST, free_port, kept_port
 
-HOST = "127.0.0.1"
 PREFERRED_PORT = 9092
 #: with less free space the broker is not started: its log segments and indexes need some
 _LEAST_FREE_BYTES = 64 * 1024 * 1024
@@ -161,9 +161,7 @@ class EmbeddedBroker:
         with self._mutex:
             self._child = None
             if self._lock:
-                # the broker's watcher has inherited it, so closing alone would not release it at once
-                fcntl.flock(self._lock, fcntl.LOCK_UN)
-                self._lock.close()
+                release(self._lock)
                 self._lock = None
 
     # ---- the folder
@@ -171,39 +169,12 @@ class EmbeddedBroker:
     def _prepare_folder(self) -> None:
         """Create the folders, take the lock, check free space."""
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
-        self._take_lock()
+        lock = self.data_dir / "broker.lock"
+        self._lock = lock_for_child(lock, "Kafka broker", _STOP_TIMEOUT_S, self._report)
         shutil.rmtree(self._scratch, ignore_errors=True)
         self._scratch.mkdir()
         if shutil.disk_usage(self.data_dir).free < _LEAST_FREE_BYTES:
             raise KsqlError("DISK_FULL", path=str(self.data_dir))
-
-    def _take_lock(self) -> None:
-        """Lock the folder. The broker inherits the lock, so it is released only when both have ended."""
-        lock = (self.data_dir / "broker.lock").open("a+")
-        try:
-            deadline = time.monotonic() + _STOP_TIMEOUT_S
-            reported = False
-            while True:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    lock.seek(0)
-                    owner = int(lock.read().strip() or 0)
-                    # a killed owner leaves a broker that is stopping
-                    if not owner or is_alive(owner) or time.monotonic() > deadline:
-                        raise KsqlError("DATA_DIR_IN_USE", path=str(self.data_dir), pid=owner) from None
-                    if not reported:
-                        self._report("waiting: the Kafka broker of an earlier run is stopping")
-                        reported = True
-                    time.sleep(0.05)
-            lock.truncate(0)
-            lock.write(str(os.getpid()))
-            lock.flush()
-        except BaseException:
-            lock.close()
-            raise
-        self._lock = lock
 
     def _folder_error(self, error: OSError) -> KsqlError:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -321,14 +292,8 @@ class EmbeddedBroker:
 
     def _choose_port(self) -> None:
         """Choose the last run's port, the preferred one, or a free one; and a free one for the controller."""
-        kept = self.data_dir / "broker.port"
-        with suppress(OSError, ValueError):
-            self.port = int(kept.read_text())
-        if not self.port or not _is_free(self.port):
-            self.port = _free_port()
-        kept.write_text(str(self.port))
-        controller_port = _free_port()
-        self._write_properties(controller_port)
+        self.port = kept_port(self.data_dir / "broker.port", self.port)
+        self._write_properties(controller_port=free_port())
 
     # ---- the class archive: halves the time to start
 
@@ -356,22 +321,6 @@ class EmbeddedBroker:
             with suppress(FileNotFoundError):
                 fresh.replace(archive)
             self._archive = None
-
-
-def _is_free(port: int) -> bool:
-    with closing(socket.socket()) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-    return True
-
-
-def _free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
 
 
 def _lines_from(file: Path, start: int) -> Iterable[str]:

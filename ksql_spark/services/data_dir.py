@@ -1,4 +1,4 @@
-"""The lock on a server's data folder: only the process that has it may write there."""
+"""Locks on data folders: only the process that has the lock may write there."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import contextlib
 import errno
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.services.cache import Report
+from ksql_spark.services.child import is_alive
 
 
 def make_data_dir(path: Path) -> None:
@@ -50,3 +54,52 @@ def locked_data_dir(path: Path) -> Iterator[None]:
         file.write(str(os.getpid()))
         file.flush()
         yield
+
+
+def lock_for_child(file: Path, what: str, timeout_s: float, report: Report) -> IO[str]:
+    """Take the lock ``file`` of a folder that a child process is to write.
+
+    The child must inherit it (ChildProcess's pass_fds), so it is free only when both have ended. A child of a
+    killed process needs a moment for that.
+
+    Args:
+        file: the lock; it has the id of the process that took it last.
+        what: what the child is, for the report.
+        timeout_s: how long such a child is waited for.
+        report: called once if it is waited for.
+
+    Raises:
+        KsqlError: DATA_DIR_IN_USE.
+    """
+    lock = file.open("a+")
+    try:
+        deadline = time.monotonic() + timeout_s
+        reported = False
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                lock.seek(0)
+                owner = int(lock.read().strip() or 0)
+                # a killed owner leaves a child that is stopping
+                if not owner or is_alive(owner) or time.monotonic() > deadline:
+                    raise KsqlError("DATA_DIR_IN_USE", path=str(file.parent), pid=owner) from None
+                if not reported:
+                    report(f"waiting: the {what} of an earlier run is stopping")
+                    reported = True
+                time.sleep(0.05)
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+    except BaseException:
+        lock.close()
+        raise
+    return lock
+
+
+def release(lock: IO[str]) -> None:
+    """Release a lock of ``lock_for_child``, whose child has ended."""
+    # the child's watcher has inherited it, so closing alone would not release it at once
+    fcntl.flock(lock, fcntl.LOCK_UN)
+    lock.close()

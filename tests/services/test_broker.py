@@ -18,6 +18,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services import broker as module
+from ksql_spark.services import ports
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.services.child import ChildProcess, is_alive
 
@@ -130,7 +131,7 @@ def test_a_taken_port_is_not_free():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        assert not module._is_free(taken.getsockname()[1])
+        assert not ports._is_free(taken.getsockname()[1])
 
 
 @pytest.mark.kafka

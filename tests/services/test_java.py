@@ -31,6 +31,7 @@ def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     monkeypatch.setenv("KSQL_SPARK_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(java.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(java, "INSTALLED", ())
 
 
 @pytest.mark.usefixtures("no_java")
@@ -46,6 +47,15 @@ class TestJavaHome:
         monkeypatch.setenv("JAVA_HOME", str(old))
         monkeypatch.setenv("PATH", str(new / "bin"))
         assert java.java_home() == new
+
+    def test_one_beside_the_path_is_found_if_a_newer_one_is_needed(self, monkeypatch, tmp_path):
+        old, new = make_home(tmp_path / "a", "17.0.1"), make_home(tmp_path / "jvm" / "b", "21.0.1")
+        monkeypatch.setenv("PATH", str(old / "bin"))
+        monkeypatch.setattr(java, "INSTALLED", (f"{tmp_path.relative_to('/')}/jvm/*",))
+        assert java.java_home() == old
+        assert java.java_home(21) == new
+        with pytest.raises(KsqlError, match=r"No Java 22 or newer .*only Java 17 in .*, Java 21 in "):
+            java.java_home(22)
 
     def test_a_link_on_the_path_is_followed(self, monkeypatch, tmp_path):
         home = make_home(tmp_path / "a", "21.0.1")

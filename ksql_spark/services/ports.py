@@ -1,0 +1,40 @@
+"""Ports of our child processes, on the loopback address only: other machines cannot connect."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import closing, suppress
+from pathlib import Path
+
+HOST = "127.0.0.1"
+
+
+def kept_port(file: Path, preferred: int) -> int:
+    """The port of the last run, which ``file`` has, or the preferred one; a free one if that is taken.
+
+    ``file`` is written. ``preferred`` may be 0: any.
+    """
+    port = preferred
+    with suppress(OSError, ValueError):
+        port = int(file.read_text())
+    if not port or not _is_free(port):
+        port = free_port()
+    file.write_text(str(port))
+    return port
+
+
+def free_port() -> int:
+    """A port that nothing uses now."""
+    with closing(socket.socket()) as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def _is_free(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True

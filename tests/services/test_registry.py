@@ -1,0 +1,89 @@
+"""The embedded schema registry: start, stop, restart, and that it starts only when something needs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.schema_registry import ConfluentRegistry
+from ksql_spark.schema_registry import AVRO
+from ksql_spark.services import java
+from ksql_spark.services.child import is_alive
+from ksql_spark.services.registry import EmbeddedRegistry, RegistryOnDemand
+
+TAKEN = '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}'
+REFUSED = '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "string"}]}'
+
+
+@pytest.mark.kafka
+def test_schemas_and_address_outlive_a_restart(tmp_path: Path) -> None:
+    lines: list[str] = []
+    with EmbeddedRegistry(tmp_path / "registry", port=0, report=lines.append) as registry:
+        client, url = ConfluentRegistry(registry.url), registry.url
+        schema_id = client.register("topic-value", AVRO, TAKEN)
+        assert client.incompatibility("topic-value", AVRO, REFUSED) is not None
+        with pytest.raises(KsqlError) as refused:
+            client.register("topic-value", AVRO, REFUSED)
+        assert refused.value.condition == "SCHEMA_INCOMPATIBLE"
+        with pytest.raises(KsqlError) as taken:
+            EmbeddedRegistry(tmp_path / "registry").start()
+        assert taken.value.condition == "DATA_DIR_IN_USE"
+        assert registry._child is not None
+        pid = registry._child.pid
+    assert not is_alive(pid)
+    assert lines[-2:] == [
+        "starting the schema registry",
+        f"the schema registry runs at {url}, data in {tmp_path / 'registry'}",
+    ]
+    with EmbeddedRegistry(tmp_path / "registry", port=0) as registry:
+        assert registry.url == url
+        found = ConfluentRegistry(url).latest("topic-value")
+        assert found is not None and found.id == schema_id
+
+
+def test_it_says_which_java_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(java, "_candidates", list)
+    with pytest.raises(KsqlError, match="No Java 21 or newer was found"):
+        EmbeddedRegistry(tmp_path).start()
+    assert list(tmp_path.iterdir()) == []
+
+
+class Fake:
+    """An embedded registry that only counts its starts."""
+
+    url = "http://127.0.0.1:1"
+
+    def __init__(self) -> None:
+        self.starts = 0
+        self.running = False
+
+    def is_running(self) -> bool:
+        return self.running
+
+    def start(self) -> None:
+        self.starts += 1
+        self.running = True
+
+    def stop(self) -> None:
+        self.running = False
+
+
+def test_it_starts_when_it_is_needed_and_again_when_it_has_ended() -> None:
+    fake: Any = Fake()
+    urls: list[str] = []
+    registry = RegistryOnDemand(fake, urls.append)
+    assert fake.starts == 0
+    registry.require()
+    registry.require()
+    assert fake.starts == 1
+    fake.running = False
+    registry.require()
+    assert (fake.starts, urls) == (2, [fake.url, fake.url])
+    registry.close()
+    with pytest.raises(KsqlError) as stopped:
+        registry.require()
+    assert stopped.value.condition == "STOPPED"
+    assert fake.starts == 2
