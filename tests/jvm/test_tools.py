@@ -13,7 +13,7 @@ from . import tools
 
 def test_without_java_nothing_is_checked(monkeypatch, capsys):
     def missing() -> Path:
-        raise KsqlError("JAVA_MISSING", found="")
+        raise KsqlError("JAVA_MISSING", version=17, found="")
 
     monkeypatch.setattr(tools, "java_binary", missing)
     assert tools.main(["lint", "test"]) == 0
