@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import grammar
 from grammar.nodes import Statement
+from grammar.statements.inserts import InsertValues
 from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
 from ksql_spark import config, deadline
@@ -62,6 +63,7 @@ class StatementExecutor:
         """
         with registry.with_functions(self._services.user_functions):
             self._replay(report)
+        self._services.publish()
 
     def _replay(self, report: Callable[[str], None]) -> None:
         services = self._services
@@ -170,9 +172,15 @@ class StatementExecutor:
         services = self._services
         wait_for_command(request, services)
         entities: list[dict[str, Any]] = []
-        with services.lock:
-            context = context_of(request, services)
-        rest = self._run(request, parsed(request, context), lambda: context_of(request, services), entities)
+        published = services.published
+        context = context_of(request, services, published)
+        statements = parsed(request, context)
+        if all(isinstance(statement, InsertValues) for statement in statements):
+            # they change nothing that statements know, so they wait for none
+            with planning(request, services):
+                checked = self._checked(statements, context, entities)
+            return self._inserted(checked, entities)
+        rest = self._run(request, statements, lambda: context_of(request, services), entities)
         while rest:
             waiting, *left = rest
             assert isinstance(waiting.action, Immediate)
@@ -189,6 +197,14 @@ class StatementExecutor:
                 )
 
             rest = self._run(request, [checked.statement for checked in left], after, entities)
+        return entities
+
+    def _inserted(self, checked: list[_Checked], entities: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Carry out INSERT VALUES."""
+        for statement, action, _, _ in checked:
+            assert isinstance(action, Immediate)
+            with located(statement, entities):
+                action.run()
         return entities
 
     def _run(
@@ -272,6 +288,7 @@ class StatementExecutor:
             action.undo()
             self._pending.done()
             raise
+        services.publish()
         action.after()
         self._pending.done()
         services.commands.note(sequence)

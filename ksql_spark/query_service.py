@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
 from ksql_spark import analyzer
+from ksql_spark.analyzer.plan_cache import PlanCache
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
-from ksql_spark.logical.nodes import BatchQuery, Filter, Project, Source, relations
+from ksql_spark.logical.nodes import BatchQuery, Filter, Project, PullQuery, Source, relations
+from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import check_runnable, lower_transient
 from ksql_spark.request import Request, context_of, located, parsed, planning, wait_for_command
 from ksql_spark.runtime import batch, pull
@@ -34,6 +37,22 @@ def transient_topic_prefix(config: Config) -> str:
     return f"_confluent-ksql-{config['ksql.service.id']}transient_"
 
 
+@dataclass(frozen=True, eq=False)
+class _Catalog:
+    """What statements are bound with. Known by its identity."""
+
+    metastore: MetaStore
+    config: Config
+
+
+def _settings(request: Request) -> Hashable | None:
+    """What the plan of a request depends on, besides its text; None if its plan is not kept."""
+    if request.variables or "${" in request.text:
+        return None
+    settings = tuple(sorted((name, str(value)) for name, value in request.properties.items()))
+    return settings
+
+
 class QueryService:
     """Starts SELECT and PRINT, and ends push queries. Thread-safe.
 
@@ -44,6 +63,8 @@ class QueryService:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._streams: dict[str, QueryStream] = {}
+        self._plans = PlanCache()
+        self._known_catalog = _Catalog(services.published, services.config)
         #: how many queries were started
         self.started = 0
 
@@ -56,14 +77,21 @@ class QueryService:
         services = self._services
         self.started += 1
         wait_for_command(request, services)
-        with services.lock:
-            context = context_of(request, services)
+        # never with the engine's lock: a statement may have it for as long as Spark takes to start a query
+        catalog = self._catalog()
+        settings = _settings(request)
+        if settings is not None:
+            known = self._plans.find(catalog, settings, request.text)
+            if known is not None:
+                with registry.with_functions(services.published_functions):
+                    return self._answer(known)
+        context = context_of(request, services, catalog.metastore)
         statements = list(parsed(request, context))
         if len(statements) != 1:
             reason = f"Expected exactly one KSQL statement; found {len(statements)}"
             raise KsqlError("BAD_REQUEST", reason=reason)
         (statement,) = statements
-        with located(statement), registry.with_functions(services.user_functions):
+        with located(statement), registry.with_functions(context.metastore.functions):
             if isinstance(statement, PrintTopic):
                 stream = self._print(statement, services)
             elif not isinstance(statement, Query):
@@ -74,7 +102,7 @@ class QueryService:
             elif statement.query.emit is not None:
                 stream = self._push(statement, context, request)
             else:
-                stream = self._pull(statement, context, request)
+                stream = self._pull(statement, context, request, catalog, settings)
         if stream.kind == "PUSH":
             self._streams[stream.query_id] = stream
         return stream
@@ -132,10 +160,38 @@ class QueryService:
             clean_up()
             raise
 
-    def _pull(self, statement: Query, context: StatementContext, request: Request) -> QueryStream:
+    def _catalog(self) -> _Catalog:
+        """What statements are bound with now; the same object until that changes."""
+        services, known = self._services, self._known_catalog
+        if known.metastore is not services.published or known.config is not services.config:
+            known = self._known_catalog = _Catalog(services.published, services.config)
+        return known
+
+    def _answer(self, plan: PullQuery) -> QueryStream:
+        """The rows of a look-up or scan of a table."""
+        services = self._services
+        session = services.spark.running_session
+        return pull.run(plan, services.views, session, PULL_TIMEOUT_S, services.registry)
+
+    def _pull(
+        self,
+        statement: Query,
+        context: StatementContext,
+        request: Request,
+        catalog: _Catalog,
+        settings: Hashable | None,
+    ) -> QueryStream:
         services = context.services
+
+        def bind(text: str) -> object:
+            (other,) = parsed(replace(request, text=text), context)
+            assert isinstance(other, Query)
+            return analyzer.bind_pull(other.query, context.metastore, context.config)
+
         with planning(request, services):
             bound = analyzer.bind_pull(statement.query, context.metastore, context.config)
+            if settings is not None and isinstance(bound, PullQuery) and bound.source.is_table:
+                self._plans.note(catalog, settings, request.text, bound, bind)
         session = services.spark.running_session
         consumer = services.client_settings("consumer", context.properties)
         if isinstance(bound, BatchQuery):
@@ -143,7 +199,7 @@ class QueryService:
                 bound, services.views, session, consumer, PULL_TIMEOUT_S, context.config.__getitem__
             )
         if bound.source.is_table:
-            return pull.run(bound, services.views, session, PULL_TIMEOUT_S, services.registry)
+            return self._answer(bound)
         root: Any = Source(bound.source, bound.source.name)
         if bound.predicate is not None:
             root = Filter(root, bound.predicate)
@@ -163,11 +219,10 @@ class QueryService:
             KsqlError: INSERT_UNKNOWN, INVALID_STATEMENT, TOPIC_UNKNOWN.
         """
         services = self._services
-        with services.lock:
-            context = context_of(Request("", properties), services)
+        context = context_of(Request("", properties), services, services.published)
         source = analyzer.bind_insert_target(column_name(target), context.metastore, context.config)
         services.admin.require_topic(source.topic)
-        return RowInserter(source, services.producer, on_news)
+        return RowInserter(source, services.producer, services.registry, on_news)
 
     def close_query(self, query_id: str) -> bool:
         """End a query stream; False if there is none with this id."""

@@ -13,6 +13,7 @@ from grammar.nodes import Statement
 from ksql_spark import config, deadline
 from ksql_spark.deadline import Deadline
 from ksql_spark.errors import KsqlError
+from ksql_spark.metastore.store import MetaStore
 from ksql_spark.runtime.command_log import MAX_BYTES
 from ksql_spark.statements import Services, StatementContext
 
@@ -32,8 +33,11 @@ class Request:
     cancelled: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
 
 
-def context_of(request: Request, services: Services) -> StatementContext:
+def context_of(request: Request, services: Services, metastore: MetaStore | None = None) -> StatementContext:
     """A sandbox with the properties and variables of ``request``.
+
+    Args:
+        metastore: what is copied into the sandbox; None: the server's, for which the caller has the lock.
 
     Raises:
         KsqlError: PROPERTY_UNKNOWN, PROPERTY_FIXED, PROPERTY_INVALID.
@@ -41,7 +45,8 @@ def context_of(request: Request, services: Services) -> StatementContext:
     properties = {config.canonical(k) or k: v for k, v in request.properties.items()}
     services.config.with_overrides(properties)  # only checks them
     variables = {name.upper(): value for name, value in request.variables.items()}
-    return StatementContext(services, services.metastore.copy(), properties, variables)
+    known = services.metastore if metastore is None else metastore
+    return StatementContext(services, known.copy(), properties, variables)
 
 
 def wait_for_command(request: Request, services: Services) -> None:

@@ -132,10 +132,15 @@ class Host:
         return await asyncio.get_running_loop().run_in_executor(self._checks, self.engine.health)
 
     async def call_while_connected(
-        self, http: HttpRequest, request: Request, method: Callable[[Engine], T]
+        self, http: HttpRequest, request: Request, method: Callable[[Engine], T], *, is_query: bool = False
     ) -> T:
-        """``call``, with ``request`` cancelled when the client of ``http`` goes."""
-        call = asyncio.ensure_future(self.call(method))
+        """``call``, with ``request`` cancelled when the client of ``http`` goes.
+
+        A query does not wait for statements: it has one of the threads for reads.
+        """
+        assert self.engine is not None, "routes are only reached while RUNNING"
+        pool = self._reads if is_query else self._statements
+        call = asyncio.get_running_loop().run_in_executor(pool, method, self.engine)
         while not call.done():
             await asyncio.wait({call}, timeout=CLIENT_CHECK_S)
             if not call.done() and await http.is_disconnected():

@@ -239,6 +239,16 @@ def metadata(stream: QueryStream) -> dict[str, Any]:
     }
 
 
+def complete_response(stream: QueryStream, format: Format) -> Response:
+    """The response to a query whose rows are all there: its body has a length, and nothing is left to do."""
+    parts = [format.start()]
+    while (rows := stream.read(0.0)) is not None:
+        parts.append(format.rows(rows))
+    parts.append(format.end())
+    # a value may contain half of a surrogate pair, which UTF-8 cannot encode
+    return Response("".join(parts).encode(errors="replace"), media_type=format.media_type)
+
+
 class QueryResponse(Response):
     """Streams the rows of ``stream`` in ``format`` until it ends or the client leaves."""
 

@@ -6,33 +6,35 @@ A copy is the sandbox in which a whole request is checked before any of it runs.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from ksql_spark.errors import KsqlError, Position, nearest
 from ksql_spark.functions.spec import Spec
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.types import SqlType
 
+Value = TypeVar("Value")
+
 
 class MetaStore:
     """Streams, tables, custom types and user functions by name.
 
-    Not thread-safe: the engine serializes changes.
+    The engine serializes changes. Copies share what they hold: a change replaces a mapping as a whole.
     """
 
     def __init__(self) -> None:
-        self._sources: dict[str, DataSource] = {}
-        self._types: dict[str, SqlType] = {}
+        self._sources: Mapping[str, DataSource] = {}
+        self._types: Mapping[str, SqlType] = {}
         #: sink name -> names of the sources that its query reads (a drop constraint, reference §2.9)
-        self._made_from: dict[str, frozenset[str]] = {}
-        #: replaced as a whole, because threads of queries read it
+        self._made_from: Mapping[str, frozenset[str]] = {}
         self._functions: Mapping[str, Spec] = {}
 
     def copy(self) -> MetaStore:
-        """An independent copy. It is cheap, because the values are immutable."""
+        """An independent copy, made at no cost."""
         other = MetaStore()
-        other._sources = dict(self._sources)
-        other._types = dict(self._types)
-        other._made_from = dict(self._made_from)
+        other._sources = self._sources
+        other._types = self._types
+        other._made_from = self._made_from
         other._functions = self._functions
         return other
 
@@ -64,14 +66,14 @@ class MetaStore:
 
     def add(self, source: DataSource, made_from: frozenset[str] = frozenset()) -> None:
         """Add or replace ``source``; ``made_from`` names what its query reads."""
-        self._sources[source.name] = source
+        self._sources = {**self._sources, source.name: source}
         if made_from:
-            self._made_from[source.name] = made_from
+            self._made_from = {**self._made_from, source.name: made_from}
 
     def drop(self, name: str) -> None:
         """Remove a source, without checking dependents()."""
-        self._sources.pop(name, None)
-        self._made_from.pop(name, None)
+        self._sources = _without(name, self._sources)
+        self._made_from = _without(name, self._made_from)
 
     def dependents(self, name: str) -> list[str]:
         """Names of the sinks whose queries read ``name``: it cannot be dropped before them."""
@@ -83,11 +85,13 @@ class MetaStore:
 
     def add_type(self, name: str, type_: SqlType) -> None:
         """Register a custom type."""
-        self._types[name] = type_
+        self._types = {**self._types, name: type_}
 
     def drop_type(self, name: str) -> bool:
         """Remove a custom type; False if there was none."""
-        return self._types.pop(name, None) is not None
+        was_there = name in self._types
+        self._types = _without(name, self._types)
+        return was_there
 
     def functions(self) -> Mapping[str, Spec]:
         """User functions by name, for functions.registry.with_functions. Never changed in place."""
@@ -99,4 +103,8 @@ class MetaStore:
 
     def drop_function(self, name: str) -> None:
         """Remove a user function."""
-        self._functions = {n: spec for n, spec in self._functions.items() if n != name}
+        self._functions = _without(name, self._functions)
+
+
+def _without(name: str, mapping: Mapping[str, Value]) -> Mapping[str, Value]:
+    return {n: value for n, value in mapping.items() if n != name}

@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.producer import RecordProducer
-from ksql_spark.metastore.serdes import key_serde, value_serde
+from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.metastore.sources import DataSource
+from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -60,14 +61,21 @@ class RowInserter:
     Args:
         source: from analyzer.bind_insert_target.
         producer: of the cluster.
+        registry: has the schemas of formats that need some; or None.
         on_news: called, in any thread, when ``acknowledged`` has something new; once until that is read.
     """
 
-    def __init__(self, source: DataSource, producer: RecordProducer, on_news: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        source: DataSource,
+        producer: RecordProducer,
+        registry: SchemaRegistry | None,
+        on_news: Callable[[], None],
+    ) -> None:
         self._source = source
         self._producer = producer
         self._on_news = on_news
-        self._key, self._value = key_serde(source), value_serde(source)
+        self._key, self._value = writing_serdes(source, registry)
         self._keys = [(c.name, _converter(c.type)) for c in source.schema.key]
         self._values = [(c.name, _converter(c.type)) for c in source.schema.value]
         #: a member's name as clients write it -> the column's name

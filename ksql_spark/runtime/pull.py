@@ -35,6 +35,9 @@ _BATCH = 2_000
 class PullResult:
     """A QueryStream over rows in memory."""
 
+    #: whether read() never waits, and nothing has to be closed
+    is_complete = True
+
     def __init__(
         self, columns: list[ResultColumn], rows: list[Row], final_message: str | None = None
     ) -> None:

@@ -13,7 +13,7 @@ import sqlite3
 import struct
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -210,11 +210,59 @@ def split_key(key: bytes, window: Windowing | None) -> tuple[bytes, int, int]:
     return key[:-8], start, start + (window.size_ms or 0)
 
 
+class SharedRequests:
+    """Requests to a broker, one at a time, each for all who wait for it. Thread-safe.
+
+    An answer is to a request that was sent after it was asked for: who comes while one is under way waits for
+    the next. One of those who wait sends it.
+
+    Args:
+        send: asks for offsets of topics: (topic, partition) -> offset.
+    """
+
+    def __init__(self, send: Callable[[Sequence[str]], Mapping[tuple[str, int], int]]) -> None:
+        self._send = send
+        self._lock = threading.Lock()
+        self._sending = threading.Lock()
+        self._next = _Shared()
+
+    def ask(self, topics: Iterable[str]) -> Mapping[tuple[str, int], int]:
+        """The offsets of ``topics``, and perhaps of others that were asked for with them.
+
+        Raises:
+            KsqlError: as ``send``; for all who waited for the same request, one by one if there are several.
+        """
+        mine = list(topics)
+        with self._lock:
+            shared = self._next
+            shared.topics.update(dict.fromkeys(mine))
+        with self._sending:
+            if not shared.is_done:
+                with self._lock:
+                    self._next = _Shared()
+                try:
+                    shared.answer = self._send(list(shared.topics))
+                except KsqlError:
+                    shared.answer = None  # perhaps the fault of one topic: each asks for itself
+                shared.is_done = True
+        return self._send(mine) if shared.answer is None else shared.answer
+
+
+class _Shared:
+    """One request of SharedRequests."""
+
+    def __init__(self) -> None:
+        self.topics: dict[str, None] = {}
+        self.answer: Mapping[tuple[str, int], int] | None = None
+        self.is_done = False
+
+
 class Views:
     """All views of this server, created on demand. Thread-safe."""
 
     def __init__(self, admin: KafkaAdmin, folder: Path) -> None:
         self._admin = admin
+        self._ends = SharedRequests(lambda topics: admin.end_offsets(*topics))
         #: emptied at every start
         self.folder = folder
         self._views: dict[str, View] = {}
@@ -237,8 +285,9 @@ class Views:
         """
         wanted = list(topics)
         found: dict[str, dict[int, int]] = {topic: {} for topic in wanted}
-        for (topic, partition), end in self._admin.end_offsets(*wanted).items():
-            found[topic][partition] = end
+        for (topic, partition), end in self._ends.ask(wanted).items():
+            if topic in found:
+                found[topic][partition] = end
         return found
 
     def positions(self) -> dict[str, tuple[dict[int, int], str]]:

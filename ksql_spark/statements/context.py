@@ -40,7 +40,9 @@ class Services:
     """The parts of a running engine.
 
     Args:
-        metastore: the metastore itself, not a sandbox.
+        metastore: the metastore itself, not a sandbox; to be read with the lock.
+        published: the metastore after the last statement that was carried out. It never changes, so queries
+            read it without the lock, whatever statement is being carried out.
         log: the command log.
         config: the server's configuration; ALTER SYSTEM replaces it.
         lock: held while statements are checked and carried out.
@@ -70,6 +72,11 @@ class Services:
     cluster_id: str = ""
     commands: CarriedOut = field(default_factory=CarriedOut)
     lock: threading.RLock = field(default_factory=threading.RLock)
+    published: MetaStore = field(default_factory=MetaStore)
+
+    def publish(self) -> None:
+        """Let queries see the metastore as it is now."""
+        self.published = self.metastore.copy()
 
     def client_settings(self, client: Client, overrides: Mapping[str, Any]) -> Mapping[str, str]:
         """Settings of a Kafka client on the JVM, with a query's overrides of the server's properties."""
@@ -78,6 +85,10 @@ class Services:
     def user_functions(self) -> Mapping[str, Spec]:
         """The server's current user functions, by name."""
         return self.metastore.functions()
+
+    def published_functions(self) -> Mapping[str, Spec]:
+        """The user functions that queries see, by name."""
+        return self.published.functions()
 
 
 @dataclass(frozen=True)

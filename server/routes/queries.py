@@ -22,10 +22,13 @@ from server.streaming import (
     Lines,
     QueryResponse,
     accepted,
+    complete_response,
 )
 
 if TYPE_CHECKING:
     from ksql_spark import engine
+    from ksql_spark.engine import QueryStream
+    from server.host import Engine
 
 router = APIRouter()
 
@@ -44,12 +47,13 @@ router = APIRouter()
 async def query_stream(http: Request) -> Response:
     """Stream a query's rows: delimited, or frames or one JSON array if Accept requests that."""
     media_type = accepted(http.headers.get("accept"), (DELIMITED, FRAMES, JSON))
-    stream = await _start(http, (await read_body(QueryStreamBody, http)).request())
+    request = (await read_body(QueryStreamBody, http)).request()
+    stream, response = await _start(http, request, media_type, DELIMITED)
     if stream.kind == "PRINT" and media_type != DELIMITED:
         host: Host = http.app.state.host
         await host.close(stream)
         raise RequestError(f"PRINT can only be streamed as {DELIMITED}.", NOT_ACCEPTABLE)
-    return _response(http, stream, media_type, DELIMITED)
+    return response
 
 
 @router.post(
@@ -67,9 +71,10 @@ async def query_stream(http: Request) -> Response:
 async def query(http: Request) -> Response:
     """Stream a query's rows as frames, or the lines of a PRINT."""
     media_type = accepted(http.headers.get("accept"), (FRAMES, JSON, DELIMITED))
-    stream = await _start(http, (await read_body(StatementsBody, http)).request())
+    request = (await read_body(StatementsBody, http)).request()
     # the old endpoint sends frames for both JSON media types
-    return _response(http, stream, FRAMES if media_type == JSON else media_type, TEXT)
+    _, response = await _start(http, request, FRAMES if media_type == JSON else media_type, TEXT)
+    return response
 
 
 @router.post("/close-query", openapi_extra=described(CloseQueryBody, answers={}))
@@ -82,19 +87,26 @@ async def close_query(http: Request) -> Response:
     return Response()
 
 
-async def _start(http: Request, request: engine.Request) -> engine.QueryStream:
+async def _start(
+    http: Request, request: engine.Request, media_type: str, print_type: str
+) -> tuple[engine.QueryStream, Response]:
+    """The query, and the response that streams it, or has all of it already."""
     host: Host = http.app.state.host
-    return await host.call_while_connected(http, request, lambda engine: engine.query(request))
+
+    def start(engine: Engine) -> tuple[QueryStream, Response]:
+        stream = engine.query(request)
+        format = _format(stream, media_type, print_type)
+        if getattr(stream, "is_complete", False):
+            # one thread from the request to the answer's bytes
+            return stream, complete_response(stream, format)
+        return stream, QueryResponse(host, stream, format)
+
+    return await host.call_while_connected(http, request, start, is_query=True)
 
 
-def _response(http: Request, stream: engine.QueryStream, media_type: str, print_type: str) -> Response:
-    format: Format
+def _format(stream: engine.QueryStream, media_type: str, print_type: str) -> Format:
     if stream.kind == "PRINT":
-        format = Lines(print_type)
-    elif media_type == FRAMES:
-        format = Frames(stream)
-    elif media_type == JSON:
-        format = JsonArray(stream)
-    else:
-        format = Delimited(stream)
-    return QueryResponse(http.app.state.host, stream, format)
+        return Lines(print_type)
+    if media_type == FRAMES:
+        return Frames(stream)
+    return JsonArray(stream) if media_type == JSON else Delimited(stream)

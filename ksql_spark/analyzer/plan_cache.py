@@ -1,0 +1,149 @@
+"""Plans of pull queries by the text of their statements, so that the same look-up is bound once.
+
+A text is known by its template: what is left without its literals (grammar.literals). Whether the plan is the
+same for all values is found out, not assumed: the template is bound a second time with other values, and the
+plan of these, with the first values put in, has to be the first plan.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from grammar.literals import Template, put_in, take_out
+from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import Literal, Members
+from ksql_spark.logical.nodes import PullQuery
+from ksql_spark.metastore.sources import DataSource
+
+#: longer texts are bound each time
+MOST_CHARACTERS = 10_000
+#: values that stand for others, of the same type; each statement has few
+_INTS, _BIGINTS, _STRING = 1_970_000_000, 8_970_000_000_000_000_000, "\ue000{}\ue000"
+_MOST_VALUES = 100_000
+
+Values = Sequence[str | int]
+#: makes a plan, or a part of it, from the values of a statement
+Make = Callable[[Values], Any]
+
+
+class PlanCache:
+    """The plans used last. Thread-safe.
+
+    Args:
+        size: how many plans are kept.
+    """
+
+    def __init__(self, size: int = 1000) -> None:
+        self._size = size
+        self._lock = threading.Lock()
+        self._of: Hashable = None
+        #: template, or whole text, and settings -> a plan's maker
+        self._makers: OrderedDict[Hashable, Make] = OrderedDict()
+        self.hits = 0
+        self.misses = 0
+
+    def find(self, of: object, settings: Hashable, text: str) -> PullQuery | None:
+        """The plan of the statement ``text``; None if it is not known.
+
+        Args:
+            of: the catalog and configuration: those for another object are dropped.
+            settings: what else the plan depends on.
+            text: the statement.
+        """
+        if len(text) > MOST_CHARACTERS:
+            return None
+        template = take_out(text)
+        with self._lock:
+            if self._of is not of:
+                self._of = of
+                self._makers.clear()
+            for key in ((template.text, settings), (text, settings)):
+                if key in self._makers:
+                    self._makers.move_to_end(key)
+                    make = self._makers[key]
+                    self.hits += 1
+                    break
+            else:
+                self.misses += 1
+                return None
+        plan: PullQuery = make(template.values)
+        return plan
+
+    def note(
+        self, of: object, settings: Hashable, text: str, plan: PullQuery, bind: Callable[[str], object]
+    ) -> None:
+        """Keep ``plan``, the plan of the statement ``text``.
+
+        Args:
+            of: as for find().
+            settings: as for find().
+            bind: returns the plan of another text.
+        """
+        if len(text) > MOST_CHARACTERS:
+            return
+        template = take_out(text)
+        make = _maker_for_all(template, plan, bind)
+        key = (text if make is None else template.text, settings)
+        with self._lock:
+            if self._of is not of:
+                return
+            self._makers[key] = make or (lambda _: plan)
+            while len(self._makers) > self._size:
+                self._makers.popitem(last=False)
+
+
+def _maker_for_all(template: Template, plan: PullQuery, bind: Callable[[str], object]) -> Make | None:
+    """A function from values to the plan with them; None if the plan depends on the values otherwise."""
+    others = tuple(_other(value, i) for i, value in enumerate(template.values))
+    if len(others) > _MOST_VALUES or set(others) & set(template.values):
+        return None
+    try:
+        second = bind(put_in(Template(template.text, others)))
+    except KsqlError:  # a value that has to be of some form, such as a date
+        return None
+    places = {other: i for i, other in enumerate(others)}
+    used: set[int] = set()
+    make = _maker(second, places, used) or (lambda _: second)
+    return make if len(used) == len(others) and make(template.values) == plan else None
+
+
+def _other(value: str | int, number: int) -> str | int:
+    if isinstance(value, str):
+        return _STRING.format(number)
+    return number + (_INTS if value < 2**31 else _BIGINTS)
+
+
+def _maker(part: object, places: dict[str | int, int], used: set[int]) -> Make | None:
+    """A function from values to ``part`` with them; None if no value is in it. Notes which were ``used``."""
+    match part:
+        case Literal(value, type_) if _is_place(value, places):
+            place = places[value]
+            used.add(place)
+            return lambda values: Literal(values[place], type_)
+        case Members(members, type_) if any(_is_place(member, places) for member in members):
+            found = [places[m] if _is_place(m, places) else None for m in members]
+            used.update(i for i in found if i is not None)
+            both = list(zip(found, members, strict=True))
+            return lambda values: Members(tuple(m if i is None else values[i] for i, m in both), type_)
+        case tuple():
+            inner = [(_maker(item, places, used), item) for item in part]
+            if all(make is None for make, _ in inner):
+                return None
+            return lambda values: tuple(item if make is None else make(values) for make, item in inner)
+        case DataSource() | Literal() | Members():
+            return None
+    if not dataclasses.is_dataclass(part) or isinstance(part, type):
+        return None
+    fields = {f.name: _maker(getattr(part, f.name), places, used) for f in dataclasses.fields(part) if f.init}
+    changing = {name: make for name, make in fields.items() if make is not None}
+    if not changing:
+        return None
+    return lambda values: dataclasses.replace(part, **{n: make(values) for n, make in changing.items()})
+
+
+def _is_place(value: object, places: dict[str | int, int]) -> bool:
+    return type(value) in (int, str) and value in places
