@@ -28,15 +28,14 @@ from ksql_spark.spark.evaluate import evaluate, evaluate_rows
 from ksql_spark.spark.frames import Context, quoted
 from ksql_spark.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING
 
+#: how many rows are answered as one piece
+SMALL = 2_000
 #: how many stored rows Spark evaluates at a time
 _BATCH = 2_000
 
 
 class PullResult:
     """A QueryStream over rows in memory."""
-
-    #: whether read() never waits, and nothing has to be closed
-    is_complete = True
 
     def __init__(
         self, columns: list[ResultColumn], rows: list[Row], final_message: str | None = None
@@ -47,6 +46,8 @@ class PullResult:
         self.final_message: str | None = None
         self._final = final_message
         self._rows: list[Row] | None = rows
+        #: whether all of it is one small answer: read() never waits, and nothing has to be closed
+        self.is_complete = len(rows) <= SMALL
 
     def read(self, timeout_s: float) -> list[Row] | None:
         """All rows at the first call, then None."""

@@ -1,0 +1,293 @@
+"""How many look-ups and inserted rows a second the REST API serves, and how long each takes.
+
+    python bench/serving.py [--rows 100000] [--seconds 10] [--url http://HOST:PORT]
+
+A server is started (or the one at --url used), a table filled through /inserts-stream, and updated all the time
+at --updates a second. Each measure has --connections connections, each with one request at a time over
+HTTP/1.1, sent by one process that does little else. The same client measures a bare ASGI application in the
+same run: the ratio to that says what our own code costs, whatever the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import selectors
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import httpx
+
+ROOT = Path(__file__).parents[1]
+START_TIMEOUT_S = 180.0
+
+HELLO = """
+import sys, uvicorn
+from server.http import http_settings
+async def app(scope, receive, send):
+    while (await receive()).get("more_body"):
+        pass
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"5")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"hello"})
+uvicorn.run(app, port=int(sys.argv[1]), log_level="error", lifespan="off", **http_settings())
+"""
+
+
+class Measure(NamedTuple):
+    """Requests a second, and how long they took, milliseconds."""
+
+    rate: float
+    p50: float
+    p99: float
+    most: float
+
+    def __str__(self) -> str:
+        return f"{self.rate:8.0f}/s   p50 {self.p50:6.2f}   p99 {self.p99:7.2f}   max {self.most:7.1f} ms"
+
+
+def load(url: str, bodies: Callable[[], tuple[str, bytes]], connections: int, seconds: float) -> Measure:
+    """Send requests for ``seconds``; ``bodies`` returns a path and a body."""
+    place = urlsplit(url)
+    address = (place.hostname, place.port)
+    selector = selectors.DefaultSelector()
+    began: dict[socket.socket, float] = {}
+    received: dict[socket.socket, bytes] = {}
+    times: list[float] = []
+
+    def send(sock: socket.socket) -> None:
+        path, body = bodies()
+        head = f"POST {path} HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Length: {len(body)}\r\n\r\n"
+        received[sock] = b""
+        began[sock] = time.perf_counter()
+        sock.sendall(head.encode() + body)
+
+    for _ in range(connections):
+        sock = socket.create_connection(address)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        selector.register(sock, selectors.EVENT_READ)
+        send(sock)
+    start = time.perf_counter()
+    while (now := time.perf_counter()) - start < seconds:
+        for key, _ in selector.select(0.1):
+            sock = key.fileobj  # type: ignore[assignment]
+            received[sock] += sock.recv(65536)
+            if _is_whole(received[sock]):
+                if not received[sock].startswith(b"HTTP/1.1 200"):
+                    raise RuntimeError(received[sock].decode(errors="replace"))
+                times.append(time.perf_counter() - began[sock])
+                send(sock)
+    for key in list(selector.get_map().values()):
+        key.fileobj.close()  # type: ignore[union-attr]
+    times.sort()
+    return Measure(
+        len(times) / (now - start),
+        times[len(times) // 2] * 1000,
+        times[int(len(times) * 0.99)] * 1000,
+        times[-1] * 1000,
+    )
+
+
+def _is_whole(data: bytes) -> bool:
+    head, found, body = data.partition(b"\r\n\r\n")
+    if not found:
+        return False
+    lower = head.lower()
+    if (at := lower.find(b"content-length:")) >= 0:
+        return len(body) >= int(lower[at + 15 :].split(b"\r\n", 1)[0])
+    return body.endswith(b"0\r\n\r\n")
+
+
+def execute(url: str, text: str) -> None:
+    """POST /ksql."""
+    answer = httpx.post(f"{url}/ksql", json={"ksql": text}, timeout=120)
+    if answer.status_code != 200:
+        raise RuntimeError(answer.text)
+
+
+def insert(url: str, target: str, rows: int, width: int = 20) -> float:
+    """Write rows by /inserts-stream; return how many a second."""
+    line = '{{"K":{0},"N":{0},"V":"' + "x" * width + '"}}\n'
+
+    def body() -> Iterator[bytes]:
+        yield json.dumps({"target": target}).encode() + b"\n"
+        for first in range(0, rows, 1000):
+            yield "".join(line.format(number) for number in range(first, min(rows, first + 1000))).encode()
+
+    began = time.perf_counter()
+    answer = httpx.post(f"{url}/inserts-stream", content=body(), timeout=600)
+    took = time.perf_counter() - began
+    if f'"seq":{rows - 1}}}' not in answer.text[-40:] or '"error"' in answer.text:
+        raise RuntimeError(answer.text[-300:])
+    return rows / took
+
+
+@contextmanager
+def updates(url: str, target: str, rows: int, rate: int) -> Iterator[None]:
+    """Update random rows in the background, ``rate`` a second."""
+    stop = threading.Event()
+
+    def body() -> Iterator[bytes]:
+        yield json.dumps({"target": target}).encode() + b"\n"
+        number = 0
+        while not stop.wait(0.05):
+            some = (random.randrange(rows) for _ in range(rate // 20))
+            yield "".join(f'{{"K":{key},"N":{number},"V":"y"}}\n' for key in some).encode()
+            number += 1
+
+    def run() -> None:
+        httpx.post(f"{url}/inserts-stream", content=body(), timeout=600)
+
+    thread = threading.Thread(target=run)
+    if rate:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        if rate:
+            thread.join()
+
+
+@contextmanager
+def statements(url: str, source: str) -> Iterator[list[float]]:
+    """Create and drop a stream again and again; yields how long each CREATE took, seconds."""
+    stop = threading.Event()
+    times: list[float] = []
+
+    def run() -> None:
+        while not stop.is_set():
+            name = f"c_{uuid.uuid4().hex[:8]}"
+            began = time.perf_counter()
+            execute(url, f"CREATE STREAM {name} AS SELECT * FROM {source};")
+            times.append(time.perf_counter() - began)
+            execute(url, f"DROP STREAM {name} DELETE TOPIC;")
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield times
+    finally:
+        stop.set()
+        thread.join()
+
+
+@contextmanager
+def started(command: list[str], ready: str) -> Iterator[str]:
+    """A process; yields its first line of output that starts with ``ready``."""
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        line = next((line for line in process.stdout if line.startswith(ready)), None)
+        if line is None:
+            raise RuntimeError("it did not start")
+        threading.Thread(target=process.stdout.read, daemon=True).start()
+        yield line
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+@contextmanager
+def hello() -> Iterator[str]:
+    """The bare ASGI application; yields its URL."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port = sock.getsockname()[1]
+    process = subprocess.Popen([sys.executable, "-c", HELLO, str(port)], cwd=ROOT)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        until = time.monotonic() + START_TIMEOUT_S
+        while time.monotonic() < until:
+            try:
+                httpx.get(url)
+                break
+            except httpx.ConnectError:
+                time.sleep(0.05)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """A server of its own; yields its URL."""
+    with tempfile.TemporaryDirectory(prefix="ksql-spark-serving-") as folder:
+        command = [sys.executable, "-m", "server", "--listen", "127.0.0.1:0", "--data-dir", folder]
+        with started(command, "ready: ") as line:
+            yield line.split()[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--updates", type=int, default=1000, help="updates a second meanwhile")
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--connections", type=int, nargs="*", default=[1, 8])
+    parser.add_argument("--url", help="a server that runs")
+    options = parser.parse_args()
+    with hello() as url:
+        bare = {n: load(url, lambda: ("/", b"{}"), n, options.seconds / 2) for n in options.connections}
+    for n, measure in bare.items():
+        print(f"bare ASGI, {n} connections            {measure}", flush=True)
+    if options.url:
+        run(options.url, options, bare)
+    else:
+        with server() as url:
+            run(url, options, bare)
+
+
+def run(url: str, options: argparse.Namespace, bare: dict[int, Measure]) -> None:
+    """All measures of a server."""
+    name = f"bench_{uuid.uuid4().hex[:8]}"
+    columns = "N BIGINT, V STRING"
+    execute(url, f"CREATE TABLE {name} (K INT PRIMARY KEY, {columns}) WITH (kafka_topic='{name}', "
+            "partitions=1, format='JSON');"
+            f"CREATE TABLE q_{name} AS SELECT * FROM {name};"
+            f"CREATE STREAM s_{name} (K INT KEY, {columns}) WITH (kafka_topic='s_{name}', partitions=1, "
+            "format='JSON');")  # fmt: skip
+    rate = insert(url, name, options.rows)
+    print(f"/inserts-stream, {options.rows} rows          {rate:8.0f}/s", flush=True)
+
+    def lookup() -> tuple[str, bytes]:
+        text = f"SELECT * FROM q_{name} WHERE K = {random.randrange(options.rows)};"
+        return "/query-stream", json.dumps({"sql": text}).encode()
+
+    def values() -> tuple[str, bytes]:
+        text = f"INSERT INTO s_{name} VALUES ({random.randrange(options.rows)}, 1, 'x');"
+        return "/ksql", json.dumps({"ksql": text}).encode()
+
+    load(url, lookup, 1, 5)  # waits for the view
+    with updates(url, name, options.rows, options.updates):
+        for n in options.connections:
+            found = load(url, lookup, n, options.seconds)
+            print(
+                f"look-ups, {n} connections             {found}   {found.rate / bare[n].rate:.2f} of bare",
+                flush=True,
+            )
+        with statements(url, f"s_{name}") as times:
+            n = options.connections[-1]
+            found = load(url, lookup, n, options.seconds)
+        print(f"… while {len(times)} CREATE … AS run         {found}", flush=True)
+        if times:
+            print(f"    a CREATE … AS took {min(times):.2f} to {max(times):.2f} s", flush=True)
+    for n in options.connections:
+        print(f"INSERT VALUES, {n} connections        {load(url, values, n, options.seconds)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
