@@ -7,6 +7,7 @@ DNS rebinding: an attacker's name that resolves to this server) and ``Origin`` (
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import socket
 from collections.abc import Iterable
@@ -35,6 +36,8 @@ class HostGuard:
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
         self._app = app
         self._names = frozenset({socket.gethostname().lower(), *(name.lower() for name in names)})
+        # clients send few different ones
+        self._is_ours = functools.lru_cache(100)(self._is_name_of_ours)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, or refuse it (ASGI)."""
@@ -50,7 +53,7 @@ class HostGuard:
                 return
         await self._app(scope, receive, send)
 
-    def _is_ours(self, given: str) -> bool:
+    def _is_name_of_ours(self, given: str) -> bool:
         if not given or ANY in self._names:
             return True
         try:

@@ -140,12 +140,22 @@ class Host:
         """
         assert self.engine is not None, "routes are only reached while RUNNING"
         pool = self._reads if is_query else self._statements
-        call = asyncio.get_running_loop().run_in_executor(pool, method, self.engine)
-        while not call.done():
-            await asyncio.wait({call}, timeout=CLIENT_CHECK_S)
-            if not call.done() and await http.is_disconnected():
-                request.cancelled.set()
-        return call.result()
+        loop = asyncio.get_running_loop()
+        call = loop.run_in_executor(pool, method, self.engine)
+        watcher: asyncio.Task[None] | None = None
+
+        def watch() -> None:
+            # most calls have ended before
+            nonlocal watcher
+            watcher = loop.create_task(_cancel_when_gone(http, request))
+
+        timer = loop.call_later(CLIENT_CHECK_S, watch)
+        try:
+            return await call
+        finally:
+            timer.cancel()
+            if watcher is not None:
+                watcher.cancel()
 
     async def read(self, step: Callable[[], T]) -> T:
         """Run one blocking read of a query stream in a thread for reads."""
@@ -173,3 +183,10 @@ class Host:
         self._statements.shutdown(wait=False, cancel_futures=True)
         self._reads.shutdown(wait=False, cancel_futures=True)
         self._checks.shutdown(wait=False, cancel_futures=True)
+
+
+async def _cancel_when_gone(http: HttpRequest, request: Request) -> None:
+    """Cancel ``request`` when the client of ``http`` goes."""
+    while not await http.is_disconnected():
+        await asyncio.sleep(CLIENT_CHECK_S)
+    request.cancelled.set()

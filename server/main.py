@@ -38,6 +38,8 @@ LOG = logging.getLogger(__name__)
 #: how long running requests may take to finish when the server stops
 GRACE_S = 10
 BACKLOG = 512
+#: how long a thread may compute while others want to
+SWITCH_INTERVAL_S = 0.001
 
 
 class StartableEngine(Engine, Protocol):
@@ -280,6 +282,8 @@ class Running:
         except OSError as error:
             reason = error.strerror or str(error)
             return _fail(f"Cannot write to the data folder {data_dir}: {reason}. Choose another: --data-dir.")
+        # threads of look-ups are short: none should wait long for another that only computes
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_signal)
         for name, value in self._config.with_prefix("").items():

@@ -7,6 +7,7 @@ and closes the stream as soon as the client has gone.
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import secrets
 from collections.abc import Iterator, Sequence
@@ -200,7 +201,8 @@ class Lines(Format):
         return ""
 
 
-def accepted(header: str | None, offered: Sequence[str]) -> str:
+@functools.lru_cache(1000)
+def accepted(header: str | None, offered: tuple[str, ...]) -> str:
     """The media type of the answer: the client's preferred one of ``offered``, whose first is the default.
 
     Raises:
