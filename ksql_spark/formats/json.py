@@ -101,8 +101,8 @@ class JsonSerde(Serde):
 # ---- values in Python ------------------------------------------------------------------------------------
 
 
-def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
+#: a text in quotes, as json.dumps(ensure_ascii=False) writes it
+_text = json.encoder.encode_basestring
 
 
 def _write(value: Any, type_: SqlType) -> str:

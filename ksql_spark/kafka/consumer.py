@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -13,6 +13,8 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection
 
+#: as a time: the end, see Kafka's ListOffsets
+_LATEST = -1
 #: how much a reader may prefetch
 _QUEUE_KIB = 32 * 1024
 
@@ -191,3 +193,76 @@ class TopicReader:
             elif error.code() not in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT):
                 raise self._connection.failure(error, f"read topic '{self.topic}'", self.topic)
         return records
+
+
+class EndOffsets:
+    """Asks for the ends of topics: one request to each broker, answered in well under a millisecond.
+
+    An end is where a reader of committed records stops, so records of an open transaction are not before it.
+    For one thread at a time.
+
+    Args:
+        servers: ``host:port`` pairs, separated by commas.
+        settings: more settings, under librdkafka's names.
+    """
+
+    #: how long the partitions of a topic are taken for known, seconds
+    KNOWN_S = 5.0
+
+    def __init__(self, servers: str, settings: Mapping[str, Any] | None = None) -> None:
+        self._connection = Connection(servers, settings)
+        self._consumer: Consumer | None = None
+        #: topic -> its partitions, and when they were asked for
+        self._known: dict[str, tuple[list[int], float]] = {}
+
+    def of(self, topics: Iterable[str]) -> dict[tuple[str, int], int]:
+        """The offset after the last record of each partition of ``topics``.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED.
+        """
+        names = list(topics)
+        wanted = [TopicPartition(t, p, _LATEST) for t in names for p in self._partitions(t)]
+        try:
+            found = self._client.offsets_for_times(wanted, timeout=REQUEST_TIMEOUT_S)
+            for place in found:
+                if place.error is not None:
+                    raise KafkaException(place.error)
+        except KafkaException as error:
+            self._known.clear()
+            raise self._connection.failure(error, f"read {', '.join(names)}", names[0]) from None
+        return {(place.topic, place.partition): place.offset for place in found}
+
+    def close(self) -> None:
+        """Free the connections."""
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None
+
+    @property
+    def _client(self) -> Consumer:
+        if self._consumer is None:
+            self._consumer = Consumer(
+                self._connection.config(
+                    # required, although it never joins a group
+                    group_id="ksql-spark-offsets",
+                    enable_auto_commit=False,
+                    allow_auto_create_topics=False,
+                    isolation_level="read_committed",
+                )
+            )
+        return self._consumer
+
+    def _partitions(self, topic: str) -> list[int]:
+        known = self._known.get(topic)
+        now = time.monotonic()
+        if known is not None and now - known[1] < self.KNOWN_S:
+            return known[0]
+        try:
+            found = self._client.list_topics(topic, timeout=REQUEST_TIMEOUT_S).topics[topic]
+            if found.error:
+                raise KafkaException(found.error)
+        except KafkaException as error:
+            raise self._connection.failure(error, f"read topic '{topic}'", topic) from None
+        self._known[topic] = (sorted(found.partitions), now)
+        return self._known[topic][0]

@@ -42,6 +42,7 @@ from ksql_spark.types import (
 #: how many rows of one client may wait for the brokers
 MOST_UNACKNOWLEDGED = 10_000
 
+_DECODER = json.JSONDecoder(parse_float=PythonDecimal)
 _EPOCH = datetime.date(1970, 1, 1)
 
 
@@ -164,7 +165,7 @@ class RowInserter:
             KsqlError: BAD_REQUEST, INVALID_STATEMENT.
         """
         try:
-            row = json.loads(line, parse_float=PythonDecimal)
+            row = _DECODER.decode(line.decode())
         except (ValueError, RecursionError, InvalidOperation) as error:
             raise KsqlError("BAD_REQUEST", reason=f"Invalid JSON in inserts stream: {error}") from None
         if not isinstance(row, dict):

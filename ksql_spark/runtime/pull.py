@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from ksql_spark.expressions import Call, ColumnRef, Expression, Literal
 from ksql_spark.formats import BadRecord, FramedSerde
 from ksql_spark.logical.nodes import KeyLookup, PullQuery
-from ksql_spark.metastore.serdes import key_serde, serdes, value_serde
+from ksql_spark.metastore.serdes import serdes, value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.results import ResultColumn, Row, api_value, result_columns
@@ -94,7 +94,7 @@ def encoded_keys(
 
     None: a key may have been written in more than one way, by different schemas.
     """
-    serde = key_serde(source)
+    serde = _READERS.of(source, None).key
     if isinstance(serde, FramedSerde):
         return None
     keys: dict[bytes, None] = {}
@@ -151,7 +151,7 @@ def _select(
     everything = [*expressions, *([query.predicate] if query.predicate is not None else [])]
     if all(_is_plain(e) for e in everything):
         rows = []
-        for row in map(_decoder(query.source, registry), stored):
+        for row in map(_READERS.of(query.source, registry).decode, stored):
             if row is not None and (query.predicate is None or _value(query.predicate, row) is True):
                 rows.append([_value(e, row) for e in expressions])
         return rows
@@ -162,20 +162,23 @@ def _select(
     return rows
 
 
-def _decoder(
-    source: DataSource, registry: SchemaRegistry | None
-) -> Callable[[StoredRow], dict[str, Any] | None]:
-    """A function from a stored row to its columns by name, or None if a format cannot read the row."""
-    key, value = serdes(source, registry=registry)
+class _Reader:
+    """Reads stored rows of ``source``."""
 
-    def decode(row: StoredRow) -> dict[str, Any] | None:
+    def __init__(self, source: DataSource, registry: SchemaRegistry | None) -> None:
+        self.source = source
+        self.registry = registry
+        self.key, self._value = serdes(source, registry=registry)
+
+    def decode(self, row: StoredRow) -> dict[str, Any] | None:
+        """The columns of a row by name, or None if a format cannot read the row."""
         named: dict[str, Any] = {
             ROWTIME: row.time_ms,
             WINDOWSTART: row.window_start,
             WINDOWEND: row.window_end,
         }
         try:
-            for serde, data in ((key, row.key), (value, row.value)):
+            for serde, data in ((self.key, row.key), (self._value, row.value)):
                 if serde.columns:
                     values = serde.decode(data)
                     if values is None:
@@ -185,7 +188,27 @@ def _decoder(
             return None
         return named
 
-    return decode
+
+class _Readers:
+    """The readers used last: making one takes longer than a look-up."""
+
+    def __init__(self, size: int = 500) -> None:
+        self._size = size
+        #: by the identity of the source: comparing sources takes as long as making a reader
+        self._known: dict[tuple[int, int], _Reader] = {}
+
+    def of(self, source: DataSource, registry: SchemaRegistry | None) -> _Reader:
+        """The reader of ``source``."""
+        name = (id(source), id(registry))
+        known = self._known.get(name)
+        if known is None or known.source is not source or known.registry is not registry:
+            if len(self._known) >= self._size:
+                self._known = {}
+            known = self._known[name] = _Reader(source, registry)
+        return known
+
+
+_READERS = _Readers()
 
 
 # ---- the few expressions that need no Spark ---------------------------------------------------------------

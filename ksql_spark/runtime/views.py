@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.kafka.consumer import Record, TopicReader
+from ksql_spark.kafka.consumer import EndOffsets, Record, TopicReader
 from ksql_spark.metastore.sources import DataSource, Windowing
 
 log = logging.getLogger(__name__)
@@ -235,17 +235,27 @@ class SharedRequests:
         mine = list(topics)
         with self._lock:
             shared = self._next
+            is_first = not shared.topics
             shared.topics.update(dict.fromkeys(mine))
+        if is_first:
+            self._send_for(shared)
+        else:
+            shared.is_done.wait()
+        if shared.answer is not None:
+            return shared.answer
         with self._sending:
-            if not shared.is_done:
-                with self._lock:
-                    self._next = _Shared()
-                try:
-                    shared.answer = self._send(list(shared.topics))
-                except KsqlError:
-                    shared.answer = None  # perhaps the fault of one topic: each asks for itself
-                shared.is_done = True
-        return self._send(mine) if shared.answer is None else shared.answer
+            return self._send(mine)
+
+    def _send_for(self, shared: _Shared) -> None:
+        with self._sending:
+            with self._lock:
+                self._next = _Shared()
+            try:
+                shared.answer = self._send(list(shared.topics))
+            except KsqlError:
+                pass  # perhaps the fault of one topic: each asks for itself
+            finally:
+                shared.is_done.set()
 
 
 class _Shared:
@@ -254,7 +264,7 @@ class _Shared:
     def __init__(self) -> None:
         self.topics: dict[str, None] = {}
         self.answer: Mapping[tuple[str, int], int] | None = None
-        self.is_done = False
+        self.is_done = threading.Event()
 
 
 class Views:
@@ -262,7 +272,8 @@ class Views:
 
     def __init__(self, admin: KafkaAdmin, folder: Path) -> None:
         self._admin = admin
-        self._ends = SharedRequests(lambda topics: admin.end_offsets(*topics))
+        self._end_offsets = EndOffsets(admin.servers, admin.settings)
+        self._ends = SharedRequests(self._end_offsets.of)
         #: emptied at every start
         self.folder = folder
         self._views: dict[str, View] = {}
@@ -323,3 +334,4 @@ class Views:
         """Remove all views."""
         for name in list(self._views):
             self.drop(name)
+        self._end_offsets.close()
