@@ -54,7 +54,8 @@ from ksql_spark.types import (
     Struct,
     quote_identifier,
 )
-from server.routes import api_page, cluster, information, inserts, queries, statements, websocket
+from server.app import MODULES
+from server.routes import websocket
 from shell.commands import COMMANDS
 from shell.main import SCRIPTS
 
@@ -454,7 +455,7 @@ def rest() -> str:
     """Every endpoint."""
     routes = [
         r
-        for m in (statements, queries, inserts, information, cluster, api_page)
+        for m in MODULES
         for r in m.router.routes
         if isinstance(r, APIRoute)
     ]

@@ -21,6 +21,7 @@ from ksql_spark.execution import StatementExecutor
 from ksql_spark.health import DEADLINE_S, Health
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.measures import Measures
 from ksql_spark.metastore.serdes import check_registry, record_spec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.query_service import QueryService, transient_topic_prefix
@@ -57,6 +58,7 @@ class Parts:
     queries: QueryService
     health: Health
     cluster: Cluster
+    measures: Measures
 
 
 class Bootstrap:
@@ -108,7 +110,7 @@ class Bootstrap:
         admin = KafkaAdmin(services.admin.servers, services.admin.settings, DEADLINE_S)
         health = Health(services, admin)
         self._stack.callback(health.close)
-        return Parts(services, statements, queries, health, Cluster(services))
+        return Parts(services, statements, queries, health, Cluster(services), Measures(services, queries))
 
     def stop(self) -> None:
         """Stop everything, including a start() in progress; may be called more than once."""

@@ -11,6 +11,7 @@ from ksql_spark.bootstrap import Bootstrap, Parts, Report
 from ksql_spark.cluster import Cluster
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
+from ksql_spark.measures import Figure
 from ksql_spark.request import Request
 from ksql_spark.runtime.inserts import Acknowledged, RowInserter
 from ksql_spark.runtime.results import QueryStream, ResultColumn, Row
@@ -155,6 +156,10 @@ class Engine:
         """
         return self._parts.cluster
 
+    def figures(self) -> list[Figure]:
+        """Figures about queries and views (GET /metrics); none before it runs."""
+        return self._running.measures.figures() if self._running is not None else []
+
     def statuses(self) -> dict[str, str]:
         """Command id -> status."""
         return {command: s["status"] for command, s in self._parts.statements.statuses.items()}
@@ -177,6 +182,7 @@ __all__ = [
     "Acknowledged",
     "Cluster",
     "Engine",
+    "Figure",
     "QueryStream",
     "Request",
     "ResultColumn",

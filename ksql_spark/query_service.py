@@ -63,7 +63,8 @@ class QueryService:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._streams: dict[str, QueryStream] = {}
-        self._plans = PlanCache()
+        #: plans of pull queries
+        self.plans = PlanCache()
         self._known_catalog = _Catalog(services.published, services.config)
         #: how many queries were started
         self.started = 0
@@ -81,7 +82,7 @@ class QueryService:
         catalog = self._catalog()
         settings = _settings(request)
         if settings is not None:
-            known = self._plans.find(catalog, settings, request.text)
+            known = self.plans.find(catalog, settings, request.text)
             if known is not None:
                 with registry.with_functions(services.published_functions):
                     return self._answer(known)
@@ -191,7 +192,7 @@ class QueryService:
         with planning(request, services):
             bound = analyzer.bind_pull(statement.query, context.metastore, context.config)
             if settings is not None and isinstance(bound, PullQuery) and bound.source.is_table:
-                self._plans.note(catalog, settings, request.text, bound, bind)
+                self.plans.note(catalog, settings, request.text, bound, bind)
         session = services.spark.running_session
         consumer = services.client_settings("consumer", context.properties)
         if isinstance(bound, BatchQuery):

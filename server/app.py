@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -16,7 +17,11 @@ from ksql_spark.config import Config
 from server import errors
 from server.guards import BodyGuard, HostGuard, OriginGuard
 from server.host import Host
-from server.routes import api_page, cluster, information, inserts, queries, statements, websocket
+from server.metrics import CountingMiddleware, Metrics, has_metrics
+from server.routes import api_page, cluster, information, inserts, metrics, queries, statements, websocket
+
+#: the modules of all endpoints
+MODULES = (statements, queries, inserts, websocket, information, cluster, api_page, metrics)
 
 
 def create_app(host: Host, config: Config | None = None) -> ASGIApp:
@@ -27,7 +32,7 @@ def create_app(host: Host, config: Config | None = None) -> ASGIApp:
     host.most_request_bytes = properties["ksql.server.max.request.bytes"]
     _describe_truly(api)
     errors.install(api)
-    for module in (statements, queries, inserts, websocket, information, cluster, api_page):
+    for module in MODULES:
         api.include_router(module.router)
     # each handles a request, or passes it to the one before; the last one is the first to see it
     app: ASGIApp = ShortWay(api, {"/query-stream": queries.query_stream, "/query": queries.query})
@@ -39,7 +44,15 @@ def create_app(host: Host, config: Config | None = None) -> ASGIApp:
         # lets such pages read answers, and send more than forms can
         app = CORSMiddleware(app, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["*"])
     app = OriginGuard(app, origins)
-    return HostGuard(app, [*_listening_at(properties), *properties["ksql.server.allowed.hosts"]])
+    app = HostGuard(app, [*_listening_at(properties), *properties["ksql.server.allowed.hosts"]])
+    api.state.metrics = None
+    if has_metrics():
+        paths = [
+            route.path for module in MODULES for route in module.router.routes if isinstance(route, APIRoute)
+        ]
+        api.state.metrics = Metrics(lambda: host.engine.figures() if host.engine is not None else [], paths)
+        app = CountingMiddleware(app, api.state.metrics)
+    return app
 
 
 class ShortWay:

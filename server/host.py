@@ -16,7 +16,7 @@ from starlette.requests import Request as HttpRequest
 
 if TYPE_CHECKING:
     # not at run time: this import loads Spark, and the port should be open before that
-    from ksql_spark.engine import Cluster, QueryStream, Request, RowInserter
+    from ksql_spark.engine import Cluster, Figure, QueryStream, Request, RowInserter
 
 LOG = logging.getLogger(__name__)
 
@@ -76,6 +76,10 @@ class Engine(Protocol):
         """The servers that this one knows."""
         ...
 
+    def figures(self) -> list[Figure]:
+        """Figures for GET /metrics."""
+        ...
+
     def statuses(self) -> dict[str, str]:
         """Command id -> status."""
         ...
@@ -130,6 +134,10 @@ class Host:
         """The engine's health; works even if all threads for statements are busy."""
         assert self.engine is not None, "routes are only reached while RUNNING"
         return await asyncio.get_running_loop().run_in_executor(self._checks, self.engine.health)
+
+    async def check(self, method: Callable[[], T]) -> T:
+        """Run ``method`` in a thread for checks, which statements never keep busy."""
+        return await asyncio.get_running_loop().run_in_executor(self._checks, method)
 
     async def call_while_connected(
         self, http: HttpRequest, request: Request, method: Callable[[Engine], T], *, is_query: bool = False

@@ -65,6 +65,7 @@ class ManagedQuery:
         spark: the Spark queries of its stages, upstream first.
         loading: a token for each thread that will start more of its stages, once history has been read.
         failures: number of failures in a row.
+        failed_times: number of failures since the server started.
         started_at: when it was last started, on the monotonic clock, seconds.
         retry_at: when it is started again after a failure, on the same clock.
         committed_at_failure: the offsets it had committed when it last failed.
@@ -85,6 +86,7 @@ class ManagedQuery:
     spark: list[SparkQuery] = field(default_factory=list)
     loading: set[object] = field(default_factory=set)
     failures: int = 0
+    failed_times: int = 0
     started_at: float = 0.0
     retry_at: float = 0.0
     committed_at_failure: Mapping[str, Mapping[int, int]] | None = None
@@ -568,6 +570,7 @@ class QueryManager:
         if committed != query.committed_at_failure or ran_s >= most / 1000:
             query.failures = 0
         query.failures += 1
+        query.failed_times += 1
         query.committed_at_failure = committed
         query.retry_at = time.monotonic() + min(first * 2.0 ** min(query.failures - 1, 100), most) / 1000
         message = reason(cause) if cause is not None else "the query ended by itself"

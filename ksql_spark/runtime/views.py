@@ -174,6 +174,13 @@ class View:
             return dict(self._positions)
 
     @property
+    def size(self) -> int:
+        """The bytes of its file."""
+        with contextlib.suppress(OSError):
+            return self._path.stat().st_size
+        return 0
+
+    @property
     def has_failed(self) -> bool:
         """Whether it has stopped following its topic because of an error."""
         return self._failure is not None
@@ -296,6 +303,8 @@ class Views:
         """
         wanted = list(topics)
         found: dict[str, dict[int, int]] = {topic: {} for topic in wanted}
+        if not wanted:
+            return found
         for (topic, partition), end in self._ends.ask(wanted).items():
             if topic in found:
                 found[topic][partition] = end
@@ -305,6 +314,11 @@ class Views:
         """How far each view has read (partition -> next offset), and its topic, by the table's name."""
         with self._lock:
             return {name: (view.positions, view.source.topic) for name, view in self._views.items()}
+
+    def sizes(self) -> dict[str, int]:
+        """The bytes of each view's file, by the table's name."""
+        with self._lock:
+            return {name: view.size for name, view in self._views.items()}
 
     def reaching(self, source: DataSource, ends: dict[int, int], timeout_s: float) -> View:
         """The view of ``source``, with all records of its topic before ``ends`` (partition -> offset).

@@ -16,6 +16,7 @@ from typing import Any
 from ksql_spark.config import warning
 from ksql_spark.engine import Acknowledged, Request, ResultColumn, Row
 from ksql_spark.errors import KsqlError, Position
+from ksql_spark.measures import LAG, Figure
 
 FIELDS = [
     {"name": "VENDORID", "schema": {"type": "INTEGER"}, "type": "KEY"},
@@ -322,6 +323,10 @@ class FakeEngine:
         """As Engine.health."""
         details = {part: {"isHealthy": True} for part in ("metastore", "kafka", "commandRunner", "spark")}
         return {"isHealthy": True, "details": details, "serverState": self.state}
+
+    def figures(self) -> list[Figure]:
+        """As Engine.figures."""
+        return [Figure(LAG, ("CTAS_T_1", "rides"), 3)]
 
     def statuses(self) -> dict[str, str]:
         """As Engine.statuses."""

@@ -1,0 +1,148 @@
+"""Figures about a running engine, for GET /metrics: counters since its start, and how things are now."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.query_service import QueryService
+from ksql_spark.runtime.queries import ManagedQuery
+from ksql_spark.runtime.state import state_sizes
+from ksql_spark.statements import Services
+
+log = logging.getLogger(__name__)
+
+
+class Measure(NamedTuple):
+    """What is measured.
+
+    Args:
+        name: without the prefix of this program.
+        kind: a counter only grows until the server ends.
+        help: one sentence.
+        labels: names of what tells its figures apart.
+    """
+
+    name: str
+    kind: Literal["counter", "gauge"]
+    help: str
+    labels: tuple[str, ...] = ()
+
+
+class Figure(NamedTuple):
+    """One figure of a measure; ``labels`` in the order of the measure's."""
+
+    measure: Measure
+    labels: tuple[str, ...]
+    value: float
+
+
+QUERY = ("query_id",)
+
+STATE = Measure("query_state", "gauge", "1 for the state that a query is in.", ("query_id", "state"))
+READ = Measure(
+    "query_read_offsets",
+    "counter",
+    "How far a query has read a topic since it was created, in offsets, up to its last checkpoint.",
+    ("query_id", "topic"),
+)
+LAG = Measure(
+    "query_lag_records",
+    "gauge",
+    "Offsets of a topic that a query has not read yet, or not yet at its last checkpoint.",
+    ("query_id", "topic"),
+)
+ERRORS = Measure(
+    "query_record_errors",
+    "counter",
+    "Single records that could not be read (unreadable) or processed (failed), or that came too late (late).",
+    ("query_id", "kind"),
+)
+FAILURES = Measure("query_failures", "counter", "How often a query has failed, to be started again.", QUERY)
+STATE_ROWS = Measure("query_state_rows", "gauge", "Rows in a query's state, at its last checkpoint.", QUERY)
+STATE_BYTES = Measure("query_state_bytes", "gauge", "Bytes of a query's state, then.", QUERY)
+VIEW_LAG = Measure("view_lag_records", "gauge", "Offsets that a view has not read yet.", ("table",))
+VIEW_BYTES = Measure("view_bytes", "gauge", "The size of a view's file.", ("table",))
+STARTED = Measure("queries_started", "counter", "SELECT and PRINT requests.")
+HITS = Measure("plan_cache_hits", "counter", "Pull queries whose plan was known.")
+MISSES = Measure("plan_cache_misses", "counter", "Pull queries whose plan was not known.")
+PUSH = Measure("push_queries", "gauge", "Push queries that run.")
+
+MEASURES = (
+    STATE, READ, LAG, ERRORS, FAILURES, STATE_ROWS, STATE_BYTES, VIEW_LAG, VIEW_BYTES, STARTED, HITS, MISSES,
+    PUSH,
+)  # fmt: skip
+
+
+class Measures:
+    """The figures of an engine.
+
+    Args:
+        services: its parts.
+        queries: what starts SELECT and PRINT.
+    """
+
+    def __init__(self, services: Services, queries: QueryService) -> None:
+        self._services = services
+        self._queries = queries
+
+    def figures(self) -> list[Figure]:
+        """All figures, as they are now. What cannot be asked at the moment is left out."""
+        services = self._services
+        running = services.queries.all()
+        persistent = [query for query in running if not query.is_transient]
+        views = services.views.positions()
+        topics = {source.topic for query in persistent for source in query.plan.sources}
+        ends = self._ends([*topics, *(topic for _, topic in views.values())])
+        found = [figure for query in persistent for figure in self._query(query, ends)]
+        for table, (positions, topic) in views.items():
+            if topic in ends:
+                found.append(Figure(VIEW_LAG, (table,), _behind(positions, ends[topic])))
+        found += (Figure(VIEW_BYTES, (table,), size) for table, size in services.views.sizes().items())
+        found.append(Figure(STARTED, (), self._queries.started))
+        found.append(Figure(HITS, (), self._queries.plans.hits))
+        found.append(Figure(MISSES, (), self._queries.plans.misses))
+        found.append(Figure(PUSH, (), len(running) - len(persistent)))
+        return found
+
+    def _ends(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
+        """The ends of the topics that are there."""
+        try:
+            there = self._services.admin.topics()
+            return self._services.views.ends(dict.fromkeys(t for t in topics if t in there))
+        except KsqlError as error:
+            log.warning("metrics without offsets: %s", error)
+            return {}
+
+    def _query(self, query: ManagedQuery, ends: Mapping[str, Mapping[int, int]]) -> Iterator[Figure]:
+        yield Figure(STATE, (query.id, query.state), 1)
+        yield Figure(FAILURES, (query.id,), query.failed_times)
+        counts = self._services.queries.counts(query.id)
+        for kind, count in (
+            ("unreadable", counts.unreadable),
+            ("failed", counts.failed),
+            ("late", counts.late),
+        ):
+            yield Figure(ERRORS, (query.id, kind), count)
+        sizes = [size for size in state_sizes(query) if size is not None]
+        if sizes:
+            yield Figure(STATE_ROWS, (query.id,), sum(size.entries for size in sizes))
+            yield Figure(STATE_BYTES, (query.id,), sum(size.bytes for size in sizes))
+        try:
+            committed = self._services.queries.committed_offsets(query)
+        except (KsqlError, OSError, ValueError) as error:  # its checkpoint cannot be read
+            log.warning("metrics without offsets of %s: %s", query.id, error)
+            return
+        for topic in dict.fromkeys(source.topic for source in query.plan.sources):
+            reached = committed.get(topic, {})
+            starts = query.starts.get(topic, {})
+            read = sum(max(0, offset - starts.get(str(p), 0)) for p, offset in reached.items())
+            yield Figure(READ, (query.id, topic), read)
+            if topic in ends:
+                yield Figure(LAG, (query.id, topic), _behind(reached, ends[topic]))
+
+
+def _behind(positions: Mapping[int, int], ends: Mapping[int, int]) -> int:
+    return sum(max(0, end - positions.get(partition, 0)) for partition, end in ends.items())

@@ -1,0 +1,58 @@
+"""GET /metrics."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from app_client import AppClient
+
+from ksql_spark.measures import MEASURES
+from server.host import Host
+from server.metrics import PREFIX
+
+
+def lines(client: AppClient) -> dict[str, float]:
+    pytest.importorskip("prometheus_client")
+    response = client.get("/metrics")
+    assert response.status_code == 200 and response.headers["content-type"].startswith("text/plain")
+    found = (line.rpartition(" ") for line in response.text.splitlines() if not line.startswith("#"))
+    return {name: float(value) for name, _, value in found}
+
+
+def test_the_engines_figures(client: AppClient) -> None:
+    assert lines(client)['ksql_spark_query_lag_records{query_id="CTAS_T_1",topic="rides"}'] == 3
+
+
+def test_requests_are_counted_by_endpoint(client: AppClient) -> None:
+    pytest.importorskip("prometheus_client")
+    client.post("/ksql", json={"ksql": "SHOW TOPICS;"})
+    client.post("/ksql/", json={"ksql": "SELECT * FROM NOWHERE;"})
+    client.post("/query-stream", json={"sql": "SELECT 1;"})
+    client.get("/status/stream/`RIDES`/create")
+    for number in range(20):
+        client.get(f"/unknown/{number}")
+    found = lines(client)
+    counts = {name: count for name, count in found.items() if name.startswith("ksql_spark_requests_total")}
+    assert counts == {
+        'ksql_spark_requests_total{path="/ksql",status="200"}': 1,
+        'ksql_spark_requests_total{path="/ksql",status="400"}': 1,
+        'ksql_spark_requests_total{path="/query-stream",status="200"}': 1,
+        'ksql_spark_requests_total{path="/status",status="200"}': 1,
+        'ksql_spark_requests_total{path="other",status="404"}': 20,
+    }
+    assert found['ksql_spark_request_seconds_count{path="/ksql"}'] == 2
+
+
+def test_without_prometheus_client_there_are_none(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.app.has_metrics", lambda: False)
+    response = AppClient(host).get("/metrics")
+    assert response.status_code == 404 and "prometheus-client" in response.json()["message"]
+
+
+def test_the_reference_names_every_measure() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "rest-protocol.md").read_text(encoding="utf-8")
+    described = set(re.findall(rf"^\| `{PREFIX}(\w+)`", page, re.MULTILINE))
+    ours = {m.name + ("_total" if m.kind == "counter" else "") for m in MEASURES}
+    assert described == ours | {"requests_total", "request_seconds"}

@@ -1,0 +1,75 @@
+"""Figures about queries and views (GET /metrics)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.measures import MEASURES, Measures
+from ksql_spark.query_service import QueryService
+from tests.statements.world import World
+
+
+def figures(world: World) -> dict[tuple[str, ...], float]:
+    found = Measures(world.services, QueryService(world.services)).figures()
+    assert all(
+        figure.measure in MEASURES and len(figure.labels) == len(figure.measure.labels) for figure in found
+    )
+    return {(figure.measure.name, *figure.labels): figure.value for figure in found}
+
+
+def with_ends(world: World, ends: dict[tuple[str, int], int]) -> None:
+    def ask(topics: Sequence[str]) -> dict[tuple[str, int], int]:
+        return {key: end for key, end in ends.items() if key[0] in topics}
+
+    world.services.views._ends._send = ask
+
+
+def test_a_querys_state_and_lag(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    world.run("CREATE STREAM c AS SELECT * FROM s;")
+    (query,) = world.queries.all()
+    with_ends(world, {("s", 0): 10, ("s", 1): 20, ("s", 2): 0})
+    found = figures(world)
+    assert found["query_state", query.id, "RUNNING"] == 1
+    assert found["query_lag_records", query.id, "s"] == 30
+    assert found["query_read_offsets", query.id, "s"] == 0
+    world.commit(query.id, 0, s={"0": 8, "1": 20, "2": 0})
+    found = figures(world)
+    assert found["query_lag_records", query.id, "s"] == 2
+    assert found["query_read_offsets", query.id, "s"] == 28
+    assert found["query_record_errors", query.id, "late"] == 0
+
+
+def test_failures_are_counted(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    world.run("CREATE STREAM c AS SELECT * FROM s;")
+    (query,) = world.queries.all()
+    with_ends(world, {})
+    world.queries._failed(query, RuntimeError("gone"))
+    world.queries._failed(query, RuntimeError("gone"))
+    found = figures(world)
+    assert found["query_failures", query.id] == 2
+    assert found["query_state", query.id, "ERROR"] == 1
+
+
+def test_a_broker_that_is_gone_leaves_out_lags_only(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    world.run("CREATE STREAM c AS SELECT * FROM s;")
+    (query,) = world.queries.all()
+
+    def gone(topics: Sequence[str]) -> dict[tuple[str, int], int]:
+        raise KsqlError("BROKER_UNREACHABLE", servers="nowhere", reason="it is gone")
+
+    world.services.views._ends._send = gone
+    found = figures(world)
+    assert found["query_state", query.id, "RUNNING"] == 1
+    assert ("query_lag_records", query.id, "s") not in found
+
+
+def test_known_plans_are_counted(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    queries = QueryService(world.services)
+    queries.plans.hits, queries.plans.misses = 3, 1
+    found = {f.measure.name: f.value for f in Measures(world.services, queries).figures()}
+    assert (found["plan_cache_hits"], found["plan_cache_misses"]) == (3, 1)
