@@ -50,7 +50,7 @@ test-kafka: setup ## tests on Kafka and Spark
 cases: setup ## only the case files (CASE=path:line for one case, COMPLETE=1 fills in the results)
 	@$(BIN)/python -m pytest -q tests/cases $(ARGS)
 
-metamorphic: setup ## all cases, stopped, killed or split into batches at some point (SEED=n, RELATION=name, CASE=path:line)
+metamorphic: setup ## all cases, replayed, or stopped, killed or split into batches at some point (SEED=n, RELATION=name, CASE=path:line)
 	@METAMORPHIC=all $(BIN)/python -m pytest -q tests/cases/test_metamorphic.py $(ARGS)
 
 lint: $(TOOLS) ## style, with ruff

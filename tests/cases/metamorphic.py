@@ -1,12 +1,16 @@
-"""Metamorphic relations: a case gives the same when its queries stop at some point of their input.
+"""Metamorphic relations: a case gives the same when its queries stop at some point, and when they run again.
 
 * ``restarted``: the engine is stopped as planned and started again; everything comes out as without.
 * ``split``: in micro-batches, and what has been read ends a batch at several points; the same.
 * ``killed``: what runs is lost, as by a crash, and the engine starts again: tables hold the same in the end,
   streams hold the same at least once. (A table that counts what a query before it repeats counts more: at
   least once says no more, so in cases of several queries in a row repeating must not change an aggregate.)
+* ``replayed``: when the case is over, each of its queries is created once more, into another sink. It reads
+  at once, from the beginning, what came bit by bit before; tables hold the same in the end, streams the same
+  records. replaying.py says which cases promise that.
 
-``with_stops`` puts the stops into a case, at points that a seed chooses; MetamorphicRun runs the result.
+``related`` puts the stops into a case, at points that a seed chooses, or the replay at its end;
+MetamorphicRun runs the result.
 """
 
 from __future__ import annotations
@@ -23,10 +27,12 @@ from grammar.statements.lifecycle import QueryControl
 from grammar.statements.queries import Query
 from grammar.statements.sources import CreateAsSelect
 from ksql_spark.runtime.queries import QueryManager
+from ksql_spark.schema import ROWTIME
 from tests.cases.case_file import Case, Cells, Check, Sql
+from tests.cases.replaying import Replayed, with_replay
 from tests.cases.running import TIMEOUT_S, Run, Sink, difference
 
-RESTARTED, SPLIT, KILLED = RELATIONS = ("restarted", "split", "killed")
+RESTARTED, SPLIT, KILLED, REPLAYED = RELATIONS = ("restarted", "split", "killed", "replayed")
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,11 @@ class Stop:
 
     relation: str
     line: int
+
+
+def related(case: Case, relation: str, seed: int) -> Case | None:
+    """The case as the relation has it, None where it says nothing of this case."""
+    return with_replay(case) if relation == REPLAYED else with_stops(case, relation, seed)
 
 
 def with_stops(case: Case, relation: str, seed: int) -> Case | None:
@@ -79,7 +90,7 @@ def with_stops(case: Case, relation: str, seed: int) -> Case | None:
 
 
 class MetamorphicRun(Run):
-    """A run of a case that with_stops made."""
+    """A run of a case that related() made."""
 
     _was_killed = False
 
@@ -94,6 +105,8 @@ class MetamorphicRun(Run):
                 self._was_killed = True
                 crash(self.engine.services.queries)
                 self._restart()
+            case Replayed():
+                self._compare(step)
             case _:
                 super()._do(step)
 
@@ -132,6 +145,30 @@ class MetamorphicRun(Run):
     def _still_so(self) -> None:
         if not self._was_killed:
             super()._still_so()
+        for step in self.case.steps:
+            if isinstance(step, Replayed) and (wrong := self._replay_differs(step)):
+                raise self._failed(step.line, f"more came after it was the same:\n{wrong}")
+
+    def _compare(self, step: Replayed) -> None:
+        """Wait until the replay has written what the live run has."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while wrong := self._replay_differs(step):
+            if time.monotonic() > deadline or any(q.errors for q in self.engine.services.queries.all()):
+                raise self._failed(step.line, wrong)
+            self._sink(step.again).poll(0.5)
+
+    def _replay_differs(self, step: Replayed) -> str:
+        """How a sink and the one of its replay differ; "" where they hold the same."""
+        live, again = self._sink(step.sink), self._sink(step.again)
+        for sink in (live, again):
+            sink.read_to_end()
+        if step.is_folded:
+            header = live.columns
+            rows = [sink.rows(header, "folded") for sink in (live, again)]
+        else:
+            header = [*live.columns, ROWTIME]
+            rows = [sorted(sink.shown(sink.records, header)) for sink in (live, again)]
+        return difference(header, *rows) if rows[0] != rows[1] else ""
 
 
 def crash(queries: QueryManager) -> None:

@@ -248,10 +248,7 @@ class Run:
             raise self._failed(check.line, "\n".join(["the message is", *lines]))
 
     def _output(self, check: Check) -> None:
-        sink = self._sinks.get(check.subject.upper())
-        if sink is None:
-            source = self.engine.services.metastore.require(check.subject.upper())
-            sink = self._sinks[check.subject.upper()] = Sink(self._admin.servers, source)
+        sink = self._sink(check.subject.upper())
         header = check.header or [c.lower() for c in sink.columns]
         if self._is_completing:
             while sink.poll(QUIET_S):
@@ -262,6 +259,13 @@ class Run:
             self._wait(check, sink, header, expected)
             self._final[sink.source.name] = check
         sink.checked = len(sink.records)
+
+    def _sink(self, name: str) -> Sink:
+        """The topic of a source, read from its beginning."""
+        if name not in self._sinks:
+            source = self.engine.services.metastore.require(name)
+            self._sinks[name] = Sink(self._admin.servers, source)
+        return self._sinks[name]
 
     def _wait(self, check: Check, sink: Sink, header: Cells, expected: list[Cells]) -> None:
         deadline = time.monotonic() + TIMEOUT_S

@@ -74,3 +74,23 @@ INSERT INTO impressions (id, ts, page) VALUES ('a', 1000, 'alone');
 --@output PAIRS ordered
 -- rowtime | id | page  | button
 -- 1000    | a  | alone | NULL
+
+--@test: pairs meet at any time, however short the grace period
+CREATE STREAM pairs AS
+  SELECT i.id AS id, i.page AS page, c.button AS button
+  FROM impressions i JOIN clicks c WITHIN 10 SECONDS GRACE PERIOD 5 SECONDS ON i.id = c.id EMIT CHANGES;
+INSERT INTO impressions (id, ts, page) VALUES ('a', 10000, 'home');
+INSERT INTO clicks (id, ts, button) VALUES ('a', 15000, 'first');
+--@output PAIRS ordered
+-- rowtime | id | page | button
+-- 15000   | a  | home | first
+INSERT INTO impressions (id, ts, page) VALUES ('a', 1000000, 'news');
+INSERT INTO clicks (id, ts, button) VALUES ('a', 1009000, 'second');
+--@output PAIRS ordered
+-- rowtime | id | page | button
+-- 1009000 | a  | news | second
+INSERT INTO impressions (id, ts, page) VALUES ('b', 3600000, 'home');
+INSERT INTO clicks (id, ts, button) VALUES ('b', 3600001, 'third');
+--@output PAIRS ordered
+-- rowtime | id | page | button
+-- 3600001 | b  | home | third

@@ -61,3 +61,27 @@ INSERT INTO rides (zone) VALUES (2);
 -- zone | name
 -- 1    | NULL
 -- 2    | Queens
+
+--@test: a row keeps the table's row of its time, whatever comes later
+CREATE STREAM trips (zone INT KEY, fare DOUBLE)
+  WITH (KAFKA_TOPIC = '${case}_trips', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM named AS
+  SELECT t.fare AS fare, t.zone AS zone, z.name AS name
+  FROM trips t LEFT JOIN zones z ON t.zone = z.id PARTITION BY t.fare EMIT CHANGES;
+INSERT INTO trips (zone, fare) VALUES (1, 1.0);
+--@output NAMED folded
+-- fare | zone | name
+-- 1.0  | 1    | NULL
+INSERT INTO zones (id, name) VALUES (1, 'Bronx');
+INSERT INTO trips (zone, fare) VALUES (1, 2.0);
+--@output NAMED folded repeating
+-- fare | zone | name
+-- 1.0  | 1    | NULL
+-- 2.0  | 1    | Bronx
+INSERT INTO zones (id, name) VALUES (1, 'The Bronx');
+INSERT INTO trips (zone, fare) VALUES (1, 3.0);
+--@output NAMED folded repeating
+-- fare | zone | name
+-- 1.0  | 1    | NULL
+-- 2.0  | 1    | Bronx
+-- 3.0  | 1    | The Bronx
