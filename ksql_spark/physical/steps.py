@@ -3,7 +3,7 @@
 A step has ksqlDB's name if ksqlDB has the step. Its ``schema`` and hidden columns are those of its logical
 node (see logical.nodes). spark.build turns each step into a frame with exactly these columns: those of the
 schema by name, ROWTIME (BIGINT, epoch ms), NULL_VALUE (BOOLEAN: the record's value is NULL) and, where they
-exist, NULL_KEY, FORWARDED_HEADERS, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND.
+exist, EVENT_TIME, NULL_KEY, FORWARDED_HEADERS, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ NULL_VALUE = "__NULL_VALUE"
 NULL_KEY = "__NULL_KEY"
 #: hidden column of rows that come from one record: its headers, which are copied to the output (§6.1)
 FORWARDED_HEADERS = "__HEADERS"
+
+#: hidden column of rows that have a column called ROWTIME, a key that PARTITION BY made: their event time, ms
+EVENT_TIME = "__ROWTIME"
 
 #: hidden column of what goes into an internal topic: the operator's stream time when the row left it, ms
 STREAM_TIME = "__STREAM_TIME"

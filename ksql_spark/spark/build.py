@@ -15,14 +15,15 @@ from pyspark.sql import DataFrame
 from ksql_spark.expressions import columns_in, name_text
 from ksql_spark.logical.nodes import NamedExpression
 from ksql_spark.physical import steps
-from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, STREAM_TIME, Step
+from ksql_spark.physical.steps import EVENT_TIME, FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, STREAM_TIME, Step
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark import keyed, python_calls, sources
-from ksql_spark.spark.frames import Context, exploded, named, quoted
+from ksql_spark.spark.frames import Context, event_time_column, exploded, named, quoted
 
 #: hidden columns that projections pass on, where they exist
 _HIDDEN = (
     ROWTIME,
+    EVENT_TIME,
     NULL_VALUE,
     NULL_KEY,
     ROWPARTITION,
@@ -97,6 +98,9 @@ def _select_key(step: steps.StreamSelectKey, inputs: Sequence[DataFrame], contex
         if not columns_in(key.expression) <= old_key:
             text = f"if({NULL_VALUE}, NULL, {text})"
         keys.append(named(text, key.name))
+    if ROWTIME in new:
+        rest.append(named(event_time_column(inputs[0].columns), EVENT_TIME))
+        new.add(EVENT_TIME)
     return inputs[0].selectExpr(*keys, *rest, *_hidden(inputs[0], {*new, NULL_KEY}))
 
 
@@ -115,11 +119,13 @@ def _select(
 
 def _union(step: steps.StreamUnion, inputs: Sequence[DataFrame], _: Context) -> DataFrame:
     frames = []
+    own_time = EVENT_TIME if any(c.name == ROWTIME for c in step.schema.columns) else ROWTIME
     for child, frame in zip(step.branches, inputs, strict=True):
         pairs = zip(child.schema.columns, step.schema.columns, strict=True)
         renamed = [named(quoted(theirs.name), ours.name) for theirs, ours in pairs]
         null_key = NULL_KEY if NULL_KEY in frame.columns else named("false", NULL_KEY)
-        frames.append(frame.selectExpr(*renamed, ROWTIME, NULL_VALUE, null_key, FORWARDED_HEADERS))
+        time = named(event_time_column(frame.columns), own_time)
+        frames.append(frame.selectExpr(*renamed, time, NULL_VALUE, null_key, FORWARDED_HEADERS))
     result = frames[0]
     for frame in frames[1:]:
         result = result.unionAll(frame)
@@ -136,7 +142,8 @@ def _transient_select(step: steps.TransientSelect, inputs: Sequence[DataFrame], 
         columns.append(
             named(f"if({NULL_VALUE}, NULL, {quoted(name)})" if is_masked else quoted(name), column.name)
         )
-    return frame.selectExpr(*columns, ROWTIME, named("false", NULL_VALUE))
+    time = named(event_time_column(frame.columns), ROWTIME)
+    return frame.selectExpr(*columns, time, named("false", NULL_VALUE))
 
 
 #: step -> builder: the step, the frames of its children, the context

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from ksql_spark.expressions import Expression
 from ksql_spark.functions import lowering
 from ksql_spark.physical.distribution import ONE_TASK, Tasks
-from ksql_spark.schema import ROWPARTITION
+from ksql_spark.physical.steps import EVENT_TIME
+from ksql_spark.schema import ROWPARTITION, ROWTIME
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.types import quote_identifier
 
@@ -168,3 +169,8 @@ quoted = quote_identifier
 def named(text: str, name: str) -> str:
     """``text AS `name```."""
     return f"{text} AS {quoted(name)}"
+
+
+def event_time_column(names: Iterable[str]) -> str:
+    """The column with the event time of rows that have the columns ``names``."""
+    return EVENT_TIME if EVENT_TIME in names else ROWTIME

@@ -19,7 +19,7 @@ from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, STREAM_TIME
 from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Schema
 from ksql_spark.spark import sources
-from ksql_spark.spark.frames import Context, named, quoted
+from ksql_spark.spark.frames import Context, event_time_column, named, quoted
 from ksql_spark.types import BIGINT, BOOLEAN, INTEGER, SqlType
 
 #: a record's headers as bytes; most have none
@@ -77,7 +77,8 @@ class _Side:
             own = [named(ROWPARTITION, "task")]
         # a filter on the packed key would be pushed down and pack it a second time
         frame = computed if nulls else computed.filter(known)
-        parts = (named(packed, "k"), named(ROWTIME, "ts"), named(row, "v"), named(_PACKED_HEADERS, "h"))
+        time = event_time_column(frame.columns)
+        parts = (named(packed, "k"), named(time, "ts"), named(row, "v"), named(_PACKED_HEADERS, "h"))
         frame = frame.selectExpr(*parts, *own)
         task_column = "task" if own else named(context.task("k"), "task")
         return frame.selectExpr(task_column, "k", named(str(side), "side"), "ts", "v", "h")
@@ -329,9 +330,8 @@ def aggregate(
         output.append(named(f"coalesce({context.lower_having(step.having, results)}, false)", "__passes"))
         ddl.append("__passes boolean")
     partition = [ROWPARTITION] if context.tasks.by_partition else []
-    frame = (
-        inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*columns, *_PASSED_THROUGH, NULL_VALUE, *partition)
-    )
+    hidden = [named(event_time_column(inputs[0].columns), ROWTIME), FORWARDED_HEADERS, NULL_VALUE]
+    frame = inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*columns, *hidden, *partition)
     side = _Side(_grouped(step, frame, context), types)
     window = step.window_spec if isinstance(step, steps.StreamWindowedAggregate) else None
     idle_ms = step.idle_ms if isinstance(step, steps.StreamWindowedAggregate) else 0

@@ -13,8 +13,8 @@ from ksql_spark.formats import RecordSpec
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, REALTIME, STREAM_TIME
-from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
-from ksql_spark.spark.frames import quoted
+from ksql_spark.schema import ROWPARTITION, WINDOWEND, WINDOWSTART
+from ksql_spark.spark.frames import event_time_column, quoted
 from ksql_spark.spark.processing_log import LOG_SETTING, QUERY_SETTING, QueryLog
 from ksql_spark.spark.query import SparkQuery, new_run_id
 from ksql_spark.spark.sources import (
@@ -68,12 +68,12 @@ def encode(
         key = "cast(NULL AS binary)"
     values = [quoted(c.name) for c in schema.value]
     value = value_serde.encode_sql(values)
-    time = ROWTIME
+    time = event_time_column(frame.columns)
     if sink.timestamp is not None:
         # a record without a usable time in its column is not written (§5.7); a deletion has no columns
         frame = frame.selectExpr(
             "*",
-            f"if({NULL_VALUE}, {ROWTIME}, {event_time(sink, quoted(sink.timestamp.column))}) AS __sink_time",
+            f"if({NULL_VALUE}, {time}, {event_time(sink, quoted(sink.timestamp.column))}) AS __sink_time",
         )
         is_usable = "coalesce(__sink_time >= 0, false)"
         if log is not None:

@@ -12,9 +12,9 @@ from ksql_spark.formats import RecordSpec, Serde
 from ksql_spark.functions.spark_text import string
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE
+from ksql_spark.physical.steps import EVENT_TIME, FORWARDED_HEADERS, NULL_KEY, NULL_VALUE
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Role
-from ksql_spark.spark.frames import quoted
+from ksql_spark.spark.frames import event_time_column, quoted
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.types import STRING, TIMESTAMP
 
@@ -146,8 +146,12 @@ def decode(
             name = string(column.header_key)
             text = f"element_at(filter(headers, h -> h.key = {name}), -1).value"
         columns.append(f"{text} AS {quoted(prefix + column.name)}")
+    # a key that PARTITION BY made from a pseudo column has its name, and replaces it
+    taken = {prefix + column.name for column in schema.columns}
+    time = _event_time(source)
     hidden = {
-        ROWTIME: _event_time(source),
+        ROWTIME: time,
+        **({EVENT_TIME: time} if ROWTIME in taken else {}),
         NULL_VALUE: "(value IS NULL)",
         **({NULL_KEY: "(key IS NULL)"} if len(schema.key) > 1 and not source.is_table else {}),
         ROWPARTITION: "partition",
@@ -156,8 +160,6 @@ def decode(
         **{name: name for name in bounds},
     }
     copies = [f"{hidden[name]} AS {quoted(prefix + name)}" for name in exposed]
-    # a key that PARTITION BY made from a pseudo column has its name, and replaces it
-    taken = {prefix + column.name for column in schema.columns}
     named = (f"{text} AS {quoted(name)}" for name, text in hidden.items() if name not in taken)
     frame = frame.selectExpr(*columns, *copies, *named)
     if source.timestamp is None:
@@ -179,7 +181,7 @@ def _usable(
     frame: DataFrame, source: DataSource, prefix: str, log: QueryLog | None, stops: bool
 ) -> DataFrame:
     """The frame without records that have no usable event time (§5.7)."""
-    is_usable = f"coalesce({ROWTIME} >= 0, false)"
+    is_usable = f"coalesce({event_time_column(frame.columns)} >= 0, false)"
     if log is not None:
         row = {c.name: quoted(prefix + c.name) for c in source.schema.columns}
         is_usable += f" OR {log.failed(TIMESTAMPS, NO_TIME, NOT_A_TIME, log.record(row))}"

@@ -84,6 +84,29 @@ INSERT INTO events (ROWTIME, id, v) VALUES (10, 1, 1);
 -- rowtime | v | id
 -- 10      | 1 | 1
 
+--@test: PARTITION BY ROWTIME of a NULL value keeps the record's time, with and without a name of its own
+CREATE STREAM s (k INT KEY, name STRING)
+  WITH (KAFKA_TOPIC = '${case}_s', VALUE_FORMAT = 'JSON', WRAP_SINGLE_VALUE = false, PARTITIONS = 1);
+CREATE STREAM keyed WITH (KAFKA_TOPIC = '${case}_keyed', KEY_FORMAT = 'JSON') AS SELECT * FROM s PARTITION BY ROWTIME;
+CREATE STREAM keyed_records (t STRING KEY, name STRING, k INT)
+  WITH (KAFKA_TOPIC = '${case}_keyed', KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'JSON');
+CREATE STREAM named WITH (KEY_FORMAT = 'JSON') AS SELECT ROWTIME AS t, k FROM s PARTITION BY ROWTIME;
+CREATE STREAM renamed AS SELECT ROWTIME AS t, name, k FROM keyed;
+INSERT INTO s (ROWTIME, k, name) VALUES (5, 1, 'ann');
+INSERT INTO s (ROWTIME, k) VALUES (6, 2);
+--@output KEYED_RECORDS ordered
+-- t    | k         | ROWTIME
+-- 5    | 1         | 5
+-- NULL | <deleted> | 6
+--@output NAMED ordered
+-- t    | k         | ROWTIME
+-- 5    | 1         | 5
+-- NULL | <deleted> | 6
+--@output RENAMED ordered
+-- t    | name      | ROWTIME
+-- 5    | ann       | 5
+-- NULL | <deleted> | 6
+
 --@test: a key called ROWTIME can be read, grouped and renamed
 CREATE STREAM keyed WITH (KEY_FORMAT = 'JSON') AS SELECT * FROM events PARTITION BY ROWTIME;
 CREATE TABLE counts AS SELECT ROWTIME AS t, COUNT(*) AS n FROM keyed GROUP BY ROWTIME;
