@@ -32,6 +32,9 @@ final class PartitionBuffer {
 
     final TopicPartition partition;
 
+    /** How long it is waited for while it is empty. */
+    final IdleWait idle;
+
     private final KafkaConsumer<byte[], byte[]> consumer;
     private final ArrayDeque<ConsumerRecord<byte[], byte[]>> records = new ArrayDeque<>();
     private long bytes;
@@ -62,12 +65,14 @@ final class PartitionBuffer {
             TopicPartition partition,
             KafkaConsumer<byte[], byte[]> consumer,
             long until,
-            long end) {
+            long end,
+            IdleWait idle) {
         this.input = input;
         this.partition = partition;
         this.consumer = consumer;
         this.until = until;
         this.end = end;
+        this.idle = idle;
         lookForMore();
     }
 

@@ -16,7 +16,6 @@ import org.apache.spark.sql.kafka010.KafkaRecordToRowConverter;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -93,8 +92,8 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
 
     private boolean isAhead;
 
-    /** Since when each group waits for what may still come, ms; 0: it does not. */
-    private final long[] waitsSince;
+    /** How long to wait for empty partitions of groups that have something, ms. */
+    private long wait;
 
     private ConsumerRecord<byte[], byte[]> record;
     private InternalRow row;
@@ -159,7 +158,8 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
                                         at,
                                         consumer,
                                         until(range.offsetRange()),
-                                        ends.getOrDefault(at, 0L));
+                                        ends.getOrDefault(at, 0L),
+                                        new IdleWait(maxIdleMs));
                         own.put(at, buffer);
                         buffers.add(buffer);
                         int group = isOneOrder ? 0 : at.partition();
@@ -178,7 +178,6 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
                 found.values().stream()
                         .map(list -> list.toArray(new PartitionBuffer[0]))
                         .toArray(PartitionBuffer[][]::new);
-        waitsSince = new long[groups.length];
         numbers =
                 buffers.stream()
                         .mapToInt(b -> b.partition.partition())
@@ -319,14 +318,9 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             if (now >= deadline || deadline != NO_DEADLINE && run.isEnding(now, count)) {
                 return false;
             }
-            long wait = Math.min(deadline - now, isAhead ? LOOK_AGAIN_MS : LOOK_MS);
-            wait = Math.min(wait, Math.max(run.due() - now, BatchEnd.QUIET_MS));
-            for (long since : waitsSince) {
-                if (since > 0) {
-                    wait = Math.max(0, Math.min(wait, since + maxIdleMs - now));
-                }
-            }
-            poll(wait);
+            long look = Math.min(wait, isAhead ? LOOK_AGAIN_MS : LOOK_MS);
+            look = Math.min(look, Math.max(run.due() - now, BatchEnd.QUIET_MS));
+            poll(Math.min(deadline - now, look));
         }
     }
 
@@ -372,6 +366,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     /** Take what comes next, if there is something; the groups have turns. */
     private boolean select() {
         isAhead = false;
+        wait = Long.MAX_VALUE;
         if (progress != null) {
             noteProgress();
         }
@@ -380,7 +375,6 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             PartitionBuffer next = oldest(number);
             if (next != null) {
                 turn = number;
-                waitsSince[number] = 0;
                 if (decoder == null) {
                     record = next.takeRecord();
                 } else {
@@ -397,19 +391,25 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         PartitionBuffer[] group = groups[number];
         PartitionBuffer best = null;
         long time = PartitionBuffer.NONE;
-        boolean mayGetMore = false;
+        long idle = 0;
         boolean isFed = false;
         for (PartitionBuffer buffer : group) {
             long head = decoder == null ? buffer.recordTime() : buffer.rowTime(decoder);
             if (head == PartitionBuffer.NONE) {
                 if (!buffer.isCaughtUp() && maxIdleMs >= 0 && group.length > 1) {
+                    buffer.idle.end();
                     return null;
                 }
-                mayGetMore = true;
+                if (maxIdleMs > 0 && !isBatch) {
+                    idle = Math.max(idle, buffer.idle.left(System.currentTimeMillis()));
+                }
                 isFed |= buffer.partition.topic().equals(waitsFor);
-            } else if (head < time) {
-                best = buffer;
-                time = head;
+            } else {
+                buffer.idle.end();
+                if (head < time) {
+                    best = buffer;
+                    time = head;
+                }
             }
         }
         if (best == null) {
@@ -419,14 +419,9 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             isAhead = true;
             return null;
         }
-        if (mayGetMore && maxIdleMs > 0 && !isBatch) {
-            long now = System.currentTimeMillis();
-            if (waitsSince[number] == 0) {
-                waitsSince[number] = now;
-            }
-            if (now < waitsSince[number] + maxIdleMs) {
-                return null;
-            }
+        if (idle > 0) {
+            wait = Math.min(wait, idle);
+            return null;
         }
         return best;
     }
@@ -519,7 +514,6 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         decoder = null;
         record = null;
         row = null;
-        Arrays.fill(waitsSince, 0);
         TaskContext task = TaskContext.get();
         if (hasFailed || task != null && (task.isInterrupted() || task.isFailed())) {
             closeConsumers();
