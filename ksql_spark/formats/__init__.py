@@ -14,13 +14,18 @@ from ksql_spark.formats.json import JsonSerde
 from ksql_spark.formats.json_sr import JsonSrSerde
 from ksql_spark.formats.kafka import KafkaSerde
 from ksql_spark.formats.none import NoneSerde
+from ksql_spark.formats.protobuf import ProtobufNoSrSerde, ProtobufSerde
 from ksql_spark.formats.spec import RecordSpec, SerdeSpec
 from ksql_spark.schema import Column
 from ksql_spark.schema_registry import SchemaRegistry
 
 #: every format whose records can be read and written, by name
 FORMATS: dict[str, type[Serde]] = {
-    f.name: f for f in (AvroSerde, DelimitedSerde, JsonSerde, JsonSrSerde, KafkaSerde, NoneSerde)
+    f.name: f
+    for f in (
+        *(AvroSerde, DelimitedSerde, JsonSerde, JsonSrSerde, KafkaSerde),
+        *(NoneSerde, ProtobufNoSrSerde, ProtobufSerde),
+    )
 }
 
 

@@ -1,8 +1,8 @@
-"""Protobuf schemas as SQL types."""
+"""Protobuf schemas as SQL types, and the schemas of columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,7 +11,9 @@ from antlr4.error.ErrorListener import ErrorListener
 from proto_schema_parser import ast
 from proto_schema_parser.parser import Parser
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.formats.registered import NotConvertible, ReadSchema, decimal, map_of, struct_of
+from ksql_spark.schema import Column
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -23,7 +25,10 @@ from ksql_spark.types import (
     TIME,
     TIMESTAMP,
     Array,
+    Decimal,
+    Map,
     SqlType,
+    Struct,
 )
 
 _SCALARS: dict[str, SqlType] = {
@@ -60,8 +65,23 @@ _MESSAGES: dict[str, SqlType] = {
     "google.protobuf.BytesValue": BYTES,
 }
 _DECIMAL = "confluent.type.Decimal"
+#: what columns are written as
+_WRITTEN: dict[SqlType, str] = {
+    INTEGER: "int32",
+    BIGINT: "int64",
+    DOUBLE: "double",
+    BOOLEAN: "bool",
+    STRING: "string",
+    BYTES: "bytes",
+}
+#: messages of dates and times, and the files that define them
+_TIMES: dict[SqlType, tuple[str, str]] = {
+    DATE: ("google.type.Date", "google/type/date.proto"),
+    TIME: ("google.type.TimeOfDay", "google/type/timeofday.proto"),
+    TIMESTAMP: ("google.protobuf.Timestamp", "google/protobuf/timestamp.proto"),
+}
 #: other messages that every schema may import without a reference
-_WELL_KNOWN = """
+WELL_KNOWN = """
     syntax = "proto3"; package google.protobuf;
     message Any { string type_url = 1; bytes value = 2; }
     message Duration { int64 seconds = 1; int32 nanos = 2; }
@@ -73,7 +93,7 @@ _DEFAULT_NAME = "ConnectDefault"
 
 
 @dataclass(frozen=True)
-class _Definition:
+class Definition:
     """A message or an enum; ``name`` is its full name."""
 
     name: str
@@ -91,19 +111,19 @@ def read(text: str, references: Mapping[str, str], full_name: str | None = None)
     Raises:
         NotConvertible: it is not a Protobuf schema, lacks the message, or SQL has no type for it.
     """
-    others = (_WELL_KNOWN, *references.values())
-    known = {d.name: d for other in others for d in _definitions(_file(other))}
-    file = _file(text)
-    known |= {d.name: d for d in _definitions(file)}
-    own = [d for d in _definitions(file) if isinstance(d.node, ast.Message)]
+    others = (WELL_KNOWN, *references.values())
+    known = {d.name: d for other in others for d in definitions(parse(other))}
+    file = parse(text)
+    known |= {d.name: d for d in definitions(file)}
+    own = [d for d in definitions(file) if isinstance(d.node, ast.Message)]
     if not own:
         raise NotConvertible("it has no message")
-    package = _package(file)
-    depth = len(package.split(".")) if package else 0
+    own_package = package(file)
+    depth = len(own_package.split(".")) if own_package else 0
     outer = [d for d in own if d.name.count(".") == depth]
     wanted = outer[0]
     if full_name is not None and not full_name.startswith(_DEFAULT_NAME):
-        named = [d for d in own if d.name in (full_name, f"{package}.{full_name}")]
+        named = [d for d in own if d.name in (full_name, f"{own_package}.{full_name}")]
         if not named:
             there = ", ".join(d.name for d in outer)
             raise NotConvertible(f"it has no message called {full_name}; there are: {there}")
@@ -124,7 +144,12 @@ def _refusing(recognizer: Any) -> None:
     recognizer.addErrorListener(_Refuse())
 
 
-def _file(text: str) -> ast.File:
+def parse(text: str) -> ast.File:
+    """The syntax tree of a .proto file.
+
+    Raises:
+        NotConvertible: it is none.
+    """
     try:
         return Parser(setup_lexer=_refusing, setup_parser=_refusing).parse(text)
     except NotConvertible:
@@ -134,31 +159,122 @@ def _file(text: str) -> ast.File:
         raise NotConvertible(f"it is no Protobuf schema: {reason}") from None
 
 
-def _package(file: ast.File) -> str:
+def package(file: ast.File) -> str:
+    """The package of a file; empty if it has none."""
     return next((e.name for e in file.file_elements if isinstance(e, ast.Package)), "")
 
 
-def _definitions(file: ast.File) -> list[_Definition]:
+def definitions(file: ast.File) -> list[Definition]:
     """All messages and enums of a file in order, including nested ones."""
 
-    def inside(elements: list[Any], scope: str) -> Iterator[_Definition]:
+    def inside(elements: list[Any], scope: str) -> Iterator[Definition]:
         for element in elements:
             if isinstance(element, (ast.Message, ast.Enum)):
                 name = f"{scope}.{element.name}" if scope else element.name
-                yield _Definition(name, element)
+                yield Definition(name, element)
                 if isinstance(element, ast.Message):
                     yield from inside(element.elements, name)
 
-    return list(inside(file.file_elements, _package(file)))
+    return list(inside(file.file_elements, package(file)))
+
+
+def write(columns: Sequence[Column], full_name: str | None, nullable: str | None) -> str:
+    """The schema of a message of ``columns``, as Kafka Connect writes it.
+
+    Args:
+        columns: the fields, numbered from 1.
+        full_name: the message's name, with its package; None: Connect's.
+        nullable: OPTIONAL or WRAPPER: how values that may be NULL are told from defaults; None: not at all.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT for types that Protobuf does not have.
+    """
+    return _Writer(nullable).file(columns, full_name)
+
+
+class _Writer:
+    def __init__(self, nullable: str | None) -> None:
+        self._nullable = nullable
+        self._imports: set[str] = set()
+        self._messages = 0
+
+    def file(self, columns: Sequence[Column], full_name: str | None) -> str:
+        package, _, name = (full_name or "").rpartition(".")
+        body = self._message(name or None, [(c.name, c.type) for c in columns], "")
+        head = ['syntax = "proto3";', *([f"package {package};"] if package else [])]
+        imports = "".join(f'import "{path}";\n' for path in sorted(self._imports))
+        return "\n".join(head) + "\n\n" + (imports + "\n" if imports else "") + body
+
+    def _message(self, name: str | None, fields: Sequence[tuple[str, SqlType]], indent: str) -> str:
+        self._messages += 1
+        name = name or f"{_DEFAULT_NAME}{self._messages}"
+        nested: list[str] = []
+        lines = [
+            f"{indent}  {self._field(f, type_, number, indent, nested)};\n"
+            for number, (f, type_) in enumerate(fields, 1)
+        ]
+        inside = "".join("\n" + text for text in nested)
+        return f"{indent}message {name} {{\n{''.join(lines)}{inside}{indent}}}\n"
+
+    def _field(self, name: str, type_: SqlType, number: int, indent: str, nested: list[str]) -> str:
+        match type_:
+            case Array(element):
+                self._no_collection(name, element)
+                return f"repeated {self._type(element, indent, nested)} {name} = {number}{_options(element)}"
+            case Map(_, value):
+                self._no_collection(name, value)
+                text = self._type(value, indent, nested)
+                return f"map<string, {text}> {name} = {number}{_options(value)}"
+        text = self._type(type_, indent, nested)
+        if type_ in _WRITTEN and self._nullable == "OPTIONAL":
+            text = f"optional {text}"
+        elif type_ in _WRITTEN and self._nullable == "WRAPPER":
+            self._imports.add("google/protobuf/wrappers.proto")
+            text = f"google.protobuf.{text.capitalize()}Value"
+        return f"{text} {name} = {number}{_options(type_)}"
+
+    def _no_collection(self, name: str, inner: SqlType) -> None:
+        if isinstance(inner, (Array, Map)):
+            raise KsqlError(
+                "INVALID_STATEMENT",
+                reason=f"Protobuf has no lists or maps directly inside lists or maps: {name}.",
+                hint="Put the inner one into a STRUCT.",
+            )
+
+    def _type(self, type_: SqlType, indent: str, nested: list[str]) -> str:
+        if isinstance(type_, Struct):
+            name = f"{_DEFAULT_NAME}{self._messages + 1}"
+            nested.append(self._message(None, [(f.name, f.type) for f in type_.fields], indent + "  "))
+            return name
+        if type_ in _WRITTEN:
+            return _WRITTEN[type_]
+        name, path = (
+            (_DECIMAL, "confluent/type/decimal.proto") if isinstance(type_, Decimal) else _TIMES[type_]
+        )
+        self._imports.add(path)
+        if isinstance(type_, Decimal):
+            self._imports.add("confluent/meta.proto")
+        return name
+
+
+def _options(type_: SqlType) -> str:
+    """The option that keeps a DECIMAL's precision and scale."""
+    if not isinstance(type_, Decimal):
+        return ""
+    params = ", ".join(
+        f'{{ key: "{key}", value: "{value}" }}'
+        for key, value in (("precision", type_.precision), ("scale", type_.scale))
+    )
+    return f" [(confluent.field_meta) = {{ params: [{params}] }}]"
 
 
 class _Reader:
-    def __init__(self, definitions: Mapping[str, _Definition]) -> None:
+    def __init__(self, definitions: Mapping[str, Definition]) -> None:
         self._definitions = definitions
         #: names of the enclosing messages
         self._open: list[str] = []
 
-    def message(self, definition: _Definition) -> SqlType:
+    def message(self, definition: Definition) -> SqlType:
         if definition.name in self._open:
             raise NotConvertible(f"the message {definition.name} is part of itself")
         assert isinstance(definition.node, ast.Message)
@@ -191,7 +307,7 @@ class _Reader:
         if name in _SCALARS:
             return _SCALARS[name]
         # look in the innermost message first, then in those around it, then in the package
-        places = [] if name.startswith(".") else _outwards(scope)
+        places = [] if name.startswith(".") else outwards(scope)
         for full in (*(f"{place}.{name}" for place in places), name.removeprefix(".")):
             if full in _MESSAGES:
                 return _MESSAGES[full]
@@ -204,7 +320,8 @@ class _Reader:
         raise NotConvertible(f"it refers to {name}, which is not there")
 
 
-def _outwards(scope: str) -> Iterator[str]:
+def outwards(scope: str) -> Iterator[str]:
+    """A scope and those around it, the innermost first."""
     while scope:
         yield scope
         scope = scope.rpartition(".")[0]

@@ -25,6 +25,7 @@ class SerdeSpec:
         nullable: PROTOBUF's OPTIONAL or WRAPPER.
         schema_id: the id of the schema that is written. Records are read by the schemas that they name.
         schema: the text of that schema; None: not registered yet.
+        references: PROTOBUF only: the files that it imports: path and text.
     """
 
     format: str
@@ -38,6 +39,7 @@ class SerdeSpec:
     nullable: str | None = None
     schema_id: int | None = None
     schema: str | None = None
+    references: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
-from ksql_spark.formats import CAPABILITIES, FORMATS, FramedSerde, RecordSpec, Serde, SerdeSpec, bind
+from ksql_spark.formats import CAPABILITIES, FramedSerde, RecordSpec, Serde, SerdeSpec, bind
 from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, columns
 from ksql_spark.formats.schemas import read_schema
 from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.metastore.sources import DataSource, FormatSpec
 from ksql_spark.schema import Column
-from ksql_spark.schema_registry import RegisteredSchema, SchemaRegistry, subject_of
+from ksql_spark.schema_registry import PROTOBUF, RegisteredSchema, SchemaRegistry, subject_of
 
 
 def record_spec(source: DataSource) -> RecordSpec:
@@ -39,27 +39,6 @@ def _spec(topic: str, format_: FormatSpec, own: tuple[Column, ...], *, is_key: b
     )
 
 
-def unsupported_formats(source: DataSource) -> tuple[str, ...]:
-    """The formats of ``source`` whose records cannot be read and written yet, each once."""
-    names = (source.key_format.name, source.value_format.name)
-    return tuple(dict.fromkeys(name for name in names if name not in FORMATS))
-
-
-def check_supported(source: DataSource) -> None:
-    """Check that records of ``source`` can be read and written.
-
-    Raises:
-        KsqlError: NOT_DONE_YET for a format that is not supported yet.
-    """
-    for name in unsupported_formats(source):
-        raise KsqlError(
-            "NOT_DONE_YET",
-            what=f"The format {name}",
-            version=__version__,
-            hint=f"The formats are {', '.join(sorted(FORMATS))}.",
-        )
-
-
 def registered(records: RecordSpec, registry: SchemaRegistry | None) -> RecordSpec:
     """``records`` with the schemas that are written and their ids, once the registry has them.
 
@@ -77,9 +56,12 @@ def registered(records: RecordSpec, registry: SchemaRegistry | None) -> RecordSp
         schema = _to_write(spec, registry)
         if schema is None or spec.subject is None or registry is None:
             return spec
-        kind, text = schema
-        schema_id = registry.register(spec.subject, kind, text)
-        return replace(spec, schema_id=spec.schema_id or schema_id, schema=text)
+        if spec.schema_id is None:
+            schema_id = registry.register(spec.subject, schema.kind, schema.text)
+            return replace(spec, schema_id=schema_id, schema=schema.text)
+        if not _is_under(spec, registry):
+            registry.register(spec.subject, schema.kind, schema.text)
+        return replace(spec, schema=schema.text, references=tuple(schema.references.items()))
 
     return RecordSpec(of(records.key), of(records.value))
 
@@ -91,16 +73,16 @@ def writing_serdes(source: DataSource, registry: SchemaRegistry | None) -> tuple
     ``registered`` says.
 
     Raises:
-        KsqlError: as ``registered``; NOT_DONE_YET.
+        KsqlError: as ``registered``.
     """
-    check_supported(source)
     records = record_spec(source)
 
     def of(spec: SerdeSpec) -> SerdeSpec:
         latest = None if registry is None or spec.subject is None else registry.latest(spec.subject)
         if latest is None or spec.schema_id is not None or not _is_of(latest, spec):
             return spec
-        return replace(spec, schema_id=latest.id, schema=latest.text)
+        references = tuple(latest.references.items())
+        return replace(spec, schema_id=latest.id, schema=latest.text, references=references)
 
     known = RecordSpec(of(records.key), of(records.value))
     made = registered(known, registry)
@@ -109,7 +91,7 @@ def writing_serdes(source: DataSource, registry: SchemaRegistry | None) -> tuple
 
 def _is_of(schema: RegisteredSchema, spec: SerdeSpec) -> bool:
     """Whether a schema has the columns of ``spec``, and nothing else."""
-    if schema.kind != CAPABILITIES[spec.format].registry or schema.references:
+    if schema.kind != CAPABILITIES[spec.format].registry or not _can_refer(schema):
         return False
     try:
         single = None if spec.wrapped else spec.columns[0].name if spec.columns else None
@@ -124,8 +106,10 @@ def check_registrable(records: RecordSpec, registry: SchemaRegistry | None) -> N
     """Check that ``registered`` will succeed; it may still fail if the registry changes meanwhile."""
     for spec in (records.key, records.value):
         schema = _to_write(spec, registry)
-        if schema is not None and spec.subject is not None and registry is not None:
-            reason = registry.incompatibility(spec.subject, *schema)
+        if schema is None or spec.subject is None or registry is None:
+            continue
+        if spec.schema_id is None or not _is_under(spec, registry):
+            reason = registry.incompatibility(spec.subject, schema.kind, schema.text)
             if reason is not None:
                 raise KsqlError("SCHEMA_INCOMPATIBLE", subject=spec.subject, reason=reason)
 
@@ -143,8 +127,18 @@ def check_registry(records: RecordSpec, registry: SchemaRegistry | None) -> None
             registry.require()
 
 
-def _to_write(spec: SerdeSpec, registry: SchemaRegistry | None) -> tuple[str, str] | None:
-    """Kind and text of the schema that is written; None: the format has none."""
+def _is_under(spec: SerdeSpec, registry: SchemaRegistry) -> bool:
+    """Whether the schema with the id of ``spec`` is one of its subject's."""
+    return spec.schema_id is not None and spec.subject in registry.subjects(spec.schema_id)
+
+
+def _can_refer(schema: RegisteredSchema) -> bool:
+    """Whether records can be written by a schema in spite of those that it refers to."""
+    return not schema.references or schema.kind == PROTOBUF
+
+
+def _to_write(spec: SerdeSpec, registry: SchemaRegistry | None) -> RegisteredSchema | None:
+    """The schema that is written, with the id 0 if it is a new one; None: the format has none."""
     serde = bind(spec, registry)
     kind = CAPABILITIES[spec.format].registry
     if kind is None or not spec.columns or not isinstance(serde, FramedSerde):
@@ -152,7 +146,7 @@ def _to_write(spec: SerdeSpec, registry: SchemaRegistry | None) -> tuple[str, st
     if registry is None:
         raise KsqlError("SCHEMA_REGISTRY_MISSING", what=f"The format {spec.format}", alternative="")
     if spec.schema_id is None:
-        return kind, serde.new_schema
+        return RegisteredSchema(0, kind, serde.new_schema)
     found = registry.by_id(spec.schema_id)
     if found is None:
         raise KsqlError(
@@ -161,11 +155,14 @@ def _to_write(spec: SerdeSpec, registry: SchemaRegistry | None) -> tuple[str, st
             topic=spec.topic,
             looked_for=f"Schema Id: {spec.schema_id}",
         )
-    if found.references:
+    if not _can_refer(found):
         raise KsqlError(
-            "NOT_DONE_YET", what="Writing by a schema that refers to others", version=__version__, hint=None
+            "NOT_DONE_YET",
+            what=f"Writing {spec.format} by a schema that refers to others",
+            version=__version__,
+            hint=None,
         )
-    return kind, found.text
+    return found
 
 
 def serdes(
@@ -177,11 +174,7 @@ def serdes(
         source: a stream or a table.
         records: how its records are encoded, from a plan; None: as ``source`` says.
         registry: see formats.Serde.
-
-    Raises:
-        KsqlError: NOT_DONE_YET.
     """
-    check_supported(source)
     records = records or record_spec(source)
     return bind(records.key, registry), bind(records.value, registry)
 

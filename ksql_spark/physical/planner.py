@@ -14,7 +14,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression, columns_in
 from ksql_spark.functions import registry
 from ksql_spark.logical import nodes
-from ksql_spark.metastore.serdes import check_registry, check_supported, record_spec
+from ksql_spark.metastore.serdes import check_registry, record_spec
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.physical import steps
 from ksql_spark.physical.steps import MICROBATCH, REALTIME, PhysicalPlan, Step
@@ -88,10 +88,9 @@ def check_runnable(plan: PhysicalPlan, registry: SchemaRegistry | None) -> None:
     ``registry``: the schema registry, or None.
 
     Raises:
-        KsqlError: NOT_DONE_YET, SCHEMA_REGISTRY_MISSING.
+        KsqlError: SCHEMA_REGISTRY_MISSING; those of SchemaRegistry.require().
     """
     for source in (*plan.sources, plan.sink):
-        check_supported(source)
         check_registry(record_spec(source), registry)
 
 

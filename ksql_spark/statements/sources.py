@@ -12,7 +12,6 @@ from ksql_spark import analyzer
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.kafka.admin import Topic
 from ksql_spark.logical.nodes import PersistentQuery
-from ksql_spark.metastore.serdes import unsupported_formats
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.runtime.pending import CleanupRecord, Orphans
 from ksql_spark.runtime.queries import ManagedQuery
@@ -62,7 +61,7 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
     def apply(_: Starts) -> Outcome:
         services.metastore.add(source)
         services.views.drop(source.name)
-        return Outcome(f"{statement.kind.capitalize()} created", warnings=_warnings(source))
+        return Outcome(f"{statement.kind.capitalize()} created")
 
     command_id = f"{statement.kind.lower()}/`{source.name}`/create"
 
@@ -89,17 +88,6 @@ def _topic_partitions(source: DataSource, context: StatementContext) -> int:
     if source.partitions is not None and source.partitions != there:
         raise KsqlError("TOPIC_MISMATCH", topic=source.topic, there=there, wanted=source.partitions)
     return there
-
-
-def _warnings(source: DataSource) -> tuple[str, ...]:
-    """Warnings about a source that was just declared."""
-    formats = unsupported_formats(source)
-    if not formats:
-        return ()
-    return (
-        f"Records in {' and '.join(formats)} cannot be read or written yet. {source.name} can be described, "
-        "but statements that read it or write to it are refused.",
-    )
 
 
 def _required_topic(name: str, context: StatementContext) -> Topic:

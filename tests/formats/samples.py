@@ -60,6 +60,9 @@ NESTED: dict[SqlType, list[Any]] = {
     Array(Struct((Field("D", DATE), Field("M", Map(STRING, Array(DOUBLE)))))): [
         [{"D": 3, "M": {"k": [1.5, None]}}, None],
     ],
+    Map(STRING, Struct((Field("A", Array(DOUBLE)), Field("S", STRING)))): [
+        {"k": {"A": [1.5, -0.0], "S": "x"}, "l": {"A": [], "S": None}},
+    ],
 }
 
 
@@ -69,7 +72,11 @@ REGISTRY = FakeRegistry()
 
 def serde(format_: str, columns: Sequence[Column], wrapped: bool = True, registry: Any = REGISTRY) -> Serde:
     """A serde, with its schema registered where the format has one."""
-    spec = SerdeSpec(format_, tuple(columns), wrapped)
+    # else NULL and defaults would be the same
+    nullable = (
+        "OPTIONAL" if "nullable" in CAPABILITIES.get(format_, CAPABILITIES["JSON"]).properties else None
+    )
+    spec = SerdeSpec(format_, tuple(columns), wrapped, nullable=nullable)
     kind = CAPABILITIES[format_].registry if format_ in CAPABILITIES else None
     made = bind(spec, registry)
     if kind is None or not isinstance(made, FramedSerde) or not columns:
@@ -85,7 +92,40 @@ def carried(format_: str) -> dict[SqlType, list[Any]]:
     def is_named(type_: SqlType) -> bool:
         return capability.names is None or "g h" not in str(type_)
 
-    return {t: v for t, v in {**SAMPLES, **NESTED}.items() if capability.carries(t) and is_named(t)}
+    def is_written(type_: SqlType) -> bool:
+        return not format_.startswith("PROTOBUF") or "ARRAY<DOUBLE>>>" not in str(type_)
+
+    return {
+        t: v
+        for t, v in {**SAMPLES, **NESTED}.items()
+        if capability.carries(t) and is_named(t) and is_written(t)
+    }
+
+
+def read_back(format_: str, type_: SqlType, value: Any) -> Any:
+    """``value`` as it comes back: PROTOBUF has no NULL instead of lists and maps, nor in them."""
+    if not format_.startswith("PROTOBUF"):
+        return value
+    match type_:
+        case Array(element):
+            return [_item_back(format_, element, v, in_list=True) for v in value or []]
+        case Map(_, item):
+            return {k: _item_back(format_, item, v, in_list=False) for k, v in (value or {}).items()}
+        case Struct(fields) if value is not None:
+            return {f.name: read_back(format_, f.type, value[f.name]) for f in fields}
+    return value
+
+
+def _item_back(format_: str, type_: SqlType, value: Any, *, in_list: bool) -> Any:
+    if value is not None:
+        return read_back(format_, type_, value)
+    is_message = isinstance(type_, Struct | Decimal) or type_ in (DATE, TIME, TIMESTAMP)
+    if is_message and not in_list:
+        return None
+    if isinstance(type_, Struct):
+        return {f.name: read_back(format_, f.type, None) for f in type_.fields}
+    defaults: dict[SqlType, Any] = {STRING: "", BYTES: b"", BOOLEAN: False, DOUBLE: 0.0, DATE: None}
+    return PythonDecimal(0) if isinstance(type_, Decimal) else defaults.get(type_, 0)
 
 
 def column(type_: SqlType, name: str = "A") -> Column:

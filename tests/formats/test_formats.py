@@ -31,7 +31,7 @@ from ksql_spark.types import (
     Struct,
 )
 
-from .samples import NESTED, SAMPLES, carried, column, serde
+from .samples import NESTED, SAMPLES, carried, column, read_back, serde
 
 CARRIED = [
     (format_, type_, value)
@@ -49,7 +49,7 @@ def test_python_round_trip(format_: str, type_: SqlType, value: Any, wrapped: bo
     if data is None:
         assert value is None
     else:
-        assert bound.decode(data) == [value]
+        assert bound.decode(data) == [read_back(format_, type_, value)]
 
 
 @given(st.lists(st.one_of(st.none(), st.text(min_size=1)), min_size=2))

@@ -14,7 +14,7 @@ from ksql_spark.spark.session import set_registry
 from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING, Decimal
 from tests.statements.json_server import JsonServer
 
-from .samples import NESTED, REGISTRY, SAMPLES, carried, column, serde
+from .samples import NESTED, REGISTRY, SAMPLES, carried, column, read_back, serde
 
 pytestmark = pytest.mark.spark
 
@@ -23,7 +23,9 @@ CASES = {
     name: [
         (name, type_, value, wrapped)
         for type_, values in carried(name).items()
-        for wrapped in ((True, False) if CAPABILITIES[name].wrapped else (False,))
+        for wrapped in (
+            w for w in (True, False) if getattr(CAPABILITIES[name], "wrapped" if w else "unwrapped")
+        )
         for value in values
     ]
     for name in NAMES
@@ -35,7 +37,10 @@ def registry(local_spark: Any) -> Iterator[JsonServer]:
     """The registry of the samples, for the JVM."""
     for format_, type_, _, wrapped in itertools.chain(*CASES.values()):
         serde(format_, [column(type_)], wrapped)
-    schemas = {f"GET /schemas/ids/{i}": (200, {"schema": s.text}) for i, s in REGISTRY.by_ids().items()}
+    schemas = {
+        f"GET /schemas/ids/{i}": (200, {"schema": s.text, "schemaType": s.kind})
+        for i, s in REGISTRY.by_ids().items()
+    }
     with JsonServer(schemas) as server:
         set_registry(local_spark, {"url": server.url})
         yield server
@@ -54,6 +59,11 @@ BAD = [
     ("KAFKA", "1234", BIGINT),
     ("AVRO", "x", INTEGER),
     ("AVRO", "\0\0\0\x27\x0f", INTEGER),
+    ("PROTOBUF", "x", INTEGER),
+    ("PROTOBUF", "\0\0\0\x27\x0f\0", INTEGER),
+    ("PROTOBUF_NOSR", "\x08", INTEGER),
+    ("PROTOBUF_NOSR", "\x0b", INTEGER),
+    ("PROTOBUF_NOSR", "\x0a\x05abc", STRING),
     ("JSON_SR", '{"A": 1}', INTEGER),
     ("JSON_SR", '\0\0\0\0\1{"A": "x"}', INTEGER),
 ]
@@ -68,7 +78,7 @@ def test_spark_reads_what_python_writes(local_spark: Any, name: str) -> None:
         if data is None:
             continue
         decoded = bound.decode_sql(f"X'{data.hex()}'")
-        wanted = constant(value, type_)
+        wanted = constant(read_back(format_, type_, value), type_)
         columns.append(f"struct({decoded}.A as got, {wanted} as wanted) as c{len(columns)}")
         cases.append((format_, type_, value, wrapped, decoded))
     row = local_spark.range(1).selectExpr(*columns).collect()[0]
@@ -86,7 +96,7 @@ def test_python_reads_what_spark_writes(local_spark: Any, name: str) -> None:
     wrong = []
     for (format_, type_, value, wrapped), data in zip(CASES[name], row, strict=True):
         got = None if data is None else serde(format_, [column(type_)], wrapped).decode(bytes(data))
-        if (got or [None])[0] != value:
+        if (got or [None])[0] != (None if got is None else read_back(format_, type_, value)):
             wrong.append((format_, type_, value, wrapped, data))
     assert not wrong, "\n".join(map(str, wrong))
 

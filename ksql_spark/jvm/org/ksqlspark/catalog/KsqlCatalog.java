@@ -15,6 +15,8 @@ import org.ksqlspark.formats.DelimitedDecoder;
 import org.ksqlspark.formats.JsonDecoder;
 import org.ksqlspark.formats.JsonEncoder;
 import org.ksqlspark.formats.KafkaCodec;
+import org.ksqlspark.formats.ProtobufDecoder;
+import org.ksqlspark.formats.ProtobufEncoder;
 import org.ksqlspark.functions.Joining;
 import org.ksqlspark.functions.JsonFunctions;
 import org.ksqlspark.functions.Limits;
@@ -142,6 +144,17 @@ public final class KsqlCatalog implements FunctionCatalog {
                 return new Unbound(full, types -> new AvroEncoder(row(types), false, argument));
             case "encode_avro_bare":
                 return new Unbound(full, types -> new AvroEncoder(row(types), true, argument));
+            case "decode_protobuf":
+                return new Unbound(
+                        full, types -> new ProtobufDecoder(argument, RegistryClient.ofSession()));
+            case "explain_protobuf":
+                return new Unbound(
+                        full,
+                        types ->
+                                new ProtobufDecoder.Explain(
+                                        new ProtobufDecoder(argument, RegistryClient.ofSession())));
+            case "encode_protobuf":
+                return new Unbound(full, types -> new ProtobufEncoder(row(types), argument));
             case "log_caused":
                 return new Unbound(full, types -> new ProcessingLog.Caused(argument));
             case "log_failed":

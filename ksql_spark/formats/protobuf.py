@@ -1,0 +1,651 @@
+"""PROTOBUF and PROTOBUF_NOSR: messages of the columns, with a registered schema or without (reference §5.2).
+
+NULL is left out. Where a schema cannot tell that from a type's default, which is so unless
+*_NULLABLE_REPRESENTATION says otherwise, it is read as that default.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Context
+from decimal import Decimal as PythonDecimal
+from typing import Any, ClassVar
+
+from ksql_spark.formats import protobuf_schema
+from ksql_spark.formats.base import BadRecord, Serde
+from ksql_spark.formats.framed import FramedSerde
+from ksql_spark.formats.number_text import fit_decimal
+from ksql_spark.formats.protobuf_message import (
+    DATE,
+    DECIMAL,
+    TIME,
+    TIMESTAMP,
+    WRAPPERS,
+    FieldType,
+    Message,
+    ProtoField,
+    proto_file,
+)
+from ksql_spark.formats.registered import NotConvertible
+from ksql_spark.functions.spark_text import string
+from ksql_spark.schema import Column
+from ksql_spark.schema_registry import PROTOBUF, RegisteredSchema
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    Array,
+    Decimal,
+    Map,
+    SqlType,
+    Struct,
+    quote_identifier,
+)
+from ksql_spark.types import DATE as SQL_DATE
+from ksql_spark.types import TIME as SQL_TIME
+from ksql_spark.types import TIMESTAMP as SQL_TIMESTAMP
+
+#: how a value is stored: a number of one to ten bytes, eight bytes, a length and as many bytes, four bytes
+_VARINT, _EIGHT, _LENGTH, _GROUP, _GROUP_END, _FOUR = range(6)
+_WIRE = (
+    dict.fromkeys(("int32", "int64", "uint32", "uint64", "sint32", "sint64", "bool"), _VARINT)
+    | dict.fromkeys(("fixed64", "sfixed64", "double"), _EIGHT)
+    | dict.fromkeys(("fixed32", "sfixed32", "float"), _FOUR)
+)
+#: how struct packs what is stored in eight or four bytes
+_PACKED = {"double": "<d", "fixed64": "<Q", "sfixed64": "<q"}
+_PACKED |= {"float": "<f", "fixed32": "<I", "sfixed32": "<i"}
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+#: arithmetic with more digits than any DECIMAL has
+_EXACT = Context(prec=1000)
+_NANOS_PER_MS = 1_000_000
+_MS_PER_S = 1000
+
+
+class ProtobufSerde(FramedSerde):
+    """Messages behind a frame, which also says which message of its schema each is."""
+
+    name: ClassVar[str] = "PROTOBUF"
+
+    @property
+    def new_schema(self) -> str:
+        """A message of the columns."""
+        return protobuf_schema.write(self.columns, self.spec.full_name, self.spec.nullable)
+
+    # ---- in Python -----------------------------------------------------------------------------------
+
+    def encode_body(self, values: Sequence[Any]) -> bytes:
+        """The place of the message, and the message; fields that are no columns are left out."""
+        file = proto_file(self._own)
+        path = file.path(self.spec.full_name)
+        place = b"\0" if path == (0,) else b"".join(_varint(_zigzag(i)) for i in (len(path), *path))
+        return place + _encoded(file.at(path), self.columns, values)
+
+    def decode_body(self, schema_id: int, body: bytes) -> list[Any] | None:
+        """By the schema and the message that the record names."""
+        file = proto_file(self.writer(schema_id))
+        count, at = _read_varint(body, 0)
+        path = [0]
+        if count:
+            path = []
+            for _ in range(min(_unzigzag(count), len(body))):
+                index, at = _read_varint(body, at)
+                path.append(_unzigzag(index))
+        return _decoded(file.at(path), self.columns, body[at:])
+
+    def decode(self, data: bytes) -> list[Any] | None:
+        """See FramedSerde."""
+        try:
+            return super().decode(data)
+        except NotConvertible as error:
+            raise BadRecord(str(error)) from None
+
+    @property
+    def _own(self) -> RegisteredSchema:
+        assert self.spec.schema is not None
+        return RegisteredSchema(self.schema_id, PROTOBUF, self.spec.schema, dict(self.spec.references))
+
+    # ---- in Spark SQL --------------------------------------------------------------------------------
+
+    def decode_sql(self, data: str) -> str:
+        """A call of ProtobufDecoder.java, the columns in the function's name."""
+        return _call("decode_protobuf", {"ddl": self.ddl}, data)
+
+    def explain_sql(self, data: str) -> str:
+        """The decoder's message."""
+        return _call("explain_protobuf", {"ddl": self.ddl}, data)
+
+    def encode_sql(self, texts: Sequence[str]) -> str:
+        """A call of ProtobufEncoder.java, the schema in the function's name."""
+        if not self.columns:
+            return "cast(NULL as binary)"
+        own = self._own
+        given = {
+            "id": self.schema_id,
+            "path": list(proto_file(own).path(self.spec.full_name)),
+            "schema": own.text,
+            "references": list(own.references.values()),
+        }
+        return _call("encode_protobuf", given, _struct(self.columns, texts))
+
+
+class ProtobufNoSrSerde(Serde):
+    """The message of the columns alone, which reader and writer know."""
+
+    name: ClassVar[str] = "PROTOBUF_NOSR"
+
+    @property
+    def ddl(self) -> str:
+        """A single column is a message too, whether it is wrapped or not."""
+        return super().ddl.removeprefix("=")
+
+    @property
+    def _schema(self) -> str:
+        return protobuf_schema.write(self.columns, None, self.spec.nullable)
+
+    @property
+    def _message(self) -> Message:
+        return proto_file(RegisteredSchema(0, PROTOBUF, self._schema)).at((0,))
+
+    def encode(self, values: Sequence[Any]) -> bytes | None:
+        """A bare NULL is a null record."""
+        if not self.columns or (not self.wrapped and values[0] is None):
+            return None
+        return _encoded(self._message, self.columns, values)
+
+    def decode(self, data: bytes) -> list[Any] | None:
+        """See Serde."""
+        return _decoded(self._message, self.columns, data)
+
+    def decode_sql(self, data: str) -> str:
+        """A call of ProtobufDecoder.java, columns and schema in the function's name."""
+        return _call("decode_protobuf", {"ddl": self.ddl, "schema": self._schema}, data)
+
+    def explain_sql(self, data: str) -> str:
+        """The decoder's message."""
+        return _call("explain_protobuf", {"ddl": self.ddl, "schema": self._schema}, data)
+
+    def encode_sql(self, texts: Sequence[str]) -> str:
+        """A call of ProtobufEncoder.java, the schema in the function's name."""
+        if not self.columns:
+            return "cast(NULL as binary)"
+        made = _call("encode_protobuf", {"path": [0], "schema": self._schema}, _struct(self.columns, texts))
+        return made if self.wrapped else f"if({texts[0]} IS NULL, NULL, {made})"
+
+
+def _call(function: str, given: object, argument: str) -> str:
+    return f"ksql.{quote_identifier(f'{function}:{json.dumps(given)}')}({argument})"
+
+
+def _struct(columns: Sequence[Column], texts: Sequence[str]) -> str:
+    members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(columns, texts, strict=True))
+    return f"named_struct({members})"
+
+
+# ---- bytes -------------------------------------------------------------------------------------------
+
+
+def _varint(number: int) -> bytes:
+    number &= (1 << 64) - 1
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """A number and where it ends."""
+    number = shift = 0
+    while at < len(data) and shift < 70:
+        byte = data[at]
+        at += 1
+        number |= (byte & 0x7F) << shift
+        if not byte & 0x80:
+            return number & ((1 << 64) - 1), at
+        shift += 7
+    raise BadRecord("It is no Protobuf message: it ends within a number.")
+
+
+def _zigzag(number: int) -> int:
+    return number << 1 ^ number >> 63
+
+
+def _unzigzag(number: int) -> int:
+    return number >> 1 ^ -(number & 1)
+
+
+def _signed(number: int, bits: int) -> int:
+    number &= (1 << bits) - 1
+    return number - (1 << bits) if number >> (bits - 1) else number
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int, Any]]:
+    """Number, kind and contents of each field: an int, or bytes."""
+    at, groups = 0, 0
+    while at < len(data):
+        tag, at = _read_varint(data, at)
+        number, wire = tag >> 3, tag & 7
+        value: Any = None
+        if number == 0:
+            raise BadRecord("It is no Protobuf message: a field has the number 0.")
+        if wire == _VARINT:
+            value, at = _read_varint(data, at)
+        elif wire in (_EIGHT, _FOUR, _LENGTH):
+            size = 8 if wire == _EIGHT else 4
+            if wire == _LENGTH:
+                size, at = _read_varint(data, at)
+            value, at = data[at : at + size], at + size
+        elif wire == _GROUP:
+            groups += 1
+        elif wire == _GROUP_END:
+            groups -= 1
+        else:
+            raise BadRecord(f"It is no Protobuf message: there is no wire type {wire}.")
+        if at > len(data) or groups < 0:
+            raise BadRecord("It is no Protobuf message: it ends too early.")
+        if not groups and value is not None:
+            yield number, wire, value
+    if groups:
+        raise BadRecord("It is no Protobuf message: it ends too early.")
+
+
+# ---- reading -----------------------------------------------------------------------------------------
+
+Reader = Callable[[Any], Any]
+
+
+def _decoded(message: Message, columns: Sequence[Column], data: bytes) -> list[Any]:
+    found = _message(message, [(c.name, c.type) for c in columns], data)
+    return [found[c.name] for c in columns]
+
+
+def _message(message: Message, wanted: Sequence[tuple[str, SqlType]], data: bytes) -> dict[str, Any]:
+    """The values of a message by the names of columns or of a STRUCT's fields."""
+    values: dict[str, Any] = dict.fromkeys(name for name, _ in wanted)
+    readers: dict[int, Callable[[int, Any], None]] = {}
+    alternatives = {f"{name}_{i}": fields for i, (name, fields) in enumerate(message.one_ofs)}
+    fields = {f.name: f for _, group in message.one_ofs for f in group} | {f.name: f for f in message.fields}
+    for name, type_ in wanted:
+        group = _named(alternatives, name)
+        field = _named(fields, name)
+        if field is not None:
+            _add_field(field, name, type_, values, readers)
+        elif group is not None and isinstance(type_, Struct):
+            for inner in type_.fields:
+                one = _named({f.name: f for f in group}, inner.name)
+                if one is not None:
+                    readers[one.number] = _alternative(values, name, type_, inner.name, one, inner.type)
+    for number, wire, value in _fields(data):
+        if number in readers:
+            readers[number](wire, value)
+    return values
+
+
+def _add_field(
+    field: ProtoField,
+    name: str,
+    type_: SqlType,
+    values: dict[str, Any],
+    readers: dict[int, Callable[[int, Any], None]],
+) -> None:
+    message = field.type.message
+    if isinstance(type_, Map) and field.repeated and (field.key or (message and message.is_entry)):
+        key, item = (field.key, field.type) if field.key else (f.type for f in message.fields)  # type: ignore[union-attr]
+        entries: dict[Any, Any] = {}
+        values[name] = entries
+        readers[field.number] = _entry(entries, key, item, type_, name)
+    elif isinstance(type_, Array) and field.repeated:
+        items: list[Any] = []
+        values[name] = items
+        readers[field.number] = _item(items, field.type, type_.element, name)
+    elif not field.repeated:
+        read, kind = _reader(field.type, type_, name), _wire(field.type)
+        if not field.presence:
+            values[name] = _default(field.type, type_)
+
+        def single(wire: int, value: Any) -> None:
+            if wire == kind:
+                values[name] = read(value)
+
+        readers[field.number] = single
+    else:
+        raise _mismatch(name, f"repeated {field.type.name}", type_)
+
+
+def _alternative(
+    values: dict[str, Any], name: str, struct_: Struct, inner: str, field: ProtoField, type_: SqlType
+) -> Callable[[int, Any], None]:
+    read, kind = _reader(field.type, type_, f"{name}.{inner}"), _wire(field.type)
+
+    def one(wire: int, value: Any) -> None:
+        if wire == kind:
+            values[name] = {f.name: None for f in struct_.fields} | {inner: read(value)}
+
+    return one
+
+
+def _item(items: list[Any], type_: FieldType, to: SqlType, path: str) -> Callable[[int, Any], None]:
+    read, kind = _reader(type_, to, path), _wire(type_)
+
+    def add(wire: int, value: Any) -> None:
+        if wire == kind:
+            items.append(read(value))
+        elif wire == _LENGTH:  # packed: all of them in one field
+            at = 0
+            while at < len(value):
+                if kind == _VARINT:
+                    one, at = _read_varint(value, at)
+                else:
+                    size = 8 if kind == _EIGHT else 4
+                    one, at = value[at : at + size], at + size
+                items.append(read(one))
+
+    return add
+
+
+def _entry(
+    entries: dict[Any, Any], key: FieldType, item: FieldType, to: Map, path: str
+) -> Callable[[int, Any], None]:
+    read_key, read_item = _reader(key, to.key, path), _reader(item, to.value, path)
+
+    def add(wire: int, value: Any) -> None:
+        if wire != _LENGTH:
+            return
+        found: dict[int, Any] = {1: _default(key, to.key), 2: _default(item, to.value)}
+        for number, _, part in _fields(value):
+            if number in found:
+                found[number] = (read_key if number == 1 else read_item)(part)
+        entries[found[1]] = found[2]
+
+    return add
+
+
+def _wire(type_: FieldType) -> int:
+    return _VARINT if type_.symbols is not None else _WIRE.get(type_.name, _LENGTH)
+
+
+def _default(type_: FieldType, to: SqlType) -> Any:
+    """What a field of this type has that is not there."""
+    if type_.symbols is not None:
+        return type_.symbols.get(0)
+    if not type_.is_plain:
+        return None
+    if to == STRING:
+        return {"string": "", "bytes": "", "bool": "false"}.get(type_.name, "0")
+    defaults: dict[SqlType, Any] = {BOOLEAN: False, DOUBLE: 0.0, BYTES: b""}
+    return defaults.get(to, 0)
+
+
+def _reader(type_: FieldType, to: SqlType, path: str) -> Reader:
+    """Converts the contents of a field to a value of ``to``.
+
+    Raises:
+        BadRecord: they do not fit.
+    """
+    message, symbols = type_.message, type_.symbols
+    if message is not None and isinstance(to, Struct):
+        wanted = [(f.name, f.type) for f in to.fields]
+        return lambda data: _message(message, wanted, data)
+    if symbols is not None and to == STRING:
+        return lambda number: symbols.get(_signed(number, 32), str(_signed(number, 32)))
+    if type_.name in WRAPPERS:
+        return _wrapper(FieldType(WRAPPERS[type_.name]), to, path)
+    if type_.name == DECIMAL and isinstance(to, Decimal):
+        return lambda data: _decimal(data, to)
+    special: dict[tuple[str, SqlType], Reader] = {
+        (TIMESTAMP, SQL_TIMESTAMP): _timestamp,
+        (DATE, SQL_DATE): _date,
+        (TIME, SQL_TIME): _time,
+    }
+    found = special.get((type_.name, to)) or _scalar(type_.name, to)
+    if found is None:
+        raise _mismatch(path, type_.name, to)
+    return found
+
+
+def _mismatch(path: str, found: str, to: SqlType) -> BadRecord:
+    return BadRecord(f"{path} is of the Protobuf type {found}, which does not fit {to}.")
+
+
+def _wrapper(scalar: FieldType, to: SqlType, path: str) -> Reader:
+    read, kind = _reader(scalar, to, path), _wire(scalar)
+
+    def value(data: bytes) -> Any:
+        found = _default(scalar, to)
+        for number, wire, part in _fields(data):
+            if number == 1 and wire == kind:
+                found = read(part)
+        return found
+
+    return value
+
+
+def _scalar(name: str, to: SqlType) -> Reader | None:
+    if name == "string" or (name == "bytes" and to == STRING):
+        return _text if to == STRING else None
+    if name == "bytes":
+        return (lambda data: data) if to == BYTES else None
+    if name == "bool":
+        readers: dict[SqlType, Reader] = {BOOLEAN: bool, STRING: lambda n: str(bool(n)).lower()}
+        return readers.get(to)
+    if name in ("double", "float"):
+        return (lambda data: _unpacked(name, data)) if to == DOUBLE else None
+    whole = _whole(name)
+    if whole is None:
+        return None
+    if to == INTEGER or to in (SQL_DATE, SQL_TIME):
+        return lambda value: _in_int(whole(value))
+    if to in (BIGINT, SQL_TIMESTAMP):
+        return lambda value: _signed(whole(value), 64)
+    if to == DOUBLE:
+        return lambda value: float(_signed(whole(value), 64))
+    return (lambda value: str(_signed(whole(value), 64))) if to == STRING else None
+
+
+def _whole(name: str) -> Callable[[Any], int] | None:
+    if name in ("sint32", "sint64"):
+        return _unzigzag
+    if name in ("int32", "int64"):
+        return lambda n: _signed(n, 32 if name == "int32" else 64)
+    if name == "uint32":
+        return lambda n: n & 0xFFFFFFFF
+    if name == "uint64":
+        return lambda n: _signed(n, 64)
+    if name in _PACKED and name not in ("double", "float"):
+        return lambda data: int(_unpacked(name, data))
+    return None
+
+
+def _unpacked(name: str, data: bytes) -> Any:
+    try:
+        return struct.unpack(_PACKED[name], data)[0]
+    except struct.error:
+        raise BadRecord("It is no Protobuf message: it ends too early.") from None
+
+
+def _in_int(number: int) -> int:
+    if not -(2**31) <= number < 2**31:
+        raise BadRecord(f"{number} does not fit INTEGER.")
+    return number
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise BadRecord("A text is not valid UTF-8.") from None
+
+
+def _numbers(data: bytes) -> list[int]:
+    """The numbers in the fields 1 to 4 of a message."""
+    found = [0] * 5
+    for number, wire, value in _fields(data):
+        if number < len(found) and wire == _VARINT:
+            found[number] = _signed(value, 64)
+    return found
+
+
+def _timestamp(data: bytes) -> int:
+    _, seconds, nanos, *_ = _numbers(data)
+    return seconds * _MS_PER_S + nanos // _NANOS_PER_MS
+
+
+def _date(data: bytes) -> int | None:
+    """None for an empty date, which is what a NULL in a list is written as."""
+    _, year, month, day, _ = _numbers(data)
+    if not (year or month or day):
+        return None
+    try:
+        return datetime.date(year, month, day).toordinal() - _EPOCH
+    except (ValueError, OverflowError):
+        raise BadRecord(f"There is no date of year {year}, month {month}, day {day}.") from None
+
+
+def _time(data: bytes) -> int:
+    _, hours, minutes, seconds, nanos = _numbers(data)
+    return _in_int(((hours * 60 + minutes) * 60 + seconds) * _MS_PER_S + nanos // _NANOS_PER_MS)
+
+
+def _decimal(data: bytes, to: Decimal) -> PythonDecimal:
+    digits, scale = b"", 0
+    for number, _, value in _fields(data):
+        if number == 1 and isinstance(value, bytes):
+            digits = value
+        elif number == 3 and isinstance(value, int):
+            scale = _signed(value, 32)
+    unscaled = PythonDecimal(int.from_bytes(digits, "big", signed=True))
+    return fit_decimal(unscaled.scaleb(-scale, _EXACT), to)
+
+
+# ---- writing -----------------------------------------------------------------------------------------
+
+
+def _encoded(message: Message, columns: Sequence[Column], values: Sequence[Any]) -> bytes:
+    given = {c.name: (v, c.type) for c, v in zip(columns, values, strict=True)}
+    return _message_bytes(message, given)
+
+
+def _message_bytes(message: Message, given: dict[str, tuple[Any, SqlType]]) -> bytes:
+    out = bytearray()
+    for field in message.fields:
+        out += _field_bytes(field, *(_named(given, field.name) or (None, STRING)))
+    for i, (name, fields) in enumerate(message.one_ofs):
+        group, type_ = _named(given, f"{name}_{i}") or (None, STRING)
+        chosen = given
+        if isinstance(type_, Struct):
+            chosen = {f.name: ((group or {}).get(f.name), f.type) for f in type_.fields}
+        for field in fields:
+            out += _field_bytes(field, *(_named(chosen, field.name) or (None, STRING)))
+    return bytes(out)
+
+
+def _field_bytes(field: ProtoField, value: Any, type_: SqlType) -> bytes:
+    """A field with its tag; nothing for NULL."""
+    if value is None:
+        return b""
+    tag = _varint(field.number << 3 | _wire(field.type))
+    if isinstance(type_, Map) and field.repeated:
+        message = field.type.message
+        key, item = (field.key, field.type) if field.key else (f.type for f in message.fields)  # type: ignore[union-attr]
+        entries = (
+            _field_bytes(ProtoField("", 1, key, presence=True), k, type_.key)
+            + _field_bytes(ProtoField("", 2, item, presence=True), v, type_.value)
+            for k, v in value.items()
+        )
+        tag = _varint(field.number << 3 | _LENGTH)
+        return b"".join(tag + _sized(entry) for entry in entries)
+    if isinstance(type_, Array) and field.repeated:
+        items = [_element(field.type, v, type_.element) for v in value]
+        if _wire(field.type) == _LENGTH:
+            return b"".join(tag + item for item in items)
+        return _varint(field.number << 3 | _LENGTH) + _sized(b"".join(items)) if items else b""
+    if field.repeated:
+        raise ValueError(f"{field.name} is a list in the registered schema, not {type_}")
+    if not field.presence and field.type.is_plain and _is_default(value, type_):
+        return b""
+    return tag + _element(field.type, value, type_)
+
+
+def _is_default(value: Any, type_: SqlType) -> bool:
+    if type_ == DOUBLE:
+        return struct.pack("<d", value) == bytes(8)
+    return value in (0, "", b"")
+
+
+def _sized(data: bytes) -> bytes:
+    return _varint(len(data)) + data
+
+
+def _element(field: FieldType, value: Any, type_: SqlType) -> bytes:
+    """A value without its tag; NULL, which a list cannot leave out, is the type's default."""
+    if field.message is not None and isinstance(type_, Struct):
+        given = {f.name: ((value or {}).get(f.name), f.type) for f in type_.fields}
+        return _sized(_message_bytes(field.message, given))
+    if field.name in WRAPPERS:
+        inner = ProtoField("", 1, FieldType(WRAPPERS[field.name]))
+        return _sized(_field_bytes(inner, value, type_))
+    if field.symbols is not None:
+        numbers = {symbol: number for number, symbol in field.symbols.items()}
+        if value is not None and value not in numbers:
+            raise ValueError(f"The schema's enum {field.name} has no {value}.")
+        return _varint(numbers.get(value, 0))
+    if field.name in (TIMESTAMP, DATE, TIME, DECIMAL):
+        return _sized(b"" if value is None else _special(field.name, value, type_))
+    return _scalar_bytes(field.name, value)
+
+
+def _special(name: str, value: Any, type_: SqlType) -> bytes:
+    if name == DECIMAL and isinstance(type_, Decimal):
+        unscaled = int(value.scaleb(type_.scale, _EXACT))
+        # as Java's BigInteger has it: as few bytes as hold the number and its sign
+        size = ((unscaled if unscaled >= 0 else ~unscaled).bit_length() + 8) // 8
+        digits = unscaled.to_bytes(size, "big", signed=True)
+        return b"\x0a" + _sized(digits) + _number(2, type_.precision) + _number(3, type_.scale)
+    if name == TIMESTAMP:
+        seconds, ms = divmod(value, _MS_PER_S)
+        return _number(1, seconds) + _number(2, ms * _NANOS_PER_MS)
+    if name == DATE:
+        date = datetime.date.fromordinal(value + _EPOCH)
+        return _number(1, date.year) + _number(2, date.month) + _number(3, date.day)
+    seconds, ms = divmod(value, _MS_PER_S)
+    parts = (seconds // 3600, seconds // 60 % 60, seconds % 60, ms * _NANOS_PER_MS)
+    return b"".join(_number(i, part) for i, part in enumerate(parts, 1))
+
+
+def _number(field: int, value: int) -> bytes:
+    return _varint(field << 3) + _varint(value) if value else b""
+
+
+def _scalar_bytes(name: str, value: Any) -> bytes:
+    if name in ("string", "bytes"):
+        return _sized((value or "").encode() if name == "string" else (value or b""))
+    number = value or 0
+    if not isinstance(number, (int, float)):
+        raise ValueError(f"{value!r} does not fit the Protobuf type {name}")
+    if name in _PACKED:
+        try:
+            return struct.pack(_PACKED[name], number)
+        except struct.error:
+            raise ValueError(f"{value} does not fit the Protobuf type {name}") from None
+    bits = 64 if name.endswith("64") else 32
+    low, high = (0, 1 << bits) if name.startswith("u") else (-(1 << (bits - 1)), 1 << (bits - 1))
+    if name == "uint64":
+        low = -(1 << 63)
+    if not low <= number < high:
+        raise ValueError(f"{value} does not fit the Protobuf type {name}")
+    return _varint(_zigzag(int(number)) if name.startswith("s") else int(number))
+
+
+def _named(by_name: dict[str, Any], name: str) -> Any:
+    """The value of exactly this name, or of this name in another case; None: there is none."""
+    if name in by_name:
+        return by_name[name]
+    return next((v for n, v in by_name.items() if n.upper() == name.upper()), None)

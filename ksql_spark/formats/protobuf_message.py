@@ -1,0 +1,192 @@
+"""Messages of .proto files with the types of their fields resolved: what their bytes are read by.
+
+``protobuf_schema.py`` reads the same files as SQL types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from proto_schema_parser import ast
+
+from ksql_spark.formats import protobuf_schema
+from ksql_spark.formats.registered import NotConvertible
+from ksql_spark.schema_registry import RegisteredSchema
+
+DECIMAL, DATE = "confluent.type.Decimal", "google.type.Date"
+TIME, TIMESTAMP = "google.type.TimeOfDay", "google.protobuf.Timestamp"
+SCALARS = frozenset(
+    (
+        *("double", "float", "int32", "sint32", "sfixed32", "uint32", "fixed32", "int64"),
+        *("sint64", "sfixed64", "uint64", "fixed64", "bool", "string", "bytes"),
+    )
+)
+#: messages with one field, 1, which stand for a value that may be NULL
+WRAPPERS = {
+    f"google.protobuf.{name}Value": name.lower()
+    for name in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
+}
+
+
+@dataclass(frozen=True)
+class FieldType:
+    """A scalar, a wrapper or special message by its name; or else a message or an enum."""
+
+    name: str
+    message: Message | None = None
+    symbols: Mapping[int, str] | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it has a default, and NULL needs something else."""
+        return self.symbols is not None or self.name in SCALARS
+
+
+@dataclass(frozen=True)
+class ProtoField:
+    """A field; ``key`` is the type of its keys if it is a map. Without ``presence`` it is never NULL."""
+
+    name: str
+    number: int
+    type: FieldType
+    repeated: bool = False
+    presence: bool = False
+    key: FieldType | None = None
+
+
+class Message:
+    """A message; its fields are read when they are first asked for, so it may be part of itself."""
+
+    def __init__(self, file: ProtoFile, name: str, node: ast.Message, is_proto2: bool) -> None:
+        self.name = name
+        self._file = file
+        self._node = node
+        self._is_proto2 = is_proto2
+
+    @cached_property
+    def fields(self) -> tuple[ProtoField, ...]:
+        """Its fields, without those of alternatives."""
+        return tuple(
+            self._field(e, False) for e in self._node.elements if isinstance(e, (ast.Field, ast.MapField))
+        )
+
+    @cached_property
+    def one_ofs(self) -> tuple[tuple[str, tuple[ProtoField, ...]], ...]:
+        """Alternatives: the name of the group and its fields."""
+        return tuple(
+            (one.name, tuple(self._field(e, True) for e in one.elements if isinstance(e, ast.Field)))
+            for one in self._node.elements
+            if isinstance(one, ast.OneOf)
+        )
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether it is a key and a value: maps are also written as lists of such."""
+        return self.name.endswith("Entry") and [f.name.lower() for f in self.fields] == ["key", "value"]
+
+    def _field(self, field: ast.Field | ast.MapField, is_alternative: bool) -> ProtoField:
+        if isinstance(field, ast.MapField):
+            key, value = (self._file.type(t, self.name) for t in (field.key_type, field.value_type))
+            return ProtoField(field.name, field.number, value, repeated=True, key=key)
+        given = field.cardinality
+        presence = is_alternative or given is ast.FieldCardinality.OPTIONAL
+        presence = presence or (self._is_proto2 and given is ast.FieldCardinality.REQUIRED)
+        repeated = given is ast.FieldCardinality.REPEATED
+        return ProtoField(
+            field.name, field.number, self._file.type(field.type, self.name), repeated, presence
+        )
+
+
+class ProtoFile:
+    """A .proto file.
+
+    Args:
+        text: its text.
+        references: the texts of the files that it imports, also indirectly.
+
+    Raises:
+        NotConvertible: one of them is no .proto file.
+    """
+
+    def __init__(self, text: str, references: Iterable[str] = ()) -> None:
+        self._messages: dict[str, Message] = {}
+        self._enums: dict[str, dict[int, str]] = {}
+        for other in (protobuf_schema.WELL_KNOWN, *references):
+            self._add(protobuf_schema.parse(other))
+        self._file = protobuf_schema.parse(text)
+        self._add(self._file)
+
+    def _add(self, file: ast.File) -> None:
+        is_proto2 = file.syntax in (None, "proto2") and file.edition is None
+        for found in protobuf_schema.definitions(file):
+            if isinstance(found.node, ast.Message):
+                self._messages[found.name] = Message(self, found.name, found.node, is_proto2)
+            else:
+                values = [e for e in found.node.elements if isinstance(e, ast.EnumValue)]
+                self._enums[found.name] = {v.number: v.name for v in reversed(values)}
+
+    def at(self, path: Sequence[int]) -> Message:
+        """The message at a place: an index among the file's messages, then among those inside it.
+
+        Raises:
+            NotConvertible: there is none.
+        """
+        elements: Sequence[object] = self._file.file_elements
+        scope = protobuf_schema.package(self._file)
+        for index in path:
+            inside = [e for e in elements if isinstance(e, ast.Message)]
+            if not 0 <= index < len(inside):
+                raise NotConvertible(f"The schema has no message at {list(path)}.")
+            elements = inside[index].elements
+            scope = f"{scope}.{inside[index].name}" if scope else inside[index].name
+        return self._messages[scope]
+
+    def path(self, full_name: str | None) -> tuple[int, ...]:
+        """The place of the message with this name; of the first one, if there is no such."""
+        scope = protobuf_schema.package(self._file)
+
+        def inside(elements: Sequence[object], scope: str, path: tuple[int, ...]) -> tuple[int, ...] | None:
+            for i, message in enumerate(e for e in elements if isinstance(e, ast.Message)):
+                name = f"{scope}.{message.name}" if scope else message.name
+                if name in (full_name, f"{protobuf_schema.package(self._file)}.{full_name}"):
+                    return (*path, i)
+                found = inside(message.elements, name, (*path, i))
+                if found:
+                    return found
+            return None
+
+        return inside(self._file.file_elements, scope, ()) or (0,)
+
+    def type(self, name: str, scope: str) -> FieldType:
+        """The type that a field in the message ``scope`` calls ``name``.
+
+        Raises:
+            NotConvertible: there is none.
+        """
+        if name in SCALARS:
+            return FieldType(name)
+        places = [] if name.startswith(".") else protobuf_schema.outwards(scope)
+        for full in (*(f"{place}.{name}" for place in places), name.removeprefix(".")):
+            if full in WRAPPERS or full in (DECIMAL, DATE, TIME, TIMESTAMP):
+                return FieldType(full)
+            if full in self._messages:
+                return FieldType(full, message=self._messages[full])
+            if full in self._enums:
+                return FieldType(full, symbols=self._enums[full])
+        raise NotConvertible(f"The schema refers to {name}, which is not there.")
+
+
+@lru_cache(maxsize=1000)
+def _read(text: str, references: tuple[str, ...]) -> ProtoFile:
+    return ProtoFile(text, references)
+
+
+def proto_file(schema: RegisteredSchema) -> ProtoFile:
+    """The file of a registered schema, kept.
+
+    Raises:
+        NotConvertible: it is no .proto file.
+    """
+    return _read(schema.text, tuple(schema.references.values()))

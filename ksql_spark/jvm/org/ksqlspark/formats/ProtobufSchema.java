@@ -1,0 +1,267 @@
+package org.ksqlspark.formats;
+
+import com.squareup.wire.Syntax;
+import com.squareup.wire.schema.Field.Label;
+import com.squareup.wire.schema.Location;
+import com.squareup.wire.schema.internal.parser.EnumConstantElement;
+import com.squareup.wire.schema.internal.parser.EnumElement;
+import com.squareup.wire.schema.internal.parser.FieldElement;
+import com.squareup.wire.schema.internal.parser.MessageElement;
+import com.squareup.wire.schema.internal.parser.OneOfElement;
+import com.squareup.wire.schema.internal.parser.ProtoFileElement;
+import com.squareup.wire.schema.internal.parser.ProtoParser;
+import com.squareup.wire.schema.internal.parser.TypeElement;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The messages of a .proto file, with the types of their fields resolved. Fields of messages are
+ * read when they are asked for, so a message may be part of itself.
+ */
+final class ProtobufSchema {
+    static final String DECIMAL = "confluent.type.Decimal";
+    static final String DATE = "google.type.Date";
+    static final String TIME = "google.type.TimeOfDay";
+    static final String TIMESTAMP = "google.protobuf.Timestamp";
+
+    static final Set<String> SCALARS =
+            Set.of(
+                    "double",
+                    "float",
+                    "int32",
+                    "sint32",
+                    "sfixed32",
+                    "uint32",
+                    "fixed32",
+                    "int64",
+                    "sint64",
+                    "sfixed64",
+                    "uint64",
+                    "fixed64",
+                    "bool",
+                    "string",
+                    "bytes");
+
+    /** Messages with one field, 1, which stand for a value that may be NULL. */
+    static final Map<String, String> WRAPPERS =
+            Map.of(
+                    "google.protobuf.DoubleValue", "double",
+                    "google.protobuf.FloatValue", "float",
+                    "google.protobuf.Int64Value", "int64",
+                    "google.protobuf.UInt64Value", "uint64",
+                    "google.protobuf.Int32Value", "int32",
+                    "google.protobuf.UInt32Value", "uint32",
+                    "google.protobuf.BoolValue", "bool",
+                    "google.protobuf.StringValue", "string",
+                    "google.protobuf.BytesValue", "bytes");
+
+    private static final Set<String> SPECIAL = Set.of(DECIMAL, DATE, TIME, TIMESTAMP);
+
+    /** Other messages that every file may import without a reference. */
+    private static final String WELL_KNOWN =
+            "syntax = \"proto3\"; package google.protobuf;"
+                    + " message Any { string type_url = 1; bytes value = 2; }"
+                    + " message Duration { int64 seconds = 1; int32 nanos = 2; }"
+                    + " message Empty { }"
+                    + " message FieldMask { repeated string paths = 1; }";
+
+    /**
+     * A type: one of SCALARS, WRAPPERS' keys or the names above; or else a message or an enum.
+     *
+     * @param name its full name
+     * @param message what it is if it is a message
+     * @param symbols what it is if it is an enum: its numbers' names
+     */
+    record Type(String name, Message message, Map<Integer, String> symbols) {
+        boolean isScalar() {
+            return SCALARS.contains(name);
+        }
+    }
+
+    /**
+     * A field.
+     *
+     * @param hasPresence whether it can be absent; otherwise it then has its type's default
+     * @param mapKey the type of its keys if it is a map, else null
+     */
+    record Field(
+            String name,
+            int number,
+            boolean repeated,
+            boolean hasPresence,
+            Type mapKey,
+            Type type) {}
+
+    /** Alternatives, of which one at most is there. */
+    record OneOf(String name, List<Field> fields) {}
+
+    /** A message; its members are read when they are first asked for. */
+    final class Message {
+        private final String name;
+        private final MessageElement element;
+        private final boolean isProto2;
+        private List<Field> fields;
+        private List<OneOf> oneOfs;
+
+        private Message(String name, MessageElement element, boolean isProto2) {
+            this.name = name;
+            this.element = element;
+            this.isProto2 = isProto2;
+        }
+
+        String name() {
+            return name;
+        }
+
+        /** Its fields, without those of alternatives. */
+        List<Field> fields() {
+            if (fields == null) {
+                fields = element.getFields().stream().map(f -> field(f, false)).toList();
+            }
+            return fields;
+        }
+
+        List<OneOf> oneOfs() {
+            if (oneOfs == null) {
+                List<OneOf> found = new ArrayList<>();
+                for (OneOfElement one : element.getOneOfs()) {
+                    found.add(
+                            new OneOf(
+                                    one.getName(),
+                                    one.getFields().stream().map(f -> field(f, true)).toList()));
+                }
+                oneOfs = found;
+            }
+            return oneOfs;
+        }
+
+        /** Whether it has nothing but a key and a value: maps are also written as lists of such. */
+        boolean isEntry() {
+            return name.endsWith("Entry")
+                    && fields().size() == 2
+                    && fields().get(0).name().equalsIgnoreCase("key")
+                    && fields().get(1).name().equalsIgnoreCase("value");
+        }
+
+        private Field field(FieldElement element, boolean isAlternative) {
+            String type = element.getType();
+            boolean repeated = element.getLabel() == Label.REPEATED;
+            boolean hasPresence =
+                    isAlternative
+                            || element.getLabel() == Label.OPTIONAL
+                            || isProto2 && element.getLabel() == Label.REQUIRED;
+            if (type.startsWith("map<")) {
+                int comma = type.indexOf(',');
+                Type key = type(type.substring(4, comma).strip(), name);
+                Type value = type(type.substring(comma + 1, type.length() - 1).strip(), name);
+                return new Field(
+                        element.getName(), element.getTag(), true, hasPresence, key, value);
+            }
+            return new Field(
+                    element.getName(),
+                    element.getTag(),
+                    repeated,
+                    hasPresence,
+                    null,
+                    type(type, name));
+        }
+    }
+
+    private final Map<String, Message> messages = new HashMap<>();
+    private final Map<String, Map<Integer, String>> enums = new HashMap<>();
+    private final ProtoFileElement file;
+
+    /**
+     * @param text a .proto file
+     * @param references the files that it imports, also indirectly
+     */
+    ProtobufSchema(String text, List<String> references) {
+        add(parse(WELL_KNOWN));
+        for (String reference : references) {
+            add(parse(reference));
+        }
+        file = parse(text);
+        add(file);
+    }
+
+    private static ProtoFileElement parse(String text) {
+        return ProtoParser.Companion.parse(Location.get("schema.proto"), text);
+    }
+
+    private void add(ProtoFileElement added) {
+        String scope = added.getPackageName() == null ? "" : added.getPackageName();
+        Syntax syntax = added.getSyntax();
+        add(added.getTypes(), scope, syntax == null || syntax.toString().equals("proto2"));
+    }
+
+    private void add(List<? extends TypeElement> types, String scope, boolean isProto2) {
+        for (TypeElement type : types) {
+            String name = scope.isEmpty() ? type.getName() : scope + "." + type.getName();
+            if (type instanceof MessageElement message) {
+                messages.put(name, new Message(name, message, isProto2));
+                add(message.getNestedTypes(), name, isProto2);
+            } else if (type instanceof EnumElement constants) {
+                Map<Integer, String> symbols = new LinkedHashMap<>();
+                for (EnumConstantElement constant : constants.getConstants()) {
+                    symbols.putIfAbsent(constant.getTag(), constant.getName());
+                }
+                enums.put(name, symbols);
+            }
+        }
+    }
+
+    /** The message at a place: an index among the file's messages, then among those inside it. */
+    Message message(List<Integer> path) {
+        List<? extends TypeElement> types = file.getTypes();
+        String name = file.getPackageName() == null ? "" : file.getPackageName();
+        for (int index : path) {
+            List<MessageElement> here =
+                    types.stream()
+                            .filter(type -> type instanceof MessageElement)
+                            .map(type -> (MessageElement) type)
+                            .toList();
+            if (index < 0 || index >= here.size()) {
+                throw new IllegalArgumentException("The schema has no message at " + path + ".");
+            }
+            name =
+                    name.isEmpty()
+                            ? here.get(index).getName()
+                            : name + "." + here.get(index).getName();
+            types = here.get(index).getNestedTypes();
+        }
+        return messages.get(name);
+    }
+
+    private Type type(String name, String scope) {
+        if (SCALARS.contains(name)) {
+            return new Type(name, null, null);
+        }
+        // in the innermost message first, then in those around it, then in the package
+        for (String place = name.startsWith(".") ? "" : scope; ; place = outer(place)) {
+            String full = place.isEmpty() ? name.replaceFirst("^\\.", "") : place + "." + name;
+            if (SPECIAL.contains(full) || WRAPPERS.containsKey(full)) {
+                return new Type(full, null, null);
+            }
+            if (messages.containsKey(full)) {
+                return new Type(full, messages.get(full), null);
+            }
+            if (enums.containsKey(full)) {
+                return new Type(full, null, enums.get(full));
+            }
+            if (place.isEmpty()) {
+                throw new IllegalArgumentException(
+                        "The schema refers to " + name + ", which is not there.");
+            }
+        }
+    }
+
+    private static String outer(String place) {
+        int dot = place.lastIndexOf('.');
+        return dot < 0 ? "" : place.substring(0, dot);
+    }
+}
