@@ -110,7 +110,10 @@ class TestFormats:
             if CAPABILITIES[name].carries(type_):
                 serde = bound(name, [column])
                 data = serde.encode([None])
-                assert data is None or serde.decode(data) in ([None], None)
+                null = {} if isinstance(type_, Map) else [] if isinstance(type_, Array) else None
+                # PROTOBUF has no NULL instead of lists and maps
+                expected = [[null]] if name.startswith("PROTOBUF") else [[None], None]
+                assert data is None or serde.decode(data) in expected
 
     def test_it_writes_spark_text_for_what_it_carries(self, name: str) -> None:
         columns = [Column("C", t, Role.VALUE) for t in TYPES if CAPABILITIES[name].carries(t)]

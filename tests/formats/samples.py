@@ -72,10 +72,8 @@ REGISTRY = FakeRegistry()
 
 def serde(format_: str, columns: Sequence[Column], wrapped: bool = True, registry: Any = REGISTRY) -> Serde:
     """A serde, with its schema registered where the format has one."""
-    # else NULL and defaults would be the same
-    nullable = (
-        "OPTIONAL" if "nullable" in CAPABILITIES.get(format_, CAPABILITIES["JSON"]).properties else None
-    )
+    # without it NULL and defaults are the same
+    nullable = "OPTIONAL" if format_.startswith("PROTOBUF") else None
     spec = SerdeSpec(format_, tuple(columns), wrapped, nullable=nullable)
     kind = CAPABILITIES[format_].registry if format_ in CAPABILITIES else None
     made = bind(spec, registry)

@@ -196,7 +196,7 @@ def test_what_formats_do_not_carry() -> None:
     nested = [str(t) for t in (*NESTED, Map(INTEGER, STRING), Array(Map(INTEGER, STRING)))]
     plain = [str(t) for t in SAMPLES if t not in (INTEGER, BIGINT, DOUBLE, STRING, BYTES)]
     assert refused == {
-        *product(["AVRO", "JSON", "JSON_SR"], nested[-2:]),
+        *product(["AVRO", "JSON", "JSON_SR", "PROTOBUF", "PROTOBUF_NOSR"], nested[-2:]),
         *product(["DELIMITED"], nested),
         *product(["KAFKA"], [*plain, *nested]),
     }

@@ -19,13 +19,16 @@ from .samples import NESTED, REGISTRY, SAMPLES, carried, column, read_back, serd
 pytestmark = pytest.mark.spark
 
 NAMES = sorted(set(FORMATS) - {"NONE"})
+#: whether a single column may be a record, and a bare value
+WRAPPED = {
+    name: [w for w in (True, False) if (CAPABILITIES[name].wrapped if w else CAPABILITIES[name].unwrapped)]
+    for name in NAMES
+}
 CASES = {
     name: [
         (name, type_, value, wrapped)
         for type_, values in carried(name).items()
-        for wrapped in (
-            w for w in (True, False) if getattr(CAPABILITIES[name], "wrapped" if w else "unwrapped")
-        )
+        for wrapped in WRAPPED[name]
         for value in values
     ]
     for name in NAMES
