@@ -56,6 +56,9 @@ def encode(
     if schema.key:
         keys = [quoted(c.name) for c in schema.key]
         key = key_serde.encode_sql(keys)
+        if len(keys) == 1 and key_serde.wrapped:
+            # a single column shows whether there is a key at all
+            key = f"if({keys[0]} IS NULL, NULL, {key})"
         if sink.window is not None:
             if (partitions or 1) > 1:
                 # as Kafka Streams: the partition of a windowed key is that of the key without its window
