@@ -99,6 +99,7 @@ CONDITIONS: dict[str, Condition] = {
         50000, "No space is left on the disk of {path}. Free some space, or use another --data-dir."
     ),
     "FIELD_UNKNOWN": Condition(40001, "The STRUCT {operand} has no field '{name}'."),
+    "FORBIDDEN": Condition(40300, "{what} needs the role {least}, and yours is {role}."),
     "FORMAT_SCHEMA": Condition(
         40001,
         "{side} format does not support schema.\nformat: {format}\nschema: [{columns}]\nreason: {reason}.",

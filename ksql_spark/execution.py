@@ -14,6 +14,7 @@ from grammar.statements.inserts import InsertValues
 from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
 from ksql_spark import config, deadline
+from ksql_spark.authorization import check_statement
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.physical import codec
@@ -175,6 +176,9 @@ class StatementExecutor:
         published = services.published
         context = context_of(request, services, published)
         statements = parsed(request, context)
+        for statement in statements:
+            with located(statement):
+                check_statement(request.role, statement)
         if all(isinstance(statement, InsertValues) for statement in statements):
             # they change nothing that statements know, so they wait for none
             with planning(request, services):

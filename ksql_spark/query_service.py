@@ -12,6 +12,7 @@ from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
 from ksql_spark import analyzer
 from ksql_spark.analyzer.plan_cache import PlanCache
+from ksql_spark.authorization import check_statement
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
@@ -93,6 +94,7 @@ class QueryService:
             raise KsqlError("BAD_REQUEST", reason=reason)
         (statement,) = statements
         with located(statement), registry.with_functions(context.metastore.functions):
+            check_statement(request.role, statement)
             if isinstance(statement, PrintTopic):
                 stream = self._print(statement, services)
             elif not isinstance(statement, Query):

@@ -11,6 +11,7 @@ from typing import Any
 import grammar
 from grammar.nodes import Statement
 from ksql_spark import config, deadline
+from ksql_spark.authorization import Role
 from ksql_spark.deadline import Deadline
 from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.store import MetaStore
@@ -29,6 +30,8 @@ class Request:
     properties: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     command_sequence_number: int | None = None
+    #: what the client may do
+    role: Role = Role.ADMIN
     #: set where nobody waits for the answer any more
     cancelled: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
 

@@ -15,6 +15,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ksql_spark.config import Config
 from server import errors
+from server.access import AccessGuard, RateGuard
+from server.authentication import Authenticator
 from server.guards import BodyGuard, HostGuard, OriginGuard
 from server.host import Host
 from server.metrics import CountingMiddleware, Metrics, has_metrics
@@ -24,8 +26,16 @@ from server.routes import api_page, cluster, information, inserts, metrics, quer
 MODULES = (statements, queries, inserts, websocket, information, cluster, api_page, metrics)
 
 
-def create_app(host: Host, config: Config | None = None) -> ASGIApp:
-    """The application of ``host``; ``config``: who may send requests, and how large they may be."""
+def create_app(
+    host: Host, config: Config | None = None, authenticator: Authenticator | None = None
+) -> ASGIApp:
+    """The application of ``host``.
+
+    Args:
+        host: has the engine.
+        config: who may send requests, and how large they may be.
+        authenticator: says who sends them; None: as ``config`` says.
+    """
     properties = config or Config()
     api = FastAPI(title="ksql-spark", docs_url=None, redoc_url=None)
     api.state.host = host
@@ -37,6 +47,10 @@ def create_app(host: Host, config: Config | None = None) -> ASGIApp:
     # each handles a request, or passes it to the one before; the last one is the first to see it
     app: ASGIApp = ShortWay(api, {"/query-stream": queries.query_stream, "/query": queries.query})
     app = ReadinessMiddleware(app, host)
+    app = RateGuard(app, properties["ksql.server.max.requests.per.second"])
+    app = AccessGuard(
+        app, authenticator or Authenticator(properties), properties["authentication.skip.paths"]
+    )
     app = TrailingSlashMiddleware(app)
     app = BodyGuard(app, host.most_request_bytes, STREAMED_PATHS)
     origins = properties["ksql.server.allowed.origins"]

@@ -9,9 +9,13 @@ from __future__ import annotations
 import asyncio
 import functools
 import importlib.util
+import ssl
 from typing import TYPE_CHECKING, Any, TypedDict
+from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ksql_spark.config import Config
 
 if TYPE_CHECKING:
     import zttp
@@ -25,6 +29,55 @@ class HttpSettings(TypedDict, total=False):
 
     http: Any
     http2: bool
+
+
+class TlsSettings(TypedDict, total=False):
+    """The arguments of uvicorn.Config for TLS; none for clear text."""
+
+    ssl_certfile: str
+    ssl_keyfile: str | None
+    ssl_keyfile_password: str | None
+    ssl_ca_certs: str | None
+    ssl_cert_reqs: int
+
+
+def tls_settings(config: Config) -> TlsSettings:
+    """TLS as ``config`` has it.
+
+    Raises:
+        ValueError: listeners with and without TLS, or files that cannot be used.
+    """
+    schemes = {urlsplit(text.strip()).scheme for text in str(config["listeners"]).split(",")}
+    if "https" not in schemes:
+        return {}
+    if schemes != {"https"}:
+        raise ValueError("All listeners have to be http, or all https.")
+    certificate = config["ksql.server.tls.certificate"]
+    if not certificate:
+        raise ValueError("A listener with https needs ksql.server.tls.certificate and ksql.server.tls.key.")
+    authorities = config["ksql.server.tls.client.authorities"]
+    settings = TlsSettings(
+        ssl_certfile=certificate,
+        ssl_keyfile=config["ksql.server.tls.key"],
+        ssl_keyfile_password=config["ksql.server.tls.key.password"],
+        ssl_ca_certs=authorities,
+        ssl_cert_reqs=ssl.CERT_REQUIRED if authorities else ssl.CERT_NONE,
+    )
+    _check(settings)
+    return settings
+
+
+def _check(settings: TlsSettings) -> None:
+    """Whether the files can be used, asked before anything is started. Raises ValueError."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    password = settings["ssl_keyfile_password"]
+    try:
+        # without a password it must not ask for one on the terminal
+        context.load_cert_chain(settings["ssl_certfile"], settings["ssl_keyfile"], lambda: password or "")
+        if settings["ssl_ca_certs"]:
+            context.load_verify_locations(settings["ssl_ca_certs"])
+    except (OSError, ValueError) as error:  # ssl.SSLError is one
+        raise ValueError(f"The files of ksql.server.tls.* cannot be used: {error}.") from None
 
 
 def has_http2() -> bool:

@@ -30,8 +30,9 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.masking import masked
 from ksql_spark.services.data_dir import make_data_dir
 from server.app import create_app
+from server.authentication import Authenticator
 from server.host import Engine, Host
-from server.http import http_settings
+from server.http import TlsSettings, http_settings, tls_settings
 
 LOG = logging.getLogger(__name__)
 
@@ -72,6 +73,8 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], StartableEngine] |
     try:
         config = Config.load(options.properties, os.environ, _overrides(options))
         listeners = _listeners(config)
+        tls = tls_settings(config)
+        authenticator = Authenticator(config)
         queries = _queries_of(config["ksql.queries.file"])
     except (KsqlError, OSError, ValueError, QueriesFileProblem) as error:
         return _fail(str(error))
@@ -83,7 +86,8 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], StartableEngine] |
             for sock in sockets:
                 sock.close()
             return _fail(_bind_problem(error, *listener))
-    return Running(config, queries, sockets, began, make_engine or _real_engine).run(options.exit_with_stdin)
+    running = Running(config, queries, sockets, began, make_engine or _real_engine, tls, authenticator)
+    return running.run(options.exit_with_stdin)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -149,14 +153,14 @@ def _listener(text: str) -> tuple[str, int]:
     """Host and port of one listener.
 
     Raises:
-        ValueError: it is not http://HOST:PORT.
+        ValueError: it is not http://HOST:PORT or https://HOST:PORT.
     """
     try:
         url = urlsplit(text)
         host, port = url.hostname, url.port
     except ValueError:
         host, port = None, None
-    if url.scheme != "http" or host is None or port is None:
+    if url.scheme not in ("http", "https") or host is None or port is None:
         raise ValueError(
             f"Cannot listen at '{text}': give a host and a port, for example --listen 127.0.0.1:8088."
         )
@@ -244,14 +248,18 @@ class Running:
         sockets: Sequence[socket.socket],
         began: float,
         make_engine: Callable[[Config], StartableEngine],
+        tls: TlsSettings,
+        authenticator: Authenticator,
     ) -> None:
         self._config = config
+        self._is_open = authenticator.is_on and not tls
         self._queries = queries
         self._sockets = sockets
         self._began = began
         self._make_engine = make_engine
         host, port = sockets[0].getsockname()[:2]
-        self._url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        scheme = "https" if tls else "http"
+        self._url = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
         self._host = Host(int(config["ksql.max.push.queries"]))
         self._host.request_stop = self._request_stop
         self._host.queries_file = config["ksql.queries.file"] or None
@@ -260,7 +268,8 @@ class Running:
         self._signals = 0
         self._web = Web(
             uvicorn.Config(
-                create_app(self._host, config),
+                create_app(self._host, config, authenticator),
+                **tls,
                 **http_settings(),
                 log_config=None,
                 access_log=False,
@@ -289,6 +298,8 @@ class Running:
         for name, value in self._config.with_prefix("").items():
             if message := warning(name, value):
                 LOG.warning(message)
+        if self._is_open:
+            _say("passwords and tokens come in clear text: use https, or a proxy that does")
         _say(f"starting: {self._url}, data in {data_dir}, log in {log}")
         starter = threading.Thread(target=self._start, name="start", daemon=True)
         starter.start()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pydantic
 from fastapi import Request as HttpRequest
 
+from ksql_spark.authorization import Role
 from server.errors import RequestError
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ class StatementsBody(Body):
     requestProperties: dict[str, Any] | None = None
     commandSequenceNumber: int | None = None
 
-    def request(self) -> Request:
-        """The request for the engine."""
+    def request(self, role: Role) -> Request:
+        """The request for the engine, of a client with this role."""
         from ksql_spark.engine import Request
 
         return Request(
@@ -42,6 +43,7 @@ class StatementsBody(Body):
             self.streamsProperties or {},
             _texts(self.sessionVariables),
             self.commandSequenceNumber,
+            role,
         )
 
 
@@ -53,11 +55,11 @@ class QueryStreamBody(Body):
     sessionVariables: dict[str, Any] | None = None
     requestProperties: dict[str, Any] | None = None
 
-    def request(self) -> Request:
-        """The request for the engine."""
+    def request(self, role: Role) -> Request:
+        """The request for the engine, of a client with this role."""
         from ksql_spark.engine import Request
 
-        return Request(self.sql, self.properties or {}, _texts(self.sessionVariables))
+        return Request(self.sql, self.properties or {}, _texts(self.sessionVariables), role=role)
 
 
 class CloseQueryBody(Body):

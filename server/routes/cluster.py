@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.background import BackgroundTask
 from starlette.responses import JSONResponse, Response
 
+from server.access import AUDIT, principal_of
 from server.errors import NOT_FOUND, RequestError
 from server.host import Host
 from server.models import HeartbeatBody, LagBody, TerminateBody, described, read_body
@@ -68,6 +69,7 @@ async def terminate(http: Request) -> Response:
     """End all queries for good, delete the sinks' topics that match deleteTopicList, and stop the server."""
     host: Host = http.app.state.host
     topics = (await read_body(TerminateBody, http)).deleteTopicList or []
+    AUDIT.info("%s: terminate, deleting topics %s", principal_of(http).name, topics)
     entities = await host.call(lambda engine: engine.terminate_cluster(topics))
     # once the answer has been sent
     return JSONResponse(entities, background=BackgroundTask(host.request_stop))

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server import errors
+from server.access import AUDIT, principal_of
 from server.errors import TOO_LARGE, RequestError
 from server.host import Host
 from server.models import InsertsBody, described, parsed_body
@@ -48,6 +49,7 @@ async def inserts_stream(http: Request) -> Response:
     def on_news() -> None:
         loop.call_soon_threadsafe(news.set)
 
+    AUDIT.info("%s: inserts into %s", principal_of(http).name, target.target)
     properties: Mapping[str, Any] = target.properties or {}
     inserter = await host.call(lambda engine: engine.inserter(target.target, properties, on_news))
     return InsertsResponse(host, inserter, news, first[1:] if first else [], lines, media_type)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from server.access import principal_of
 from server.errors import NOT_ACCEPTABLE, RequestError
 from server.host import Host
 from server.models import CloseQueryBody, QueryStreamBody, StatementsBody, described, read_body
@@ -47,7 +48,7 @@ router = APIRouter()
 async def query_stream(http: Request) -> Response:
     """Stream a query's rows: delimited, or frames or one JSON array if Accept requests that."""
     media_type = accepted(http.headers.get("accept"), (DELIMITED, FRAMES, JSON))
-    request = (await read_body(QueryStreamBody, http)).request()
+    request = (await read_body(QueryStreamBody, http)).request(principal_of(http).role)
     stream, response = await _start(http, request, media_type, DELIMITED)
     if stream.kind == "PRINT" and media_type != DELIMITED:
         host: Host = http.app.state.host
@@ -71,7 +72,7 @@ async def query_stream(http: Request) -> Response:
 async def query(http: Request) -> Response:
     """Stream a query's rows as frames, or the lines of a PRINT."""
     media_type = accepted(http.headers.get("accept"), (FRAMES, JSON, DELIMITED))
-    request = (await read_body(StatementsBody, http)).request()
+    request = (await read_body(StatementsBody, http)).request(principal_of(http).role)
     # the old endpoint sends frames for both JSON media types
     _, response = await _start(http, request, FRAMES if media_type == JSON else media_type, TEXT)
     return response

@@ -8,6 +8,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from ksql_spark.config import warning
+from ksql_spark.masking import masked
+from server.access import AUDIT, principal_of
 from server.host import Host
 from server.models import StatementsBody, described, read_body
 
@@ -23,7 +25,9 @@ async def run_statements(http: Request) -> Response:
     The first entity has warnings about properties of the request that have no effect.
     """
     host: Host = http.app.state.host
-    request = (await read_body(StatementsBody, http)).request()
+    principal = principal_of(http)
+    request = (await read_body(StatementsBody, http)).request(principal.role)
+    AUDIT.info("%s (%s): %s", principal.name, principal.role.name, masked(request.text))
     entities = await host.call_while_connected(http, request, lambda engine: engine.execute(request))
     if entities:
         warnings = (warning(name, value) for name, value in request.properties.items())

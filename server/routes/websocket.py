@@ -10,6 +10,7 @@ from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
 from server import errors
+from server.access import principal_of
 from server.errors import RequestError
 from server.host import Host
 from server.models import StatementsBody, parsed_body
@@ -36,7 +37,7 @@ async def ws_query(socket: WebSocket) -> None:
         text = socket.query_params.get("request")
         if text is None:
             raise RequestError("The URL has no parameter request.")
-        request = parsed_body(StatementsBody, text).request()
+        request = parsed_body(StatementsBody, text).request(principal_of(socket).role)
         stream = await host.call(lambda engine: engine.query(request))
         host.opened(stream)
         watcher = asyncio.create_task(_watch(socket, host, stream))

@@ -1,0 +1,169 @@
+"""The one way in: who sends a request, whether they may, and how many they send."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ksql_spark.authorization import check_endpoint
+from ksql_spark.errors import KsqlError
+from server import errors
+from server.authentication import ANYBODY, Authenticator, Principal, Refused
+from server.errors import RequestError
+
+LOG = logging.getLogger(__name__)
+AUDIT = logging.getLogger("audit")
+
+UNAUTHENTICATED, TOO_MANY = 40100, 42900
+#: paths that anybody may ask, besides authentication.skip.paths
+ALWAYS = ("/chc/live", "/chc/ready")
+#: how often an address may fail to authenticate a second
+MOST_REFUSED = 5.0
+#: how many credentials are checked at once: each hash takes 32 MB and a core
+MOST_CHECKS = 2
+#: how many clients are remembered for the rate limit
+MOST_CLIENTS = 10_000
+
+
+def principal_of(http: HTTPConnection) -> Principal:
+    """Who sent a request that has passed AccessGuard."""
+    return http.scope["ksql_spark.principal"]  # type: ignore[no-any-return]
+
+
+class AccessGuard:
+    """Lets a request pass with its principal, or answers 401 or 403. Every request passes here.
+
+    Args:
+        app: handles requests that are allowed.
+        authenticator: says who it is.
+        skipped: patterns of paths that need no authentication.
+    """
+
+    def __init__(self, app: ASGIApp, authenticator: Authenticator, skipped: Iterable[str]) -> None:
+        self._app = app
+        self._authenticator = authenticator
+        self._skipped = (*ALWAYS, *skipped)
+        self._refused = Buckets(MOST_REFUSED)
+        self._checks = asyncio.Semaphore(MOST_CHECKS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass one request on, or refuse it (ASGI)."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        path = scope["path"].rstrip("/") or "/"
+        principal = ANYBODY
+        if self._authenticator.is_on and not any(fnmatchcase(path, pattern) for pattern in self._skipped):
+            header = Headers(scope=scope).get("authorization")
+            try:
+                principal = self._authenticator.remembered(header) or await self._asked(scope, header)
+                check_endpoint(principal.role, path)
+            except Refused as refused:
+                LOG.warning("refused %s of %s: %s", path, _client(scope), refused)
+                answer = errors.response(RequestError("Say who you are: authenticate.", UNAUTHENTICATED))
+                answer.headers["WWW-Authenticate"] = self._authenticator.challenge
+                await errors.refuse(answer, scope, receive, send)
+                return
+            except RequestError as problem:
+                await errors.refuse(_retry_after(problem, 1.0), scope, receive, send)
+                return
+            except KsqlError as error:
+                AUDIT.warning("%s (%s) was refused %s", principal.name, principal.role.name, path)
+                await errors.refuse(errors.response(error), scope, receive, send)
+                return
+        scope["ksql_spark.principal"] = principal
+        await self._app(scope, receive, send)
+
+    async def _asked(self, scope: Scope, header: str | None) -> Principal:
+        """Who the client is.
+
+        Raises:
+            Refused: it is nobody that is known.
+            RequestError: 429, it has tried too often.
+        """
+        client = _client(scope)
+        if self._refused.wait_s(client, take=0.0) > 0:
+            raise RequestError("Too many attempts to authenticate.", TOO_MANY)
+        try:
+            # in a thread: a hash takes long on purpose, and keys come from elsewhere
+            async with self._checks:
+                return await asyncio.to_thread(self._authenticator.principal, header)
+        except Refused:
+            self._refused.wait_s(client)
+            raise
+
+
+class Buckets:
+    """A bucket of requests for each client, which fills steadily.
+
+    Args:
+        most: requests a second, and how many a full bucket has (at least one).
+    """
+
+    def __init__(self, most: float) -> None:
+        self._rate = most
+        self._full = max(1.0, most)
+        #: client -> requests left, and when that was so; those that came last are last
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait_s(self, client: str, take: float = 1.0) -> float:
+        """Take a request from the bucket; 0, or in how many seconds there will be one."""
+        now = time.monotonic()
+        left, at = self._left.pop(client, (self._full, now))
+        left = min(self._full, left + (now - at) * self._rate)
+        is_there = left >= 1
+        self._left[client] = (left - take if is_there else left, now)
+        if len(self._left) > MOST_CLIENTS:
+            self._left.popitem(last=False)
+        return 0.0 if is_there else (1 - left) / self._rate
+
+
+class RateGuard:
+    """Answers 429 to a client that sends more requests than it may.
+
+    A client is a principal, or an address if there is no authentication.
+
+    Args:
+        app: handles requests that are allowed.
+        most: requests a second; 0: no limit.
+    """
+
+    def __init__(self, app: ASGIApp, most: float) -> None:
+        self._app = app
+        self._most = most
+        self._buckets = Buckets(most)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass one request on, or refuse it (ASGI)."""
+        if self._most > 0 and scope["type"] in ("http", "websocket") and scope["path"] not in ALWAYS:
+            principal: Principal = scope["ksql_spark.principal"]
+            client = _client(scope) if principal is ANYBODY else f"user {principal.name}"
+            wait_s = self._buckets.wait_s(client)
+            if wait_s > 0:
+                problem = RequestError(
+                    f"More than {self._most:g} requests a second (ksql.server.max.requests.per.second).",
+                    TOO_MANY,
+                )
+                await errors.refuse(_retry_after(problem, wait_s), scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _retry_after(problem: RequestError, wait_s: float) -> Response:
+    answer = errors.response(problem)
+    answer.headers["Retry-After"] = str(math.ceil(wait_s))
+    return answer
+
+
+def _client(scope: Scope) -> str:
+    return str(scope["client"][0]) if scope.get("client") else "unknown"

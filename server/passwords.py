@@ -1,0 +1,75 @@
+"""Passwords as they are kept: ``python -m server.passwords NAME ROLE`` writes a line of the users' file.
+
+A line is ``name:hash:role``. The hash is scrypt's, with its parameters and salt.
+"""
+
+from __future__ import annotations
+
+import base64
+import getpass
+import hashlib
+import hmac
+import os
+import sys
+from collections.abc import Sequence
+
+from ksql_spark.authorization import Role
+
+_N, _R, _P, _BYTES = 2**15, 8, 1, 32
+#: what a hash may ask for, so that a file cannot make the server compute for long
+_MOST_N, _MOST_MEMORY = 2**18, 512 * 1024 * 1024
+
+
+def hash_password(password: str) -> str:
+    """The hash of ``password``, with a salt of its own."""
+    salt = os.urandom(16)
+    digest = _scrypt(password, salt, _N, _R, _P)
+    return f"scrypt${_N}${_R}${_P}${_text(salt)}${_text(digest)}"
+
+
+def check_hash(text: str) -> None:
+    """Raise ValueError for what is no hash of ours."""
+    _parts(text)
+
+
+def is_password(password: str, text: str) -> bool:
+    """Whether ``text`` is the hash of ``password``; takes as long for any password."""
+    n, r, p, salt, digest = _parts(text)
+    return hmac.compare_digest(_scrypt(password, salt, n, r, p), digest)
+
+
+def _parts(text: str) -> tuple[int, int, int, bytes, bytes]:
+    kind, *parts = text.split("$")
+    if kind != "scrypt" or len(parts) != 5:
+        raise ValueError("a hash begins with scrypt$ and has five parts more")
+    n, r, p = (int(part) for part in parts[:3])
+    if not (1 < n <= _MOST_N and 0 < r <= 32 and 0 < p <= 16):
+        raise ValueError("the parameters of a hash are out of range")
+    return n, r, p, base64.b64decode(parts[3], validate=True), base64.b64decode(parts[4], validate=True)
+
+
+def _scrypt(password: str, salt: bytes, n: int, r: int, p: int) -> bytes:
+    return hashlib.scrypt(password.encode(), salt=salt, n=n, r=r, p=p, maxmem=_MOST_MEMORY, dklen=_BYTES)
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def main(argv: Sequence[str]) -> int:
+    """Ask for a password, and write the line of its user."""
+    try:
+        name, role = argv
+        if ":" in name or not name:
+            raise ValueError("a name has at least one letter and no colon")
+        Role.named(role)
+    except ValueError as error:
+        print(f"usage: python -m server.passwords NAME reader|developer|admin ({error})", file=sys.stderr)
+        return 2
+    password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    print(f"{name}:{hash_password(password)}:{role.lower()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

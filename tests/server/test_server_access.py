@@ -1,0 +1,271 @@
+"""Who may send what: authentication, roles, rate limits."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from app_client import AppClient
+from fake_engine import FakeEngine
+from fastapi.routing import APIRoute
+from joserfc import jwt
+from joserfc.jwk import ECKey, KeySet, OctKey
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+
+from grammar.statements import RULES
+from ksql_spark import authorization
+from ksql_spark.authorization import Role, role_for_endpoint, role_for_statement
+from ksql_spark.config import Config
+from ksql_spark.errors import KsqlError
+from server import access, passwords
+from server.access import Buckets
+from server.app import MODULES, create_app
+from server.authentication import Authenticator, Refused, Tokens
+from server.host import Host
+
+PASSWORDS = {"rita": "reads", "dora": "develops", "ada": "admin:with:colons"}
+ROLES = {"rita": Role.READER, "dora": Role.DEVELOPER, "ada": Role.ADMIN}
+SKIPPED = {"/healthcheck", "/v1/metadata", "/v1/metadata/id", "/chc/live", "/chc/ready"}
+
+
+def basic(name: str, password: str | None = None) -> dict[str, str]:
+    text = f"{name}:{PASSWORDS[name] if password is None else password}"
+    return {"Authorization": f"Basic {base64.b64encode(text.encode()).decode()}"}
+
+
+@pytest.fixture
+def users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(passwords, "_N", 2**4)  # the cost is not what is tested
+    lines = [f"{n}:{passwords.hash_password(p)}:{ROLES[n].name.lower()}" for n, p in PASSWORDS.items()]
+    file = tmp_path / "users"
+    file.write_text("\n".join(["# a comment", "", *lines]), encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def client(host: Host, users: Path) -> AppClient:
+    return AppClient(host, **{"ksql.server.auth.users.file": str(users)})
+
+
+def endpoints() -> Iterator[tuple[str, str]]:
+    """Method and path of every route, WebSockets as GET."""
+    yield "GET", "/openapi.json"
+    for module in MODULES:
+        for route in module.router.routes:
+            methods = route.methods if isinstance(route, APIRoute) else {"GET"}
+            for method in methods or ():
+                yield method, str(route.path).split("/{")[0] or "/"  # type: ignore[attr-defined]
+
+
+def test_every_endpoint_has_a_role() -> None:
+    named = {path for _, path in endpoints()} - {"/chc/live", "/chc/ready"}
+    assert named == set(authorization._OF_ENDPOINTS)
+
+
+@pytest.mark.parametrize(("method", "path"), sorted(set(endpoints())))
+def test_nobody_gets_anywhere_without_credentials(
+    client: AppClient, engine: FakeEngine, method: str, path: str
+) -> None:
+    for headers in ({}, basic("rita", "wrong"), basic("ada", ""), {"Authorization": "Bearer x"}):
+        response = client._request(method, path, headers=headers, json={"ksql": "SHOW TOPICS;"})
+        if path in SKIPPED:
+            assert response.status_code == 200
+            continue
+        assert response.status_code == 401, path
+        assert response.json()["error_code"] == 40100
+        assert response.headers["www-authenticate"].startswith("Basic")
+    assert engine.requests == [] and engine.terminated is None
+
+
+@pytest.mark.parametrize(("method", "path"), sorted(set(endpoints())))
+@pytest.mark.parametrize("name", sorted(ROLES))
+def test_each_role_gets_where_it_may(
+    client: AppClient, engine: FakeEngine, method: str, path: str, name: str
+) -> None:
+    response = client._request(method, path, headers=basic(name), content=b"{}")
+    if path in SKIPPED or ROLES[name] >= role_for_endpoint(path):
+        assert response.status_code not in (401, 403), path
+    else:
+        assert (response.status_code, response.json()["error_code"]) == (403, 40300)
+        assert engine.terminated is None
+
+
+def test_the_engine_gets_the_role(client: AppClient, engine: FakeEngine) -> None:
+    for name in sorted(ROLES):
+        client.post("/ksql", json={"ksql": "SHOW TOPICS;"}, headers=basic(name))
+        client.post("/query", json={"ksql": "PRINT x;"}, headers=basic(name))
+        client.post("/query-stream", json={"sql": "SELECT 1;"}, headers=basic(name))
+    assert [request.role.name.lower() for request in engine.requests] == (
+        ["admin"] * 3 + ["developer"] * 3 + ["reader"] * 3
+    )
+
+
+def test_websockets_too(host: Host, engine: FakeEngine, users: Path) -> None:
+    client = TestClient(create_app(host, Config({"ksql.server.auth.users.file": str(users)})))
+    url = f"/ws/query?request={json.dumps({'ksql': 'SELECT 1;'})}"
+    with pytest.raises(WebSocketDisconnect), client.websocket_connect(url):
+        pass
+    assert engine.requests == []
+    with client.websocket_connect(url, headers=basic("rita")) as socket:
+        socket.receive_text()
+    assert engine.requests[0].role is Role.READER
+
+
+def test_what_statements_need() -> None:
+    least = {rule.node.__name__: role_for_statement(rule.node).name for rule in RULES}
+    assert {name for name, role in least.items() if role == "ADMIN"} == {
+        "AlterSystem", "CreateFunction", "DropFunction",
+    }  # fmt: skip
+    assert {name for name, role in least.items() if role == "READER"} == {
+        "DefineVariable", "DescribeConnector", "DescribeFunction", "DescribeSource", "DescribeSources",
+        "Explain", "SetProperty", "Show", "UndefineVariable", "UnsetProperty",
+    } | ({"Query"} if "Query" in least else set())  # fmt: skip
+
+
+def test_without_authentication_everybody_is_an_admin(host: Host, engine: FakeEngine) -> None:
+    assert AppClient(host).post("/ksql/terminate", json={}).status_code == 200
+    AppClient(host).post("/ksql", json={"ksql": "SHOW TOPICS;"})
+    assert engine.requests[-1].role is Role.ADMIN
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["rita", "rita:plain:reader", "rita:scrypt$1$2:reader", "rita:scrypt$999999999$8$1$AA==$AA==:reader"],
+)
+def test_a_users_file_that_is_wrong_is_refused(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "users"
+    file.write_text(line)
+    with pytest.raises(KsqlError, match="line 1"):
+        Authenticator(Config({"ksql.server.auth.users.file": str(file)}))
+    with pytest.raises(KsqlError, match="No such file"):
+        Authenticator(Config({"ksql.server.auth.users.file": str(tmp_path / "none")}))
+
+
+def test_the_command_writes_a_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "server.passwords", "zoe", "reader"]
+    line = subprocess.run(command, input="secret\n", capture_output=True, text=True, check=True).stdout
+    assert "secret" not in line
+    file = tmp_path / "users"
+    file.write_text(line)
+    authenticator = Authenticator(Config({"ksql.server.auth.users.file": str(file)}))
+    header = basic("zoe", "secret")["Authorization"]
+    assert authenticator.remembered(header) is None
+    assert authenticator.principal(header).role is Role.READER
+    assert authenticator.remembered(header) == authenticator.principal(header)
+    with pytest.raises(Refused):
+        authenticator.principal(basic("zoe", "secret ")["Authorization"])
+    assert subprocess.run([*command[:-1], "king"], capture_output=True).returncode == 2
+
+
+# ---- tokens ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def key() -> ECKey:
+    return ECKey.generate_key("P-256", {"kid": "one"})
+
+
+@pytest.fixture
+def tokens(tmp_path: Path, key: ECKey) -> Tokens:
+    file = tmp_path / "keys.json"
+    file.write_text(json.dumps(KeySet([key]).as_dict(private=False)))
+    return Tokens(
+        Config(
+            {
+                "ksql.server.auth.jwks": str(file),
+                "ksql.server.auth.jwt.issuer": "us",
+                "ksql.server.auth.jwt.audience": "ksql",
+            }
+        )
+    )
+
+
+def token(key: Any, algorithm: str = "ES256", **claims: Any) -> str:
+    given = {
+        "sub": "tom", "roles": ["x", "developer"], "iss": "us", "aud": ["other", "ksql"],
+        "exp": int(time.time()) + 600,
+    }  # fmt: skip
+    kept = {name: value for name, value in {**given, **claims}.items() if value is not None}
+    return jwt.encode({"alg": algorithm, "kid": "one"}, kept, key, algorithms=[algorithm])
+
+
+def test_a_token_names_a_user_and_a_role(tokens: Tokens, key: ECKey) -> None:
+    principal, expires = tokens.principal(token(key))
+    assert (principal.name, principal.role) == ("tom", Role.DEVELOPER)
+    assert 0 < expires - time.time() <= 600
+    assert tokens.principal(token(key, roles="reader admin"))[0].role is Role.ADMIN
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"exp": 1}, {"exp": None}, {"iss": "them"}, {"iss": None}, {"aud": "other"}, {"aud": None},
+        {"roles": ["king"]}, {"roles": None}, {"sub": None}, {"sub": 5}, {"nbf": 32503680000},
+    ],
+)  # fmt: skip
+def test_claims_that_are_refused(tokens: Tokens, key: ECKey, claims: dict[str, Any]) -> None:
+    with pytest.raises(Refused):
+        tokens.principal(token(key, **claims))
+
+
+def test_signatures_that_are_refused(tokens: Tokens, key: ECKey) -> None:
+    good = token(key)
+    head, body, signature = good.split(".")
+    unsigned = base64.urlsafe_b64encode(b'{"alg":"none"}').decode().rstrip("=")
+    # the public key as the secret of a symmetric signature
+    secret = OctKey.import_key(json.dumps(key.as_dict(private=False)))
+    for bad in (
+        token(ECKey.generate_key("P-256", {"kid": "one"})),
+        f"{unsigned}.{body}.",
+        f"{head}.{body}.{signature[::-1]}",
+        token(secret, "HS256"),
+        "",
+        "x.y.z",
+    ):
+        with pytest.raises(Refused):
+            tokens.principal(bad)
+
+
+def test_keys_come_by_https_only() -> None:
+    with pytest.raises(KsqlError, match="by https"):
+        Tokens(Config({"ksql.server.auth.jwks": "http://keys.example/jwks"}))
+
+
+# ---- how many --------------------------------------------------------------------------------------------
+
+
+def test_a_bucket_fills_steadily(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(access.time, "monotonic", lambda: now)
+    buckets = Buckets(2)
+    assert [buckets.wait_s("a") for _ in range(3)] == [0, 0, 0.5]
+    assert buckets.wait_s("b") == 0
+    now += 0.5
+    assert [buckets.wait_s("a") for _ in range(2)] == [0, 0.5]
+    now += 1000
+    assert [buckets.wait_s("a") for _ in range(3)] == [0, 0, 0.5]
+
+
+def test_too_many_requests_are_told_when_to_come_again(host: Host, engine: FakeEngine) -> None:
+    client = AppClient(host, **{"ksql.server.max.requests.per.second": 0.001})
+    body = {"ksql": "SHOW TOPICS;"}
+    assert client.post("/ksql", json=body).status_code == 200
+    response = client.post("/ksql", json=body)
+    assert (response.status_code, response.json()["error_code"]) == (429, 42900)
+    assert 990 <= int(response.headers["retry-after"]) <= 1000
+    assert len(engine.requests) == 1
+    assert client.get("/chc/live").status_code == 200
+
+
+def test_guessing_passwords_is_slow(client: AppClient, engine: FakeEngine) -> None:
+    codes = [client.get("/info", headers=basic("ada", f"guess {n}")).status_code for n in range(12)]
+    assert codes[:5] == [401] * 5 and 429 in codes
+    assert client.get("/info", headers=basic("ada")).status_code == 429
