@@ -122,6 +122,7 @@ class QueryService:
             from_beginning=statement.from_beginning,
             every=statement.interval or 1,
             limit=statement.limit,
+            registry=services.registry,
         )
 
     def _push(self, statement: Query, context: StatementContext, request: Request) -> QueryStream:

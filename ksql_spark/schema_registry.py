@@ -42,6 +42,9 @@ class SchemaRegistry(Protocol):
             KsqlError: it cannot be started.
         """
 
+    def has_schemas(self) -> bool:
+        """Whether it may have any; asking does not start it. False: it was never needed before."""
+
     def latest(self, subject: str) -> RegisteredSchema | None:
         """The newest schema of ``subject``, or None if there is no such subject."""
 

@@ -171,6 +171,10 @@ class _Schema:
             else:
                 return schema
 
+    def _is_nullable(self, schema: Any) -> bool:
+        found = self._of(schema)
+        return isinstance(found, list) and any(self._of(b) == {"type": "null"} for b in found)
+
     def _branch(self, value: Any, branches: Sequence[Any]) -> Any:
         """The branch of a union that a value is of."""
         from fastavro.validation import validate
@@ -245,6 +249,9 @@ class _Schema:
                 made = {}
                 for field in schema["fields"]:
                     name = _column(own, field["name"])
+                    if name is not None and value.get(name) is None and "default" in field:
+                        # what cannot be NULL has its default then, as Connect does it
+                        name = name if self._is_nullable(field["type"]) else None
                     if name is not None:
                         made[field["name"]] = self.to_avro(value.get(name), field["type"], own[name])
                     elif "default" not in field:

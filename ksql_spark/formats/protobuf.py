@@ -89,15 +89,8 @@ class ProtobufSerde(FramedSerde):
 
     def decode_body(self, schema_id: int, body: bytes) -> list[Any] | None:
         """By the schema and the message that the record names."""
-        file = proto_file(self.writer(schema_id))
-        count, at = _read_varint(body, 0)
-        path = [0]
-        if count:
-            path = []
-            for _ in range(min(_unzigzag(count), len(body))):
-                index, at = _read_varint(body, at)
-                path.append(_unzigzag(index))
-        return _decoded(file.at(path), self.columns, body[at:])
+        path, at = _place(body)
+        return _decoded(proto_file(self.writer(schema_id)).at(path), self.columns, body[at:])
 
     def decode(self, data: bytes) -> list[Any] | None:
         """See FramedSerde."""
@@ -133,6 +126,26 @@ class ProtobufSerde(FramedSerde):
             "references": list(own.references.values()),
         }
         return _call("encode_protobuf", given, _struct(self.columns, texts))
+
+
+def message_name(schema: RegisteredSchema, body: bytes) -> str:
+    """The full name of the message that follows a frame.
+
+    Raises:
+        BadRecord: the bytes do not say that.
+        NotConvertible: the schema does not have it.
+    """
+    return proto_file(schema).at(_place(body)[0]).name
+
+
+def _place(body: bytes) -> tuple[list[int], int]:
+    """Which message of its schema a record is, and where the message begins."""
+    count, at = _read_varint(body, 0)
+    path = []
+    for _ in range(min(_unzigzag(count), len(body))):
+        index, at = _read_varint(body, at)
+        path.append(_unzigzag(index))
+    return path or [0], at
 
 
 class ProtobufNoSrSerde(Serde):

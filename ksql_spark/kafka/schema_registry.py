@@ -65,6 +65,10 @@ class ConfluentRegistry:
     def require(self) -> None:
         """See SchemaRegistry: somebody else runs it."""
 
+    def has_schemas(self) -> bool:
+        """See SchemaRegistry."""
+        return True
+
     def latest(self, subject: str) -> RegisteredSchema | None:
         """See SchemaRegistry."""
         found = self._ask(lambda: self._client.get_latest_version(subject))

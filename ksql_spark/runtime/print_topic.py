@@ -8,11 +8,14 @@ import json
 import struct
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
+from ksql_spark.formats.shown import Shown
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.runtime.results import ResultColumn, Row
+from ksql_spark.schema_registry import SchemaRegistry
 
 _numbers = itertools.count(1)
 
@@ -35,6 +38,8 @@ def _text(data: bytes) -> str:
     return text
 
 
+#: formats whose records name a schema
+REGISTERED = ("AVRO", "PROTOBUF", "JSON_SR")
 #: name -> decoder, which raises ValueError or struct.error if the bytes do not fit; in order of preference
 CANDIDATES: dict[str, Callable[[bytes], str]] = {
     "JSON": _json,
@@ -72,10 +77,16 @@ def _session(data: bytes) -> str:
 
 
 class Guess:
-    """The formats that fit all the keys, or all the values, seen so far."""
+    """The formats that fit all the keys, or all the values, seen so far.
 
-    def __init__(self, *, is_key: bool) -> None:
-        self._readers = dict(CANDIDATES)
+    ``shown`` reads records that name a schema; None: there is no registry.
+    """
+
+    def __init__(self, *, is_key: bool, shown: Shown | None = None) -> None:
+        self._readers: dict[str, Callable[[bytes], str]] = {}
+        if shown is not None:
+            self._readers |= {name: partial(shown.text, name) for name in REGISTERED}
+        self._readers |= CANDIDATES
         if is_key:
             self._readers["SESSION windowed key"] = _session
             self._readers["TUMBLING or HOPPING windowed key"] = _windowed
@@ -111,6 +122,7 @@ class PrintResult:
         topic: an existing topic.
         from_beginning: start at the oldest record; else at new ones.
         every: print every n-th record.
+        registry: has the schemas of AVRO, PROTOBUF and JSON_SR; or None.
         limit: end after this many records; None: never.
     """
 
@@ -122,6 +134,7 @@ class PrintResult:
         from_beginning: bool,
         every: int = 1,
         limit: int | None = None,
+        registry: SchemaRegistry | None = None,
     ) -> None:
         self.query_id = f"print_{topic}_{next(_numbers)}"
         self.kind = "PRINT"
@@ -134,7 +147,8 @@ class PrintResult:
         self._every = max(every, 1)
         self._left = limit
         self._count = 0
-        self._guesses = {"Key": Guess(is_key=True), "Value": Guess(is_key=False)}
+        shown = None if registry is None else Shown(registry)
+        self._guesses = {"Key": Guess(is_key=True, shown=shown), "Value": Guess(is_key=False, shown=shown)}
         self._announced: dict[str, str] = {}
 
     def read(self, timeout_s: float) -> list[Row] | None:

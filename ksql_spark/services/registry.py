@@ -82,6 +82,10 @@ class EmbeddedRegistry:
         """Whether it runs: from start() until it ends, by stop() or by itself."""
         return self._child is not None and self._child.is_running()
 
+    def has_data(self) -> bool:
+        """Whether it was started before."""
+        return any(self.data_dir.glob("registry.*.db"))
+
     def start(self) -> None:
         """Start it and return once it answers; if that fails, stop it.
 
@@ -102,7 +106,7 @@ class EmbeddedRegistry:
             make_data_dir(self.data_dir)
             lock = self.data_dir / "registry.lock"
             self._lock = lock_for_child(lock, "schema registry", _STOP_TIMEOUT_S, self._report)
-            is_new = not any(self.data_dir.glob("registry.*.db"))
+            is_new = not self.has_data()
             self.port = kept_port(self.data_dir / "registry.port", self.port)
             self._launch(java)
             if is_new:
@@ -216,6 +220,10 @@ class RegistryOnDemand:
     def require(self) -> None:
         """See SchemaRegistry."""
         self._started()
+
+    def has_schemas(self) -> bool:
+        """See SchemaRegistry."""
+        return self._embedded.has_data()
 
     def _started(self) -> SchemaRegistry:
         """The client of the running registry.

@@ -36,6 +36,10 @@ class FakeRegistry:
     def require(self) -> None:
         """It is always there."""
 
+    def has_schemas(self) -> bool:
+        """It has some."""
+        return True
+
     def latest(self, subject: str) -> RegisteredSchema | None:
         self.asked.append(subject)
         return self._latest.get(subject)

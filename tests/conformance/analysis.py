@@ -94,6 +94,10 @@ class CaseRegistry:
     def require(self) -> None:
         """It is always there."""
 
+    def has_schemas(self) -> bool:
+        """It has some."""
+        return True
+
     def latest(self, subject: str) -> RegisteredSchema | None:
         return self._latest.get(subject)
 

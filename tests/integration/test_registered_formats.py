@@ -186,3 +186,105 @@ def test_every_type_nested_is_written_and_read(
     if format_ != "JSON_SR":
         (written,), (copied,) = records(kafka_admin, source, 1), records(kafka_admin, copy, 1)
         assert (written.key, written.value) == (copied.key, copied.value)
+
+
+def test_print_shows_records_by_the_schemas_that_they_name(
+    execute: Callable[[str], Any],
+    engine: Engine,
+    registry: RegistryServer,
+    kafka_admin: KafkaAdmin,
+    topic_names: Callable[[str], str],
+) -> None:
+    from ksql_spark.request import Request
+
+    for format_ in ("AVRO", "JSON_SR", "PROTOBUF"):
+        topic = topic_names("printed")
+        execute(f"""
+            CREATE STREAM print_{format_} (k BIGINT KEY, v INT, s STRING)
+              WITH (KAFKA_TOPIC = '{topic}', KEY_FORMAT = 'AVRO', VALUE_FORMAT = '{format_}', PARTITIONS = 1);
+            INSERT INTO print_{format_} (k, v, s) VALUES (7, 1, 'x');
+        """)
+        stream = engine.query(Request(f"PRINT {topic} FROM BEGINNING LIMIT 1;"))
+        lines: list[str] = []
+        while (batch := stream.read(TIMEOUT_S)) is not None:
+            lines += [str(row.values[0]) for row in batch]
+        stream.close()
+        assert lines[:2] == ["Key format: AVRO", f"Value format: {format_}"]
+        assert 'key: 7, value: {"V":1,"S":"x"}, partition: 0' in lines[2]
+
+
+def test_confluents_serializers_of_protobuf_write_what_we_read_and_read_what_we_write(
+    execute: Callable[[str], Any],
+    registry: RegistryServer,
+    kafka_admin: KafkaAdmin,
+    topic_names: Callable[[str], str],
+) -> None:
+    """Three versions of a Protobuf message in one topic."""
+    pytest.importorskip("google.protobuf")
+    from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    client = SchemaRegistryClient({"url": registry.url})
+    producer = RecordProducer(kafka_admin.servers)
+
+    def message(version: int, fields: list[tuple[str, int, int]]) -> Any:
+        file = descriptor_pb2.FileDescriptorProto(name=f"v{version}.proto", syntax="proto3")
+        made = file.message_type.add(name="Reading")
+        for name, number, type_ in fields:
+            made.field.add(name=name, number=number, type=type_, label=1)
+        pool = descriptor_pool.DescriptorPool()
+        pool.Add(file)
+        return message_factory.GetMessageClass(pool.FindMessageTypeByName("Reading"))
+
+    int64, text, double = 3, 9, 1
+    versions = [
+        [("id", 1, int64)],
+        [("id", 1, int64), ("name", 2, text)],
+        [("id", 1, int64), ("extra", 3, double), ("name", 2, text)],
+    ]
+    values = [{"id": 1}, {"id": 2, "name": "b"}, {"id": 3, "name": "c", "extra": 0.5}]
+    source, sink = topic_names("in"), topic_names("out")
+    execute(f"""
+        CREATE STREAM proto_in (id BIGINT, name STRING)
+          WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'PROTOBUF', PARTITIONS = 1);
+        CREATE STREAM proto_out WITH (KAFKA_TOPIC = '{sink}') AS SELECT id * 10 AS id, name FROM proto_in;
+    """)
+    at = SerializationContext(source, MessageField.VALUE)
+    for number, (fields, value) in enumerate(zip(versions, values, strict=True)):
+        kind = message(number, fields)
+        write = ProtobufSerializer(kind, client, {"use.deprecated.format": False})
+        producer.send(source, None, write(kind(**value), at))
+    found = records(kafka_admin, sink, 3)
+    own = message(9, [("ID", 1, int64), ("NAME", 2, text)])
+    read = ProtobufDeserializer(own, {"use.deprecated.format": False})
+    got = [read(r.value, SerializationContext(sink, MessageField.VALUE)) for r in found]
+    assert [(m.ID, m.NAME) for m in got] == [(10, ""), (20, "b"), (30, "c")]
+
+
+def test_confluents_serializers_of_json_write_what_we_read_and_read_what_we_write(
+    execute: Callable[[str], Any],
+    registry: RegistryServer,
+    kafka_admin: KafkaAdmin,
+    topic_names: Callable[[str], str],
+) -> None:
+    """Three versions of a JSON schema in one topic."""
+    from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
+
+    client = SchemaRegistryClient({"url": registry.url})
+    producer = RecordProducer(kafka_admin.servers)
+    values = [{"id": 1}, {"id": 2, "name": "b"}, {"id": 3, "name": "c", "extra": 0.5}]
+    source, sink = topic_names("in"), topic_names("out")
+    execute(f"""
+        CREATE STREAM js_in (id BIGINT, name STRING)
+          WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON_SR', PARTITIONS = 1);
+        CREATE STREAM js_out WITH (KAFKA_TOPIC = '{sink}') AS SELECT id * 10 AS id, name FROM js_in;
+    """)
+    at = SerializationContext(source, MessageField.VALUE)
+    for value in values:
+        schema = {"title": "R", "type": "object", "properties": {name: {} for name in value}}
+        producer.send(source, None, JSONSerializer(json.dumps(schema), client)(value, at))
+    found = records(kafka_admin, sink, 3)
+    latest = registry.schemas[registry.subjects[f"{sink}-value"][-1]]["schema"]
+    read_json = JSONDeserializer(latest)
+    rows = [read_json(r.value, SerializationContext(sink, MessageField.VALUE)) for r in found]
+    assert rows == [{"ID": 10, "NAME": None}, {"ID": 20, "NAME": "b"}, {"ID": 30, "NAME": "c"}]

@@ -386,6 +386,9 @@ public final class AvroEncoder implements ScalarFunction<byte[]> {
                     made.defaults[field.pos()] = standard(field);
                     continue;
                 }
+                if (field.hasDefaultValue() && !field.schema().isNullable()) {
+                    made.defaults[field.pos()] = standard(field);
+                }
                 made.writers[field.pos()] =
                         AvroEncoder.writer(field.schema(), struct.fields()[at].dataType());
                 if (made.writers[field.pos()] == null) {
@@ -431,7 +434,8 @@ public final class AvroEncoder implements ScalarFunction<byte[]> {
         public void write(Encoder out, SpecializedGetters from, int at) throws IOException {
             InternalRow row = from.getStruct(at, size);
             for (int i = 0; i < ordinals.length; i++) {
-                if (ordinals[i] < 0) {
+                // what cannot be NULL has its default then, as Connect does it
+                if (ordinals[i] < 0 || defaults[i] != null && row.isNullAt(ordinals[i])) {
                     out.writeFixed(defaults[i]);
                 } else {
                     writers[i].write(out, row, ordinals[i]);

@@ -133,6 +133,22 @@ class AvroTest {
     }
 
     @Test
+    void whatCannotBeNullHasItsDefault() {
+        Schema schema =
+                register(
+                        3,
+                        "{'type':'record','name':'R','fields':["
+                                + "{'name':'a','type':'long','default':10},"
+                                + "{'name':'b','type':['null','long'],'default':null}]}");
+        AvroEncoder encoder =
+                new AvroEncoder(StructType.fromDDL("A BIGINT, B BIGINT"), false, "3:" + schema);
+        InternalRow row =
+                decoder("A BIGINT, B BIGINT").invoke(encoder.invoke(new GenericInternalRow(2)));
+        assertEquals(10L, row.getLong(0));
+        assertTrue(row.isNullAt(1));
+    }
+
+    @Test
     void recordsOfUnknownSchemasAreNoRowsAndSayWhy() {
         Schema schema = new Schema.Parser().parse("\"long\"");
         byte[] data = framed(99, schema, 3L);
