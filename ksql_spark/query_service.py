@@ -16,11 +16,13 @@ from ksql_spark.authorization import check_statement
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
-from ksql_spark.logical.nodes import BatchQuery, Filter, Project, PullQuery, Source, relations
+from ksql_spark.kafka.consumer import TopicReader
+from ksql_spark.logical.nodes import BatchQuery, Filter, Project, PullQuery, PushQuery, Source, relations
+from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import check_runnable, lower_transient
 from ksql_spark.request import Request, context_of, located, parsed, planning, wait_for_command
-from ksql_spark.runtime import batch, pull
+from ksql_spark.runtime import batch, pull, push
 from ksql_spark.runtime.inserts import RowInserter, column_name
 from ksql_spark.runtime.print_topic import PrintResult
 from ksql_spark.runtime.push import PushResult
@@ -140,12 +142,6 @@ class QueryService:
         check_runnable(plan, services.registry)
         for source in plan.sources:
             services.admin.require_topic(source.topic)
-        services.admin.create_topic(topic, 1)
-
-        def clean_up() -> None:
-            self._streams.pop(query_id, None)
-            services.admin.delete_topics([topic])
-
         query = ManagedQuery(
             id=query_id,
             statement=statement.source_text + ";",
@@ -156,13 +152,52 @@ class QueryService:
             is_transient=True,
             logical=bound,
         )
+        read = None if self._needs_spark(context) else push.direct(bound)
+        return self._start_direct(query, bound, *read) if read is not None else self._start_push(query, bound)
+
+    def _needs_spark(self, context: StatementContext) -> bool:
+        """Whether errors of single records have consequences, which only a query of Spark has."""
+        stops = context.config["ksql.fail.on.deserialization.error"]
+        return bool(stops) or context.services.queries.logs_records
+
+    def _start_push(self, query: ManagedQuery, bound: PushQuery) -> PushResult:
+        """Run a query of Spark, which writes to a topic of its own."""
+        services, topic = self._services, query.plan.sink.topic
+        services.admin.create_topic(topic, 1)
+
+        def clean_up() -> None:
+            self._streams.pop(query.id, None)
+            services.admin.delete_topics([topic])
+
         try:
             services.queries.start_new(query)
-            return PushResult(query, services.queries, bound.output, services.admin, bound.limit, clean_up)
+            reader = TopicReader(services.admin.servers, topic, settings=services.admin.settings)
+            rows = push.results(query.plan.sink, bound.output)
+            return PushResult(query, services.queries, bound.output, reader, rows, bound.limit, clean_up)
         except BaseException:
             services.queries.drop(query)
             clean_up()
             raise
+
+    def _start_direct(
+        self, query: ManagedQuery, bound: PushQuery, source: DataSource, rows: push.Rows
+    ) -> PushResult:
+        """Read the topic of a stream, without Spark."""
+        services = self._services
+        consumer = services.client_settings("consumer", query.properties)
+        reader = TopicReader(
+            services.admin.servers,
+            source.topic,
+            {int(partition): offset for partition, offset in query.starts[source.topic].items()},
+            read_committed=consumer.get("isolation.level") == "read_committed",
+            settings=services.admin.settings,
+        )
+
+        def clean_up() -> None:
+            self._streams.pop(query.id, None)
+
+        services.queries.add(query)
+        return PushResult(query, services.queries, bound.output, reader, rows, bound.limit, clean_up)
 
     def _catalog(self) -> _Catalog:
         """What statements are bound with now; the same object until that changes."""

@@ -6,27 +6,26 @@ the rows that were found, with the lowering that streams use.
 
 from __future__ import annotations
 
-import operator
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ksql_spark.expressions import Call, ColumnRef, Expression, Literal
-from ksql_spark.formats import BadRecord, FramedSerde
+from ksql_spark.expressions import Literal
+from ksql_spark.formats import FramedSerde
 from ksql_spark.logical.nodes import KeyLookup, PullQuery
-from ksql_spark.metastore.serdes import serdes, value_serde
+from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.runtime.plain import READERS, is_plain, value_of
 from ksql_spark.runtime.results import ResultColumn, Row, api_value, result_columns
 from ksql_spark.runtime.views import StoredRow, Views
-from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART, Column
+from ksql_spark.schema import Column
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.spark.build import build
 from ksql_spark.spark.evaluate import evaluate, evaluate_rows
 from ksql_spark.spark.frames import Context, quoted
-from ksql_spark.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING
 
 #: how many rows are answered as one piece
 SMALL = 2_000
@@ -94,7 +93,7 @@ def encoded_keys(
 
     None: a key may have been written in more than one way, by different schemas.
     """
-    serde = _READERS.of(source, None).key
+    serde = READERS.of(source, None).key
     if isinstance(serde, FramedSerde):
         return None
     keys: dict[bytes, None] = {}
@@ -149,107 +148,14 @@ def _select(
 ) -> list[list[Any]]:
     expressions = [i.expression for i in query.items]
     everything = [*expressions, *([query.predicate] if query.predicate is not None else [])]
-    if all(_is_plain(e) for e in everything):
+    if all(is_plain(e) for e in everything):
         rows = []
-        for row in map(_READERS.of(query.source, registry).decode, stored):
-            if row is not None and (query.predicate is None or _value(query.predicate, row) is True):
-                rows.append([_value(e, row) for e in expressions])
+        for row in map(READERS.of(query.source, registry).decode, stored):
+            if row is not None and (query.predicate is None or value_of(query.predicate, row) is True):
+                rows.append([value_of(e, row) for e in expressions])
         return rows
     rows = []
     for start in range(0, len(stored), _BATCH):
         batch = stored[start : start + _BATCH]
         rows += evaluate_rows(session, query.source, batch, expressions, query.predicate)
     return rows
-
-
-class _Reader:
-    """Reads stored rows of ``source``."""
-
-    def __init__(self, source: DataSource, registry: SchemaRegistry | None) -> None:
-        self.source = source
-        self.registry = registry
-        self.key, self._value = serdes(source, registry=registry)
-
-    def decode(self, row: StoredRow) -> dict[str, Any] | None:
-        """The columns of a row by name, or None if a format cannot read the row."""
-        named: dict[str, Any] = {
-            ROWTIME: row.time_ms,
-            WINDOWSTART: row.window_start,
-            WINDOWEND: row.window_end,
-        }
-        try:
-            for serde, data in ((self.key, row.key), (self._value, row.value)):
-                if serde.columns:
-                    values = serde.decode(data)
-                    if values is None:
-                        return None
-                    named.update(zip((c.name for c in serde.columns), values, strict=True))
-        except BadRecord:
-            return None
-        return named
-
-
-class _Readers:
-    """The readers used last: making one takes longer than a look-up."""
-
-    def __init__(self, size: int = 500) -> None:
-        self._size = size
-        #: by the identity of the source: comparing sources takes as long as making a reader
-        self._known: dict[tuple[int, int], _Reader] = {}
-
-    def of(self, source: DataSource, registry: SchemaRegistry | None) -> _Reader:
-        """The reader of ``source``."""
-        name = (id(source), id(registry))
-        known = self._known.get(name)
-        if known is None or known.source is not source or known.registry is not registry:
-            if len(self._known) >= self._size:
-                self._known = {}
-            known = self._known[name] = _Reader(source, registry)
-        return known
-
-
-_READERS = _Readers()
-
-
-# ---- the few expressions that need no Spark ---------------------------------------------------------------
-
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-#: types whose Python values compare as KSQL's do (strings aside from < and >: Java compares UTF-16 units)
-_COMPARED = (INTEGER, BIGINT, DOUBLE, BOOLEAN)
-
-
-def _is_plain(expression: Expression) -> bool:
-    match expression:
-        case ColumnRef() | Literal():
-            return True
-        case Call("AND" | "OR", arguments):
-            return all(_is_plain(a) and isinstance(a, Call) for a in arguments)
-        case Call(name, (left, right)) if name in _COMPARISONS:
-            same = left.type == right.type
-            fits = left.type in _COMPARED or (left.type == STRING and name in ("=", "<>"))
-            return same and fits and _is_plain(left) and _is_plain(right)
-    return False
-
-
-def _value(expression: Expression, row: dict[str, Any]) -> Any:
-    """The value of a plain expression, in two-valued logic: a comparison with NULL is FALSE (§3.2)."""
-    match expression:
-        case ColumnRef(name):
-            return row[name]
-        case Literal(value):
-            return value
-        case Call("AND", arguments):
-            return all(_value(a, row) is True for a in arguments)
-        case Call("OR", arguments):
-            return any(_value(a, row) is True for a in arguments)
-        case Call(name, (left, right)):
-            a, b = _value(left, row), _value(right, row)
-            return a is not None and b is not None and _COMPARISONS[name](a, b)
-    raise TypeError(f"{expression} needs Spark")

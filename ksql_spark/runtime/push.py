@@ -1,33 +1,111 @@
-"""Push queries: a Spark query writes to a topic of its own, whose rows go to the client (reference §2.5)."""
+"""Push queries, whose rows go to the client as they arrive (reference §2.5).
+
+A query of plain columns and conditions over a stream reads the stream's topic itself. Any other is a query of
+Spark that writes to a topic of its own.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.kafka.consumer import TopicReader
+from ksql_spark.expressions import ColumnRef, Expression, columns_in
+from ksql_spark.formats import FramedSerde
+from ksql_spark.kafka.consumer import Record, TopicReader
+from ksql_spark.logical.nodes import Filter, Project, PushQuery, Source
 from ksql_spark.metastore.serdes import value_serde
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.runtime.plain import READERS, is_plain, value_of
 from ksql_spark.runtime.queries import ManagedQuery, QueryManager
 from ksql_spark.runtime.results import Row, api_value, result_columns
-from ksql_spark.schema import Column
+from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, Column, Role
 
-log = logging.getLogger(__name__)
+#: records as the rows that a client gets
+Rows = Callable[[Iterable[Record]], list[Row]]
+
+
+def results(sink: DataSource, columns: Sequence[Column]) -> Rows:
+    """For a query of Spark: its records are its rows.
+
+    Args:
+        sink: the source of its topic (physical.planner.lower_transient).
+        columns: the result's columns.
+    """
+    serde, types = value_serde(sink), [c.type for c in columns]
+
+    def rows(records: Iterable[Record]) -> list[Row]:
+        found = []
+        for record in records:
+            values = None if record.value is None else serde.decode(record.value)
+            if values is not None:
+                shown = [api_value(v, t) for v, t in zip(values[1:], types, strict=True)]
+                found.append(Row(shown, tombstone=bool(values[0])))
+        return found
+
+    return rows
+
+
+def direct(query: PushQuery) -> tuple[DataSource, Rows] | None:
+    """For a query that needs no Spark: the stream that it reads, and how; None for any other.
+
+    It selects plain columns of one stream without a window, whose event time is its records' time, in
+    formats that need no registry.
+    """
+    node = query.root
+    if not isinstance(node, Project):
+        return None
+    named = {item.name: item.expression for item in (*node.keys, *node.values)}
+    below = node.child
+    predicate: Expression | None = None
+    if isinstance(below, Filter):
+        predicate, below = below.predicate, below.child
+    if not isinstance(below, Source) or below.prefixed or below.source.is_table:
+        return None
+    source = below.source
+    known = {c.name for c in source.schema.columns if c.role is not Role.HEADERS} | {ROWTIME}
+    named.setdefault(ROWTIME, _rowtime())
+    if source.window is not None or source.timestamp is not None or source.schema.headers:
+        return None
+    if any(column.name not in named for column in query.output):
+        return None
+    items = [named[column.name] for column in query.output]
+    everything = [*items, *([predicate] if predicate is not None else [])]
+    if not all(is_plain(e) and columns_in(e) <= known for e in everything):
+        return None
+    reader = READERS.of(source, None)
+    if isinstance(reader.key, FramedSerde) or isinstance(reader.value, FramedSerde):
+        return None
+    types = [column.type for column in query.output]
+
+    def rows(records: Iterable[Record]) -> list[Row]:
+        found = []
+        for record in records:
+            row = reader.stream_row(record.key, record.value, record.timestamp_ms)
+            if row is None or (predicate is not None and value_of(predicate, row) is not True):
+                continue
+            found.append(Row([api_value(value_of(e, row), t) for e, t in zip(items, types, strict=True)]))
+        return found
+
+    return source, rows
+
+
+def _rowtime() -> Expression:
+    return ColumnRef(ROWTIME, PSEUDO_COLUMNS[ROWTIME])
 
 
 class PushResult:
-    """A QueryStream over a running transient query.
+    """A QueryStream over a push query.
 
     Args:
-        query: the running query, which writes to a topic of its own (physical.planner.lower_transient).
-        queries: the manager that runs it.
+        query: as the query manager has it.
+        queries: the manager; once it has the query no more, the result ends.
         columns: the result's columns.
-        admin: of the cluster.
+        reader: of the topic with the query's records.
+        rows: makes rows of them.
         limit: the query's LIMIT; None: no limit.
-        on_close: called once, to remove the topic and the query's entry.
+        on_close: called once, to remove what the query has left.
     """
 
     def __init__(
@@ -35,7 +113,8 @@ class PushResult:
         query: ManagedQuery,
         queries: QueryManager,
         columns: Sequence[Column],
-        admin: KafkaAdmin,
+        reader: TopicReader,
+        rows: Rows,
         limit: int | None,
         on_close: Callable[[], None],
     ) -> None:
@@ -44,15 +123,14 @@ class PushResult:
         self.statement = query.statement
         self.columns = result_columns(columns)
         self.final_message: str | None = None
-        self._types = [c.type for c in columns]
-        self._serde = value_serde(query.plan.sink)
         self._query = query
         self._queries = queries
+        self._reader = reader
+        self._rows = rows
         self._left = limit
         self._on_close = on_close
         self._lock = threading.Lock()
         self._closed = False
-        self._reader = TopicReader(admin.servers, query.plan.sink.topic, settings=admin.settings)
 
     def read(self, timeout_s: float) -> list[Row] | None:
         """The rows that have arrived, see QueryStream.
@@ -69,12 +147,7 @@ class PushResult:
             return None
         with self._lock:
             records = [] if self._closed else self._reader.poll_batch(timeout_s)
-        rows = []
-        for record in records:
-            values = None if record.value is None else self._serde.decode(record.value)
-            if values is not None:
-                shown = [api_value(v, t) for v, t in zip(values[1:], self._types, strict=True)]
-                rows.append(Row(shown, tombstone=bool(values[0])))
+        rows = self._rows(records)
         if self._left is not None:
             rows = rows[: self._left]
             self._left -= len(rows)

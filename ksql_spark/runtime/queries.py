@@ -261,6 +261,16 @@ class QueryManager:
         with self._lock:
             self._queries[query.id] = query
 
+    def add(self, query: ManagedQuery) -> None:
+        """Add a push query that runs without Spark, so that it is listed, and TERMINATE ends it."""
+        with self._lock:
+            self._queries[query.id] = query
+
+    @property
+    def logs_records(self) -> bool:
+        """Whether errors of single records are written to a topic."""
+        return self._log is not None and self._log.has_topic
+
     def start_registered(self, report: Callable[[str], None]) -> None:
         """Start the registered queries; one that does not start is retried like a failed one."""
         self._replaying = False

@@ -152,6 +152,11 @@ class ProcessingLog:
     def _log(self) -> Any:
         return self._jvm.org.ksqlspark.log.ProcessingLog
 
+    @property
+    def has_topic(self) -> bool:
+        """Whether entries are written, not only counted."""
+        return self._topic is not None
+
     def attach(self, session: SparkSession, query: str, topics: Sequence[str]) -> QueryLog:
         """The reports of a query; ``session``: its own session, ``topics``: the topics that it reads."""
         session.conf.set(LOG_SETTING, self._name)
