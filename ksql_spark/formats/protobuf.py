@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Context
 from decimal import Decimal as PythonDecimal
 from typing import Any, ClassVar
@@ -28,6 +28,18 @@ from ksql_spark.formats.protobuf_message import (
     Message,
     ProtoField,
     proto_file,
+)
+from ksql_spark.formats.protobuf_wire import (
+    EIGHT,
+    FOUR,
+    LENGTH,
+    VARINT,
+    fields_of,
+    read_varint,
+    signed,
+    unzigzag,
+    varint,
+    zigzag,
 )
 from ksql_spark.formats.registered import NotConvertible
 from ksql_spark.functions.spark_text import string
@@ -51,12 +63,10 @@ from ksql_spark.types import DATE as SQL_DATE
 from ksql_spark.types import TIME as SQL_TIME
 from ksql_spark.types import TIMESTAMP as SQL_TIMESTAMP
 
-#: how a value is stored: a number of one to ten bytes, eight bytes, a length and as many bytes, four bytes
-_VARINT, _EIGHT, _LENGTH, _GROUP, _GROUP_END, _FOUR = range(6)
 _WIRE = (
-    dict.fromkeys(("int32", "int64", "uint32", "uint64", "sint32", "sint64", "bool"), _VARINT)
-    | dict.fromkeys(("fixed64", "sfixed64", "double"), _EIGHT)
-    | dict.fromkeys(("fixed32", "sfixed32", "float"), _FOUR)
+    dict.fromkeys(("int32", "int64", "uint32", "uint64", "sint32", "sint64", "bool"), VARINT)
+    | dict.fromkeys(("fixed64", "sfixed64", "double"), EIGHT)
+    | dict.fromkeys(("fixed32", "sfixed32", "float"), FOUR)
 )
 #: how struct packs what is stored in eight or four bytes
 _PACKED = {"double": "<d", "fixed64": "<Q", "sfixed64": "<q"}
@@ -84,7 +94,7 @@ class ProtobufSerde(FramedSerde):
         """The place of the message, and the message; fields that are no columns are left out."""
         file = proto_file(self._own)
         path = file.path(self.spec.full_name)
-        place = b"\0" if path == (0,) else b"".join(_varint(_zigzag(i)) for i in (len(path), *path))
+        place = b"\0" if path == (0,) else b"".join(varint(zigzag(i)) for i in (len(path), *path))
         return place + _encoded(file.at(path), self.columns, values)
 
     def decode_body(self, schema_id: int, body: bytes) -> list[Any] | None:
@@ -140,11 +150,11 @@ def message_name(schema: RegisteredSchema, body: bytes) -> str:
 
 def _place(body: bytes) -> tuple[list[int], int]:
     """Which message of its schema a record is, and where the message begins."""
-    count, at = _read_varint(body, 0)
+    count, at = read_varint(body, 0)
     path = []
-    for _ in range(min(_unzigzag(count), len(body))):
-        index, at = _read_varint(body, at)
-        path.append(_unzigzag(index))
+    for _ in range(min(unzigzag(count), len(body))):
+        index, at = read_varint(body, at)
+        path.append(unzigzag(index))
     return path or [0], at
 
 
@@ -201,75 +211,6 @@ def _struct(columns: Sequence[Column], texts: Sequence[str]) -> str:
     return f"named_struct({members})"
 
 
-# ---- bytes -------------------------------------------------------------------------------------------
-
-
-def _varint(number: int) -> bytes:
-    number &= (1 << 64) - 1
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number and where it ends."""
-    number = shift = 0
-    while at < len(data) and shift < 70:
-        byte = data[at]
-        at += 1
-        number |= (byte & 0x7F) << shift
-        if not byte & 0x80:
-            return number & ((1 << 64) - 1), at
-        shift += 7
-    raise BadRecord("It is no Protobuf message: it ends within a number.")
-
-
-def _zigzag(number: int) -> int:
-    return number << 1 ^ number >> 63
-
-
-def _unzigzag(number: int) -> int:
-    return number >> 1 ^ -(number & 1)
-
-
-def _signed(number: int, bits: int) -> int:
-    number &= (1 << bits) - 1
-    return number - (1 << bits) if number >> (bits - 1) else number
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, int, Any]]:
-    """Number, kind and contents of each field: an int, or bytes."""
-    at, groups = 0, 0
-    while at < len(data):
-        tag, at = _read_varint(data, at)
-        number, wire = tag >> 3, tag & 7
-        value: Any = None
-        if number == 0:
-            raise BadRecord("It is no Protobuf message: a field has the number 0.")
-        if wire == _VARINT:
-            value, at = _read_varint(data, at)
-        elif wire in (_EIGHT, _FOUR, _LENGTH):
-            size = 8 if wire == _EIGHT else 4
-            if wire == _LENGTH:
-                size, at = _read_varint(data, at)
-            value, at = data[at : at + size], at + size
-        elif wire == _GROUP:
-            groups += 1
-        elif wire == _GROUP_END:
-            groups -= 1
-        else:
-            raise BadRecord(f"It is no Protobuf message: there is no wire type {wire}.")
-        if at > len(data) or groups < 0:
-            raise BadRecord("It is no Protobuf message: it ends too early.")
-        if not groups and value is not None:
-            yield number, wire, value
-    if groups:
-        raise BadRecord("It is no Protobuf message: it ends too early.")
-
-
 # ---- reading -----------------------------------------------------------------------------------------
 
 Reader = Callable[[Any], Any]
@@ -296,7 +237,7 @@ def _message(message: Message, wanted: Sequence[tuple[str, SqlType]], data: byte
                 one = _named({f.name: f for f in group}, inner.name)
                 if one is not None:
                     readers[one.number] = _alternative(values, name, type_, inner.name, one, inner.type)
-    for number, wire, value in _fields(data):
+    for number, wire, value in fields_of(data):
         if number in readers:
             readers[number](wire, value)
     return values
@@ -351,13 +292,13 @@ def _item(items: list[Any], type_: FieldType, to: SqlType, path: str) -> Callabl
     def add(wire: int, value: Any) -> None:
         if wire == kind:
             items.append(read(value))
-        elif wire == _LENGTH:  # packed: all of them in one field
+        elif wire == LENGTH:  # packed: all of them in one field
             at = 0
             while at < len(value):
-                if kind == _VARINT:
-                    one, at = _read_varint(value, at)
+                if kind == VARINT:
+                    one, at = read_varint(value, at)
                 else:
-                    size = 8 if kind == _EIGHT else 4
+                    size = 8 if kind == EIGHT else 4
                     one, at = value[at : at + size], at + size
                 items.append(read(one))
 
@@ -370,10 +311,10 @@ def _entry(
     read_key, read_item = _reader(key, to.key, path), _reader(item, to.value, path)
 
     def add(wire: int, value: Any) -> None:
-        if wire != _LENGTH:
+        if wire != LENGTH:
             return
         found: dict[int, Any] = {1: _default(key, to.key), 2: _default(item, to.value)}
-        for number, _, part in _fields(value):
+        for number, _, part in fields_of(value):
             if number in found:
                 found[number] = (read_key if number == 1 else read_item)(part)
         entries[found[1]] = found[2]
@@ -382,7 +323,7 @@ def _entry(
 
 
 def _wire(type_: FieldType) -> int:
-    return _VARINT if type_.symbols is not None else _WIRE.get(type_.name, _LENGTH)
+    return VARINT if type_.symbols is not None else _WIRE.get(type_.name, LENGTH)
 
 
 def _default(type_: FieldType, to: SqlType) -> Any:
@@ -408,7 +349,7 @@ def _reader(type_: FieldType, to: SqlType, path: str) -> Reader:
         wanted = [(f.name, f.type) for f in to.fields]
         return lambda data: _message(message, wanted, data)
     if symbols is not None and to == STRING:
-        return lambda number: symbols.get(_signed(number, 32), str(_signed(number, 32)))
+        return lambda number: symbols.get(signed(number, 32), str(signed(number, 32)))
     if type_.name in WRAPPERS:
         return _wrapper(FieldType(WRAPPERS[type_.name]), to, path)
     if type_.name == DECIMAL and isinstance(to, Decimal):
@@ -433,7 +374,7 @@ def _wrapper(scalar: FieldType, to: SqlType, path: str) -> Reader:
 
     def value(data: bytes) -> Any:
         found = _default(scalar, to)
-        for number, wire, part in _fields(data):
+        for number, wire, part in fields_of(data):
             if number == 1 and wire == kind:
                 found = read(part)
         return found
@@ -457,21 +398,21 @@ def _scalar(name: str, to: SqlType) -> Reader | None:
     if to == INTEGER or to in (SQL_DATE, SQL_TIME):
         return lambda value: _in_int(whole(value))
     if to in (BIGINT, SQL_TIMESTAMP):
-        return lambda value: _signed(whole(value), 64)
+        return lambda value: signed(whole(value), 64)
     if to == DOUBLE:
-        return lambda value: float(_signed(whole(value), 64))
-    return (lambda value: str(_signed(whole(value), 64))) if to == STRING else None
+        return lambda value: float(signed(whole(value), 64))
+    return (lambda value: str(signed(whole(value), 64))) if to == STRING else None
 
 
 def _whole(name: str) -> Callable[[Any], int] | None:
     if name in ("sint32", "sint64"):
-        return _unzigzag
+        return unzigzag
     if name in ("int32", "int64"):
-        return lambda n: _signed(n, 32 if name == "int32" else 64)
+        return lambda n: signed(n, 32 if name == "int32" else 64)
     if name == "uint32":
         return lambda n: n & 0xFFFFFFFF
     if name == "uint64":
-        return lambda n: _signed(n, 64)
+        return lambda n: signed(n, 64)
     if name in _PACKED and name not in ("double", "float"):
         return lambda data: int(_unpacked(name, data))
     return None
@@ -500,9 +441,9 @@ def _text(data: bytes) -> str:
 def _numbers(data: bytes) -> list[int]:
     """The numbers in the fields 1 to 4 of a message."""
     found = [0] * 5
-    for number, wire, value in _fields(data):
-        if number < len(found) and wire == _VARINT:
-            found[number] = _signed(value, 64)
+    for number, wire, value in fields_of(data):
+        if number < len(found) and wire == VARINT:
+            found[number] = signed(value, 64)
     return found
 
 
@@ -529,11 +470,11 @@ def _time(data: bytes) -> int:
 
 def _decimal(data: bytes, to: Decimal) -> PythonDecimal:
     digits, scale = b"", 0
-    for number, _, value in _fields(data):
+    for number, _, value in fields_of(data):
         if number == 1 and isinstance(value, bytes):
             digits = value
         elif number == 3 and isinstance(value, int):
-            scale = _signed(value, 32)
+            scale = signed(value, 32)
     unscaled = PythonDecimal(int.from_bytes(digits, "big", signed=True))
     return fit_decimal(unscaled.scaleb(-scale, _EXACT), to)
 
@@ -564,7 +505,7 @@ def _field_bytes(field: ProtoField, value: Any, type_: SqlType) -> bytes:
     """A field with its tag; nothing for NULL."""
     if value is None:
         return b""
-    tag = _varint(field.number << 3 | _wire(field.type))
+    tag = varint(field.number << 3 | _wire(field.type))
     if isinstance(type_, Map) and field.repeated:
         message = field.type.message
         key, item = (field.key, field.type) if field.key else (f.type for f in message.fields)  # type: ignore[union-attr]
@@ -573,13 +514,13 @@ def _field_bytes(field: ProtoField, value: Any, type_: SqlType) -> bytes:
             + _field_bytes(ProtoField("", 2, item, presence=True), v, type_.value)
             for k, v in value.items()
         )
-        tag = _varint(field.number << 3 | _LENGTH)
+        tag = varint(field.number << 3 | LENGTH)
         return b"".join(tag + _sized(entry) for entry in entries)
     if isinstance(type_, Array) and field.repeated:
         items = [_element(field.type, v, type_.element) for v in value]
-        if _wire(field.type) == _LENGTH:
+        if _wire(field.type) == LENGTH:
             return b"".join(tag + item for item in items)
-        return _varint(field.number << 3 | _LENGTH) + _sized(b"".join(items)) if items else b""
+        return varint(field.number << 3 | LENGTH) + _sized(b"".join(items)) if items else b""
     if field.repeated:
         raise ValueError(f"{field.name} is a list in the registered schema, not {type_}")
     if not field.presence and field.type.is_plain and _is_default(value, type_):
@@ -594,7 +535,7 @@ def _is_default(value: Any, type_: SqlType) -> bool:
 
 
 def _sized(data: bytes) -> bytes:
-    return _varint(len(data)) + data
+    return varint(len(data)) + data
 
 
 def _element(field: FieldType, value: Any, type_: SqlType) -> bytes:
@@ -609,7 +550,7 @@ def _element(field: FieldType, value: Any, type_: SqlType) -> bytes:
         numbers = {symbol: number for number, symbol in field.symbols.items()}
         if value is not None and value not in numbers:
             raise ValueError(f"The schema's enum {field.name} has no {value}.")
-        return _varint(numbers.get(value, 0))
+        return varint(numbers.get(value, 0))
     if field.name in (TIMESTAMP, DATE, TIME, DECIMAL):
         return _sized(b"" if value is None else _special(field.name, value, type_))
     return _scalar_bytes(field.name, value)
@@ -634,7 +575,7 @@ def _special(name: str, value: Any, type_: SqlType) -> bytes:
 
 
 def _number(field: int, value: int) -> bytes:
-    return _varint(field << 3) + _varint(value) if value else b""
+    return varint(field << 3) + varint(value) if value else b""
 
 
 def _scalar_bytes(name: str, value: Any) -> bytes:
@@ -654,7 +595,7 @@ def _scalar_bytes(name: str, value: Any) -> bytes:
         low = -(1 << 63)
     if not low <= number < high:
         raise ValueError(f"{value} does not fit the Protobuf type {name}")
-    return _varint(_zigzag(int(number)) if name.startswith("s") else int(number))
+    return varint(zigzag(int(number)) if name.startswith("s") else int(number))
 
 
 def _named(by_name: dict[str, Any], name: str) -> Any:

@@ -12,6 +12,7 @@ from proto_schema_parser import ast
 from proto_schema_parser.parser import Parser
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.formats.protobuf_descriptor import proto_text
 from ksql_spark.formats.registered import NotConvertible, ReadSchema, decimal, map_of, struct_of
 from ksql_spark.schema import Column
 from ksql_spark.types import (
@@ -145,13 +146,13 @@ def _refusing(recognizer: Any) -> None:
 
 
 def parse(text: str) -> ast.File:
-    """The syntax tree of a .proto file.
+    """The syntax tree of a .proto file, or of a descriptor (see protobuf_descriptor).
 
     Raises:
         NotConvertible: it is none.
     """
     try:
-        return Parser(setup_lexer=_refusing, setup_parser=_refusing).parse(text)
+        return Parser(setup_lexer=_refusing, setup_parser=_refusing).parse(proto_text(text))
     except NotConvertible:
         raise
     except Exception as error:  # the parser lets through whatever its parser generator raises

@@ -252,3 +252,24 @@ def test_schemas_that_are_nested_too_deeply() -> None:
         schema = {"type": "array", "items": schema}
     with pytest.raises((NotConvertible, RecursionError)):
         read(AVRO, record(schema))
+
+
+def test_a_protobuf_schema_may_be_a_serialized_descriptor() -> None:
+    """As Confluent's serializer for Python registers schemas, and some registries give them back."""
+    text = (
+        "Cgd2LnByb3RvEgFwGh9nb29nbGUvcHJvdG9idWYvdGltZXN0YW1wLnByb3RvIv8BCgdSZWFkaW5n"
+        "EgoKAmlkGAEgASgDEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgR0"
+        "YWdzGAMgAygLMhQucC5SZWFkaW5nLlRhZ3NFbnRyeRILCgFhGAQgASgFSAASCwoBYhgFIAEoCUgA"
+        "EhAKA29wdBgGIAEoCEgBiAEBEgoKAnhzGAcgAygBGjwKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkS"
+        "HgoFdmFsdWUYAiABKA4yDy5wLlJlYWRpbmcuS2luZDoCOAEiGQoES2luZBIICgROT05FEAASBwoD"
+        "SE9UEARCAwoBb0IGCgRfb3B0YgZwcm90bzM="
+    )
+    assert (read(PROTOBUF, text).name, read(PROTOBUF, text).names) == ("p.Reading", ("p.Reading",))
+    assert listed(PROTOBUF, text) == [
+        "O_0 STRUCT<`A` INTEGER, `B` STRING>",
+        "ID BIGINT",
+        "AT TIMESTAMP",
+        "TAGS MAP<STRING, STRING>",
+        "OPT BOOLEAN",
+        "XS ARRAY<DOUBLE>",
+    ]

@@ -190,7 +190,8 @@ final class ProtobufSchema {
     }
 
     private static ProtoFileElement parse(String text) {
-        return ProtoParser.Companion.parse(Location.get("schema.proto"), text);
+        return ProtoParser.Companion.parse(
+                Location.get("schema.proto"), ProtobufDescriptor.protoText(text));
     }
 
     private void add(ProtoFileElement added) {

@@ -306,6 +306,37 @@ class ProtobufTest {
         }
     }
 
+    /** As Confluent's serializer for Python registers schemas. */
+    @Test
+    void aSchemaMayBeASerializedDescriptor() {
+        String schema =
+                "Cgd2LnByb3RvEgFwGh9nb29nbGUvcHJvdG9idWYvdGltZXN0YW1wLnByb3RvIv8BCgdSZWFkaW5n"
+                    + "EgoKAmlkGAEgASgDEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgR0"
+                    + "YWdzGAMgAygLMhQucC5SZWFkaW5nLlRhZ3NFbnRyeRILCgFhGAQgASgFSAASCwoBYhgFIAEoCUgA"
+                    + "EhAKA29wdBgGIAEoCEgBiAEBEgoKAnhzGAcgAygBGjwKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkS"
+                    + "HgoFdmFsdWUYAiABKA4yDy5wLlJlYWRpbmcuS2luZDoCOAEiGQoES2luZBIICgROT05FEAASBwoD"
+                    + "SE9UEARCAwoBb0IGCgRfb3B0YgZwcm90bzM=";
+        String ddl =
+                "ID bigint, TS timestamp, TAGS map<string, string>, o_0 struct<A: int, B: string>,"
+                        + " OPT boolean, XS array<double>";
+        InternalRow row =
+                row(
+                        5L,
+                        null,
+                        new ArrayBasedMapData(
+                                new GenericArrayData(new Object[] {text("k")}),
+                                new GenericArrayData(new Object[] {text("HOT")})),
+                        row(null, text("x")),
+                        null,
+                        new GenericArrayData(new Object[] {0.5}));
+        InternalRow read = decoder(ddl, schema).invoke(encoder(ddl, schema).invoke(row));
+        assertEquals(5L, read.getLong(0));
+        assertEquals("HOT", read.getMap(2).valueArray().getUTF8String(0).toString());
+        assertEquals("x", read.getStruct(3, 2).getString(1));
+        assertTrue(read.isNullAt(4));
+        assertEquals("[0.5]", read.getArray(5).toString());
+    }
+
     @Test
     void longTextsMakeTheBuffersGrow() {
         String schema = PROTO3 + "message M { N n = 1; message N { repeated string a = 1; } }";

@@ -1,0 +1,89 @@
+"""The bytes of Protobuf messages: numbers and fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ksql_spark.formats.base import BadRecord
+
+#: how a value is stored: a number of one to ten bytes, eight bytes, a length and as many bytes, four bytes
+VARINT, EIGHT, LENGTH, GROUP, GROUP_END, FOUR = range(6)
+
+
+def varint(number: int) -> bytes:
+    """A number, seven bits in each byte."""
+    number &= (1 << 64) - 1
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """A number and where it ends.
+
+    Raises:
+        BadRecord: it does not end.
+    """
+    number = shift = 0
+    while at < len(data) and shift < 70:
+        byte = data[at]
+        at += 1
+        number |= (byte & 0x7F) << shift
+        if not byte & 0x80:
+            return number & ((1 << 64) - 1), at
+        shift += 7
+    raise BadRecord("It is no Protobuf message: it ends within a number.")
+
+
+def zigzag(number: int) -> int:
+    """A number with a sign as one without."""
+    return number << 1 ^ number >> 63
+
+
+def unzigzag(number: int) -> int:
+    """What ``zigzag`` was made of."""
+    return number >> 1 ^ -(number & 1)
+
+
+def signed(number: int, bits: int) -> int:
+    """A number in two's complement."""
+    number &= (1 << bits) - 1
+    return number - (1 << bits) if number >> (bits - 1) else number
+
+
+def fields_of(data: bytes) -> Iterator[tuple[int, int, Any]]:
+    """Number, kind and contents of each field: an int, or bytes.
+
+    Raises:
+        BadRecord: ``data`` is no message.
+    """
+    at, groups = 0, 0
+    while at < len(data):
+        tag, at = read_varint(data, at)
+        number, wire = tag >> 3, tag & 7
+        value: Any = None
+        if number == 0:
+            raise BadRecord("It is no Protobuf message: a field has the number 0.")
+        if wire == VARINT:
+            value, at = read_varint(data, at)
+        elif wire in (EIGHT, FOUR, LENGTH):
+            size = 8 if wire == EIGHT else 4
+            if wire == LENGTH:
+                size, at = read_varint(data, at)
+            value, at = data[at : at + size], at + size
+        elif wire == GROUP:
+            groups += 1
+        elif wire == GROUP_END:
+            groups -= 1
+        else:
+            raise BadRecord(f"It is no Protobuf message: there is no wire type {wire}.")
+        if at > len(data) or groups < 0:
+            raise BadRecord("It is no Protobuf message: it ends too early.")
+        if not groups and value is not None:
+            yield number, wire, value
+    if groups:
+        raise BadRecord("It is no Protobuf message: it ends too early.")
