@@ -2,6 +2,7 @@
 
 An hour of events waits in topics of 1, 4 and 12 partitions before a query is created; what comes out is
 compared with kafka_streams_model.py, record by record. Nothing may be missing, nothing may be there twice.
+Times are those of the records or, in the backlog "with a column", those of a column that TIMESTAMP names.
 
 Two kinds of queries have results that no order of reading determines, and are compared by what is there in
 the end: joins on a foreign key, and groups by a value of several partitions. There the grace period is longer
@@ -45,10 +46,14 @@ GAP_MS = 15_000
 ROWS = 2_000
 #: of a source whose queries are interrupted: not all done in an instant
 MANY_ROWS = 20_000
+#: of a source whose times are in a column
+TIMED_ROWS = 10_000
 KEYS = 40
 REFERENCES = 20
 #: a record comes at most so long after one with a later time, unless it is one of those that are too late
 DISORDER_MS = 3_000
+#: all records of a topic whose times are in a column were written at this one, which means nothing
+WRITTEN_MS = BEGAN_MS + 10 * HOUR_MS
 #: how many keys the last records of a stream have; they reach every partition
 LAST_KEYS = 100
 #: topics by the letter that stands for them in STATEMENTS
@@ -80,6 +85,9 @@ STREAM_TABLE = {
     + f"l.k AS k, l.n AS l, t.n AS r FROM l{{x}} l {kind} JOIN t{{x}} t ON l.k = t.k EMIT CHANGES;"
     for kind in ("INNER", "LEFT")
 }
+TABLE_TABLE = (
+    AS_TABLE + "ROWKEY AS k, t.n AS t, u.n AS u FROM t{x} t FULL JOIN u{x} u ON t.k = u.k EMIT CHANGES;"
+)
 
 
 @dataclass(frozen=True)
@@ -188,18 +196,24 @@ def events(rows: int) -> dict[str, list[tuple[int, str, dict[str, Any] | None]]]
     return made
 
 
-def produced(engine: Engine, x: str, partitions: int, rows: int) -> Backlog:
-    """Topics with their records, and sources over them."""
+def produced(engine: Engine, x: str, partitions: int, rows: int, *, in_column: bool = False) -> Backlog:
+    """Topics with their records, and sources over them; ``in_column``: their times are in a column."""
     admin = engine.services.admin
     producer = RecordProducer(admin.servers, linger_ms=5)
     made = events(rows)
     for topic, records in made.items():
         admin.create_topic(topic + x, partitions, config={"retention.ms": "-1"})
         for at_ms, key, value in records:
-            body = None if value is None else json.dumps(value).encode()
-            producer.send_async(topic + x, key.encode(), body, at_ms)
+            is_told = in_column and value is not None  # a deletion has no columns
+            body = None if value is None else json.dumps({**value, "ts": at_ms} if is_told else value)
+            producer.send_async(
+                topic + x, key.encode(), body and body.encode(), WRITTEN_MS if is_told else at_ms
+            )
     producer.close()
-    engine.execute(Request(SOURCES.format(x=x)))
+    sources = SOURCES.format(x=x)
+    if in_column:
+        sources = sources.replace("n INT", "n INT, ts BIGINT").replace(" WITH (", " WITH (TIMESTAMP = 'ts', ")
+    engine.execute(Request(sources))
     found = {}
     for topic in made:
         with TopicReader(admin.servers, topic + x) as reader:
@@ -212,7 +226,8 @@ def produced(engine: Engine, x: str, partitions: int, rows: int) -> Backlog:
 def event(record: Record) -> Event:
     assert record.key is not None
     value = None if record.value is None else json.loads(record.value)
-    return Event(record.partition, record.timestamp_ms, record.key.decode(), value)
+    at_ms = record.timestamp_ms if value is None else value.pop("ts", record.timestamp_ms)
+    return Event(record.partition, at_ms, record.key.decode(), value)
 
 
 def removed(engine: Engine, backlog: Backlog) -> None:
@@ -232,6 +247,13 @@ def backlog(request: pytest.FixtureRequest, engine: Engine) -> Iterator[Backlog]
 @pytest.fixture(scope="module")
 def long_backlog(engine: Engine) -> Iterator[Backlog]:
     made = produced(engine, "_long_backlog", 4, MANY_ROWS)
+    yield made
+    removed(engine, made)
+
+
+@pytest.fixture(scope="module", params=[1, 4, 12], ids=["one", "four", "twelve"])
+def backlog_with_a_column(request: pytest.FixtureRequest, engine: Engine) -> Iterator[Backlog]:
+    made = produced(engine, f"_timed_backlog_{request.param}", request.param, TIMED_ROWS, in_column=True)
     yield made
     removed(engine, made)
 
@@ -322,10 +344,7 @@ def test_stream_with_the_table_of_that_time(engine: Engine, backlog: Backlog, ki
 
 
 def test_table_with_table(engine: Engine, backlog: Backlog) -> None:
-    statement = (
-        AS_TABLE + "ROWKEY AS k, t.n AS t, u.n AS u FROM t{x} t FULL JOIN u{x} u ON t.k = u.k EMIT CHANGES;"
-    )
-    check_changes(engine, backlog, statement, model.table_table(backlog.topics["t"], backlog.topics["u"]))
+    check_changes(engine, backlog, TABLE_TABLE, model.table_table(backlog.topics["t"], backlog.topics["u"]))
 
 
 def test_tables_by_a_foreign_key(engine: Engine, backlog: Backlog) -> None:
@@ -412,31 +431,43 @@ def ends_first(changes: Changes) -> Changes:
 # ---- interrupted -------------------------------------------------------------------------------------
 
 
-def interrupted(
-    engine: Engine, backlog: Backlog, statement: str, count: int, verb: str
-) -> Counter[tuple[Any, ...]]:
-    """What a query writes that is stopped or killed twice while it works the backlog off."""
+def interrupt(engine: Engine, query: Running, count: int, verb: str) -> None:
+    """Stop or kill a query twice while it works the backlog off, of which ``count`` records come."""
     queries = engine.services.queries
-    with Running(engine, statement, backlog) as query:
-        for share in (0.1, 0.5):
-            query.sink.wait(lambda sink: len(sink.records) >= share * count)  # noqa: B023 (called at once)
-            if verb == "restart":
-                queries.restart(query.id)
-            else:
-                killed = queries.kill(query.id)
-                assert killed is not None
-                queries.restore(killed)
-        query.sink.wait(lambda sink: len(sink.rows() if verb == "kill" else sink.records) >= count)
-        return query.end().rows()
+    for share in (0.1, 0.5):
+        query.sink.wait(lambda sink: len(sink.records) >= share * count)  # noqa: B023 (called at once)
+        if verb == "restart":
+            queries.restart(query.id)
+        else:
+            killed = queries.kill(query.id)
+            assert killed is not None
+            queries.restore(killed)
 
 
 def check_interrupted(
     engine: Engine, backlog: Backlog, statement: str, rows: list[tuple[Any, ...]], verb: str
 ) -> None:
-    actual = interrupted(engine, backlog, statement, len(rows), verb)
-    if verb == "kill":  # at least once
-        actual = Counter(set(actual))
-    same_rows(actual, Counter(rows))
+    """The query writes these rows to a stream, those that were repeated after a kill once more."""
+    with Running(engine, statement, backlog) as query:
+        interrupt(engine, query, len(rows), verb)
+        query.sink.wait(lambda sink: len(sink.rows() if verb == "kill" else sink.records) >= len(rows))
+        actual = query.end().rows()
+    same_rows(Counter(set(actual)) if verb == "kill" else actual, Counter(rows))
+
+
+def check_interrupted_table(
+    engine: Engine, backlog: Backlog, statement: str, changes: Changes, verb: str
+) -> None:
+    """The query makes a table of these changes; after a kill some are repeated, and the table is the same."""
+    count = sum(map(len, changes.values()))
+    with Running(engine, statement, backlog) as query:
+        interrupt(engine, query, count, verb)
+        if verb == "kill":
+            query.sink.wait(lambda sink: model.folded(sink.changes()) == model.folded(changes))
+            same_changes(model.folded(query.end().changes()), model.folded(changes))
+        else:
+            query.sink.wait(lambda sink: len(sink.records) >= count)
+            same_changes(query.end().changes(), changes)
 
 
 @pytest.mark.parametrize("verb", ["restart", "kill"])
@@ -449,6 +480,33 @@ def test_stream_with_stream_goes_on(engine: Engine, long_backlog: Backlog, verb:
 def test_stream_with_table_goes_on(engine: Engine, long_backlog: Backlog, verb: str) -> None:
     rows = model.stream_table(long_backlog.topics["l"], long_backlog.topics["t"], "LEFT")
     check_interrupted(engine, long_backlog, STREAM_TABLE["LEFT"], rows, verb)
+
+
+@pytest.mark.parametrize("verb", ["restart", "kill"])
+def test_streams_with_times_in_a_column_go_on(
+    engine: Engine, backlog_with_a_column: Backlog, verb: str
+) -> None:
+    topics = backlog_with_a_column.topics
+    rows = model.stream_stream(topics["l"], topics["r"], WITHIN_MS, "LEFT")
+    check_interrupted(engine, backlog_with_a_column, STREAM_STREAM["LEFT"], rows, verb)
+
+
+@pytest.mark.parametrize("verb", ["restart", "kill"])
+def test_a_stream_and_a_table_with_times_in_a_column_go_on(
+    engine: Engine, backlog_with_a_column: Backlog, verb: str
+) -> None:
+    topics = backlog_with_a_column.topics
+    rows = model.stream_table(topics["l"], topics["t"], "LEFT")
+    check_interrupted(engine, backlog_with_a_column, STREAM_TABLE["LEFT"], rows, verb)
+
+
+@pytest.mark.parametrize("verb", ["restart", "kill"])
+def test_tables_with_times_in_a_column_go_on(
+    engine: Engine, backlog_with_a_column: Backlog, verb: str
+) -> None:
+    topics = backlog_with_a_column.topics
+    changes = model.table_table(topics["t"], topics["u"])
+    check_interrupted_table(engine, backlog_with_a_column, TABLE_TABLE, changes, verb)
 
 
 # ---- new partitions ----------------------------------------------------------------------------------
