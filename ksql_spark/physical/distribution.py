@@ -50,6 +50,8 @@ class Tasks:
         is_one_order: this order spans all partitions of a reader; else only those of equal number.
         has_heartbeat: readers say now and then that time passes.
         keeps_partition: what is written to an internal topic stays in the partition that it came from.
+        takes_left_first: of rows of equal times those of the left input are taken first; else those of the
+            right one, which may be a table.
     """
 
     partitions: int
@@ -61,6 +63,7 @@ class Tasks:
     is_one_order: bool = False
     has_heartbeat: bool = False
     keeps_partition: bool = False
+    takes_left_first: bool = False
 
 
 #: all in one task
@@ -119,11 +122,12 @@ def assign(plan: PhysicalPlan, number: int, partitions: Mapping[str, int], most:
     is_batch = stage.mode == MICROBATCH
     beats = stage.has_idle_timeout and not is_batch
     is_merged = len(operator.inputs) > 1 or stage.has_idle_timeout
+    left_first = isinstance(operator, steps.StreamStreamJoin)
     if how.is_co_partitioned:
         if is_batch and stage.has_idle_timeout:
             count = 1  # heartbeats come from a topic of one partition
         keeps = stage in plan.inner and _Rules(plan, partitions).keeps_partitions(stage)
-        return Tasks(widest, count, True, count, False, is_merged, False, beats, keeps)
+        return Tasks(widest, count, True, count, False, is_merged, False, beats, keeps, left_first)
     if how.is_ordered:
         # rows of all partitions in one order: one task reads them; it also does the rest where the order of
         # what comes out matters
@@ -131,7 +135,7 @@ def assign(plan: PhysicalPlan, number: int, partitions: Mapping[str, int], most:
         count = 1 if is_batch or feeds else count
         has_column = any(source.timestamp is not None for source in _sources(stage))
         is_merged |= widest > 1 and has_column
-        return Tasks(widest, count, False, 1, count > 1, is_merged, True, beats)
+        return Tasks(widest, count, False, 1, count > 1, is_merged, True, beats, False, left_first)
     return Tasks(widest, count, False, count, count > 1)
 
 

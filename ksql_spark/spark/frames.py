@@ -73,6 +73,7 @@ class Context:
             "ksql.run": self.run,
             "ksql.tasks": str(self.tasks.readers),
             "ksql.one.order": str(self.tasks.is_one_order).lower(),
+            "ksql.left.first": str(self.tasks.takes_left_first).lower(),
             "ksql.max.task.idle.ms": str(self.max_idle_ms),
             "ksql.feeds": self.feeds or "",
             "ksql.waits.for": self.waits_for or "",

@@ -31,6 +31,7 @@ FOUND = (
     "what is in the table before the query",
     "a row keeps the table's row of its time",
     "pairs meet at any time",
+    "of rows of equal times",
 )
 
 

@@ -52,6 +52,19 @@ INSERT INTO clicks (id, ts, button) VALUES ('b', 90000, 'late, alone');
 -- rowtime | id | page | button
 -- 90000   | b  | NULL | late, alone
 
+--@test: of rows of equal times the left one is taken first: alone, then with its match
+CREATE STREAM pairs AS
+  SELECT i.id AS id, i.page AS page, c.button AS button
+  FROM impressions i LEFT JOIN clicks c WITHIN 10 SECONDS ON i.id = c.id EMIT CHANGES;
+INSERT INTO impressions (id, ts, page) VALUES ('a', 1000, 'home');
+--@output PAIRS ordered
+-- rowtime | id | page | button
+-- 1000    | a  | home | NULL
+INSERT INTO clicks (id, ts, button) VALUES ('a', 1000, 'at once');
+--@output PAIRS ordered
+-- rowtime | id | page | button
+-- 1000    | a  | home | at once
+
 --@test: rows that met nothing leave by their time when both sides are outer
 CREATE STREAM pairs AS
   SELECT ROWKEY AS id, i.page AS page, c.button AS button

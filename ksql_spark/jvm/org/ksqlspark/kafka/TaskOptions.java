@@ -11,6 +11,8 @@ import java.io.Serializable;
  * @param tasks how many there are
  * @param isOneOrder whether a task takes the records of all its partitions by time; else only those
  *     of equal number, one for each topic
+ * @param isLeftFirst whether of records of equal times those of the first input are taken first;
+ *     else those of the last
  * @param maxIdleMs how long to wait for a partition that has no more records while another one has;
  *     0: only for records that the broker is known to have; negative: not even for these
  * @param feeds the internal topic that the query writes; empty: none
@@ -21,6 +23,7 @@ public record TaskOptions(
         String run,
         int tasks,
         boolean isOneOrder,
+        boolean isLeftFirst,
         long maxIdleMs,
         String feeds,
         String waitsFor,
@@ -31,6 +34,7 @@ public record TaskOptions(
                 options.get("ksql.run"),
                 options.getInt("ksql.tasks", 1),
                 options.getBoolean("ksql.one.order", false),
+                options.getBoolean("ksql.left.first", false),
                 options.getLong("ksql.max.task.idle.ms", 0),
                 options.getOrDefault("ksql.feeds", ""),
                 options.getOrDefault("ksql.waits.for", ""),

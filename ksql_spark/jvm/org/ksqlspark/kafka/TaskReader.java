@@ -16,6 +16,7 @@ import org.apache.spark.sql.kafka010.KafkaRecordToRowConverter;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -171,9 +172,11 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
                     share.ranges.values().stream()
                             .anyMatch(r -> r.offsetRange().untilOffset() < Long.MAX_VALUE);
         }
-        // of records of equal times those of the last input, a join's table, are taken first
-        found.values()
-                .forEach(list -> list.sort((one, two) -> Integer.compare(two.input, one.input)));
+        // of records of equal times the first in this order are taken first
+        Comparator<PartitionBuffer> leftFirst = Comparator.comparingInt(buffer -> buffer.input);
+        Comparator<PartitionBuffer> order =
+                options.isLeftFirst() ? leftFirst : leftFirst.reversed();
+        found.values().forEach(list -> list.sort(order));
         groups =
                 found.values().stream()
                         .map(list -> list.toArray(new PartitionBuffer[0]))
