@@ -122,7 +122,9 @@ def assign(plan: PhysicalPlan, number: int, partitions: Mapping[str, int], most:
     is_batch = stage.mode == MICROBATCH
     beats = stage.has_idle_timeout and not is_batch
     is_merged = len(operator.inputs) > 1 or stage.has_idle_timeout
-    left_first = isinstance(operator, steps.StreamStreamJoin)
+    left_first = isinstance(operator, steps.StreamStreamJoin) and _Rules(plan, partitions).takes_left_first(
+        operator
+    )
     if how.is_co_partitioned:
         if is_batch and stage.has_idle_timeout:
             count = 1  # heartbeats come from a topic of one partition
@@ -215,6 +217,15 @@ class _Rules:
             return False
         found = self._partitioning(packed.child)
         return found is not None and found.keys == packed.key
+
+    def takes_left_first(self, join: steps.StreamStreamJoin) -> bool:
+        """Which side comes first where times are equal: the left one, unless it alone has to be re-keyed.
+
+        Kafka Streams re-keys through a topic, so such a row comes after one that is where it belongs.
+        """
+        left, right = self._partitioning(join.left), self._partitioning(join.right)
+        is_in_place = left is not None and left.keys == (join.left_key,)
+        return is_in_place or right is None or right.keys != (join.right_key,)
 
     def _operator_why_not(self, operator: Step) -> str | None:
         match operator:

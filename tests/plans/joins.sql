@@ -18,6 +18,10 @@ CREATE STREAM ss_right AS
   SELECT p.ride, zone FROM rides r RIGHT JOIN payments p WITHIN 90 SECONDS GRACE PERIOD 0 SECONDS ON r.id = p.ride EMIT CHANGES;
 CREATE STREAM ss_full AS
   SELECT ROWKEY AS k, zone, amount FROM rides r FULL OUTER JOIN payments p WITHIN 1 DAY ON r.id = p.ride EMIT CHANGES;
+CREATE STREAM rekeyed_left AS
+  SELECT p.ride, amount FROM rides r JOIN payments p WITHIN 1 HOUR ON r.driver = p.ride EMIT CHANGES;
+CREATE STREAM rekeyed_right AS
+  SELECT r.id, amount FROM rides r JOIN payments p WITHIN 1 HOUR ON r.id = LCASE(p.ride) EMIT CHANGES;
 
 -- table and table
 CREATE TABLE tt_inner AS SELECT d.id, seats, rating FROM drivers d JOIN cars c ON d.id = c.id EMIT CHANGES;

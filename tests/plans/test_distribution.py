@@ -39,7 +39,7 @@ def test_no_more_tasks_than_partitions_and_threads() -> None:
 
 def test_co_partitioned_rows_stay_where_they_are_read() -> None:
     found = tasks(plan("SS_INNER"))
-    assert found == Tasks(12, 4, True, 4, False, is_merged=True)
+    assert found == Tasks(12, 4, True, 4, False, is_merged=True, takes_left_first=True)
 
 
 def test_topics_of_different_partitions_are_read_by_one_task() -> None:
@@ -56,6 +56,11 @@ def test_one_partition_needs_no_exchange() -> None:
             for number, stage in enumerate(query.plan.stages):
                 if not stage.by_event_time:
                     assert not tasks(query.plan, number, partitions=1).is_exchanged
+
+
+def test_of_rows_of_equal_times_a_tables_comes_first_then_that_of_a_stream_in_its_place() -> None:
+    sinks = ("SS_INNER", "REKEYED_LEFT", "REKEYED_RIGHT", "ST_LEFT")
+    assert [tasks(plan(sink)).takes_left_first for sink in sinks] == [True, False, True, False]
 
 
 def test_micro_batches_in_order_are_one_task() -> None:
