@@ -67,13 +67,13 @@ INSERT INTO clicks (id, ts, button) VALUES ('a', 1000, 'at once');
 
 --@test: of rows of equal times that of a stream which need not be re-keyed is taken first
 CREATE STREAM pairs AS
-  SELECT i.page AS page, c.button AS button
+  SELECT c.id AS id, i.page AS page, c.button AS button
   FROM impressions i LEFT JOIN clicks c WITHIN 10 SECONDS ON LCASE(i.page) = c.id EMIT CHANGES;
 INSERT INTO clicks (id, ts, button) VALUES ('home', 1000, 'at once');
 INSERT INTO impressions (id, ts, page) VALUES ('a', 1000, 'HOME');
 --@output PAIRS ordered
--- rowtime | page | button
--- 1000    | HOME | at once
+-- rowtime | id   | page | button
+-- 1000    | home | HOME | at once
 
 --@test: rows that met nothing leave by their time when both sides are outer
 CREATE STREAM pairs AS
