@@ -165,6 +165,11 @@ class Host:
             if watcher is not None:
                 watcher.cancel()
 
+    async def query(self, request: Request) -> QueryStream:
+        """Start a query, in a thread for reads: it does not wait for statements."""
+        assert self.engine is not None, "routes are only reached while RUNNING"
+        return await asyncio.get_running_loop().run_in_executor(self._reads, self.engine.query, request)
+
     async def read(self, step: Callable[[], T]) -> T:
         """Run one blocking read of a query stream in a thread for reads."""
         return await asyncio.get_running_loop().run_in_executor(self._reads, step)

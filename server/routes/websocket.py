@@ -38,7 +38,7 @@ async def ws_query(socket: WebSocket) -> None:
         if text is None:
             raise RequestError("The URL has no parameter request.")
         request = parsed_body(StatementsBody, text).request(principal_of(socket).role)
-        stream = await host.call(lambda engine: engine.query(request))
+        stream = await host.query(request)
         host.opened(stream)
         watcher = asyncio.create_task(_watch(socket, host, stream))
         await _send_rows(socket, host, stream)
