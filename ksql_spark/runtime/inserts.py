@@ -88,6 +88,7 @@ class RowInserter:
         self._early: set[int] = set()
         self._errors: dict[int, KsqlError] = {}
         self._has_told = False
+        self._is_waiting = False
         self._closed = False
 
     def insert(self, lines: Iterable[bytes]) -> bool:
@@ -96,13 +97,12 @@ class RowInserter:
         It waits while MOST_UNACKNOWLEDGED rows are on their way.
         """
         for line in lines:
-            with self._moved:
-                while self._sent - self._next - len(self._early) >= MOST_UNACKNOWLEDGED and self._may_go_on:
-                    self._moved.wait(1.0)
-                if not self._may_go_on:
-                    return False
-                number = self._sent
-                self._sent += 1
+            if self._sent - self._next >= MOST_UNACKNOWLEDGED:
+                self._wait_for_room()
+            if self._closed or self._errors:
+                return False
+            number = self._sent
+            self._sent += 1
             try:
                 key, value = self._encoded(line)
                 self._producer.send_async(
@@ -136,9 +136,13 @@ class RowInserter:
             self._closed = True
             self._moved.notify_all()
 
-    @property
-    def _may_go_on(self) -> bool:
-        return not self._closed and not self._errors
+    def _wait_for_room(self) -> None:
+        with self._moved:
+            self._is_waiting = True
+            self._moved.wait_for(
+                lambda: self._sent - self._next < MOST_UNACKNOWLEDGED or self._closed or self._errors
+            )
+            self._is_waiting = False
 
     def _delivered(self, number: int, error: KsqlError | None) -> None:
         with self._moved:
@@ -151,7 +155,8 @@ class RowInserter:
                     self._next += 1
             else:
                 self._early.add(number)
-            self._moved.notify_all()
+            if self._is_waiting:
+                self._moved.notify_all()
             has_news = self._next > self._told or self._next in self._errors
             if not has_news or self._has_told:
                 return
