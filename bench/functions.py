@@ -21,7 +21,7 @@ from typing import Any
 import grammar
 from ksql_spark.analyzer import Scope, bind_expression
 from ksql_spark.analyzer.scope import BoundRelation
-from ksql_spark.formats import FORMATS
+from ksql_spark.formats import SerdeSpec, bind
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
 from ksql_spark.schema import Column, Schema
@@ -120,11 +120,11 @@ def _fields() -> list[Column]:
 
 
 def _decoded(format_: str, column: str) -> Callable[[], str]:
-    return lambda: FORMATS[format_].decode_sql(f"`{column}`", _fields(), True)
+    return lambda: bind(SerdeSpec(format_, tuple(_fields()))).decode_sql(f"`{column}`")
 
 
 def _encoded(format_: str) -> Callable[[], str]:
-    return lambda: FORMATS[format_].encode_sql(["`L`", "`S`", "`D`", "(`I` > 0)"], _fields(), True)
+    return lambda: bind(SerdeSpec(format_, tuple(_fields()))).encode_sql(["`L`", "`S`", "`D`", "(`I` > 0)"])
 
 
 _MEMBERS = "named_struct('I', L, 'S', S, 'D', D, 'F', I > 0)"
