@@ -70,3 +70,20 @@ def test_a_record_stops_its_query(
     while sum(kafka_admin.end_offsets(other).values()) < 1:
         assert time.monotonic() < deadline
     assert not any(kafka_admin.end_offsets(sink).values())
+
+
+def test_a_sum_that_overflows_stops_its_query(
+    execute: Callable[[str], Any], engine: Engine, topic_names: Callable[[str], str]
+) -> None:
+    source, sink = topic_names("in"), topic_names("out")
+    answer = execute(f"""
+        CREATE STREAM amounts (k STRING KEY, v DECIMAL(4, 1))
+          WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+        CREATE TABLE totals WITH (KAFKA_TOPIC = '{sink}') AS SELECT k, SUM(v) AS s FROM amounts GROUP BY k;
+        INSERT INTO amounts VALUES ('a', 500.9);
+        INSERT INTO amounts VALUES ('a', 300.8);
+        INSERT INTO amounts VALUES ('a', 400.8);
+    """)
+    query = next(entity for entity in answer if "TOTALS" in str(entity.get("commandStatus")))
+    said = first_error(engine, query["commandStatus"]["queryId"])
+    assert said.startswith("Numeric field overflow: a SUM does not fit into DECIMAL(4, 1).")

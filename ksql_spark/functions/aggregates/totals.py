@@ -7,9 +7,9 @@ from decimal import Decimal as PythonDecimal
 
 from ksql_spark.functions.aggregates.collected import different_values
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import has_own_order, spark_type, variable
+from ksql_spark.functions.spark_text import has_own_order, spark_type, string, variable
 from ksql_spark.functions.spec import BY_ARGUMENTS, Example, Lowering, Spec, Typed, aggregate
-from ksql_spark.types import INTEGER, STRING, Array, SqlType
+from ksql_spark.types import INTEGER, STRING, Array, Decimal, SqlType
 
 Types = Sequence[SqlType]
 
@@ -19,9 +19,18 @@ def _same(types: Types) -> SqlType:
 
 
 def _zero(text: str, type_: SqlType) -> str:
-    """``text``, an aggregate, cast to ``type_`` (INT wraps), and 0 without values."""
+    """``text``, an aggregate, cast to ``type_`` (INT wraps), and 0 without values.
+
+    A DECIMAL that is too large for its type fails, and with it the query (reference §3.2).
+    """
     wanted = spark_type(type_)
-    return f"cast(coalesce({text}, 0) as {wanted})"
+    total = f"cast(coalesce({text}, 0) as {wanted})"
+    if not isinstance(type_, Decimal):
+        return total
+    message = string(
+        f"Numeric field overflow: a SUM does not fit into {type_}. CAST what it adds up to a larger type."
+    )
+    return f"coalesce({total}, cast(raise_error({message}) as {wanted}))"
 
 
 def _signed(text: str, type_: SqlType, sign: str) -> str:
