@@ -97,8 +97,9 @@ final class PartitionBuffer {
         return isCaughtUp;
     }
 
-    boolean hasFew() {
-        return records.size() < MOST_RECORDS / 2 && bytes < MOST_BYTES / 2;
+    /** Whether few records are here although the broker is known to have more. */
+    boolean wantsMore() {
+        return !isCaughtUp && records.size() < MOST_RECORDS / 2 && bytes < MOST_BYTES / 2;
     }
 
     /** Time of the next record, ms; NONE where there is none to hand out now. */

@@ -302,7 +302,9 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             handedOut = 0;
             turn = groups.length == 0 ? 0 : (turn + 1) % groups.length;
             if (hadTurn) {
-                if (buffers.stream().anyMatch(PartitionBuffer::hasFew)) {
+                // not only for those that may get more: a fetch of nothing else would wait for
+                // records, and the next one for its answer
+                if (wantsMore()) {
                     poll(0);
                 }
                 if (deadline != NO_DEADLINE) {
@@ -427,6 +429,15 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             return null;
         }
         return best;
+    }
+
+    private boolean wantsMore() {
+        for (PartitionBuffer buffer : buffers) {
+            if (buffer.wantsMore()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private void poll(long timeout) {
