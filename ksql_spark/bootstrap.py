@@ -42,6 +42,7 @@ from ksql_spark.spark.evaluate import evaluate
 from ksql_spark.spark.processing_log import ProcessingLog, create_stream
 from ksql_spark.spark.python_calls import end_workers
 from ksql_spark.spark.session import SparkProcess, function_limits, set_registry
+from ksql_spark.spark.state_cache import bound_cache
 from ksql_spark.statements import Services, functions
 
 log = logging.getLogger(__name__)
@@ -182,6 +183,7 @@ class Bootstrap:
         services: Services  # assigned below; the lambdas use it later
         session = spark.running_session
         set_registry(session, registry_settings(self._config))
+        bound_cache(session, int(self._config["ksql.state.cache.max.bytes"]))
         admin = KafkaAdmin(servers, self._config.kafka_client_settings())
         producer = RecordProducer(servers, self._config.kafka_client_settings())
         self._stack.callback(producer.close)

@@ -153,6 +153,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.spark.data.dir", "string", "", "The folder of all persistent data; by default in the user's home."),
     _server("ksql.spark.warm.up.enabled", "boolean", True, "Whether a server without queries warms Spark up at its start, so that the first query starts faster."),
     _server("ksql.spark.memory", "string", "2g", "Heap of Spark's JVM, in the syntax of java -Xmx."),
+    _server("ksql.state.cache.max.bytes", "long", 33_554_432, "Size limit of the cache in Spark's heap for the state of all queries, in bytes; 0 for no cache. It does not change any results.", minimum=0),
     _server("ksql.internal.topic.replicas", "int", -1, "Replicas of the command log; -1 for the broker's default.", minimum=-1),
     _server("ksql.metastore.backup.location", "string", "", "A folder for a local copy of the command log.", in_force=False),
     _server("ksql.properties.overrides.denylist", "list", [], "Properties that sessions and requests may not override."),

@@ -22,6 +22,7 @@ from ksql_spark.physical.planner import lower, lower_transient
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.runtime.state import state_sizes
+from ksql_spark.spark.state_cache import cache_use
 from ksql_spark.statements.context import Action, Entity, Immediate, Services, StatementContext
 from ksql_spark.statements.entities import entity, field_json, query_row
 from ksql_spark.types import type_json
@@ -65,7 +66,7 @@ def source_description(source: DataSource, services: Services, *, extended: bool
         "fields": [field_json(c) for c in source.schema.columns],
         "type": source.kind,
         "timestamp": source.timestamp.column if source.timestamp else "",
-        "statistics": "\n".join([*_statistics(writers), *unreadable]) if extended else "",
+        "statistics": "\n".join([*_statistics(writers, services), *unreadable]) if extended else "",
         "errorStats": _error_statistics(readers, writers, services) if extended else "",
         "extended": extended,
         "keyFormat": source.key_format.name,
@@ -128,13 +129,18 @@ def _offsets(topic: str, committed: Mapping[int, int], services: Services) -> li
     ]
 
 
-def _statistics(writers: Sequence[ManagedQuery]) -> Iterator[str]:
-    """The size of the state of the queries that write a source, one line per query."""
+def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator[str]:
+    """The size of the state of the queries that write a source, one line per query; the state cache."""
+    has_state = False
     for query in writers:
         sizes = [size for size in state_sizes(query) if size is not None]
         if sizes:
             entries, kept = sum(s.entries for s in sizes), sum(s.bytes for s in sizes)
+            has_state = True
             yield f"State of {query.id}: {entries} entries, {kept} bytes at {sizes[-1].at}"
+    if has_state:
+        used, bound = cache_use(services.spark.running_session)
+        yield f"State cache, shared by all queries: {used} of {bound} bytes"
 
 
 def _error_statistics(

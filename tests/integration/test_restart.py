@@ -98,8 +98,12 @@ def names(server: ServerProcess) -> dict[str, list[str]]:
     }
 
 
-def test_nothing_is_lost(tmp_path: Path) -> None:
-    with ServerProcess(tmp_path) as server:
+@pytest.mark.parametrize("cached", [33_554_432, 1000], ids=["large cache", "tiny cache"])
+def test_nothing_is_lost(tmp_path: Path, cached: int) -> None:
+    properties = tmp_path / "server.properties"
+    properties.write_text(f"ksql.state.cache.max.bytes={cached}\n", encoding="utf-8")
+    data, options = tmp_path / "data", ("--properties", str(properties))
+    with ServerProcess(data, *options) as server:
         server.ready()
         server.execute(STATEMENTS)
         server.execute("DROP STREAM gone;")
@@ -111,14 +115,14 @@ def test_nothing_is_lost(tmp_path: Path) -> None:
         # these are killed on their way
         produce(server, range(400, 700))
         server.crash()
-    with ServerProcess(tmp_path) as server:
+    with ServerProcess(data, *options) as server:
         server.ready()
         assert names(server) == there
         produce(server, range(700, 1000))
         wait_for_counts(server, 1000)
         assert server.stop() == (0, "stopping\nstopped\n", "")
         assert server.pids() == []
-    with ServerProcess(tmp_path) as server:
+    with ServerProcess(data, *options) as server:
         server.ready()
         assert names(server) == there
         produce(server, range(1000, 1300))

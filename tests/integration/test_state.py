@@ -59,4 +59,9 @@ def test_state_shrinks_as_stream_time_passes(kind: str, execute: Execute) -> Non
     assert left > 0  # the newest row is kept
 
     (described,) = execute(f"DESCRIBE {name}_out EXTENDED;")
-    assert f"State of {query}: {left} entries" in described["sourceDescription"]["statistics"]
+    statistics = described["sourceDescription"]["statistics"]
+    assert f"State of {query}: {left} entries" in statistics
+    cache = re.search(
+        r"^State cache, shared by all queries: (\d+) of 33554432 bytes$", statistics, re.MULTILINE
+    )
+    assert cache is not None and int(cache[1]) <= 33554432

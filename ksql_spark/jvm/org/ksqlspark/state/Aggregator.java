@@ -29,6 +29,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
 
 import scala.collection.immutable.Seq;
 
@@ -260,13 +261,14 @@ public final class Aggregator implements Serializable {
         }
     }
 
-    /** Continues a stored group. */
-    void load(byte[] saved) {
-        load(saved, row);
+    /** Continues a stored group, in {@code saved} from this place on. */
+    void load(byte[] saved, int from) {
+        load(saved, from, row);
     }
 
-    private void load(byte[] saved, SpecificInternalRow target) {
-        InternalRow kept = PackedRow.view(saved, buffer.length);
+    private void load(byte[] saved, int from, SpecificInternalRow target) {
+        UnsafeRow kept = new UnsafeRow(buffer.length);
+        kept.pointTo(saved, Platform.BYTE_ARRAY_OFFSET + from, saved.length - from);
         for (int i = 0; i < buffer.length; i++) {
             DataType type = buffer[i].dataType();
             if (kept.isNullAt(i)) {
@@ -301,7 +303,7 @@ public final class Aggregator implements Serializable {
     /** Merges another stored group into this one. */
     void merge(byte[] saved) {
         SpecificInternalRow other = emptyBuffer();
-        load(saved, other);
+        load(saved, 0, other);
         merging.target(row).apply(joined.apply(row, other));
         for (ImperativeAggregate function : imperative) {
             if (function instanceof TypedImperativeAggregate<?> typed) {
@@ -312,8 +314,8 @@ public final class Aggregator implements Serializable {
         }
     }
 
-    /** The group as bytes. */
-    byte[] save() {
+    /** The group as bytes, behind so many bytes that are left free. */
+    byte[] save(int free) {
         SpecificInternalRow plain = row;
         boolean isTyped = false;
         for (ImperativeAggregate function : imperative) {
@@ -338,7 +340,10 @@ public final class Aggregator implements Serializable {
                 }
             }
         }
-        return pack.apply(plain).getBytes();
+        UnsafeRow packed = pack.apply(plain);
+        byte[] bytes = new byte[free + packed.getSizeInBytes()];
+        packed.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET + free);
+        return bytes;
     }
 
     /** The columns of the result, packed. */

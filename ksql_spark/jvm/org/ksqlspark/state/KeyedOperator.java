@@ -1,5 +1,6 @@
 package org.ksqlspark.state;
 
+import org.apache.spark.TaskContext;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
@@ -16,6 +17,8 @@ import org.apache.spark.sql.types.StructType;
 import org.ksqlspark.log.ProcessingLog;
 
 import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
 
 /**
  * An operator with exact state per key that processes one record at a time, like a processor of
@@ -31,6 +34,10 @@ import java.util.ArrayDeque;
  * BIGINT); st is the stream time. Rows and headers are PackedRow bytes, so operators know no
  * columns. A result has the headers of the record that caused it; a result that waited for time to
  * pass has none.
+ *
+ * <p>State and clocks are kept in a StateCache. They are written when it is full and before the
+ * batch's state is committed. A processor is made anew for each attempt at a batch, so what was not
+ * committed is forgotten.
  */
 public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row> {
     static final StructType OUTPUT =
@@ -83,15 +90,33 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     private String log;
     private String query;
     private transient ArrayDeque<Row> out;
+    private transient StateCache cache;
+
+    /** Else what changes is written after each record. */
+    private transient boolean isWrittenBeforeCommit;
+
     private transient ValueState<Long> clock;
+
+    /** Where each task's time was when another task's records followed. */
+    private transient Map<Integer, Clock> clocks;
 
     /** Stream time of the current task, ms; Long.MIN_VALUE before the first record. */
     protected transient long streamTime;
 
     private transient Integer task;
+    private transient Clock own;
 
     /** Of the current record. */
     private transient byte[] headers;
+
+    /** Times of a task, ms. */
+    private static final class Clock {
+        long streamTime = Long.MIN_VALUE;
+        long lastArrival;
+
+        /** The state does not have this stream time yet. */
+        boolean isAhead;
+    }
 
     /** Processes one record; calls emit for each result, in order. */
     protected abstract void process(byte[] key, int side, long ts, byte[] value);
@@ -100,10 +125,10 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     protected abstract void open();
 
     /**
-     * Called when records of another task of the same partition follow, once that task's clock is
-     * loaded.
+     * Called when records of another task of the same partition follow, and at first. What an
+     * operator keeps of a task in the heap it keeps by the task's number.
      */
-    protected void taskChanged() {}
+    protected void taskChanged(int number) {}
 
     /** The stream time at which nothing waits any more; Long.MIN_VALUE if nothing waits now. */
     protected long end() {
@@ -165,17 +190,33 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     }
 
     protected final MapState<byte[], byte[]> bytes(String name) {
-        return getHandle()
-                .getMapState(name, Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
+        return cache.over(
+                getHandle()
+                        .getMapState(name, Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE()));
     }
 
     protected final MapState<byte[], Long> longs(String name) {
-        return getHandle().getMapState(name, Encoders.BINARY(), Encoders.LONG(), TTLConfig.NONE());
+        return cache.over(
+                getHandle()
+                        .getMapState(name, Encoders.BINARY(), Encoders.LONG(), TTLConfig.NONE()));
     }
 
     @Override
     public final void init(OutputMode outputMode, TimeMode timeMode) {
         out = new ArrayDeque<>();
+        clocks = new HashMap<>();
+        cache = new StateCache(CacheBudget.shared(), BeforeCommit::with);
+        TaskContext context = TaskContext.get();
+        if (context == null) {
+            cache.close(); // only the states' names and types are wanted
+        } else {
+            context.<Void>addTaskCompletionListener(
+                    ended -> {
+                        cache.close();
+                        return null;
+                    });
+        }
+        isWrittenBeforeCommit = BeforeCommit.call(getHandle(), this::write);
         clock = getHandle().getValueState("clock", Encoders.LONG(), TTLConfig.NONE());
         if (idle > 0) {
             arrivals = getHandle().getValueState("arrivals", Encoders.LONG(), TTLConfig.NONE());
@@ -187,14 +228,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     public final scala.collection.Iterator<Row> handleInputRows(
             Integer key, scala.collection.Iterator<Row> rows, TimerValues timers) {
         if (!key.equals(task)) {
-            task = key;
-            Long kept = clock.get();
-            streamTime = kept == null ? Long.MIN_VALUE : kept;
-            if (idle > 0) {
-                Long arrived = arrivals.get();
-                lastArrival = arrived == null ? begun : Math.max(begun, arrived);
-            }
-            taskChanged();
+            change(key);
         }
         scala.collection.Iterator<Row> ordered = isOrdering ? byTime(rows) : rows;
         return new scala.collection.AbstractIterator<>() {
@@ -212,10 +246,13 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
                     long ts = row.getLong(3);
                     if (ts > streamTime) {
                         streamTime = ts;
-                        clock.update(ts);
+                        own.isAhead = true;
                     }
                     headers = (byte[]) row.get(5);
                     process((byte[]) row.get(1), row.getInt(2), ts, (byte[]) row.get(4));
+                    if (!isWrittenBeforeCommit) {
+                        write();
+                    }
                 }
                 return !out.isEmpty();
             }
@@ -228,6 +265,67 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
                 return out.poll();
             }
         };
+    }
+
+    /** Goes on with another task. */
+    private void change(Integer number) {
+        if (own != null) {
+            own.streamTime = streamTime;
+            own.lastArrival = lastArrival;
+        }
+        task = number;
+        cache.task(number);
+        own = clocks.get(number);
+        if (own == null) {
+            own = new Clock();
+            clocks.put(number, own);
+            Long kept = clock.get();
+            own.streamTime = kept == null ? Long.MIN_VALUE : kept;
+            if (idle > 0) {
+                Long arrived = arrivals.get();
+                own.lastArrival = arrived == null ? begun : Math.max(begun, arrived);
+            }
+        }
+        streamTime = own.streamTime;
+        lastArrival = own.lastArrival;
+        taskChanged(number);
+    }
+
+    /** Writes what the state does not have yet. */
+    private void write() {
+        cache.write();
+        if (own != null) {
+            own.streamTime = streamTime;
+        }
+        clocks.forEach(
+                (number, one) -> {
+                    if (one.isAhead) {
+                        BeforeCommit.with(number, () -> clock.update(one.streamTime));
+                        one.isAhead = false;
+                    }
+                });
+    }
+
+    private boolean isAhead() {
+        return cache.isAhead() || clocks.values().stream().anyMatch(one -> one.isAhead);
+    }
+
+    /**
+     * Called when the state was committed.
+     *
+     * @throws IllegalStateException where it was committed without what had changed; the batch is
+     *     then done again, from the state before it
+     */
+    @Override
+    public final void close() {
+        if (isWrittenBeforeCommit && isAhead() && isCommitted()) {
+            throw new IllegalStateException("the state was committed before it was written");
+        }
+    }
+
+    /** A batch query has state too, but throws it away. */
+    private boolean isCommitted() {
+        return getHandle().getQueryInfo().getQueryId().getMostSignificantBits() != 0;
     }
 
     private void arrived() {
@@ -245,7 +343,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         long end = end();
         if (end > streamTime) {
             streamTime = end;
-            clock.update(end);
+            own.isAhead = true;
             timePassed();
         }
     }

@@ -5,7 +5,9 @@ import org.apache.spark.sql.streaming.MapState;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
 
 /**
@@ -30,6 +32,8 @@ final class SessionAggregate extends KeyedOperator {
      */
     private transient TreeMap<Long, List<byte[]>> listed;
 
+    private transient Map<Integer, TreeMap<Long, List<byte[]>>> listedByTask;
+
     SessionAggregate(
             Aggregator aggregator, boolean hasFilter, long gap, long grace, boolean isFinal) {
         this.aggregator = aggregator;
@@ -49,19 +53,25 @@ final class SessionAggregate extends KeyedOperator {
     @Override
     protected void open() {
         aggregator.open();
+        listedByTask = new HashMap<>();
         sessions = bytes("sessions");
         ends = bytes("ends");
     }
 
     @Override
-    protected void taskChanged() {
-        listed = new TreeMap<>();
+    protected void taskChanged(int number) {
+        listed = listedByTask.computeIfAbsent(number, task -> stored());
+    }
+
+    private TreeMap<Long, List<byte[]>> stored() {
+        TreeMap<Long, List<byte[]>> found = new TreeMap<>();
         scala.collection.Iterator<byte[]> there = ends.keys();
         while (there.hasNext()) {
             byte[] entry = there.next();
-            listed.computeIfAbsent(ByteBuffer.wrap(entry).getLong(), end -> new ArrayList<>())
+            found.computeIfAbsent(ByteBuffer.wrap(entry).getLong(), end -> new ArrayList<>())
                     .add(entry);
         }
+        return found;
     }
 
     @Override
@@ -108,7 +118,7 @@ final class SessionAggregate extends KeyedOperator {
         session.start = start;
         session.end = end;
         session.wasPassed = passes;
-        session.buffer = aggregator.save();
+        session.buffer = aggregator.save(0);
         all.removeAll(merged);
         int at = 0;
         while (at < all.size() && all.get(at).start < start) {
@@ -149,7 +159,7 @@ final class SessionAggregate extends KeyedOperator {
                     if (session.end != end) {
                         left.add(session);
                     } else if (isFinal) {
-                        aggregator.load(session.buffer);
+                        aggregator.load(session.buffer, 0);
                         if (!hasFilter || aggregator.passes()) {
                             emitWaiting(key, end, aggregator.result(), session.start, end);
                         }

@@ -6,6 +6,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -47,10 +48,21 @@ final class StreamStreamJoin extends KeyedOperator {
     private transient MapState<byte[], byte[]> waiting;
     private transient MapState<byte[], Long> clocks;
 
-    /**
-     * Each side's own time, its buckets, and all waiting rows by the time they must be emitted, as
-     * in the state.
-     */
+    /** What is kept of a task in the heap, as in the state. */
+    private static final class Index {
+        /** Each side's own time. */
+        final long[] times = new long[2];
+
+        /** The buckets of each side, with the number of their keys. */
+        final List<TreeMap<Long, Long>> known = List.of(new TreeMap<>(), new TreeMap<>());
+
+        /** All waiting rows by the time they must be emitted. */
+        final TreeMap<Long, List<byte[]>> deadlines = new TreeMap<>();
+    }
+
+    private transient Map<Integer, Index> indexes;
+
+    /** Of the current task. */
     private transient long[] times;
 
     private transient List<TreeMap<Long, Long>> known;
@@ -67,6 +79,7 @@ final class StreamStreamJoin extends KeyedOperator {
 
     @Override
     protected void open() {
+        indexes = new HashMap<>();
         rows = bytes("rows");
         counts = longs("counts");
         contents = bytes("contents");
@@ -76,26 +89,33 @@ final class StreamStreamJoin extends KeyedOperator {
     }
 
     @Override
-    protected void taskChanged() {
-        known = List.of(new TreeMap<>(), new TreeMap<>());
-        deadlines = new TreeMap<>();
-        times = new long[2];
+    protected void taskChanged(int number) {
+        Index index = indexes.computeIfAbsent(number, task -> stored());
+        times = index.times;
+        known = index.known;
+        deadlines = index.deadlines;
+    }
+
+    private Index stored() {
+        Index index = new Index();
         for (int side = 0; side < 2; side++) {
             Long kept = clocks.getValue(new byte[] {(byte) side});
-            times[side] = kept == null ? Long.MIN_VALUE : kept;
+            index.times[side] = kept == null ? Long.MIN_VALUE : kept;
         }
         scala.collection.Iterator<scala.Tuple2<byte[], Long>> there = buckets.iterator();
         while (there.hasNext()) {
             scala.Tuple2<byte[], Long> bucket = there.next();
-            known.get(bucket._1()[0]).put(ByteBuffer.wrap(bucket._1()).getLong(1), bucket._2());
+            ByteBuffer name = ByteBuffer.wrap(bucket._1());
+            index.known.get(name.get()).put(name.getLong(), bucket._2());
         }
         scala.collection.Iterator<byte[]> unmatched = waiting.keys();
         while (unmatched.hasNext()) {
             byte[] entry = unmatched.next();
-            deadlines
+            index.deadlines
                     .computeIfAbsent(ByteBuffer.wrap(entry).getLong(), d -> new ArrayList<>())
                     .add(entry);
         }
+        return index;
     }
 
     @Override

@@ -4,6 +4,7 @@ import org.apache.spark.sql.streaming.MapState;
 
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -15,6 +16,9 @@ import java.util.TreeMap;
  * when stream time closes it.
  */
 final class WindowAggregate extends KeyedOperator {
+    /** Bytes before the aggregates' buffer: the timestamp and the flag. */
+    private static final int HEAD = 9;
+
     private final Aggregator aggregator;
     private final boolean hasFilter;
     private final boolean isUnwindowed;
@@ -30,6 +34,8 @@ final class WindowAggregate extends KeyedOperator {
 
     /** Open windows by start, with the number of their keys, in order, as in the state. */
     private transient TreeMap<Long, Long> open;
+
+    private transient Map<Integer, TreeMap<Long, Long>> openByTask;
 
     WindowAggregate(
             Aggregator aggregator,
@@ -55,22 +61,27 @@ final class WindowAggregate extends KeyedOperator {
         aggregator.open();
         groups = bytes("groups");
         if (!isUnwindowed) {
+            openByTask = new HashMap<>();
             members = bytes("members");
             windows = longs("windows");
         }
     }
 
     @Override
-    protected void taskChanged() {
-        if (isUnwindowed) {
-            return;
+    protected void taskChanged(int number) {
+        if (!isUnwindowed) {
+            open = openByTask.computeIfAbsent(number, task -> stored());
         }
-        open = new TreeMap<>();
+    }
+
+    private TreeMap<Long, Long> stored() {
+        TreeMap<Long, Long> found = new TreeMap<>();
         scala.collection.Iterator<scala.Tuple2<byte[], Long>> there = windows.iterator();
         while (there.hasNext()) {
             scala.Tuple2<byte[], Long> window = there.next();
-            open.put(ByteBuffer.wrap(window._1()).getLong(), window._2());
+            found.put(ByteBuffer.wrap(window._1()).getLong(), window._2());
         }
+        return found;
     }
 
     @Override
@@ -107,15 +118,14 @@ final class WindowAggregate extends KeyedOperator {
             ByteBuffer head = ByteBuffer.wrap(saved);
             time = Math.max(ts, head.getLong());
             wasPassed = head.get() == 1;
-            aggregator.load(Arrays.copyOfRange(saved, 9, saved.length));
+            aggregator.load(saved, HEAD);
         }
         aggregator.add(value);
         boolean passes = !hasFilter || aggregator.passes();
         boolean isPassed = passes && !isFinal;
-        byte[] buffer = aggregator.save();
-        ByteBuffer head =
-                ByteBuffer.allocate(9 + buffer.length).putLong(time).put((byte) (isPassed ? 1 : 0));
-        groups.updateValue(place, head.put(buffer).array());
+        byte[] group = aggregator.save(HEAD);
+        ByteBuffer.wrap(group).putLong(time).put((byte) (isPassed ? 1 : 0));
+        groups.updateValue(place, group);
         if (isPassed) {
             send(key, time, aggregator.result(), start);
         } else if (wasPassed) {
@@ -167,7 +177,7 @@ final class WindowAggregate extends KeyedOperator {
                 members.removeKey(member);
                 if (isFinal && !isLost) {
                     byte[] saved = groups.getValue(place);
-                    aggregator.load(Arrays.copyOfRange(saved, 9, saved.length));
+                    aggregator.load(saved, HEAD);
                     if (!hasFilter || aggregator.passes()) {
                         byte[] key = Arrays.copyOfRange(place, 8, place.length);
                         emitWaiting(

@@ -1,0 +1,75 @@
+package org.ksqlspark.state;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * How many bytes the caches of state may hold together, and how many they do. One cache belongs to
+ * one task, and only its thread uses it; the budget is everybody's.
+ */
+public final class CacheBudget {
+    /** Of all queries of this JVM. Nothing is cached before somebody sets a bound. */
+    private static final CacheBudget SHARED = new CacheBudget(0);
+
+    private volatile long bound;
+    private final AtomicLong used = new AtomicLong();
+    private final AtomicInteger sharers = new AtomicInteger();
+
+    CacheBudget(long bound) {
+        this.bound = bound;
+    }
+
+    /** The one of this JVM. */
+    public static CacheBudget shared() {
+        return SHARED;
+    }
+
+    /** The most bytes that all caches hold. */
+    public long bound() {
+        return bound;
+    }
+
+    /** Set it; caches that hold more let entries go when they are used next. */
+    public void bound(long bytes) {
+        bound = bytes;
+    }
+
+    /** The bytes that all caches hold now. */
+    public long used() {
+        return used.get();
+    }
+
+    /** A cache begins to share it. */
+    void join() {
+        sharers.incrementAndGet();
+    }
+
+    /** A cache that holds nothing any more ends. */
+    void leave() {
+        sharers.decrementAndGet();
+    }
+
+    /** Take so many bytes; false where there is no room for them. */
+    boolean take(long bytes) {
+        if (used.addAndGet(bytes) <= bound) {
+            return true;
+        }
+        used.addAndGet(-bytes);
+        return false;
+    }
+
+    /** Give so many bytes back. */
+    void give(long bytes) {
+        used.addAndGet(-bytes);
+    }
+
+    /**
+     * Whether a cache that holds so many bytes should let some go: nearly nothing is left, and it
+     * holds more than an equal share. So a busy task may take what others do not need, and gives it
+     * back once they do.
+     */
+    boolean isOver(long held) {
+        long most = bound;
+        return used.get() > most - most / 8 && held > most / Math.max(1, sharers.get());
+    }
+}

@@ -1,0 +1,362 @@
+package org.ksqlspark.state;
+
+import org.apache.spark.sql.streaming.MapState;
+
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+
+/**
+ * The entries of an operator's state that were used last, with the changes that its store does not have
+ * yet. An entry that is read is read from the store once; one that changes is written when the
+ * cache lets it go, or at {@link #write}, with its last value only.
+ *
+ * <p>It has the entries of all tasks of a partition, one thread, and ends with the batch.
+ */
+final class StateCache {
+    /** What an entry takes beside the bytes of its key and value: objects and their headers. */
+    static final int OVERHEAD = 160;
+
+    /** Does something with the state of a task, whichever is the current one. */
+    interface Tasks {
+        void with(Object task, Runnable write);
+    }
+
+    private final CacheBudget budget;
+    private final Tasks tasks;
+
+    /** The current one; the store finds its entries. */
+    private Integer task;
+
+    /** Those that were used longest ago come first. */
+    private final LinkedHashMap<Key, Entry> entries = new LinkedHashMap<>(16, 0.75f, true);
+
+    /** Between the last and the first of those that have changed, a ring in the order of change. */
+    private final Entry changed = new Entry(null);
+
+    private long held;
+    private int states;
+    private boolean isClosed;
+
+    StateCache(CacheBudget budget, Tasks tasks) {
+        this.budget = budget;
+        this.tasks = tasks;
+        changed.previous = changed.next = changed;
+        budget.join();
+    }
+
+    /** Goes on with another task. */
+    void task(Integer number) {
+        task = number;
+    }
+
+    /** An entry's key, with the state and the task that it belongs to. */
+    private static final class Key {
+        final Cached<?> state;
+        final Integer task;
+        final byte[] bytes;
+        private final int hash;
+
+        Key(Cached<?> state, Integer task, byte[] bytes) {
+            this.state = state;
+            this.task = task;
+            this.bytes = bytes;
+            this.hash = 31 * (31 * state.number + task) + Arrays.hashCode(bytes);
+        }
+
+        @Override
+        public int hashCode() {
+            return hash;
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Key key
+                    && key.state == state
+                    && key.hash == hash
+                    && key.task.equals(task)
+                    && Arrays.equals(key.bytes, bytes);
+        }
+    }
+
+    private static final class Entry {
+        final Key key;
+
+        /** Null: there is none. */
+        Object value;
+
+        /** The store has a value for the key, or may have one. */
+        boolean mayBeStored;
+
+        int size;
+
+        /** Its neighbours among those that have changed; null where the store has this value. */
+        Entry previous;
+
+        Entry next;
+
+        Entry(Key key) {
+            this.key = key;
+        }
+
+        boolean isChanged() {
+            return next != null;
+        }
+
+        /** The bytes that the entry takes with its value of now. */
+        int sizeNow() {
+            int length = value instanceof byte[] bytes ? bytes.length : 0;
+            return OVERHEAD + key.bytes.length + length; // numbers are in the overhead
+        }
+    }
+
+    /** A state whose entries lie here; arrays that go in or come out must not change afterwards. */
+    <V> MapState<byte[], V> over(MapState<byte[], V> store) {
+        return new Cached<>(store);
+    }
+
+    /** Whether there are changes that the store does not have. */
+    boolean isAhead() {
+        return changed.next != changed;
+    }
+
+    /** Bring the store up to date. */
+    void write() {
+        while (isAhead()) {
+            Integer one = changed.next.key.task;
+            tasks.with(one, () -> write(one));
+        }
+    }
+
+    /** Brings the store up to date until an entry of another task is next. */
+    private void write(Integer one) {
+        while (isAhead() && changed.next.key.task.equals(one)) {
+            Entry entry = changed.next;
+            put(entry);
+            if (entry.value == null) { // nobody is likely to ask for it
+                remove(entry);
+            }
+        }
+    }
+
+    /** Forget everything, changes too. */
+    void clear() {
+        entries.clear();
+        changed.previous = changed.next = changed;
+        release(held);
+    }
+
+    /** Forget everything for good; may be called more than once. */
+    void close() {
+        if (!isClosed) {
+            isClosed = true;
+            clear();
+            budget.leave();
+        }
+    }
+
+    private void store(Entry entry) {
+        if (entry.key.task.equals(task)) {
+            put(entry);
+        } else {
+            tasks.with(entry.key.task, () -> put(entry));
+        }
+    }
+
+    private static void put(Entry entry) {
+        if (entry.value != null) {
+            entry.key.state.put(entry.key.bytes, entry.value);
+        } else if (entry.mayBeStored) {
+            entry.key.state.store.removeKey(entry.key.bytes);
+        }
+        entry.mayBeStored = entry.value != null;
+        settle(entry);
+    }
+
+    /** The store has the entry's value. */
+    private static void settle(Entry entry) {
+        if (entry.isChanged()) {
+            entry.previous.next = entry.next;
+            entry.next.previous = entry.previous;
+            entry.previous = entry.next = null;
+        }
+    }
+
+    /** The store has another value. */
+    private void change(Entry entry) {
+        if (!entry.isChanged()) {
+            entry.previous = changed.previous;
+            entry.next = changed;
+            changed.previous.next = entry;
+            changed.previous = entry;
+        }
+    }
+
+    /** Take an entry in; false where there is no room for it. */
+    private boolean insert(Entry entry) {
+        entry.size = entry.sizeNow();
+        if (entry.size > budget.bound()) {
+            return false;
+        }
+        while (!budget.take(entry.size)) {
+            if (entries.isEmpty()) {
+                return false;
+            }
+            evict();
+        }
+        held += entry.size;
+        entries.put(entry.key, entry);
+        shrink();
+        return true;
+    }
+
+    /**
+     * Account for a value that has changed; the entry, used last, may have to go after all others.
+     */
+    private void resize(Entry entry) {
+        int size = entry.sizeNow();
+        int more = size - entry.size;
+        if (more <= 0) {
+            entry.size = size;
+            release(-more);
+            return;
+        }
+        while (!budget.take(more)) {
+            evict();
+            if (entries.isEmpty()) {
+                return;
+            }
+        }
+        held += more;
+        entry.size = size;
+        shrink();
+    }
+
+    /** Let what is more than a fair share go. */
+    private void shrink() {
+        while (budget.isOver(held) && entries.size() > 1) {
+            evict();
+        }
+    }
+
+    /** Let the entry go that was used longest ago. */
+    private void evict() {
+        Entry eldest = entries.values().iterator().next();
+        if (eldest.isChanged()) {
+            store(eldest);
+        }
+        remove(eldest);
+    }
+
+    private void remove(Entry entry) {
+        entries.remove(entry.key);
+        release(entry.size);
+    }
+
+    private void release(long bytes) {
+        held -= bytes;
+        budget.give(bytes);
+    }
+
+    /** One of the task's states. */
+    private final class Cached<V> implements MapState<byte[], V> {
+        final MapState<byte[], V> store;
+
+        /** For hashes. */
+        final int number = ++states;
+
+        Cached(MapState<byte[], V> store) {
+            this.store = store;
+        }
+
+        @SuppressWarnings("unchecked")
+        void put(byte[] key, Object value) {
+            store.updateValue(key, (V) value);
+        }
+
+        @Override
+        @SuppressWarnings("unchecked")
+        public V getValue(byte[] bytes) {
+            Key key = new Key(this, task, bytes);
+            Entry found = entries.get(key);
+            if (found == null) {
+                found = new Entry(key);
+                found.value = store.getValue(bytes);
+                found.mayBeStored = found.value != null;
+                insert(found);
+            }
+            return (V) found.value;
+        }
+
+        @Override
+        public boolean containsKey(byte[] key) {
+            return getValue(key) != null;
+        }
+
+        @Override
+        public void updateValue(byte[] bytes, V value) {
+            Key key = new Key(this, task, bytes);
+            Entry found = entries.get(key);
+            if (found != null) {
+                found.value = value;
+                change(found);
+                resize(found);
+                return;
+            }
+            found = new Entry(key);
+            found.value = value;
+            found.mayBeStored = true;
+            if (insert(found)) {
+                change(found);
+            } else {
+                store.updateValue(bytes, value);
+            }
+        }
+
+        @Override
+        public void removeKey(byte[] bytes) {
+            Key key = new Key(this, task, bytes);
+            Entry found = entries.get(key);
+            if (found == null) {
+                store.removeKey(bytes);
+            } else if (found.mayBeStored) {
+                found.value = null;
+                change(found);
+                resize(found);
+            } else {
+                settle(found);
+                remove(found);
+            }
+        }
+
+        @Override
+        public scala.collection.Iterator<scala.Tuple2<byte[], V>> iterator() {
+            write();
+            return store.iterator();
+        }
+
+        @Override
+        public scala.collection.Iterator<byte[]> keys() {
+            write();
+            return store.keys();
+        }
+
+        @Override
+        public scala.collection.Iterator<V> values() {
+            write();
+            return store.values();
+        }
+
+        @Override
+        public boolean exists() {
+            write();
+            return store.exists();
+        }
+
+        @Override
+        public void clear() {
+            write();
+            StateCache.this.clear();
+            store.clear();
+        }
+    }
+}

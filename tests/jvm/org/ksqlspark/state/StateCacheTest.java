@@ -1,0 +1,287 @@
+package org.ksqlspark.state;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.apache.spark.sql.streaming.MapState;
+import org.junit.jupiter.api.Test;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+
+/** What a cache reads and writes, and that nobody who looks through it sees anything else. */
+class StateCacheTest {
+    private static final int LARGE = 1_000_000;
+
+    /** A state that counts what is asked of it. */
+    private static final class Store<V> implements MapState<byte[], V> {
+        final Map<ByteBuffer, V> values = new TreeMap<>();
+        int reads;
+        int writes;
+
+        @Override
+        public V getValue(byte[] key) {
+            reads++;
+            return values.get(ByteBuffer.wrap(key));
+        }
+
+        @Override
+        public boolean containsKey(byte[] key) {
+            return getValue(key) != null;
+        }
+
+        @Override
+        public void updateValue(byte[] key, V value) {
+            writes++;
+            values.put(ByteBuffer.wrap(key.clone()), value);
+        }
+
+        @Override
+        public void removeKey(byte[] key) {
+            writes++;
+            values.remove(ByteBuffer.wrap(key));
+        }
+
+        @Override
+        public scala.collection.Iterator<scala.Tuple2<byte[], V>> iterator() {
+            List<scala.Tuple2<byte[], V>> all = new ArrayList<>();
+            values.forEach((key, value) -> all.add(new scala.Tuple2<>(key.array(), value)));
+            return scala.jdk.javaapi.CollectionConverters.asScala(all.iterator());
+        }
+
+        @Override
+        public scala.collection.Iterator<byte[]> keys() {
+            return scala.jdk.javaapi.CollectionConverters.asScala(
+                    values.keySet().stream().map(ByteBuffer::array).iterator());
+        }
+
+        @Override
+        public scala.collection.Iterator<V> values() {
+            return scala.jdk.javaapi.CollectionConverters.asScala(values.values().iterator());
+        }
+
+        @Override
+        public boolean exists() {
+            return !values.isEmpty();
+        }
+
+        @Override
+        public void clear() {
+            values.clear();
+        }
+    }
+
+    private static StateCache cache(CacheBudget budget) {
+        StateCache made = new StateCache(budget, (task, write) -> write.run());
+        made.task(0);
+        return made;
+    }
+
+    private final CacheBudget budget = new CacheBudget(LARGE);
+    private final StateCache cache = cache(budget);
+    private final Store<byte[]> store = new Store<>();
+    private final MapState<byte[], byte[]> state = cache.over(store);
+
+    private static byte[] bytes(int... values) {
+        byte[] bytes = new byte[values.length];
+        for (int i = 0; i < values.length; i++) {
+            bytes[i] = (byte) values[i];
+        }
+        return bytes;
+    }
+
+    @Test
+    void anEntryIsReadOnceAndWrittenOnce() {
+        for (int i = 0; i < 100; i++) {
+            byte[] old = state.getValue(bytes(1));
+            assertEquals(i, old == null ? 0 : old[0]);
+            state.updateValue(bytes(1), bytes(i + 1));
+        }
+        assertEquals(0, store.writes);
+        assertTrue(cache.isAhead());
+        cache.write();
+        assertFalse(cache.isAhead());
+        assertArrayEquals(bytes(100), store.values.get(ByteBuffer.wrap(bytes(1))));
+        cache.write();
+        assertEquals(1, store.reads);
+        assertEquals(1, store.writes);
+    }
+
+    @Test
+    void keysThatAreNotThereAreAskedForOnce() {
+        assertNull(state.getValue(bytes(1)));
+        assertFalse(state.containsKey(bytes(1)));
+        assertEquals(1, store.reads);
+    }
+
+    @Test
+    void whatCameAndWentIsNeverWritten() {
+        assertNull(state.getValue(bytes(1)));
+        state.updateValue(bytes(1), bytes(7));
+        state.removeKey(bytes(1));
+        assertNull(state.getValue(bytes(1)));
+        assertFalse(cache.isAhead());
+        cache.write();
+        assertEquals(0, store.writes);
+    }
+
+    @Test
+    void whatMayBeInTheStoreIsRemovedThere() {
+        store.values.put(ByteBuffer.wrap(bytes(1)), bytes(7));
+        store.values.put(ByteBuffer.wrap(bytes(2)), bytes(8));
+        state.updateValue(bytes(1), bytes(9)); // without a look at the store
+        state.removeKey(bytes(1));
+        state.removeKey(bytes(2));
+        assertNull(state.getValue(bytes(1)));
+        assertNull(state.getValue(bytes(2)));
+        cache.write();
+        assertTrue(store.values.isEmpty());
+    }
+
+    @Test
+    void statesDoNotShareKeys() {
+        Store<Long> numbers = new Store<>();
+        MapState<byte[], Long> other = cache.over(numbers);
+        state.updateValue(bytes(1), bytes(7));
+        other.updateValue(bytes(1), 8L);
+        assertArrayEquals(bytes(7), state.getValue(bytes(1)));
+        assertEquals(8L, other.getValue(bytes(1)));
+        cache.write();
+        assertArrayEquals(bytes(7), store.values.get(ByteBuffer.wrap(bytes(1))));
+        assertEquals(8L, numbers.values.get(ByteBuffer.wrap(bytes(1))));
+    }
+
+    @Test
+    void whoeverIteratesSeesWhatWasWritten() {
+        state.updateValue(bytes(1), bytes(7));
+        assertTrue(state.exists());
+        assertArrayEquals(bytes(7), state.iterator().next()._2());
+        state.updateValue(bytes(2), bytes(8));
+        assertEquals(2, state.keys().size());
+        state.removeKey(bytes(1));
+        assertArrayEquals(bytes(8), state.values().next());
+        state.updateValue(bytes(3), bytes(9));
+        state.clear();
+        assertFalse(state.exists());
+        assertNull(state.getValue(bytes(3)));
+    }
+
+    @Test
+    void whatWasUsedLongestAgoGoesFirst() {
+        int size = StateCache.OVERHEAD + 2;
+        budget.bound(2L * size);
+        state.updateValue(bytes(1), bytes(1));
+        state.updateValue(bytes(2), bytes(2));
+        state.getValue(bytes(1));
+        state.updateValue(bytes(3), bytes(3));
+        assertEquals(1, store.writes);
+        assertArrayEquals(bytes(2), store.values.get(ByteBuffer.wrap(bytes(2))));
+        assertEquals(2L * size, budget.used());
+        assertArrayEquals(bytes(1), state.getValue(bytes(1)));
+        assertEquals(0, store.reads);
+    }
+
+    @Test
+    void whatFitsNowhereGoesThrough() {
+        budget.bound(StateCache.OVERHEAD + 10);
+        byte[] large = new byte[100];
+        state.updateValue(bytes(1), large);
+        assertArrayEquals(large, store.values.get(ByteBuffer.wrap(bytes(1))));
+        assertArrayEquals(large, state.getValue(bytes(1)));
+        assertEquals(0, budget.used());
+        state.updateValue(bytes(1), bytes(1)); // it fits, and grows
+        state.updateValue(bytes(1), large);
+        assertArrayEquals(large, store.values.get(ByteBuffer.wrap(bytes(1))));
+        assertFalse(cache.isAhead());
+        assertEquals(0, budget.used());
+    }
+
+    @Test
+    void withoutABoundNothingIsKept() {
+        budget.bound(0);
+        state.updateValue(bytes(1), bytes(7));
+        assertArrayEquals(bytes(7), state.getValue(bytes(1)));
+        state.removeKey(bytes(1));
+        assertTrue(store.values.isEmpty());
+        assertEquals(0, budget.used());
+    }
+
+    @Test
+    void whatIsForgottenIsGivenBack() {
+        state.updateValue(bytes(1), bytes(7));
+        assertTrue(budget.used() > 0);
+        cache.close();
+        cache.close();
+        assertEquals(0, budget.used());
+        assertEquals(0, store.writes);
+    }
+
+    @Test
+    void aBusyCacheGivesRoomToAnother() {
+        int size = StateCache.OVERHEAD + 2;
+        budget.bound(16L * size);
+        for (int i = 0; i < 16; i++) {
+            state.updateValue(bytes(i), bytes(i));
+        }
+        assertEquals(16L * size, budget.used()); // alone it may have all of it
+        StateCache newer = cache(budget);
+        MapState<byte[], byte[]> its = newer.over(new Store<>());
+        its.updateValue(bytes(1), bytes(1));
+        assertFalse(newer.isAhead()); // there was no room, so it went through
+        state.getValue(bytes(16));
+        its.updateValue(bytes(1), bytes(1));
+        assertTrue(newer.isAhead());
+        assertTrue(budget.used() <= 16L * size);
+        cache.close();
+        newer.close();
+        assertEquals(0, budget.used());
+    }
+
+    /** Any bound, any order of calls: the state is what it would be without a cache. */
+    @Test
+    void itIsNotToBeSeen() {
+        Random random = new Random(1);
+        for (int round = 0; round < 300; round++) {
+            CacheBudget bound = new CacheBudget(random.nextInt(12) * 170L);
+            Store<byte[]> kept = new Store<>();
+            Map<ByteBuffer, byte[]> expected = new HashMap<>();
+            for (int batch = 0; batch < 3; batch++) {
+                StateCache tried = cache(bound);
+                MapState<byte[], byte[]> seen = tried.over(kept);
+                for (int i = 0; i < 200; i++) {
+                    byte[] key = bytes(random.nextInt(10));
+                    ByteBuffer place = ByteBuffer.wrap(key);
+                    switch (random.nextInt(6)) {
+                        case 0 -> {
+                            seen.removeKey(key);
+                            expected.remove(place);
+                        }
+                        case 1, 2 -> {
+                            byte[] value = new byte[random.nextInt(40)];
+                            random.nextBytes(value);
+                            seen.updateValue(key, value);
+                            expected.put(place, value);
+                        }
+                        case 3 -> assertEquals(expected.size(), seen.keys().size());
+                        default -> assertArrayEquals(expected.get(place), seen.getValue(key));
+                    }
+                    assertTrue(bound.used() <= bound.bound());
+                }
+                tried.write();
+                assertFalse(tried.isAhead());
+                tried.close();
+                assertEquals(0, bound.used());
+                assertEquals(expected.keySet(), kept.values.keySet());
+                expected.forEach((key, value) -> assertArrayEquals(value, kept.values.get(key)));
+            }
+        }
+    }
+}
