@@ -270,7 +270,8 @@ def stream_stream_join(
     # a record with a NULL value joins with nothing, but advances stream time
     inputs = [*records, *_heartbeats(step.idle_ms, context)]
     arguments = (*outer, before, after, grace, step.idle_ms)
-    return join.result(_operator(context, "streamStreamJoin", inputs, *arguments, state=join.state), context)
+    state = {**join.state, "rows": "groups by side, bucket and key"}
+    return join.result(_operator(context, "streamStreamJoin", inputs, *arguments, state=state), context)
 
 
 def aggregate(

@@ -189,13 +189,18 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         }
     }
 
-    protected final MapState<byte[], byte[]> bytes(String name) {
+    /** As {@link StateCache#gone}. */
+    final long gone() {
+        return cache.gone();
+    }
+
+    final StateCache.Cached<byte[]> bytes(String name) {
         return cache.over(
                 getHandle()
                         .getMapState(name, Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE()));
     }
 
-    protected final MapState<byte[], Long> longs(String name) {
+    final StateCache.Cached<Long> longs(String name) {
         return cache.over(
                 getHandle()
                         .getMapState(name, Encoders.BINARY(), Encoders.LONG(), TTLConfig.NONE()));

@@ -34,6 +34,10 @@ final class StateCache {
     private final Entry changed = new Entry(null);
 
     private long held;
+
+    /** How many entries are no longer here, or never were for want of room. */
+    private long gone;
+
     private int states;
     private boolean isClosed;
 
@@ -60,7 +64,8 @@ final class StateCache {
             this.state = state;
             this.task = task;
             this.bytes = bytes;
-            this.hash = 31 * (31 * state.number + task) + Arrays.hashCode(bytes);
+            int sum = 31 * (31 * state.number + task) + Arrays.hashCode(bytes);
+            this.hash = sum * 0x9E3779B9; // keys that differ little would meet in few places
         }
 
         @Override
@@ -109,9 +114,17 @@ final class StateCache {
         }
     }
 
-    /** A state whose entries lie here; arrays that go in or come out must not change afterwards. */
-    <V> MapState<byte[], V> over(MapState<byte[], V> store) {
+    /** A state whose entries are here; arrays that go in or come out must not change afterwards. */
+    <V> Cached<V> over(MapState<byte[], V> store) {
         return new Cached<>(store);
+    }
+
+    /**
+     * How often an entry that has a value was let go. While this number stays as it was, all that
+     * was put in since is here, and {@link Cached#held} knows of it.
+     */
+    long gone() {
+        return gone;
     }
 
     /** Whether there are changes that the store does not have. */
@@ -244,6 +257,9 @@ final class StateCache {
         if (eldest.isChanged()) {
             store(eldest);
         }
+        if (eldest.value != null) {
+            gone++;
+        }
         remove(eldest);
     }
 
@@ -257,8 +273,8 @@ final class StateCache {
         budget.give(bytes);
     }
 
-    /** One of the task's states. */
-    private final class Cached<V> implements MapState<byte[], V> {
+    /** One of the operator's states. */
+    final class Cached<V> implements MapState<byte[], V> {
         final MapState<byte[], V> store;
 
         /** For hashes. */
@@ -271,6 +287,13 @@ final class StateCache {
         @SuppressWarnings("unchecked")
         void put(byte[] key, Object value) {
             store.updateValue(key, (V) value);
+        }
+
+        /** The value if it is here; the store is not asked. */
+        @SuppressWarnings("unchecked")
+        V held(byte[] bytes) {
+            Entry found = entries.get(new Key(this, task, bytes));
+            return found == null ? null : (V) found.value;
         }
 
         @Override
@@ -308,6 +331,7 @@ final class StateCache {
             if (insert(found)) {
                 change(found);
             } else {
+                gone++;
                 store.updateValue(bytes, value);
             }
         }

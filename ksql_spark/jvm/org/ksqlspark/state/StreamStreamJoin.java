@@ -1,7 +1,5 @@
 package org.ksqlspark.state;
 
-import org.apache.spark.sql.streaming.MapState;
-
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -20,10 +18,10 @@ import java.util.TreeMap;
  * window and grace period. So a side that lags behind still matches rows of the other side that the
  * task's time has left behind.
  *
- * <p>Rows are stored in buckets of time as long as the window: per side, key and bucket a count,
- * and per index in it (timestamp, waits?, row). So a record reads two or three buckets, however
- * many rows its key has. An index of the keys in each bucket of a side lets whole buckets be
- * removed once no record can match them.
+ * <p>Rows are stored in buckets of time as long as the window: per side, bucket and key a group of
+ * (timestamp, waits?, length, row), in parts of a few KiB. So a record reads two or three groups,
+ * however many rows its key has, and adds to one part. Lists of the keys in each bucket of a side,
+ * in parts too, let whole buckets be removed once no record can match them.
  */
 final class StreamStreamJoin extends KeyedOperator {
     private static final long DAY = 24 * 3600 * 1000L;
@@ -41,20 +39,47 @@ final class StreamStreamJoin extends KeyedOperator {
 
     private final long width;
 
-    private transient MapState<byte[], byte[]> rows;
-    private transient MapState<byte[], Long> counts;
-    private transient MapState<byte[], byte[]> contents;
-    private transient MapState<byte[], Long> buckets;
-    private transient MapState<byte[], byte[]> waiting;
-    private transient MapState<byte[], Long> clocks;
+    /** A part that has so many bytes is not added to. */
+    private static final int FULL = 4096;
+
+    /** Before a row: timestamp, waits?, length. */
+    private static final int ROW_HEAD = 13;
+
+    private static final int WAITS = 8;
+
+    /** Parts by (side, bucket, key, number); the first one begins with the number of the last. */
+    private transient StateCache.Cached<byte[]> groups;
+
+    /** Parts by (side, bucket, number): lists of (length, key). */
+    private transient StateCache.Cached<byte[]> contents;
+
+    /** The number of the last part of a bucket's contents. */
+    private transient StateCache.Cached<Long> buckets;
+
+    private transient StateCache.Cached<byte[]> waiting;
+    private transient StateCache.Cached<Long> clocks;
+
+    /** A bucket of a side. */
+    private static final class Bucket {
+        /** The number of the last part of its contents. */
+        long last;
+
+        /** KeyedOperator.gone() when it was new, so that all of it is in the heap; else -1. */
+        final long gone;
+
+        Bucket(long last, long gone) {
+            this.last = last;
+            this.gone = gone;
+        }
+    }
 
     /** What is kept of a task in the heap, as in the state. */
     private static final class Index {
         /** Each side's own time. */
         final long[] times = new long[2];
 
-        /** The buckets of each side, with the number of their keys. */
-        final List<TreeMap<Long, Long>> known = List.of(new TreeMap<>(), new TreeMap<>());
+        /** The buckets of each side. */
+        final List<TreeMap<Long, Bucket>> known = List.of(new TreeMap<>(), new TreeMap<>());
 
         /** All waiting rows by the time they must be emitted. */
         final TreeMap<Long, List<byte[]>> deadlines = new TreeMap<>();
@@ -65,7 +90,7 @@ final class StreamStreamJoin extends KeyedOperator {
     /** Of the current task. */
     private transient long[] times;
 
-    private transient List<TreeMap<Long, Long>> known;
+    private transient List<TreeMap<Long, Bucket>> known;
     private transient TreeMap<Long, List<byte[]>> deadlines;
 
     StreamStreamJoin(boolean leftOuter, boolean rightOuter, long before, long after, long grace) {
@@ -80,8 +105,7 @@ final class StreamStreamJoin extends KeyedOperator {
     @Override
     protected void open() {
         indexes = new HashMap<>();
-        rows = bytes("rows");
-        counts = longs("counts");
+        groups = bytes("groups");
         contents = bytes("contents");
         buckets = longs("buckets");
         waiting = bytes("waiting");
@@ -106,7 +130,7 @@ final class StreamStreamJoin extends KeyedOperator {
         while (there.hasNext()) {
             scala.Tuple2<byte[], Long> bucket = there.next();
             ByteBuffer name = ByteBuffer.wrap(bucket._1());
-            index.known.get(name.get()).put(name.getLong(), bucket._2());
+            index.known.get(name.get()).put(name.getLong(), new Bucket(bucket._2(), -1));
         }
         scala.collection.Iterator<byte[]> unmatched = waiting.keys();
         while (unmatched.hasNext()) {
@@ -132,17 +156,13 @@ final class StreamStreamJoin extends KeyedOperator {
         if (ts == streamTime) {
             release();
         }
-        List<byte[][]> matches = matches(key, side, ts);
-        for (byte[][] match : matches) {
-            ByteBuffer found = ByteBuffer.wrap(match[1]);
-            long other = found.getLong();
-            boolean waits = found.get() == 1;
-            byte[] row = Arrays.copyOfRange(match[1], 9, match[1].length);
-            emit(key, Math.max(ts, other), side == 0 ? value : row, side == 0 ? row : value);
-            if (waits) {
-                match[1][8] = 0;
-                rows.updateValue(match[0], match[1]);
-                settle(other + after[1 - side] + grace, match[0]);
+        List<Stored> matches = matches(key, side, ts);
+        for (Stored match : matches) {
+            byte[] row = match.row();
+            emit(key, Math.max(ts, match.ts), side == 0 ? value : row, side == 0 ? row : value);
+            if (match.waits()) {
+                match.settle();
+                settle(match.ts + after[1 - side] + grace, match.place());
             }
         }
         boolean isAlone = outer[side] && matches.isEmpty();
@@ -178,33 +198,92 @@ final class StreamStreamJoin extends KeyedOperator {
                 : times[side] - before[0] - after[0] - grace;
     }
 
-    /**
-     * Rows of the other side within the window that still exist, as (index, stored bytes), by time.
-     */
-    private List<byte[][]> matches(byte[] key, int side, long ts) {
-        List<byte[][]> found = new ArrayList<>();
-        long gone = gone(1 - side);
+    /** A stored row: where it begins in which part of a group. */
+    private final class Stored {
+        final byte[] name;
+        final byte[] part;
+        final int at;
+        final long ts;
+
+        Stored(byte[] name, byte[] part, int at) {
+            this.name = name;
+            this.part = part;
+            this.at = at;
+            this.ts = ByteBuffer.wrap(part).getLong(at);
+        }
+
+        /** The row that was stored at a place. */
+        static Stored at(StreamStreamJoin join, byte[] place) {
+            byte[] name = Arrays.copyOf(place, place.length - 4);
+            int at = ByteBuffer.wrap(place).getInt(name.length);
+            return join.new Stored(name, join.groups.getValue(name), at);
+        }
+
+        boolean waits() {
+            return part[at + WAITS] == 1;
+        }
+
+        byte[] row() {
+            int length = ByteBuffer.wrap(part).getInt(at + WAITS + 1);
+            return Arrays.copyOfRange(part, at + ROW_HEAD, at + ROW_HEAD + length);
+        }
+
+        /** It does not wait any more. */
+        void settle() {
+            part[at + WAITS] = 0;
+            groups.updateValue(name, part);
+        }
+
+        byte[] place() {
+            return StreamStreamJoin.place(name, at);
+        }
+    }
+
+    /** Rows of the other side within the window that still exist, by time. */
+    private List<Stored> matches(byte[] key, int side, long ts) {
+        List<Stored> found = new ArrayList<>();
+        int other = 1 - side;
+        long gone = gone(other);
         long first = ts - before[side];
         long last = ts + after[side];
         for (long bucket = Math.floorDiv(first, width);
                 bucket <= Math.floorDiv(last, width);
                 bucket++) {
-            if (!known.get(1 - side).containsKey(bucket)) {
+            Bucket there = known.get(other).get(bucket);
+            if (there == null) {
                 continue;
             }
-            byte[] group = group(1 - side, bucket, key);
-            Long count = counts.getValue(group);
-            for (long n = 0; count != null && n < count; n++) {
-                byte[] place = numbered(group, n);
-                byte[] stored = rows.getValue(place);
-                long other = ByteBuffer.wrap(stored).getLong();
-                if (other >= first && other <= last && other > gone) {
-                    found.add(new byte[][] {place, stored});
+            byte[] name = group(other, bucket, key, 0);
+            byte[] part = part(there, name);
+            if (part == null) {
+                continue;
+            }
+            int parts = ByteBuffer.wrap(part).getInt();
+            int at = 4;
+            for (int n = 0; n <= parts; n++) {
+                if (n > 0) {
+                    name = group(other, bucket, key, n);
+                    part = groups.getValue(name);
+                    at = 0;
+                }
+                while (at < part.length) {
+                    Stored row = new Stored(name, part, at);
+                    if (row.ts >= first && row.ts <= last && row.ts > gone) {
+                        found.add(row);
+                    }
+                    at += ROW_HEAD + ByteBuffer.wrap(part).getInt(at + WAITS + 1);
                 }
             }
         }
-        found.sort(Comparator.comparingLong(match -> ByteBuffer.wrap(match[1]).getLong()));
+        if (found.size() > 1) {
+            found.sort(Comparator.comparingLong(row -> row.ts));
+        }
         return found;
+    }
+
+    /** The first part of a group; the store is asked only for buckets that it may know. */
+    private byte[] part(Bucket bucket, byte[] name) {
+        return bucket.gone == gone() ? groups.held(name) : groups.getValue(name);
     }
 
     /**
@@ -220,23 +299,64 @@ final class StreamStreamJoin extends KeyedOperator {
             late();
             return null;
         }
-        long bucket = Math.floorDiv(ts, width);
-        byte[] group = group(side, bucket, key);
-        Long count = counts.getValue(group);
-        if (count == null) {
-            count = 0L;
-            long listed = known.get(side).getOrDefault(bucket, 0L);
-            byte[] name = name(side, bucket);
-            contents.updateValue(numbered(name, listed), group);
-            known.get(side).put(bucket, listed + 1);
-            buckets.updateValue(name, listed + 1);
+        long number = Math.floorDiv(ts, width);
+        byte[] name = group(side, number, key, 0);
+        Bucket bucket = known.get(side).get(number);
+        byte[] first = bucket == null ? null : part(bucket, name);
+        if (first == null) {
+            list(side, number, bucket, key);
+            groups.updateValue(name, appended(new byte[4], 4, ts, waits, value));
+            return place(name, 4);
         }
-        byte[] place = numbered(group, count);
-        ByteBuffer stored =
-                ByteBuffer.allocate(9 + value.length).putLong(ts).put((byte) (waits ? 1 : 0));
-        rows.updateValue(place, stored.put(value).array());
-        counts.updateValue(group, count + 1);
-        return place;
+        int parts = ByteBuffer.wrap(first).getInt();
+        byte[] last = first;
+        if (parts > 0) {
+            name = group(side, number, key, parts);
+            last = groups.getValue(name);
+        }
+        if (last.length >= FULL) {
+            byte[] counted = first.clone();
+            ByteBuffer.wrap(counted).putInt(parts + 1);
+            groups.updateValue(group(side, number, key, 0), counted);
+            name = group(side, number, key, parts + 1);
+            last = new byte[0];
+        }
+        groups.updateValue(name, appended(last, last.length, ts, waits, value));
+        return place(name, last.length);
+    }
+
+    private static byte[] appended(byte[] part, int at, long ts, boolean waits, byte[] value) {
+        byte[] longer = Arrays.copyOf(part, at + ROW_HEAD + value.length);
+        ByteBuffer.wrap(longer, at, longer.length - at)
+                .putLong(ts)
+                .put((byte) (waits ? 1 : 0))
+                .putInt(value.length)
+                .put(value);
+        return longer;
+    }
+
+    /** Adds a key to a bucket's contents; the bucket is null if it is new. */
+    private void list(int side, long number, Bucket bucket, byte[] key) {
+        byte[] name = name(side, number);
+        byte[] listed = null;
+        if (bucket == null) {
+            bucket = new Bucket(0, gone());
+            known.get(side).put(number, bucket);
+            buckets.updateValue(name, 0L);
+        } else {
+            listed = contents.getValue(numbered(name, bucket.last));
+            if (listed.length >= FULL) {
+                listed = null;
+                buckets.updateValue(name, ++bucket.last);
+            }
+        }
+        int at = listed == null ? 0 : listed.length;
+        byte[] longer = new byte[at + 4 + key.length];
+        if (listed != null) {
+            System.arraycopy(listed, 0, longer, 0, at);
+        }
+        ByteBuffer.wrap(longer, at, longer.length - at).putInt(key.length).put(key);
+        contents.updateValue(numbered(name, bucket.last), longer);
     }
 
     /**
@@ -244,7 +364,7 @@ final class StreamStreamJoin extends KeyedOperator {
      * still wait.
      */
     private void expire(int side) {
-        TreeMap<Long, Long> mine = known.get(side);
+        TreeMap<Long, Bucket> mine = known.get(side);
         long gone = gone(side);
         while (!mine.isEmpty()) {
             long newest = (mine.firstKey() + 1) * width - 1;
@@ -253,20 +373,29 @@ final class StreamStreamJoin extends KeyedOperator {
             if (newest > gone || mayWait) {
                 return;
             }
-            Map.Entry<Long, Long> oldest = mine.pollFirstEntry();
-            byte[] bucket = name(side, oldest.getKey());
-            for (long i = 0; i < oldest.getValue(); i++) {
-                byte[] listed = numbered(bucket, i);
-                byte[] group = contents.getValue(listed);
-                Long count = counts.getValue(group);
-                for (long n = 0; count != null && n < count; n++) {
-                    rows.removeKey(numbered(group, n));
+            Map.Entry<Long, Bucket> oldest = mine.pollFirstEntry();
+            byte[] name = name(side, oldest.getKey());
+            for (long i = 0; i <= oldest.getValue().last; i++) {
+                byte[] place = numbered(name, i);
+                ByteBuffer listed = ByteBuffer.wrap(contents.getValue(place));
+                while (listed.hasRemaining()) {
+                    byte[] key = new byte[listed.getInt()];
+                    listed.get(key);
+                    remove(side, oldest.getKey(), oldest.getValue(), key);
                 }
-                counts.removeKey(group);
-                contents.removeKey(listed);
+                contents.removeKey(place);
             }
-            buckets.removeKey(bucket);
+            buckets.removeKey(name);
         }
+    }
+
+    private void remove(int side, long number, Bucket bucket, byte[] key) {
+        byte[] name = group(side, number, key, 0);
+        int parts = ByteBuffer.wrap(part(bucket, name)).getInt();
+        for (int n = 1; n <= parts; n++) {
+            groups.removeKey(group(side, number, key, n));
+        }
+        groups.removeKey(name);
     }
 
     /** Emits waiting rows that can no longer be matched: by time, the right side's first. */
@@ -285,17 +414,14 @@ final class StreamStreamJoin extends KeyedOperator {
                                                 one, 9, one.length, two, 9, two.length)));
         for (byte[] entry : due) {
             waiting.removeKey(entry);
-            byte[] place = Arrays.copyOfRange(entry, 8, entry.length);
-            byte[] stored = rows.getValue(place);
-            stored[8] = 0;
-            rows.updateValue(place, stored);
-            byte[] key = Arrays.copyOfRange(place, 9, place.length - 8);
-            byte[] row = Arrays.copyOfRange(stored, 9, stored.length);
+            Stored stored = Stored.at(this, Arrays.copyOfRange(entry, 8, entry.length));
+            stored.settle();
+            byte[] key = Arrays.copyOfRange(stored.name, 9, stored.name.length - 4);
             emitWaiting(
                     key,
-                    ByteBuffer.wrap(stored).getLong(),
-                    place[0] == 0 ? row : null,
-                    place[0] == 0 ? null : row);
+                    stored.ts,
+                    stored.name[0] == 0 ? stored.row() : null,
+                    stored.name[0] == 0 ? null : stored.row());
         }
     }
 
@@ -321,12 +447,17 @@ final class StreamStreamJoin extends KeyedOperator {
         return ByteBuffer.allocate(9).put((byte) side).putLong(bucket).array();
     }
 
-    private static byte[] group(int side, long bucket, byte[] key) {
-        return ByteBuffer.allocate(9 + key.length)
+    private static byte[] group(int side, long bucket, byte[] key, int part) {
+        return ByteBuffer.allocate(13 + key.length)
                 .put((byte) side)
                 .putLong(bucket)
                 .put(key)
+                .putInt(part)
                 .array();
+    }
+
+    private static byte[] place(byte[] name, int at) {
+        return ByteBuffer.allocate(name.length + 4).put(name).putInt(at).array();
     }
 
     private static byte[] numbered(byte[] group, long n) {
