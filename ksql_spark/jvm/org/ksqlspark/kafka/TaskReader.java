@@ -1,5 +1,6 @@
 package org.ksqlspark.kafka;
 
+import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -537,6 +538,6 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     }
 
     void closeConsumers() {
-        consumers.forEach(consumer -> consumer.close(Duration.ZERO));
+        consumers.forEach(consumer -> consumer.close(CloseOptions.timeout(Duration.ZERO)));
     }
 }

@@ -6,8 +6,8 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 
 /**
- * The entries of an operator's state that were used last, with the changes that its store does not have
- * yet. An entry that is read is read from the store once; one that changes is written when the
+ * The entries of an operator's state that were used last, with the changes that its store does not
+ * have yet. An entry that is read is read from the store once; one that changes is written when the
  * cache lets it go, or at {@link #write}, with its last value only.
  *
  * <p>It has the entries of all tasks of a partition, one thread, and ends with the batch.
@@ -305,7 +305,7 @@ final class StateCache {
                 found = new Entry(key);
                 found.value = store.getValue(bytes);
                 found.mayBeStored = found.value != null;
-                insert(found);
+                StateCache.this.insert(found);
             }
             return (V) found.value;
         }
@@ -317,6 +317,15 @@ final class StateCache {
 
         @Override
         public void updateValue(byte[] bytes, V value) {
+            put(bytes, value, true);
+        }
+
+        /** The same for a key that the store is known not to have, unless its entry is here. */
+        void insert(byte[] bytes, V value) {
+            put(bytes, value, false);
+        }
+
+        private void put(byte[] bytes, V value, boolean mayBeStored) {
             Key key = new Key(this, task, bytes);
             Entry found = entries.get(key);
             if (found != null) {
@@ -327,8 +336,8 @@ final class StateCache {
             }
             found = new Entry(key);
             found.value = value;
-            found.mayBeStored = true;
-            if (insert(found)) {
+            found.mayBeStored = mayBeStored;
+            if (StateCache.this.insert(found)) {
                 change(found);
             } else {
                 gone++;

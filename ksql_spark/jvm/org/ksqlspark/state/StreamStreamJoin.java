@@ -305,7 +305,7 @@ final class StreamStreamJoin extends KeyedOperator {
         byte[] first = bucket == null ? null : part(bucket, name);
         if (first == null) {
             list(side, number, bucket, key);
-            groups.updateValue(name, appended(new byte[4], 4, ts, waits, value));
+            groups.insert(name, appended(new byte[4], 4, ts, waits, value));
             return place(name, 4);
         }
         int parts = ByteBuffer.wrap(first).getInt();
@@ -342,7 +342,7 @@ final class StreamStreamJoin extends KeyedOperator {
         if (bucket == null) {
             bucket = new Bucket(0, gone());
             known.get(side).put(number, bucket);
-            buckets.updateValue(name, 0L);
+            buckets.insert(name, 0L);
         } else {
             listed = contents.getValue(numbered(name, bucket.last));
             if (listed.length >= FULL) {
@@ -356,7 +356,11 @@ final class StreamStreamJoin extends KeyedOperator {
             System.arraycopy(listed, 0, longer, 0, at);
         }
         ByteBuffer.wrap(longer, at, longer.length - at).putInt(key.length).put(key);
-        contents.updateValue(numbered(name, bucket.last), longer);
+        if (listed == null) {
+            contents.insert(numbered(name, bucket.last), longer);
+        } else {
+            contents.updateValue(numbered(name, bucket.last), longer);
+        }
     }
 
     /**

@@ -29,7 +29,7 @@ final class WindowAggregate extends KeyedOperator {
     private final boolean isLossy;
 
     private transient MapState<byte[], byte[]> groups;
-    private transient MapState<byte[], byte[]> members;
+    private transient StateCache.Cached<byte[]> members;
     private transient MapState<byte[], Long> windows;
 
     /** Open windows by start, with the number of their keys, in order, as in the state. */
@@ -145,7 +145,7 @@ final class WindowAggregate extends KeyedOperator {
     private void list(long start, byte[] place) {
         long n = open.getOrDefault(start, 0L);
         byte[] window = ByteBuffer.allocate(8).putLong(start).array();
-        members.updateValue(ByteBuffer.allocate(16).putLong(start).putLong(n).array(), place);
+        members.insert(ByteBuffer.allocate(16).putLong(start).putLong(n).array(), place);
         open.put(start, n + 1);
         windows.updateValue(window, n + 1);
     }

@@ -147,6 +147,54 @@ class StateCacheTest {
     }
 
     @Test
+    void whatWasInsertedAndRemovedIsNeverWritten() {
+        StateCache.Cached<byte[]> known = cache.over(store);
+        known.insert(bytes(1), bytes(7));
+        assertArrayEquals(bytes(7), known.held(bytes(1)));
+        known.removeKey(bytes(1));
+        assertNull(known.held(bytes(1)));
+        cache.write();
+        assertEquals(0, store.reads + store.writes);
+    }
+
+    @Test
+    void itKnowsWhatItNoLongerHas() {
+        CacheBudget tight = new CacheBudget(2 * (StateCache.OVERHEAD + 2));
+        StateCache small = cache(tight);
+        StateCache.Cached<byte[]> known = small.over(store);
+        known.insert(bytes(1), bytes(1));
+        known.insert(bytes(2), bytes(2));
+        assertEquals(0, small.gone());
+        known.insert(bytes(3), bytes(3));
+        assertEquals(1, small.gone());
+        assertNull(known.held(bytes(1)));
+        assertArrayEquals(bytes(1), known.getValue(bytes(1)));
+    }
+
+    @Test
+    void tasksDoNotShareKeysAndEachIsWrittenAsItself() {
+        List<Object> written = new ArrayList<>();
+        StateCache two =
+                new StateCache(
+                        budget,
+                        (task, write) -> {
+                            written.add(task);
+                            write.run();
+                        });
+        MapState<byte[], byte[]> seen = two.over(store);
+        two.task(1);
+        seen.updateValue(bytes(1), bytes(10));
+        two.task(2);
+        assertNull(seen.getValue(bytes(1)));
+        seen.updateValue(bytes(1), bytes(20));
+        two.task(1);
+        assertArrayEquals(bytes(10), seen.getValue(bytes(1)));
+        two.write();
+        assertEquals(List.of(1, 2), written);
+        two.close();
+    }
+
+    @Test
     void statesDoNotShareKeys() {
         Store<Long> numbers = new Store<>();
         MapState<byte[], Long> other = cache.over(numbers);
