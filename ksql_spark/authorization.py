@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 
 from grammar.nodes import Statement
+from grammar.statements.connectors import CreateConnector, DropConnector
 from grammar.statements.describe import (
     DescribeConnector,
     DescribeFunction,
@@ -56,7 +57,8 @@ _OF_STATEMENTS: dict[type[Statement], Role] = {
         ),
         Role.READER,
     ),
-    **dict.fromkeys((AlterSystem, CreateFunction, DropFunction), Role.ADMIN),
+    # a connector reads and writes files, and connects to other servers, with its worker's rights
+    **dict.fromkeys((AlterSystem, CreateConnector, CreateFunction, DropConnector, DropFunction), Role.ADMIN),
 }  # fmt: skip
 
 #: endpoint -> the least role that may use it; statements are decided about one by one besides

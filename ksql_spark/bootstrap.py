@@ -16,6 +16,7 @@ from pathlib import Path
 import grammar
 from ksql_spark.cluster import Cluster
 from ksql_spark.config import Config
+from ksql_spark.connect import ConfiguredConnect, ConnectClient, ConnectCluster, NoConnect
 from ksql_spark.errors import KsqlError
 from ksql_spark.execution import StatementExecutor
 from ksql_spark.health import DEADLINE_S, Health
@@ -223,6 +224,7 @@ class Bootstrap:
             evaluate=lambda expressions: evaluate(session, expressions),
             write=lambda *record: sinks.write(session, services.client_settings("producer", {}), *record),
             registry=schema_registry(self._config) or self._embedded_registry(spark, report),
+            connect=connect_cluster(self._config, self._stopping.is_set),
             host=str(self._config["listeners"]).split(",")[0].split("//")[-1],
             is_stopping=self._stopping.is_set,
             functions=self._python_functions(),
@@ -333,6 +335,25 @@ def schema_registry(config: Config) -> SchemaRegistry | None:
     from ksql_spark.kafka.schema_registry import ConfluentRegistry
 
     return ConfluentRegistry(settings["url"], settings)
+
+
+def connect_cluster(config: Config, is_stopping: Callable[[], bool] = lambda: False) -> ConnectCluster:
+    """The Connect cluster that ``config`` names.
+
+    Raises:
+        KsqlError: PROPERTY_INVALID.
+    """
+    url, prefix = str(config["ksql.connect.url"] or "").strip(), "ksql.connect."
+    if not url:
+        return NoConnect()
+    settings = {name.removeprefix(prefix): str(v) for name, v in config.with_prefix(prefix).items()}
+    settings |= {
+        "request.timeout.ms": str(config["ksql.connect.request.timeout.ms"]),
+        "basic.auth.credentials.source": str(config["ksql.connect.basic.auth.credentials.source"]),
+        "basic.auth.credentials.file": str(config["ksql.connect.basic.auth.credentials.file"]),
+        "basic.auth.user.info": str(config["ksql.connect.basic.auth.user.info"] or ""),
+    }
+    return ConfiguredConnect(ConnectClient(url, settings, is_stopping))
 
 
 def registry_settings(config: Config) -> dict[str, str]:

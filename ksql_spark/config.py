@@ -175,7 +175,11 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.lag.reporting.enable", "boolean", False, "Whether nodes report their lag."),
     _server("ksql.lag.reporting.send.interval.ms", "long", 5000, "How often a node reports its lag.", minimum=1, in_force=False),
     _server("ksql.runtime.feature.shared.enabled", "boolean", False, "Whether ALTER SYSTEM is allowed; queries never share a runtime here."),
-    _server("ksql.connect.url", "string", "http://localhost:8083", "The Kafka Connect cluster."),
+    _server("ksql.connect.url", "string", "http://localhost:8083", "The Kafka Connect cluster, workers separated by commas; ksql.connect.ssl.* for TLS, as PEM files."),
+    _server("ksql.connect.request.timeout.ms", "int", 10_000, "How long Connect may take for an answer.", minimum=1),
+    _server("ksql.connect.basic.auth.credentials.source", "string", "NONE", "Where the user and password for Connect are: FILE, USER_INFO, or NONE.", choices=("NONE", "FILE", "USER_INFO")),
+    _server("ksql.connect.basic.auth.credentials.file", "string", "", "A file of properties with username and password; it is read again when it changes."),
+    _server("ksql.connect.basic.auth.user.info", "password", None, "user:password for Connect."),
     _server("ksql.connect.worker.config", "string", "", "Properties file of a Connect worker to start.", in_force=False),
     _server("ksql.schema.registry.url", "string", "", "The schema registry; ksql.schema.registry.* for its authentication. Without it, one is started below the data folder when a statement first needs it."),
     _server("ksql.spark.schema.registry.enabled", "boolean", True, "Whether a schema registry is started where a statement needs one and ksql.schema.registry.url is not set."),
@@ -407,7 +411,7 @@ CLIENTS_MAY_SET = frozenset(
 )
 
 #: prefixes of settings that are passed to the program that defines them
-_PASSED = ("ksql.schema.registry.", "spark.")
+_PASSED = ("ksql.schema.registry.", "ksql.connect.", "spark.")
 
 #: variables of ksqlDB's images, of Kubernetes, or our own, that are not properties
 _NO_PROPERTIES = re.compile(

@@ -89,6 +89,10 @@ CONDITIONS: dict[str, Condition] = {
         "Error in {clause} expression: Cannot compare {left} ({left_type}) to {right} ({right_type}) "
         "with {operator}.",
     ),
+    "CONNECT_MISSING": Condition(
+        40001,
+        "There is no Kafka Connect here. Set ksql.connect.url to the address of a cluster.",
+    ),
     "DATA_DIR_IN_USE": Condition(
         50000,
         "The data directory {path} is in use by another ksql-spark (process {pid}). "

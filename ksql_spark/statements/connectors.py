@@ -1,52 +1,113 @@
-"""Connector statements: passed to Kafka Connect's REST API (reference §2.10, §2.11, §2.13)."""
+"""Connector statements: passed to Kafka Connect (reference §2.10, §2.11, §2.13). None is logged."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from grammar.statements.connectors import CreateConnector, DropConnector
 from grammar.statements.describe import DescribeConnector
 from grammar.statements.show import Show
+from ksql_spark.connect import ConnectCluster
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.masking import masked, masked_values, secrets
 from ksql_spark.statements.context import Action, Entity, Immediate, StatementContext
 from ksql_spark.statements.describe import source_description
 from ksql_spark.statements.entities import entity
-from ksql_spark.statements.remote import Remote, quoted
 
-
-def _connect(context: StatementContext) -> Remote:
-    return Remote("Kafka Connect", str(context.config["ksql.connect.url"]), "ksql.connect.url")
+_CLASS = "connector.class"
 
 
 def create_connector(statement: CreateConnector, context: StatementContext) -> Action:
     """CREATE SOURCE|SINK CONNECTOR [IF NOT EXISTS]: Connect checks and runs it."""
-    connect, name = _connect(context), statement.name
-    given = {p.name: p.value for p in statement.properties}
-    if not any(key.lower() == "connector.class" for key in given):
+    cluster, name, kind = context.services.connect, statement.name, statement.kind
+    given = {p.name: _text(p.value) for p in statement.properties}
+    class_ = given.get(_CLASS, "").strip()
+    if not class_:
+        meant = next((key for key in given if key.lower() == _CLASS), None)
         raise KsqlError(
             "INVALID_STATEMENT",
             reason=f"Connector {name} has no class.",
-            hint="Add WITH (\"connector.class\" = '...'); SHOW CONNECTOR PLUGINS lists them.",
+            hint=f"The property is called {_CLASS}, not {meant}."
+            if meant and meant != _CLASS
+            else f"Add WITH (\"{_CLASS}\" = '...'); SHOW CONNECTOR PLUGINS lists them.",
         )
-    config = {"name": name, **{key: _text(value) for key, value in given.items()}}
+    _check_name(name, given)
 
     def run() -> Entity:
-        there = _find(connect, name)
-        if there is not None and statement.if_not_exists:
-            message = f"Connector {there} already exists"
-            return entity("warning_entity", statement.source_text, message=message)
-        if there is not None:
-            raise KsqlError("REMOTE_CONFLICT", name="Kafka Connect", reason=f"connector {there} exists")
+        connect = cluster.client()
+        if there := _match(connect.names(), name):
+            return exists(there)
+        plugins = connect.plugins()
+        _check_kind(kind, class_, plugins)
+        config = cluster.completed(kind, {**given, "name": name})
         with _without(secrets(config)):
-            made = connect.ask("POST", "connectors", body={"name": name, "config": config})
+            try:
+                made = connect.create(name, config)
+            except KsqlError as error:
+                if error.condition == "REMOTE_CONFLICT" and (there := _match(connect.names(), name)):
+                    return exists(there)  # another client was faster
+                if error.condition == "REMOTE_REFUSED" and not _plugin(class_, plugins):
+                    near = nearest(class_, (known for p in plugins for known in _names_of(p)))
+                    error.hint = f"Did you mean {near}?" if near else "SHOW CONNECTOR PLUGINS lists them."
+                raise
         info = {key: made.get(key) for key in ("name", "config", "tasks", "type")}
         info["config"] = masked_values(info["config"] or {})
         return entity("connector_info", statement.source_text, info=info)
 
+    def exists(there: str) -> Entity:
+        if not statement.if_not_exists:
+            raise KsqlError("REMOTE_CONFLICT", name="Kafka Connect", reason=f"connector {there} exists")
+        message = f"Connector {there} already exists"
+        return entity("warning_entity", statement.source_text, message=message)
+
     return Immediate(run, waits=True)
+
+
+#: what its REST API cannot have in a path, so that such a connector could not be dropped
+_NOT_IN_NAMES = re.compile(r"[/\\%;\x00-\x1f\x7f]")
+_LONGEST_NAME = 200
+
+
+def _check_name(name: str, config: Mapping[str, str]) -> None:
+    """Raise where Connect could not do anything with a connector of that name once it is there."""
+    problem = None
+    if not name.strip() or name in (".", ".."):
+        problem = "It cannot be used as a name."
+    elif found := _NOT_IN_NAMES.search(name):
+        problem = f"It contains {found[0]!r}, which Kafka Connect cannot have in a name."
+    elif len(name.encode()) > _LONGEST_NAME:
+        problem = f"It has {len(name.encode())} bytes, more than {_LONGEST_NAME}."
+    elif config.get("name", name) != name:
+        problem = f"Its property name is {config['name']}: leave that out, or make both the same."
+    if problem:
+        shown = name if len(name) <= 60 else f"{name[:60]}…"
+        raise KsqlError("INVALID_STATEMENT", reason=f"Connector {shown!r} cannot be created. {problem}")
+
+
+def _check_kind(kind: str, class_: str, plugins: Iterable[Mapping[str, Any]]) -> None:
+    """Raise if Connect knows the class as one of the other kind."""
+    plugin = _plugin(class_, plugins)
+    is_kind = str((plugin or {}).get("type") or kind).upper()
+    if is_kind != kind and is_kind in ("SOURCE", "SINK"):
+        raise KsqlError(
+            "INVALID_STATEMENT",
+            reason=f"{class_} is a {is_kind.lower()} connector.",
+            hint=f"Write CREATE {is_kind} CONNECTOR.",
+        )
+
+
+def _plugin(class_: str, plugins: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The plugin that Connect takes for ``class_``: it may be named without its package."""
+    return next((plugin for plugin in plugins if class_ in _names_of(plugin)), None)
+
+
+def _names_of(plugin: Mapping[str, Any]) -> tuple[str, str, str]:
+    full = str(plugin.get("class"))
+    simple = full.rpartition(".")[2]
+    return full, simple, simple.removesuffix("Connector")
 
 
 @contextlib.contextmanager
@@ -63,49 +124,54 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _find(connect: Remote, name: str) -> str | None:
-    """The name in Connect of the connector called ``name`` in any case (§2.13), or None."""
-    names: list[str] = connect.ask("GET", "connectors")
+def _names(cluster: ConnectCluster) -> list[str]:
+    """The names of all connectors; a worker that never had any is not started for that."""
+    return cluster.client().names() if cluster.is_in_use() else []
+
+
+def _match(names: Collection[str], name: str) -> str | None:
+    """The one of ``names`` that is ``name`` in any case (§2.13), the same case first, or None."""
     return next((n for n in names if n == name), None) or next(
         (n for n in names if n.upper() == name.upper()), None
     )
 
 
-def _require(connect: Remote, name: str) -> str:
-    found = _find(connect, name)
-    if found is None:
-        near = nearest(name, connect.ask("GET", "connectors"))
-        hint = f"Did you mean {near}?" if near else "SHOW CONNECTORS lists what there is."
-        raise KsqlError("INVALID_STATEMENT", reason=f"Connector {name} does not exist.", hint=hint)
-    return found
+def _unknown(name: str, names: Collection[str]) -> KsqlError:
+    near = nearest(name, names)
+    hint = f"Did you mean {near}?" if near else "SHOW CONNECTORS lists what there is."
+    return KsqlError("INVALID_STATEMENT", reason=f"Connector {name} does not exist.", hint=hint)
 
 
 def drop_connector(statement: DropConnector, context: StatementContext) -> Action:
     """DROP CONNECTOR [IF EXISTS]."""
-    connect, name = _connect(context), statement.name
+    cluster, name = context.services.connect, statement.name
 
     def run() -> Entity:
-        if statement.if_exists and _find(connect, name) is None:
-            message = f"Connector '{name}' does not exist."
-            return entity("warning_entity", statement.source_text, message=message)
-        found = _require(connect, name)
-        connect.ask("DELETE", f"connectors/{quoted(found)}")
-        return entity("drop_connector", statement.source_text, connectorName=found)
+        names = _names(cluster)
+        found = _match(names, name)
+        # another client may be faster
+        if found is not None and cluster.client().delete(found):
+            return entity("drop_connector", statement.source_text, connectorName=found)
+        if not statement.if_exists:
+            raise _unknown(name, names)
+        message = f"Connector '{name}' does not exist."
+        return entity("warning_entity", statement.source_text, message=message)
 
     return Immediate(run, waits=True)
 
 
 def describe_connector(statement: DescribeConnector, context: StatementContext) -> Action:
     """DESCRIBE CONNECTOR name: its state, its topics, and the streams and tables over them."""
-    connect, services = _connect(context), context.services
+    services = context.services
 
     def run() -> Entity:
-        name = _require(connect, statement.name)
-        path = f"connectors/{quoted(name)}"
-        info = connect.ask("GET", path)
-        status = connect.ask("GET", f"{path}/status")
-        listed = connect.ask("GET", f"{path}/topics", absent=(403, 404)) or {}
-        topics: list[str] = (listed.get(name) or {}).get("topics") or []
+        names = _names(services.connect)
+        name = _match(names, statement.name)
+        if name is None:
+            raise _unknown(statement.name, names)
+        connect = services.connect.client()
+        config = connect.info(name).get("config") or {}
+        topics = connect.topics(name)
         sources = [
             source_description(source, services, extended=False)
             for source in services.metastore.sources()
@@ -114,8 +180,8 @@ def describe_connector(statement: DescribeConnector, context: StatementContext) 
         return entity(
             "connector_description",
             statement.source_text,
-            connectorClass=(info.get("config") or {}).get("connector.class", ""),
-            status=status,
+            connectorClass=config.get(_CLASS, ""),
+            status=_without_secrets(connect.status(name), config),
             sources=sources,
             topics=topics,
         )
@@ -124,19 +190,72 @@ def describe_connector(statement: DescribeConnector, context: StatementContext) 
 
 
 def show_connectors(statement: Show, context: StatementContext) -> Entity:
-    """SHOW [SOURCE|SINK] CONNECTORS."""
-    found = _connect(context).ask("GET", "connectors", query={"expand": ["info", "status"]})
+    """SHOW [SOURCE|SINK] CONNECTORS; its warnings say why connectors, or the worker, have failed."""
+    cluster = context.services.connect
+    warnings: list[Entity] = []
+    found: Mapping[str, Any] = {}
+    if cluster.is_in_use():
+        try:
+            found = cluster.client().connectors()
+        except KsqlError as error:
+            found = cluster.last_seen()
+            if not found:
+                raise
+            warnings.append({"message": error.message})
     rows = []
     for name, facts in sorted(found.items()):
         info, status = facts.get("info") or {}, facts.get("status") or {}
+        config = info.get("config") or {}
         type_ = str(info.get("type") or status.get("type") or "unknown")
         if statement.scope is None or type_.upper() == statement.scope:
-            class_ = (info.get("config") or {}).get("connector.class", "")
+            class_ = config.get(_CLASS, "")
             rows.append({"name": name, "type": type_, "className": class_, "state": _state(status)})
-    return entity("connector_list", statement.source_text, connectors=rows)
+            warnings += [{"message": text} for text in _failures(name, _without_secrets(status, config))]
+    answer = entity("connector_list", statement.source_text, connectors=rows)
+    return {**answer, "warnings": warnings}
 
 
-def _state(status: dict[str, Any]) -> str:
+def _without_secrets(status: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """``status`` with traces that show no secret of the configuration."""
+    known = secrets(config)
+
+    def hidden(part: Mapping[str, Any]) -> dict[str, Any]:
+        return {k: masked(v, known) if k == "trace" and isinstance(v, str) else v for k, v in part.items()}
+
+    shown = dict(status)
+    if status.get("connector"):
+        shown["connector"] = hidden(status["connector"])
+    if status.get("tasks"):
+        shown["tasks"] = [hidden(task) for task in status["tasks"]]
+    return shown
+
+
+def _failures(name: str, status: Mapping[str, Any]) -> Iterator[str]:
+    """Why a connector and its tasks have failed, a sentence for each reason."""
+    connector = status.get("connector") or {}
+    if reason := _cause(connector.get("trace")):
+        yield f"Connector {name} is {connector.get('state')}: {reason}"
+    by_reason: dict[str, list[str]] = {}
+    for task in status.get("tasks") or []:
+        if reason := _cause(task.get("trace")):
+            by_reason.setdefault(f"is {task.get('state')}: {reason}", []).append(str(task.get("id")))
+    for text, ids in by_reason.items():
+        yield f"Connector {name}, task {', '.join(ids)} {text}"
+
+
+_EXCEPTION = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)*([\w$]+(?:Exception|Error|Throwable)\b)")
+
+
+def _cause(trace: object) -> str:
+    """The messages of the first and the last exception of a Java stack trace, in one line."""
+    lines = [line for line in str(trace or "").splitlines() if line.strip()]
+    heads = [line for line in lines if not line[0].isspace()]
+    causes = [line for line in heads if line.startswith("Caused by: ")]
+    said = list(dict.fromkeys(_EXCEPTION.sub(r"\1", line.strip()) for line in [*heads[:1], *causes[-1:]]))
+    return ", caused by ".join(said)
+
+
+def _state(status: Mapping[str, Any]) -> str:
     """For instance ``RUNNING (1/2 tasks RUNNING)``."""
     own = (status.get("connector") or {}).get("state", "UNKNOWN")
     tasks = [task.get("state") for task in status.get("tasks") or []]
@@ -148,6 +267,18 @@ def _state(status: dict[str, Any]) -> str:
 
 def show_plugins(statement: Show, context: StatementContext) -> Entity:
     """SHOW CONNECTOR PLUGINS."""
-    found = _connect(context).ask("GET", "connector-plugins")
+    found = context.services.connect.client().plugins()
     rows = [{"className": p["class"], "type": p.get("type"), "version": p.get("version")} for p in found]
     return entity("connector_plugins_list", statement.source_text, connectorsPlugins=rows)
+
+
+def writers(cluster: ConnectCluster) -> dict[str, list[str]]:
+    """The source connectors that have written each topic: topic -> their names, sorted."""
+    found: dict[str, list[str]] = {}
+    if cluster.is_in_use():
+        connect = cluster.client()
+        for name, facts in sorted(connect.connectors().items()):
+            if (facts.get("info") or {}).get("type") == "source":
+                for topic in connect.topics(name):
+                    found.setdefault(topic, []).append(name)
+    return found

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ksql_spark.config import Client, Config
+from ksql_spark.connect import ConnectCluster, NoConnect
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
@@ -49,6 +50,7 @@ class Services:
         evaluate: returns the values of constant expressions.
         write: like ``producer.send``, but by Spark: slow, but it can write any timestamp.
         registry: the schema registry, or None.
+        connect: the Connect cluster.
         host: the server's address, for EXPLAIN.
         is_stopping: whether the server is stopping; ends actions that wait.
         commands: which commands of the log have been carried out.
@@ -66,6 +68,7 @@ class Services:
     evaluate: Callable[[Any], list[Any]]
     write: Callable[[str, bytes | None, bytes | None, int], None]
     registry: SchemaRegistry | None = None
+    connect: ConnectCluster = field(default_factory=NoConnect)
     host: str = "localhost:8088"
     is_stopping: Callable[[], bool] = lambda: False
     functions: PythonFunctions = NO_FUNCTIONS

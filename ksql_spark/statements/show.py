@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 
 from grammar.statements.show import Show
 from ksql_spark.config import find
+from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
 from ksql_spark.metastore.sources import STREAM, TABLE
-from ksql_spark.statements.connectors import show_connectors, show_plugins
+from ksql_spark.statements.connectors import show_connectors, show_plugins, writers
 from ksql_spark.statements.context import Action, Entity, Immediate, StatementContext
 from ksql_spark.statements.describe import query_description, source_description
 from ksql_spark.statements.entities import entity, query_row, source_row
@@ -49,7 +50,15 @@ def _topics(statement: Show, context: StatementContext) -> Entity:
         found = consumers.get(row["name"])
         row["consumerCount"] = found.consumers if found else 0
         row["consumerGroupCount"] = found.groups if found else 0
-    return entity("kafka_topics_extended", statement.source_text, topics=rows)
+    answer = entity("kafka_topics_extended", statement.source_text, topics=rows)
+    if context.services.connect.is_in_use():
+        try:
+            written = writers(context.services.connect)
+        except KsqlError as error:  # the topics are there all the same
+            return {**answer, "warnings": [{"message": error.message}]}
+        for row in rows:
+            row["connectors"] = written.get(row["name"], [])
+    return answer
 
 
 def _queries(statement: Show, context: StatementContext) -> Entity:
@@ -125,7 +134,10 @@ def show(statement: Show, context: StatementContext) -> Action:
             answer["warnings"] += _skipped(here)
         return answer
 
-    return Immediate(run, waits=statement.what.startswith("CONNECTOR"))
+    asks_connect = statement.what.startswith("CONNECTOR") or (
+        statement.what == "TOPICS" and statement.extended and here.services.connect.is_in_use()
+    )
+    return Immediate(run, waits=asks_connect)
 
 
 #: what a command log that was not carried out as a whole leaves incomplete

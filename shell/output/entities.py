@@ -122,14 +122,22 @@ def _sources(member: str, header: str) -> Callable[[Entity], Iterator[Part]]:
 
 def _topics(entity: Entity) -> Iterator[Part]:
     extended = entity.get("@type") == "kafka_topics_extended"
+    # which connectors write a topic is known where there is a Connect cluster
+    with_connectors = any("connectors" in topic for topic in entity.get("topics") or [])
     rows = []
     for topic in entity.get("topics") or []:
         replicas = list(topic.get("replicaInfo") or [])
         shown = str(replicas[0]) if len(set(replicas)) == 1 else ", ".join(map(str, replicas))
         row = [topic.get("name"), len(replicas), shown]
-        rows.append([*row, topic.get("consumerCount"), topic.get("consumerGroupCount")] if extended else row)
+        if extended:
+            row += [topic.get("consumerCount"), topic.get("consumerGroupCount")]
+        if with_connectors:
+            row.append(", ".join(topic.get("connectors") or []))
+        rows.append(row)
     headers = ["Kafka Topic", "Partitions", "Partition Replicas"]
-    yield table([*headers, "Consumers", "ConsumerGroups"] if extended else headers, rows, (1, 2, 3, 4))
+    headers += ["Consumers", "ConsumerGroups"] if extended else []
+    headers += ["Written by"] if with_connectors else []
+    yield table(headers, rows, (1, 2, 3, 4))
 
 
 def _queries(entity: Entity) -> Iterator[Part]:
@@ -369,12 +377,17 @@ def _connector_description(entity: Entity) -> Iterator[Part]:
         yield ""
         yield table(
             ["Task ID", "State", "Error Trace"],
-            [[t.get("id"), t.get("state"), t.get("trace")] for t in tasks],
+            [[t.get("id"), t.get("state"), _messages(t.get("trace"))] for t in tasks],
         )
     topics = entity.get("topics") or []
     if topics:
         yield ""
         yield table(["Related Topics"], [[topic] for topic in topics])
+
+
+def _messages(trace: str | None) -> str:
+    """The exceptions of a Java stack trace, without the calls."""
+    return "\n".join(line for line in (trace or "").splitlines() if line and not line[0].isspace())
 
 
 def _assert_topic(entity: Entity) -> Iterator[Part]:

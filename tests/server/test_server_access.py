@@ -122,7 +122,7 @@ def test_websockets_too(host: Host, engine: FakeEngine, users: Path) -> None:
 def test_what_statements_need() -> None:
     least = {rule.node.__name__: role_for_statement(rule.node).name for rule in RULES}
     assert {name for name, role in least.items() if role == "ADMIN"} == {
-        "AlterSystem", "CreateFunction", "DropFunction",
+        "AlterSystem", "CreateConnector", "CreateFunction", "DropConnector", "DropFunction",
     }  # fmt: skip
     assert {name for name, role in least.items() if role == "READER"} == {
         "DefineVariable", "DescribeConnector", "DescribeFunction", "DescribeSource", "DescribeSources",

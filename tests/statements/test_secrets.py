@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,7 +49,11 @@ PROPERTIES = [
 @pytest.fixture
 def secretive(tmp_path: Path) -> Iterator[World]:
     refused = {"message": f"wrong password {CANARY} for jdbc:x://me:{CANARY}@there"}
-    answers = {"POST /connectors": (400, refused), "GET /connectors": (200, [])}
+    answers: dict[str, tuple[int, Any]] = {
+        "POST /connectors": (400, refused),
+        "GET /connectors": (200, []),
+        "GET /connector-plugins": (200, []),
+    }
     with JsonServer(answers) as connect:
         made = World(
             tmp_path,
@@ -96,6 +101,7 @@ def test_a_connector_that_was_made_does_not_show_its_password(tmp_path: Path) ->
     config = {"connection.password": CANARY, "connection.url": f"jdbc:x://me:{CANARY}@there"}
     answers = {
         "GET /connectors": (200, []),
+        "GET /connector-plugins": (200, []),
         "POST /connectors": (201, {"name": "C", "config": config, "tasks": [], "type": "sink"}),
     }
     with JsonServer(answers) as connect:

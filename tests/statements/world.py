@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from ksql_spark.bootstrap import schema_registry
+from ksql_spark.bootstrap import connect_cluster, schema_registry
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.execution import StatementExecutor
@@ -190,6 +190,7 @@ class World:
             evaluate=lambda expressions: [None for _ in expressions],
             write=self.send,
             registry=schema_registry(self._config),
+            connect=connect_cluster(self._config),
         )
         self.reports: list[str] = []
         self.statements = StatementExecutor(services, self._folder)

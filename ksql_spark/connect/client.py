@@ -1,0 +1,279 @@
+"""A client of Kafka Connect's REST API."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from ksql_spark.config import parse_properties
+from ksql_spark.errors import KsqlError
+
+NAME = "Kafka Connect"
+#: prefix of the properties of this client
+PREFIX = "ksql.connect."
+#: how long a request may take that only reads
+TIMEOUT_MS = 10_000
+#: how long one may take that creates: Connect checks the configuration, often against a database
+_CREATE_TIMEOUT_S = 90.0
+_OPEN_TIMEOUT_S = 3.0
+#: how often a request is sent to a cluster that does not answer, or has no worker for it at the moment
+_ATTEMPTS = 3
+#: how long a request is repeated while workers distribute their connectors anew
+_REBALANCE_S = 60.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 1.0
+
+_CONFLICT = 409
+_NO_WORKER = frozenset({502, 503, 504})
+_EXISTS = "already exists"
+
+
+class ConnectClient:
+    """A Connect cluster over HTTP. Answers are Connect's JSON; any thread may call.
+
+    Args:
+        url: its address; several, of workers of one cluster and separated by commas, are tried in turn.
+        settings: the properties below ``ksql.connect.``, without that prefix: authentication, TLS, times.
+        is_stopping: whether to give up what is being repeated.
+        is_local: whether it is on this machine, where no proxy is between.
+
+    Raises:
+        KsqlError: PROPERTY_INVALID for settings that cannot be used.
+
+    All methods raise KsqlError REMOTE_UNREACHABLE if no worker answers, REMOTE_REFUSED with Connect's own
+    message, REMOTE_CONFLICT if a connector exists.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        settings: Mapping[str, str] | None = None,
+        is_stopping: Callable[[], bool] = lambda: False,
+        *,
+        is_local: bool = False,
+    ) -> None:
+        given = settings or {}
+        self._urls = [part.strip().rstrip("/") for part in url.split(",") if part.strip()]
+        for one in self._urls:
+            if not one.startswith(("http://", "https://")):
+                raise _invalid("url", one, "an address begins with http:// or https://")
+        self.url = ",".join(self._urls)
+        self._is_stopping = is_stopping
+        self._timeout_s = int(given.get("request.timeout.ms", TIMEOUT_MS)) / 1000
+        self._auth = _Authentication(given)
+        self._http = httpx.Client(verify=_tls(given), follow_redirects=True, trust_env=not is_local)
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._http.close()
+
+    def names(self) -> list[str]:
+        """The names of all connectors."""
+        return list(self._ask("GET", "connectors") or [])
+
+    def connectors(self) -> dict[str, Any]:
+        """All connectors: name -> ``{"info": …, "status": …}``."""
+        return dict(self._ask("GET", "connectors", query={"expand": ["info", "status"]}) or {})
+
+    def info(self, name: str) -> dict[str, Any]:
+        """Name, type, configuration and tasks of a connector."""
+        return dict(self._ask("GET", f"connectors/{_quoted(name)}") or {})
+
+    def status(self, name: str) -> dict[str, Any]:
+        """State of a connector and of its tasks, with the stack traces of failures."""
+        return dict(self._ask("GET", f"connectors/{_quoted(name)}/status") or {})
+
+    def topics(self, name: str) -> list[str]:
+        """The topics that a connector has used; empty where the cluster does not keep that."""
+        listed = self._ask("GET", f"connectors/{_quoted(name)}/topics", absent=(403, 404)) or {}
+        return list((listed.get(name) or {}).get("topics") or [])
+
+    def plugins(self) -> list[dict[str, Any]]:
+        """The classes of connectors that can be made: ``class``, ``type``, ``version``."""
+        return list(self._ask("GET", "connector-plugins") or [])
+
+    def create(self, name: str, config: Mapping[str, str]) -> dict[str, Any]:
+        """Create a connector; Connect checks its configuration first. Returns what ``info`` does."""
+        body = {"name": name, "config": dict(config)}
+        return dict(self._ask("POST", "connectors", body=body, timeout_s=_CREATE_TIMEOUT_S) or {})
+
+    def delete(self, name: str) -> bool:
+        """Delete a connector; False: there was none."""
+        return self._ask("DELETE", f"connectors/{_quoted(name)}", absent=(404,)) is not None
+
+    def is_ready(self) -> bool:
+        """Whether the first worker answers now, and can do what it is asked."""
+        try:
+            # the root says only that it serves; this waits until it has joined its group and read its topics
+            answer = self._http.get(f"{self._urls[0]}/connectors", auth=self._auth.current(), timeout=2.0)
+        except httpx.HTTPError:
+            return False
+        return answer.is_success
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, list[str]] | None = None,
+        body: Any = None,
+        absent: tuple[int, ...] = (),
+        timeout_s: float | None = None,
+    ) -> Any:
+        """Send a request, again where that may help; return the JSON of the answer ({} if it is empty).
+
+        ``absent``: HTTP statuses for which None is returned, because what was asked for does not exist.
+        """
+        began, pause, attempt = time.monotonic(), _FIRST_PAUSE_S, 1
+        while True:
+            answer, problem = self._send(method, path, query, body, timeout_s or self._timeout_s)
+            if answer is not None and not self._is_busy(answer):
+                return _result(answer, absent, self.url)
+            waits = answer is not None and answer.status_code == _CONFLICT
+            is_over = time.monotonic() - began > _REBALANCE_S if waits else attempt == _ATTEMPTS
+            # a request that may have arrived is not repeated if it creates something
+            may_repeat = method != "POST" or answer is not None or isinstance(problem, httpx.ConnectError)
+            if is_over or not may_repeat or self._is_stopping():
+                if answer is not None:
+                    return _result(answer, absent, self.url)
+                reason = str(problem) or type(problem).__name__
+                raise KsqlError(
+                    "REMOTE_UNREACHABLE", name=NAME, url=self.url, reason=reason, setting=f"{PREFIX}url"
+                )
+            time.sleep(pause)
+            pause, attempt = min(pause * 2, _LONGEST_PAUSE_S), attempt + 1
+
+    def _send(
+        self, method: str, path: str, query: Mapping[str, list[str]] | None, body: Any, timeout_s: float
+    ) -> tuple[httpx.Response | None, Exception | None]:
+        """The answer of the first worker that can be reached, or the last one's problem."""
+        problem: Exception | None = None
+        for url in self._urls:
+            try:
+                answer = self._http.request(
+                    method,
+                    f"{url}/{path}",
+                    params=query,
+                    json=body,
+                    auth=self._auth.current(),
+                    timeout=httpx.Timeout(timeout_s, connect=_OPEN_TIMEOUT_S),
+                )
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                problem = error
+                if method == "POST" and not isinstance(error, httpx.ConnectError):
+                    return None, error
+                continue
+            if answer.status_code in _NO_WORKER and url != self._urls[-1]:
+                continue
+            return answer, None
+        return None, problem
+
+    @staticmethod
+    def _is_busy(answer: httpx.Response) -> bool:
+        """Whether the same request may go well in a moment."""
+        if answer.status_code == _CONFLICT:
+            return _EXISTS not in answer.text
+        return answer.status_code in _NO_WORKER
+
+
+class _Authentication:
+    """Basic authentication: from a property, or from a file, which is read again when it changes."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        source = settings.get("basic.auth.credentials.source")
+        self._file: Path | None = None
+        self._read_at = 0
+        self._auth: httpx.BasicAuth | None = None
+        user_info = settings.get("basic.auth.user.info")
+        if source == "FILE":
+            file = settings.get("basic.auth.credentials.file")
+            if not file:
+                raise _invalid("basic.auth.credentials.file", "", "it must name a file of credentials")
+            self._file = Path(file).expanduser()
+            self.current()  # a file that cannot be used is reported at the start
+        elif user_info:
+            user, _, password = user_info.partition(":")
+            self._auth = httpx.BasicAuth(user, password)
+        elif source == "USER_INFO":
+            raise _invalid("basic.auth.user.info", "", "it must be user:password")
+
+    def current(self) -> httpx.BasicAuth | None:
+        """What to send; None: nothing, or what the URL has."""
+        if self._file is not None:
+            try:
+                changed_at = self._file.stat().st_mtime_ns
+                if changed_at != self._read_at:
+                    given = parse_properties(self._file.read_text(encoding="utf-8"))
+                    self._auth = httpx.BasicAuth(given["username"], given["password"])
+                    self._read_at = changed_at
+            except (OSError, UnicodeDecodeError, KeyError) as error:
+                reason = (
+                    f"it has no {error.args[0]}"
+                    if isinstance(error, KeyError)
+                    else getattr(error, "strerror", None) or str(error)
+                )
+                raise _invalid("basic.auth.credentials.file", str(self._file), reason) from None
+        return self._auth
+
+
+def _tls(settings: Mapping[str, str]) -> ssl.SSLContext | bool:
+    """How to check servers' certificates, and with which certificate to appear; True: as httpx does."""
+    names = ("ssl.truststore.location", "ssl.keystore.location", "ssl.endpoint.identification.algorithm")
+    if not any(name in settings for name in names):
+        return True
+    name = "ssl.truststore.location"
+    try:
+        context = ssl.create_default_context(cafile=settings.get(name) or None)
+        if settings.get("ssl.endpoint.identification.algorithm") == "":
+            context.check_hostname = False
+        name = "ssl.keystore.location"
+        if certificate := settings.get(name):
+            key, password = settings.get("ssl.key.location"), settings.get("ssl.key.password")
+            context.load_cert_chain(certificate, key or None, password or "")
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        reason = f"it cannot be used ({error.strerror if isinstance(error, OSError) else error}); "
+        raise _invalid(name, settings.get(name, ""), f"{reason}it must be a PEM file") from None
+    return context
+
+
+def _invalid(setting: str, value: str, reason: str) -> KsqlError:
+    return KsqlError("PROPERTY_INVALID", name=PREFIX + setting, value=value, reason=reason)
+
+
+def _quoted(part: str) -> str:
+    """``part``, quoted as one segment of a path."""
+    return quote(part, safe="")
+
+
+def _result(answer: httpx.Response, absent: Iterable[int], url: str) -> Any:
+    """The JSON of an answer; None for the statuses ``absent``."""
+    if answer.status_code in absent:
+        return None
+    if not answer.is_success:
+        condition = "REMOTE_CONFLICT" if answer.status_code == _CONFLICT else "REMOTE_REFUSED"
+        raise KsqlError(condition, name=NAME, reason=_reason(answer), hint=_HINTS.get(answer.status_code))
+    if not answer.content:
+        return {}
+    try:
+        return answer.json()
+    except ValueError:
+        reason = f"the answer of {url} is not JSON; is {PREFIX}url right?"
+        raise KsqlError("REMOTE_REFUSED", name=NAME, reason=reason) from None
+
+
+_HINTS = {401: f"The properties {PREFIX}basic.auth.* have the user and the password."}
+
+
+def _reason(answer: httpx.Response) -> str:
+    """Connect's message, else the status phrase, with the status code."""
+    try:
+        message = answer.json().get("message")
+    except (ValueError, AttributeError):
+        message = None
+    text = str(message or answer.reason_phrase).strip().rstrip(".")
+    return f"{text} (HTTP {answer.status_code})"
