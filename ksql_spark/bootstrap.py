@@ -30,6 +30,7 @@ from ksql_spark.request import Request
 from ksql_spark.runtime.command_log import CommandLog
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries import QueryManager
+from ksql_spark.runtime.supervisor import SparkSupervisor
 from ksql_spark.runtime.views import Views
 from ksql_spark.runtime.warm_up import WarmUp
 from ksql_spark.schema_registry import SchemaRegistry
@@ -80,6 +81,8 @@ class Bootstrap:
         self._lock = threading.RLock()
         self._stack = contextlib.ExitStack()
         self._stopping = threading.Event()
+        #: of the schema registry that Spark's JVM asks
+        self._registry_settings: dict[str, str] = registry_settings(config)
 
     def start(self, report: Report = lambda text: None) -> Parts:
         """Start everything; ``report`` gets progress lines.
@@ -96,7 +99,7 @@ class Bootstrap:
         services = self._services(spark, servers, report)
         if self._config["ksql.udfs.enabled"]:
             functions.load(services.functions, services.metastore, report)
-        self._stack.callback(end_workers, spark.running_session, str(services.functions.extensions))
+        self._stack.callback(end_workers, lambda: spark.running_session, str(services.functions.extensions))
         statements = StatementExecutor(services, self._data_dir)
         queries = QueryService(services)
         self._remove_transient_queries(services)
@@ -182,9 +185,7 @@ class Bootstrap:
     def _services(self, spark: SparkProcess, servers: str, report: Report) -> Services:
         """The services of an engine on this Spark and this broker; the command log is not replayed yet."""
         services: Services  # assigned below; the lambdas use it later
-        session = spark.running_session
-        set_registry(session, registry_settings(self._config))
-        bound_cache(session, int(self._config["ksql.state.cache.max.bytes"]))
+        self._set_up(spark)
         admin = KafkaAdmin(servers, self._config.kafka_client_settings())
         producer = RecordProducer(servers, self._config.kafka_client_settings())
         self._stack.callback(producer.close)
@@ -200,7 +201,7 @@ class Bootstrap:
         heartbeat = IdleHeartbeat(admin, str(self._config["ksql.service.id"]))
         self._stack.callback(heartbeat.close)
         queries = QueryManager(
-            session,
+            lambda: spark.running_session,
             admin,
             self._data_dir / "checkpoints",
             heartbeat,
@@ -210,6 +211,16 @@ class Bootstrap:
             processing_log=processing_log,
         )
         self._stack.callback(queries.shut_down)
+        if self._given_spark is None:
+            self._stack.callback(spark.kill_if_frozen)  # else queries could not be stopped
+
+            def restarted() -> None:
+                self._set_up(spark)
+                processing_log.open(spark.running_session)
+
+            supervisor = SparkSupervisor(spark, queries, restarted)
+            self._stack.callback(supervisor.close)
+            supervisor.start()
         services = Services(
             metastore=MetaStore(),
             admin=admin,
@@ -221,8 +232,10 @@ class Bootstrap:
             spark=spark,
             lock=self._lock,
             cluster_id=admin.cluster_id(),
-            evaluate=lambda expressions: evaluate(session, expressions),
-            write=lambda *record: sinks.write(session, services.client_settings("producer", {}), *record),
+            evaluate=lambda expressions: evaluate(spark.running_session, expressions),
+            write=lambda *record: sinks.write(
+                spark.running_session, services.client_settings("producer", {}), *record
+            ),
             registry=schema_registry(self._config) or self._embedded_registry(spark, report),
             connect=connect_cluster(self._config, self._stopping.is_set),
             host=str(self._config["listeners"]).split(",")[0].split("//")[-1],
@@ -230,6 +243,12 @@ class Bootstrap:
             functions=self._python_functions(),
         )
         return services
+
+    def _set_up(self, spark: SparkProcess) -> None:
+        """Give Spark what it must know before queries run; a JVM that was started again knows nothing."""
+        session = spark.running_session
+        set_registry(session, self._registry_settings)
+        bound_cache(session, int(self._config["ksql.state.cache.max.bytes"]))
 
     def _embedded_registry(self, spark: SparkProcess, report: Report) -> SchemaRegistry | None:
         """The registry that is started when something needs it; None: it is disabled."""
@@ -240,10 +259,11 @@ class Bootstrap:
             log.info(line)
             report(line)
 
-        registry = RegistryOnDemand(
-            EmbeddedRegistry(self._data_dir / "registry", report=say),
-            lambda url: set_registry(spark.running_session, {"url": url}),
-        )
+        def started(url: str) -> None:
+            self._registry_settings = {"url": url}
+            self._set_up(spark)
+
+        registry = RegistryOnDemand(EmbeddedRegistry(self._data_dir / "registry", report=say), started)
         self._stack.callback(registry.close)
         return registry
 

@@ -207,6 +207,9 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "SOURCE_UNKNOWN": Condition(40001, "{kind} does not exist: {name}."),
     "SPARK_FAILED": Condition(50000, "Spark did not start: {reason}. Its log is {log}."),
+    "SPARK_RESTARTING": Condition(
+        50302, "Spark has ended and is started again, with all queries. Try again in a few seconds."
+    ),
     "STATEMENT_CANCELLED": Condition(
         40801,
         "The statement was cancelled while it was planned: its client has gone. Nothing was changed.",

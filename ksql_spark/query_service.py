@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +28,7 @@ from ksql_spark.runtime.inserts import RowInserter, column_name
 from ksql_spark.runtime.print_topic import PrintResult
 from ksql_spark.runtime.push import PushResult
 from ksql_spark.runtime.queries import ManagedQuery
+from ksql_spark.runtime.query_errors import is_jvm_gone
 from ksql_spark.runtime.results import QueryStream
 from ksql_spark.statements import Services, StatementContext
 from ksql_spark.statements.query_start import start_offsets
@@ -46,6 +48,21 @@ class _Catalog:
 
     metastore: MetaStore
     config: Config
+
+
+@contextmanager
+def _restarting_said() -> Iterator[None]:
+    """Say that Spark is being started again where a call finds its JVM gone.
+
+    Raises:
+        KsqlError: SPARK_RESTARTING.
+    """
+    try:
+        yield
+    except Exception as error:
+        if is_jvm_gone(error):
+            raise KsqlError("SPARK_RESTARTING") from None
+        raise
 
 
 def _settings(request: Request) -> Hashable | None:
@@ -87,7 +104,7 @@ class QueryService:
         if settings is not None:
             known = self.plans.find(catalog, settings, request.text)
             if known is not None:
-                with registry.with_functions(services.published_functions):
+                with registry.with_functions(services.published_functions), _restarting_said():
                     return self._answer(known)
         context = context_of(request, services, catalog.metastore)
         statements = list(parsed(request, context))
@@ -107,7 +124,8 @@ class QueryService:
             elif statement.query.emit is not None:
                 stream = self._push(statement, context, request)
             else:
-                stream = self._pull(statement, context, request, catalog, settings)
+                with _restarting_said():
+                    stream = self._pull(statement, context, request, catalog, settings)
         if stream.kind == "PUSH":
             self._streams[stream.query_id] = stream
         return stream
@@ -209,8 +227,10 @@ class QueryService:
     def _answer(self, plan: PullQuery) -> QueryStream:
         """The rows of a look-up or scan of a table."""
         services = self._services
-        session = services.spark.running_session
-        return pull.run(plan, services.views, session, PULL_TIMEOUT_S, services.registry)
+        # a look-up needs no Spark, and goes on while Spark is restarted
+        return pull.run(
+            plan, services.views, lambda: services.spark.running_session, PULL_TIMEOUT_S, services.registry
+        )
 
     def _pull(
         self,
@@ -231,14 +251,16 @@ class QueryService:
             bound = analyzer.bind_pull(statement.query, context.metastore, context.config)
             if settings is not None and isinstance(bound, PullQuery) and bound.source.is_table:
                 self.plans.note(catalog, settings, request.text, bound, bind)
-        session = services.spark.running_session
         consumer = services.client_settings("consumer", context.properties)
         if isinstance(bound, BatchQuery):
+            session = services.spark.running_session
             return batch.run(
                 bound, services.views, session, consumer, PULL_TIMEOUT_S, context.config.__getitem__
             )
         if bound.source.is_table:
             return self._answer(bound)
+        services.admin.require_topic(bound.source.topic)
+        session = services.spark.running_session
         root: Any = Source(bound.source, bound.source.name)
         if bound.predicate is not None:
             root = Filter(root, bound.predicate)

@@ -222,7 +222,7 @@ class _Reading:
         view = self._views.reaching(source, self._ends[source.topic], self._timeout_s)
         if source.name in self._scans:
             return self._scans[source.name]
-        keys = None if lookups is None else encoded_keys(source, lookups, self._session)
+        keys = None if lookups is None else encoded_keys(source, lookups, lambda: self._session)
         few = view.scan(_FEW_ROWS + 1) if keys is None else view.get(keys)
         found: list[StoredRow] | Path = few
         if len(few) > _FEW_ROWS or sum(len(row.key) + len(row.value) for row in few) > _FEW_BYTES:

@@ -7,7 +7,7 @@ the rows that were found, with the lowering that streams use.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -63,7 +63,7 @@ class PullResult:
 def run(
     query: PullQuery,
     views: Views,
-    session: SparkSession,
+    session: Callable[[], SparkSession],
     timeout_s: float,
     registry: SchemaRegistry | None = None,
 ) -> PullResult:
@@ -87,7 +87,7 @@ def run(
 
 
 def encoded_keys(
-    source: DataSource, lookups: Sequence[KeyLookup], session: SparkSession
+    source: DataSource, lookups: Sequence[KeyLookup], session: Callable[[], SparkSession]
 ) -> list[bytes] | None:
     """The keys to look up, encoded to bytes, without duplicates and NULLs.
 
@@ -100,7 +100,7 @@ def encoded_keys(
     for lookup in lookups:
         values = [v.value for v in lookup.values if isinstance(v, Literal)]
         if len(values) < len(lookup.values):
-            values = evaluate(session, lookup.values)
+            values = evaluate(session(), lookup.values)
         key = None if None in values else serde.encode(values)
         if key is not None:
             keys[key] = None
@@ -144,7 +144,10 @@ def run_on_stream(
 
 
 def _select(
-    query: PullQuery, stored: Sequence[StoredRow], session: SparkSession, registry: SchemaRegistry | None
+    query: PullQuery,
+    stored: Sequence[StoredRow],
+    session: Callable[[], SparkSession],
+    registry: SchemaRegistry | None,
 ) -> list[list[Any]]:
     expressions = [i.expression for i in query.items]
     everything = [*expressions, *([query.predicate] if query.predicate is not None else [])]
@@ -157,5 +160,5 @@ def _select(
     rows = []
     for start in range(0, len(stored), _BATCH):
         batch = stored[start : start + _BATCH]
-        rows += evaluate_rows(session, query.source, batch, expressions, query.predicate)
+        rows += evaluate_rows(session(), query.source, batch, expressions, query.predicate)
     return rows

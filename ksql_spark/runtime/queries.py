@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import math
 import os
 import shutil
 import threading
@@ -28,7 +29,7 @@ from ksql_spark.physical.distribution import Tasks, assign, waits_for
 from ksql_spark.physical.steps import MICROBATCH, PhysicalPlan
 from ksql_spark.runtime.checkpoints import Checkpoint
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
-from ksql_spark.runtime.query_errors import QueryError, classify, reason
+from ksql_spark.runtime.query_errors import SYSTEM, QueryError, classify, is_jvm_gone, reason
 from ksql_spark.spark import sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, configure, task_numbers
@@ -41,6 +42,8 @@ log = logging.getLogger(__name__)
 
 #: how often queries are checked
 WATCH_EVERY_S = 0.5
+#: Spark has uploaded all that it was uploading when a query ended within this time, in seconds
+REMOVE_AGAIN_S = 15.0
 RUNNING, ERROR, PAUSED = "RUNNING", "ERROR", "PAUSED"
 #: known from the command log, but not started yet
 REGISTERED = "REGISTERED"
@@ -102,7 +105,7 @@ class QueryManager:
     """All queries of this server. Thread-safe.
 
     Args:
-        session: the Spark session.
+        session: returns the Spark session of now; the JVM may be restarted.
         admin: of the cluster that queries read from and write to.
         checkpoints: folder with one folder for each query's checkpoints.
         heartbeat: for queries with an idle timeout.
@@ -114,7 +117,7 @@ class QueryManager:
 
     def __init__(
         self,
-        session: SparkSession,
+        session: Callable[[], SparkSession],
         admin: KafkaAdmin,
         checkpoints: Path,
         heartbeat: IdleHeartbeat,
@@ -138,6 +141,10 @@ class QueryManager:
         self._heartbeat = heartbeat
         #: nothing is started while the command log is replayed
         self._replaying = True
+        #: ids of queries whose checkpoints were removed -> when to do it again, on the monotonic clock
+        self._removed: dict[str, float] = {}
+        #: set from the end of Spark's JVM until it is there again; the supervisor restarts queries then
+        self._spark_is_gone = threading.Event()
         self._closing = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="query-watcher", daemon=True)
         self._watcher.start()
@@ -153,6 +160,8 @@ class QueryManager:
         Raises:
             KsqlError: QUERY_FAILED if Spark refuses the query; STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED.
         """
+        with self._lock:
+            self._removed.pop(query.id, None)
         self._create_internal_topics(query)
         # threads of an earlier start do nothing more: their token is not in this set
         query.loading = set()
@@ -195,13 +204,23 @@ class QueryManager:
         """Remove the checkpoints of queries that no longer exist.
 
         Spark uploads snapshots of state in the background, perhaps while a folder is being removed, so there
-        are two attempts. The next start removes what is uploaded even later.
+        are two attempts. What is uploaded later is removed after REMOVE_AGAIN_S, or by the next start.
         """
         for query_id in query_ids:
             folder = self._checkpoints / query_id
             shutil.rmtree(folder, ignore_errors=True)
             if folder.exists():
                 shutil.rmtree(folder, ignore_errors=True)
+            with self._lock:
+                self._removed[query_id] = time.monotonic() + REMOVE_AGAIN_S
+
+    def _remove_late_checkpoints(self) -> None:
+        """Remove what came after remove_checkpoints(), unless a query of that id was started since."""
+        with self._lock:
+            due = [query_id for query_id, at in self._removed.items() if time.monotonic() >= at]
+            for query_id in due:
+                del self._removed[query_id]
+                shutil.rmtree(self._checkpoints / query_id, ignore_errors=True)
 
     def _checkpoint(self, query: ManagedQuery, stage: int) -> Checkpoint:
         return Checkpoint(self._checkpoints / query.id, stage)
@@ -241,8 +260,9 @@ class QueryManager:
                     query.spark.append(self._launch(query, i))
             self._set_loaded(query, len(query.plan.inner))
         except Exception as error:
-            log.exception("query %s did not go on after its history was read", query.id)
-            self._failed(query, error)
+            if token in query.loading:  # else it was stopped, or Spark has ended
+                _log_failure("query %s did not go on after its history was read", query, error)
+                self._failed(query, error)
         finally:
             with self._lock:
                 query.loading.discard(token)
@@ -299,7 +319,7 @@ class QueryManager:
         checkpoint.fit(stage)
         tasks = checkpoint.tasks(self._assign(query, number))
         # its own session: queries do not share settings
-        session = new_session(self._session)
+        session = new_session(self._session())
         numbers = self._numbers(session, tasks)
         configure(session, tasks, numbers, by_event_time=stage.by_event_time)
         resumed_at = checkpoint.resumed_at
@@ -359,7 +379,7 @@ class QueryManager:
             raise
         except Exception as error:
             if not self._closing.is_set():  # otherwise Spark is stopping as well
-                log.exception("query %s did not start", query.id)
+                _log_failure("query %s did not start", query, error)
             raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from error
 
     def _assign(self, query: ManagedQuery, number: int) -> Tasks:
@@ -451,6 +471,7 @@ class QueryManager:
         """Kill a query if it still runs, and remove its checkpoints, their state, and its internal topics."""
         if self.find(query.id) is query:
             self.kill(query.id)
+            log.info("query %s has ended", query.id)
         self._remove_state(query)
 
     def stop(self, query_id: str) -> None:
@@ -473,7 +494,8 @@ class QueryManager:
     def resume(self, *query_ids: str) -> None:
         """Continue paused queries; one that does not start is in ERROR and is retried."""
         for query in map(self.find, query_ids):
-            if query is not None and query.state == PAUSED:
+            is_halted = query is not None and query.state == ERROR and math.isinf(query.retry_at)
+            if query is not None and (query.state == PAUSED or is_halted):
                 if self._replaying:
                     query.state = REGISTERED
                 else:
@@ -488,6 +510,54 @@ class QueryManager:
         with query.control:
             self._drain_and_end(query)
             self._start_or_fail(query)
+
+    # ---- the end of Spark's JVM (runtime.supervisor) --------------------------------------------------
+
+    def lose_spark(self, message: str) -> list[ManagedQuery]:
+        """Note that Spark's JVM has ended; ``message`` is the error of the queries that ran on it.
+
+        Returns:
+            the persistent queries that ran, which start_lost() starts again.
+        """
+        self._spark_is_gone.set()
+        lost = []
+        for query in self.all():
+            with query.control:
+                if not query.spark:
+                    continue
+                query.spark, query.loading = [], set()
+                self._note_error(query, message, SYSTEM)
+                query.state, query.retry_at = ERROR, math.inf
+                if not query.is_transient:
+                    lost.append(query)
+        return lost
+
+    def regain_spark(self) -> None:
+        """Note that Spark's JVM is there again."""
+        self._spark_is_gone.clear()
+
+    def start_lost(self, query: ManagedQuery) -> None:
+        """Start a query that lose_spark() returned, unless it was dropped, paused or resumed since."""
+        with query.control:
+            if self.find(query.id) is query and query.state == ERROR and not query.spark:
+                try:
+                    self.start(query)
+                except Exception as error:  # the JVM may end again
+                    self._failed(query, error)
+
+    def halt(self, query: ManagedQuery, message: str) -> None:
+        """Put a query into ERROR with a message; only RESUME starts it again."""
+        with query.control:
+            self._note_error(query, message, SYSTEM)
+            query.state, query.retry_at = ERROR, math.inf
+
+    def committed_or_none(self, query: ManagedQuery) -> Mapping[str, Mapping[int, int]] | None:
+        """As committed_offsets(); None if the checkpoints cannot be read."""
+        try:
+            return self.committed_offsets(query)
+        except (KsqlError, OSError, ValueError):  # the disk may be what failed
+            log.exception("the checkpoints of query %s cannot be read", query.id)
+            return None
 
     def shut_down(self) -> None:
         """Stop all queries in parallel; their state stays."""
@@ -532,13 +602,17 @@ class QueryManager:
     def _watch(self) -> None:
         """Notice queries that ended by themselves, and restart them with back-off (reference §6.11)."""
         while not self._closing.wait(WATCH_EVERY_S):
+            self._remove_late_checkpoints()
             for query in self.all():
                 try:
-                    self._check(query)
+                    if not self._spark_is_gone.is_set():
+                        self._check(query)
                 except Exception as error:
                     if self._closing.is_set():
                         return  # Spark is stopping as well
-                    log.exception("query %s cannot be watched", query.id)
+                    if self._spark_is_gone.is_set():
+                        break
+                    _log_failure("query %s cannot be watched", query, error)
                     self._failed(query, error)
 
     def _check(self, query: ManagedQuery) -> None:
@@ -571,11 +645,7 @@ class QueryManager:
         """
         first = float(self._setting("ksql.query.retry.backoff.initial.ms"))
         most = float(self._setting("ksql.query.retry.backoff.max.ms"))
-        try:
-            committed = self.committed_offsets(query)
-        except (KsqlError, OSError, ValueError):  # the disk may be what failed
-            log.exception("the checkpoints of query %s cannot be read", query.id)
-            committed = None
+        committed = self.committed_or_none(query)
         ran_s = time.monotonic() - query.started_at if query.state == RUNNING else 0.0
         if committed != query.committed_at_failure or ran_s >= most / 1000:
             query.failures = 0
@@ -584,12 +654,23 @@ class QueryManager:
         query.committed_at_failure = committed
         query.retry_at = time.monotonic() + min(first * 2.0 ** min(query.failures - 1, 100), most) / 1000
         message = reason(cause) if cause is not None else "the query ended by itself"
-        query.errors.append(QueryError(int(time.time() * 1000), message, classify(cause)))
-        while len(query.errors) > int(self._property(query, "ksql.query.error.max.queue.size")):
-            query.errors.popleft()
+        self._note_error(query, message, classify(cause))
         if self._log is not None:
             self._log.query_failed(query.id, message)
         query.state = ERROR
+
+    def _note_error(self, query: ManagedQuery, message: str, kind: str) -> None:
+        query.errors.append(QueryError(int(time.time() * 1000), message, kind))
+        while len(query.errors) > int(self._property(query, "ksql.query.error.max.queue.size")):
+            query.errors.popleft()
+
+
+def _log_failure(text: str, query: ManagedQuery, error: Exception) -> None:
+    """Log what happened to a query: with the stack trace, unless Spark's JVM has ended."""
+    if is_jvm_gone(error):
+        log.error(f"{text}: Spark does not answer", query.id)
+    else:
+        log.error(text, query.id, exc_info=error)
 
 
 def _partitions(query: ManagedQuery) -> int:

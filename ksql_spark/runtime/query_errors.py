@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from py4j.protocol import Py4JError, Py4JJavaError
+
 from ksql_spark.errors import KsqlError
 from ksql_spark.masking import masked
 
@@ -59,6 +61,11 @@ def reason(error: BaseException) -> str:
             said = line.rsplit("Exception: ", 1)[-1].removeprefix("[USER_RAISED_EXCEPTION] ")
             return masked(said.partition(" SQLSTATE: ")[0])[:500]
     return type(error).__name__
+
+
+def is_jvm_gone(error: BaseException) -> bool:
+    """Whether a call of the JVM has failed because the JVM ended: Java itself has raised nothing."""
+    return isinstance(error, (Py4JError, ConnectionError)) and not isinstance(error, Py4JJavaError)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -104,7 +104,7 @@ class WarmUp:
             return
         began = time.monotonic()
         queries = QueryManager(
-            self._session,
+            lambda: self._session,
             self._admin,
             self._checkpoints,
             IdleHeartbeat(self._admin, str(self._config["ksql.service.id"])),

@@ -137,16 +137,21 @@ class ProcessingLog:
         *,
         shows_rows: bool,
     ) -> None:
-        jvm: Any = session._jvm
-        self._jvm = jvm
         self._name = name
         self._topic = topic
+        self._client = client
         self._shows_rows = shows_rows
-        if topic is not None:
+        self.open(session)
+
+    def open(self, session: SparkSession) -> None:
+        """Use the JVM of ``session`` from now on, as when it was restarted; counts start anew."""
+        jvm: Any = session._jvm
+        self._jvm = jvm
+        if self._topic is not None:
             settings = self._jvm.java.util.HashMap()
-            for key, value in client.items():
+            for key, value in self._client.items():
                 settings.put(key, value)
-            self._log.open(name, topic, settings)
+            self._log.open(self._name, self._topic, settings)
 
     @property
     def _log(self) -> Any:

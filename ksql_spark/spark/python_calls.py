@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
@@ -62,10 +62,10 @@ def compute(step: Step, inputs: Sequence[DataFrame], log: QueryLog | None = None
     return done
 
 
-def end_workers(session: SparkSession, folder: str) -> None:
+def end_workers(session: Callable[[], SparkSession], folder: str) -> None:
     """End the idle worker processes of a server; ``folder``: its folder of user functions."""
     with contextlib.suppress(Exception):  # the JVM may be gone, and the workers with it
-        session._jvm.org.ksqlspark.python.PythonWorker.end(folder)  # type: ignore[union-attr]
+        session()._jvm.org.ksqlspark.python.PythonWorker.end(folder)  # type: ignore[union-attr]
 
 
 def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:

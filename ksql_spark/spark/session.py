@@ -7,30 +7,39 @@ the launcher's second JVM, and works with a JRE that lacks modules the launcher 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO, Any
 
 from pyspark import SparkConf, SparkContext
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, SQLContext
 
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spark_text import SESSION_SETTINGS
 from ksql_spark.services import artifacts, java
 
+log = logging.getLogger(__name__)
+
 JVM_SOURCES = Path(__file__).parents[1] / "jvm"
 
-#: a log that is larger than this is rotated at the next start
-LOG_KEPT_BYTES = 20 * 1024 * 1024
+#: the JVM's log settings: how large its log may grow, and what is left out
+LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+#: what the JVM and the processes of user functions print is kept up to this size, twice
+PRINTED_BYTES = 5_000_000
+#: how long the JVM may take to answer, and to stop its session, before it is taken for frozen, seconds
+ANSWER_S, STOP_S = 15.0, 60.0
 #: packages that Spark needs opened from Java 17 on (org.apache.spark.launcher.JavaModuleOptions)
 _OPENED = (
     "java.base/java.lang", "java.base/java.lang.invoke", "java.base/java.lang.reflect", "java.base/java.io",
@@ -142,7 +151,7 @@ class SparkProcess:
     settings: Mapping[str, str] = field(default_factory=dict)
     session: SparkSession | None = None
     _process: subprocess.Popen[bytes] | None = None
-    _log: IO[bytes] | None = None
+    _is_restarting: bool = False
 
     def start(self, report: Callable[[str], None] = lambda text: None) -> SparkSession:
         """Start the JVM and the session; artifacts must have been fetched before.
@@ -157,6 +166,9 @@ class SparkProcess:
         self.work_dir.mkdir(parents=True, exist_ok=True)
         self._clean()  # what a killed run left
         (self.work_dir / "tmp").mkdir()
+        # a failed call is reported where it is made; Py4J also logs each with a stack trace, by both loggers
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
+        logging.getLogger().addFilter(_is_not_from_py4j)  # once, however often it is added
         port, secret = self._launch(jars)
         os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
         os.environ["PYSPARK_GATEWAY_SECRET"] = secret
@@ -177,15 +189,40 @@ class SparkProcess:
             del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
         return self.session
 
+    def wait(self) -> int:
+        """Wait until the JVM has ended; its exit code, negative: the signal that ended it.
+
+        Raises:
+            KsqlError: NOT_READY if there is none.
+        """
+        process = self._process
+        if process is None:
+            raise KsqlError("NOT_READY")
+        return process.wait()
+
+    def restart(self) -> SparkSession:
+        """Start a new JVM and session in place of those that have ended by themselves.
+
+        Raises:
+            KsqlError: SPARK_FAILED, as start(); may be called again.
+        """
+        self._is_restarting = True
+        self.stop()
+        session = self.start()
+        self._is_restarting = False
+        return session
+
     @property
     def running_session(self) -> SparkSession:
         """The session, once there is one.
 
         Raises:
-            KsqlError: NOT_READY.
+            KsqlError: NOT_READY, SPARK_RESTARTING.
         """
         if self.session is None:
-            raise KsqlError("NOT_READY")
+            raise KsqlError("SPARK_RESTARTING" if self._is_restarting else "NOT_READY")
+        if not self.is_alive:
+            raise KsqlError("SPARK_RESTARTING")
         return self.session
 
     @property
@@ -201,6 +238,17 @@ class SparkProcess:
         jvm: Any = session._jvm
         return int(jvm.java.lang.System.currentTimeMillis()) > 0
 
+    def kill_if_frozen(self) -> None:
+        """Kill a JVM that runs but does not answer within ANSWER_S, so that calls of it fail at once."""
+        if self.is_alive and not _ends_within(ANSWER_S, self.answers):
+            log.error("Spark's process does not answer; it is killed")
+            self._kill()
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
     @property
     def pid(self) -> int:
         """Process id of the JVM, once there is one.
@@ -214,10 +262,7 @@ class SparkProcess:
 
     def _launch(self, jars: list[Path]) -> tuple[int, str]:
         class_path = os.pathsep.join([*map(str, jars), str(artifacts.pyspark_jars() / "*")])
-        log_path = self.work_dir / "spark.log"
-        if log_path.exists() and log_path.stat().st_size > LOG_KEPT_BYTES:
-            log_path.replace(log_path.with_suffix(".log.1"))
-        self._log = log_path.open("ab")
+        printed = self.work_dir / "spark.out"
         with tempfile.TemporaryDirectory(prefix="ksql-spark-") as folder:
             address = Path(folder) / "gateway"
             command = [
@@ -232,6 +277,8 @@ class SparkProcess:
                 *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
                 "-Dio.netty.tryReflectionSetAccessible=true",
                 "-Duser.timezone=UTC",
+                f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}",
+                f"-Dksql.log.file={self.work_dir / 'spark.log'}",
                 f"-Djava.io.tmpdir={self.work_dir / 'tmp'}",
                 "-cp",
                 class_path,
@@ -252,15 +299,20 @@ class SparkProcess:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
-                stdout=self._log,
-                stderr=self._log,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 env=environment,
                 start_new_session=True,
             )
+            assert self._process.stdout is not None
+            arguments = (self._process.stdout, printed)
+            keeper = threading.Thread(target=_keep, args=arguments, name="spark-output", daemon=True)
+            keeper.start()
             while not address.exists() or not address.stat().st_size:
                 if self._process.poll() is not None:
                     reason = f"its JVM ended with code {self._process.returncode}"
-                    raise KsqlError("SPARK_FAILED", reason=reason, log=log_path)
+                    keeper.join(5)  # it has the reason
+                    raise KsqlError("SPARK_FAILED", reason=reason, log=printed)
                 time.sleep(0.01)
             with address.open("rb") as info:
                 (port,) = struct.unpack("!i", info.read(4))
@@ -268,29 +320,65 @@ class SparkProcess:
                 return port, info.read(length).decode()
 
     def stop(self) -> None:
-        """Stop the session and the JVM; safe to call at any time, more than once."""
-        if self.session is not None:
-            with contextlib.suppress(Exception):  # the JVM may be gone already
-                self.session.stop()
-            if SparkContext._gateway is not None:
-                SparkContext._gateway.shutdown()
-                SparkContext._gateway = SparkContext._jvm = None
-            self.session = None
+        """Stop the session and the JVM; safe to call at any time, more than once.
+
+        A JVM that does not stop its session within STOP_S is killed.
+        """
+        session, self.session = self.session, None
+        if session is not None:
+            if not self.is_alive:
+                session.sparkContext._jsc = None  # so PySpark does not try to stop it, and warn
+            gateway = SparkContext._gateway
+            calls = [session.stop] if gateway is None else [session.stop, gateway.shutdown]
+            if not _ends_within(STOP_S, *calls):
+                self._kill()
+            _forget_jvm()
         if self._process is not None:
             if self._process.stdin:
                 self._process.stdin.close()
             try:
                 self._process.wait(5)
             except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+                self._kill()
             self._process = None
-        if self._log is not None:
-            self._log.close()
-            self._log = None
         self._clean()
 
     def _clean(self) -> None:
         """Remove what only a running JVM needs: scratch files, libraries it unpacked."""
         for name in ("scratch", "tmp"):
             shutil.rmtree(self.work_dir / name, ignore_errors=True)
+
+
+def _is_not_from_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
+
+
+def _keep(stream: IO[bytes], file: Path) -> None:
+    """Write what comes to a file, of which the latest part is kept, until the stream ends."""
+    handler = RotatingFileHandler(file, maxBytes=PRINTED_BYTES, backupCount=1, encoding="utf-8")
+    with stream, contextlib.closing(handler):
+        while line := stream.readline(8192):
+            handler.handle(logging.makeLogRecord({"msg": line.decode(errors="replace").rstrip("\n")}))
+
+
+def _ends_within(timeout_s: float, *calls: Callable[[], object]) -> bool:
+    """Make calls of the JVM, one after another, whatever they raise; False if they last longer than that."""
+
+    def make() -> None:
+        for call in calls:
+            with contextlib.suppress(Exception):  # the JVM may be gone
+                call()
+
+    # a call of a frozen JVM returns once that is killed
+    thread = threading.Thread(target=make, name="spark-call", daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    return not thread.is_alive()
+
+
+def _forget_jvm() -> None:
+    """Let PySpark, which keeps its JVM in class variables, forget a JVM that is gone or is to go."""
+    SparkContext._gateway = SparkContext._jvm = None
+    SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+    SQLContext._instantiatedContext = None

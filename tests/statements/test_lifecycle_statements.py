@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any, NoReturn
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.physical import codec
 from ksql_spark.physical.planner import lower
 from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.query_service import QueryService
+from ksql_spark.request import Request
 from tests.statements.world import World
 
 A = "CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;"
@@ -262,3 +267,19 @@ def test_sources_are_read_only(world: World) -> None:
     assert world.one("EXPLAIN SELECT * FROM rt WHERE k = 'a';")["queryDescription"]["queryType"] == "PULL"
     world.run("DROP STREAM r; DROP TABLE rt;")
     assert {"s", "t"} <= set(world.admin.topics())
+
+
+def test_a_pull_query_on_a_topic_that_was_deleted_outside(world: World) -> None:
+    world.admin.delete_topics(["s"])
+    with pytest.raises(KsqlError, match="Could not find topic 's'"):
+        QueryService(world.services).query(Request("SELECT * FROM s;"))
+
+
+def test_a_pull_query_during_which_spark_ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends(*arguments: Any) -> NoReturn:
+        raise Py4JNetworkError("Answer from Java side is empty")
+
+    monkeypatch.setattr(QueryService, "_pull", ends)
+    with pytest.raises(KsqlError) as caught:
+        QueryService(world.services).query(Request("SELECT * FROM s;"))
+    assert caught.value.condition == "SPARK_RESTARTING"

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime import queries
 from ksql_spark.runtime.queries import ManagedQuery
-from ksql_spark.runtime.query_errors import classify, reason
+from ksql_spark.runtime.query_errors import classify, is_jvm_gone, reason
 from tests.statements.world import FakeSparkQuery, World
 
 TIMEOUT_S = 20.0
@@ -25,6 +26,21 @@ class FromJava(Exception):
     def __init__(self, text: str, trace: str = "", cause: Exception | None = None) -> None:
         super().__init__(text)
         self._desc, self._stackTrace, self._cause = text, trace, cause
+
+
+@pytest.mark.parametrize(
+    ("error", "is_gone"),
+    [
+        (Py4JNetworkError("Answer from Java side is empty"), True),
+        (Py4JError("An error occurred while calling o1.isActive"), True),
+        (ConnectionRefusedError("[Errno 111] Connection refused"), True),
+        (Py4JJavaError.__new__(Py4JJavaError), False),
+        (FromJava("java.io.IOException: no"), False),
+        (KsqlError("STOPPED"), False),
+    ],
+)
+def test_the_end_of_the_jvm_is_no_failure_of_a_query(error: Exception, is_gone: bool) -> None:
+    assert is_jvm_gone(error) == is_gone
 
 
 @pytest.mark.parametrize(
@@ -239,6 +255,26 @@ def test_checkpoints_of_a_command_that_was_skipped_stay(world: World) -> None:
     world.log.records[-1] = world.log.records[-1].replace("CREATE STREAM a", "CREATE STREEM a")
     world.restart()
     assert world.ids() == [] and world.checkpoint(query_id).exists()
+
+
+def test_what_spark_uploads_after_a_removal_is_removed_as_well(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ksql_spark.runtime.queries.REMOVE_AGAIN_S", 0.0)
+    world = make_world()
+    for name in "ab":
+        world.run(f"CREATE STREAM {name} WITH (KAFKA_TOPIC = '{name}') AS SELECT * FROM s EMIT CHANGES;")
+    first, second = world.ids()
+    world.run(f"TERMINATE {first};")
+    late = world.checkpoint(first) / "0" / "state"
+    late.mkdir(parents=True, exist_ok=True)
+    world.queries.remove_checkpoints(first)
+    late.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + TIMEOUT_S
+    while world.checkpoint(first).exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert world.checkpoint(second).exists()
 
 
 def test_what_spark_uploads_during_a_removal_is_removed_as_well(

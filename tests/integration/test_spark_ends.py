@@ -1,0 +1,75 @@
+"""Spark's JVM ends, or is frozen, under a running server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.integration.server_process import TIMEOUT_S, ServerProcess
+
+pytestmark = pytest.mark.kafka
+
+SCENE = """
+CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE TABLE t AS SELECT k, SUM(v) AS total FROM s GROUP BY k EMIT CHANGES;
+INSERT INTO s VALUES ('a', 1);
+"""
+LOOK_UP = "SELECT total FROM t WHERE k = 'a';"
+
+
+def jvm_of(server: ServerProcess) -> int:
+    """The process id of Spark's JVM."""
+    (pid,) = (pid for pid in server.pids() if b"SparkSubmit" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    return pid
+
+
+def parts(server: ServerProcess) -> dict[str, Any]:
+    body = httpx.get(f"{server.url}/healthcheck", timeout=TIMEOUT_S).json()
+    assert body["isHealthy"] == all(part["isHealthy"] for part in body["details"].values())
+    return {name: part["isHealthy"] for name, part in body["details"].items()}
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_the_jvm_is_killed_and_frozen(tmp_path: Path) -> None:
+    with ServerProcess(tmp_path) as server:
+        server.ready()
+        server.execute(SCENE, **{"auto.offset.reset": "earliest"})
+        until(lambda: server.rows(LOOK_UP) == [[1]])
+        for total in (2, 3):
+            first = jvm_of(server)
+            os.kill(first, signal.SIGKILL)
+            until(lambda: not parts(server)["spark"])
+            # what needs no Spark goes on
+            server.execute("INSERT INTO s VALUES ('a', 1); SHOW QUERIES;")
+            assert server.rows(LOOK_UP) == [[total - 1]]
+            until(lambda total=total: server.rows(LOOK_UP) == [[total]])  # type: ignore[misc]
+            assert jvm_of(server) != first
+            until(lambda: all(parts(server).values()))
+        said = (tmp_path / "logs" / "server.log").read_text(encoding="utf-8")
+        assert said.count("was ended by the signal SIGKILL; it is started again") == 2
+        assert "Traceback" not in said, said
+        frozen = jvm_of(server)
+        os.kill(frozen, signal.SIGSTOP)
+        try:
+            assert not parts(server)["spark"]
+            assert parts(server)["kafka"]
+        finally:
+            os.kill(frozen, signal.SIGCONT)
+        until(lambda: all(parts(server).values()))
+        server.execute("CREATE STREAM u AS SELECT * FROM s EMIT CHANGES;")
+        code, out, err = server.stop()
+        assert (code, err) == (0, ""), out
+        server.wait_until_alone()

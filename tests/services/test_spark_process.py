@@ -1,0 +1,70 @@
+"""A JVM that is frozen does not hold up a stop."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksql_spark.spark import session
+from ksql_spark.spark.session import SparkProcess
+
+
+class Frozen:
+    """A session each call of which takes as long as its JVM lives."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self.called = threading.Event()
+
+    def stop(self) -> None:
+        self.called.set()
+        self._process.wait()
+        raise ConnectionResetError
+
+    @property
+    def _jvm(self) -> Any:
+        return self.stop()
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "600"], stdin=subprocess.PIPE) as started:
+        yield started
+        started.kill()
+
+
+@pytest.fixture
+def spark(process: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SparkProcess:
+    frozen: Any = Frozen(process)
+    monkeypatch.setattr(session, "STOP_S", 0.01)
+    monkeypatch.setattr(session, "ANSWER_S", 0.01)
+    monkeypatch.setattr(session, "_forget_jvm", lambda: None)  # of other tests
+    monkeypatch.setattr(session.SparkContext, "_gateway", None)
+    return SparkProcess(tmp_path, session=frozen, _process=process)
+
+
+def test_a_frozen_jvm_is_killed_by_a_stop(spark: SparkProcess, process: subprocess.Popen[bytes]) -> None:
+    spark.stop()
+    assert process.returncode == -9
+    assert not spark.is_alive
+
+
+def test_a_frozen_jvm_is_killed_before_it_is_asked(
+    spark: SparkProcess, process: subprocess.Popen[bytes]
+) -> None:
+    spark.kill_if_frozen()
+    assert process.returncode == -9
+
+
+def test_a_jvm_that_answers_is_not_killed(
+    spark: SparkProcess, process: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SparkProcess, "answers", lambda self: True)
+    monkeypatch.setattr(session, "ANSWER_S", 60.0)
+    spark.kill_if_frozen()
+    assert process.poll() is None
