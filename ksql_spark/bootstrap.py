@@ -15,7 +15,7 @@ from pathlib import Path
 
 import grammar
 from ksql_spark.cluster import Cluster
-from ksql_spark.config import Config
+from ksql_spark.config import Config, read_properties
 from ksql_spark.connect import ConfiguredConnect, ConnectClient, ConnectCluster, NoConnect
 from ksql_spark.errors import KsqlError
 from ksql_spark.execution import StatementExecutor
@@ -36,6 +36,8 @@ from ksql_spark.runtime.warm_up import WarmUp
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.services import artifacts
 from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.services.connect_on_demand import ConnectOnDemand
+from ksql_spark.services.connect_worker import EmbeddedConnect, WorkerSettings
 from ksql_spark.services.data_dir import locked_data_dir
 from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.services.registry import EmbeddedRegistry, RegistryOnDemand
@@ -237,7 +239,7 @@ class Bootstrap:
                 spark.running_session, services.client_settings("producer", {}), *record
             ),
             registry=schema_registry(self._config) or self._embedded_registry(spark, report),
-            connect=connect_cluster(self._config, self._stopping.is_set),
+            connect=self._connect(servers, report),
             host=str(self._config["listeners"]).split(",")[0].split("//")[-1],
             is_stopping=self._stopping.is_set,
             functions=self._python_functions(),
@@ -266,6 +268,37 @@ class Bootstrap:
         registry = RegistryOnDemand(EmbeddedRegistry(self._data_dir / "registry", report=say), started)
         self._stack.callback(registry.close)
         return registry
+
+    def _connect(self, servers: str, report: Report) -> ConnectCluster:
+        """The Connect cluster of the configuration, or the embedded worker.
+
+        The worker is started at once, in the background, if a file configures it or it had connectors.
+        """
+        properties = self._config
+        file = str(properties["ksql.connect.worker.config"] or "").strip()
+        named = connect_cluster(properties, self._stopping.is_set)
+        if not file and (named is not None or not properties["ksql.spark.connect.enabled"]):
+            return named or NoConnect()
+
+        def say(line: str) -> None:
+            log.info(line)
+            report(line)
+
+        settings = WorkerSettings(
+            bootstrap_servers=servers,
+            service_id=str(properties["ksql.service.id"]),
+            kafka=properties.kafka_security_settings(),
+            replicas=-1 if properties["bootstrap.servers"] else 1,
+            plugins=[Path(one).expanduser().absolute() for one in properties["ksql.spark.connect.plugins"]],
+            memory=str(properties["ksql.spark.connect.memory"]),
+            own=read_properties(file) if file else {},
+        )
+        worker = EmbeddedConnect(self._data_dir / "connect", settings, connect_settings(properties), say)
+        cluster = ConnectOnDemand(worker, say)
+        self._stack.callback(cluster.close)
+        if file or cluster.has_connectors():
+            cluster.start_in_background()
+        return named or cluster
 
     def _python_functions(self) -> PythonFunctions:
         """Folders and modules of this server's user functions; relative paths start at the data folder."""
@@ -357,23 +390,28 @@ def schema_registry(config: Config) -> SchemaRegistry | None:
     return ConfluentRegistry(settings["url"], settings)
 
 
-def connect_cluster(config: Config, is_stopping: Callable[[], bool] = lambda: False) -> ConnectCluster:
-    """The Connect cluster that ``config`` names.
+def connect_cluster(
+    config: Config, is_stopping: Callable[[], bool] = lambda: False
+) -> ConfiguredConnect | None:
+    """The Connect cluster that ``config`` names, or None.
 
     Raises:
         KsqlError: PROPERTY_INVALID.
     """
-    url, prefix = str(config["ksql.connect.url"] or "").strip(), "ksql.connect."
-    if not url:
-        return NoConnect()
+    url = str(config["ksql.connect.url"] or "").strip()
+    return ConfiguredConnect(ConnectClient(url, connect_settings(config), is_stopping)) if url else None
+
+
+def connect_settings(config: Config) -> dict[str, str]:
+    """The properties below ``ksql.connect.``, without that prefix, for ConnectClient."""
+    prefix = "ksql.connect."
     settings = {name.removeprefix(prefix): str(v) for name, v in config.with_prefix(prefix).items()}
-    settings |= {
+    return settings | {
         "request.timeout.ms": str(config["ksql.connect.request.timeout.ms"]),
         "basic.auth.credentials.source": str(config["ksql.connect.basic.auth.credentials.source"]),
         "basic.auth.credentials.file": str(config["ksql.connect.basic.auth.credentials.file"]),
         "basic.auth.user.info": str(config["ksql.connect.basic.auth.user.info"] or ""),
     }
-    return ConfiguredConnect(ConnectClient(url, settings, is_stopping))
 
 
 def registry_settings(config: Config) -> dict[str, str]:

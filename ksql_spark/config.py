@@ -175,12 +175,15 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.lag.reporting.enable", "boolean", False, "Whether nodes report their lag."),
     _server("ksql.lag.reporting.send.interval.ms", "long", 5000, "How often a node reports its lag.", minimum=1, in_force=False),
     _server("ksql.runtime.feature.shared.enabled", "boolean", False, "Whether ALTER SYSTEM is allowed; queries never share a runtime here."),
-    _server("ksql.connect.url", "string", "http://localhost:8083", "The Kafka Connect cluster, workers separated by commas; ksql.connect.ssl.* for TLS, as PEM files."),
+    _server("ksql.connect.url", "string", "", "The Kafka Connect cluster, workers separated by commas; ksql.connect.ssl.* for TLS, as PEM files. Without it, a worker is started below the data folder when a statement first needs it."),
     _server("ksql.connect.request.timeout.ms", "int", 10_000, "How long Connect may take for an answer.", minimum=1),
     _server("ksql.connect.basic.auth.credentials.source", "string", "NONE", "Where the user and password for Connect are: FILE, USER_INFO, or NONE.", choices=("NONE", "FILE", "USER_INFO")),
     _server("ksql.connect.basic.auth.credentials.file", "string", "", "A file of properties with username and password; it is read again when it changes."),
     _server("ksql.connect.basic.auth.user.info", "password", None, "user:password for Connect."),
-    _server("ksql.connect.worker.config", "string", "", "Properties file of a Connect worker to start.", in_force=False),
+    _server("ksql.connect.worker.config", "string", "", "Properties file of the Connect worker that the server starts, at once; what it needs and the file leaves out is added."),
+    _server("ksql.spark.connect.enabled", "boolean", True, "Whether a Connect worker is started where a statement needs one and ksql.connect.url is not set."),
+    _server("ksql.spark.connect.plugins", "list", [], "Folders of connectors for that worker, each with a folder, or a jar, for each connector."),
+    _server("ksql.spark.connect.memory", "string", "512m", "Heap of that worker, in the syntax of java -Xmx."),
     _server("ksql.schema.registry.url", "string", "", "The schema registry; ksql.schema.registry.* for its authentication. Without it, one is started below the data folder when a statement first needs it."),
     _server("ksql.spark.schema.registry.enabled", "boolean", True, "Whether a schema registry is started where a statement needs one and ksql.schema.registry.url is not set."),
     _server("ksql.functions.max.elements", "int", 1048576, "How many elements a function may make of one row: those of the arrays and maps in its result, through all levels. More are an error of the row: the result is NULL, and the processing log says so. The default is about as many as a record of Kafka's default size has bytes.", minimum=1),
@@ -542,14 +545,7 @@ class Config(Mapping[str, Any]):
         merged: dict[str, Any] = {}
         sources: list[tuple[Mapping[str, Any], str | None]] = []
         if properties_file is not None:
-            try:
-                text = Path(properties_file).read_text(encoding="utf-8-sig")
-            except (OSError, UnicodeDecodeError) as error:
-                reason = getattr(error, "strerror", None) or str(error)
-                raise KsqlError(
-                    "BAD_REQUEST", reason=f"Cannot read the properties file {properties_file}: {reason}."
-                ) from None
-            sources.append((parse_properties(text), f"the file {properties_file}"))
+            sources.append((read_properties(properties_file), f"the file {properties_file}"))
         sources.append((environment_properties(environ or {}), "the environment, as a variable KSQL_…"))
         sources.append((overrides or {}, None))
         for values, source in sources:
@@ -664,15 +660,17 @@ class Config(Mapping[str, Any]):
                 settings.setdefault(f"ssl.{store}.type", "PEM")
         return settings
 
+    def kafka_security_settings(self) -> dict[str, str]:
+        """Security settings for Kafka's clients on the JVM, under their own names."""
+        return {n: value for n, value in self.client_settings("consumer").items() if _is_security(n)}
+
     def kafka_client_settings(self) -> dict[str, str]:
         """Security settings for our own Kafka clients, under librdkafka's names.
 
         Raises:
             KsqlError: PROPERTY_INVALID for a login module, or a trust store, that librdkafka cannot use.
         """
-        given = {
-            name: value for name, value in self.client_settings("consumer").items() if _is_security(name)
-        }
+        given = self.kafka_security_settings()
         settings = {
             theirs: given[ours] for ours, theirs in _LIBRDKAFKA_NAMES.items() if given.get(ours) is not None
         }
@@ -740,6 +738,20 @@ def environment_properties(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def read_properties(file: str | Path) -> dict[str, str]:
+    """The names and values in a file with the syntax of Java's properties files.
+
+    Raises:
+        KsqlError: BAD_REQUEST if it cannot be read.
+    """
+    try:
+        text = Path(file).expanduser().read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise KsqlError("BAD_REQUEST", reason=f"Cannot read the properties file {file}: {reason}.") from None
+    return parse_properties(text)
+
+
 def parse_properties(text: str) -> dict[str, str]:
     r"""The names and values in a text with the syntax of Java's properties files.
 
@@ -793,5 +805,6 @@ __all__ = [
     "find",
     "is_valid_property",
     "parse_properties",
+    "read_properties",
     "warning",
 ]

@@ -89,9 +89,15 @@ CONDITIONS: dict[str, Condition] = {
         "Error in {clause} expression: Cannot compare {left} ({left_type}) to {right} ({right_type}) "
         "with {operator}.",
     ),
+    "CONNECT_FAILED": Condition(
+        50000,
+        "The embedded Connect worker {what}: {reason}. Its log is {log}. To use another Connect cluster, set "
+        "ksql.connect.url to its address.",
+    ),
     "CONNECT_MISSING": Condition(
         40001,
-        "There is no Kafka Connect here. Set ksql.connect.url to the address of a cluster.",
+        "There is no Kafka Connect here. Set ksql.connect.url to the address of a cluster, or "
+        "ksql.spark.connect.enabled to true.",
     ),
     "DATA_DIR_IN_USE": Condition(
         50000,

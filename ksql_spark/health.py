@@ -100,6 +100,10 @@ class Health:
         details["commandRunner"]["skipped"] = [vars(record) for record in commands.skipped]
         details["queries"] = {"isHealthy": failed == [], "inError": failed or []}
         is_well = all(part["isHealthy"] for part in details.values())
+        if self._services.connect.is_in_use():
+            # the server does its work without it
+            problem = self._services.connect.problem()
+            details["connect"] = {"isHealthy": problem is None, "problem": problem}
         return {"isHealthy": is_well, "details": details, "serverState": "READY"}
 
     def close(self) -> None:

@@ -113,6 +113,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--queries-file", metavar="FILE.sql", help="run these statements and refuse all others (headless)"
     )
+    parser.add_argument(
+        "--connect-plugins",
+        metavar="DIR",
+        action="append",
+        help="a folder of connectors for the Kafka Connect worker that the server starts; may be repeated",
+    )
     # for a program that starts the server as a child process: the pipe closes even if that program is killed
     parser.add_argument("--exit-with-stdin", action="store_true", help=argparse.SUPPRESS)
     return parser
@@ -125,6 +131,7 @@ def _overrides(options: argparse.Namespace) -> Mapping[str, str]:
         "listeners": options.listen and f"http://{options.listen}",
         "ksql.spark.data.dir": options.data_dir,
         "ksql.queries.file": options.queries_file,
+        "ksql.spark.connect.plugins": options.connect_plugins and ",".join(options.connect_plugins),
     }
     return {name: value for name, value in given.items() if value is not None}
 

@@ -28,6 +28,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
         "write made-up events to a topic: rides, zones, pageviews, users, orders",
     ),
     "registry": ("ksql_spark.services.registry_command", "run the embedded schema registry alone"),
+    "connect": ("ksql_spark.services.connect_command", "run Kafka Connect alone, install connectors"),
     "demo": ("shell.demo", "the taxi example, live"),
 }
 OLDEST_PYTHON = (3, 11)

@@ -24,6 +24,9 @@ class ConnectCluster(Protocol):
     def is_in_use(self) -> bool:
         """Whether there may be connectors; asking starts nothing."""
 
+    def problem(self) -> str | None:
+        """Why a worker of ours does not run although it should; None: it runs, or nothing has needed it."""
+
     def last_seen(self) -> Mapping[str, Any]:
         """What was last heard of the connectors of a worker that has ended: name -> info, as in
         ConnectClient.connectors(); empty for clusters of others.
@@ -47,6 +50,10 @@ class ConfiguredConnect:
         """See ConnectCluster."""
         return True
 
+    def problem(self) -> str | None:
+        """See ConnectCluster."""
+        return None
+
     def last_seen(self) -> Mapping[str, Any]:
         """See ConnectCluster."""
         return {}
@@ -66,6 +73,10 @@ class NoConnect:
     def is_in_use(self) -> bool:
         """See ConnectCluster."""
         return False
+
+    def problem(self) -> str | None:
+        """See ConnectCluster."""
+        return None
 
     def last_seen(self) -> Mapping[str, Any]:
         """See ConnectCluster."""

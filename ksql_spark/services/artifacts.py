@@ -30,6 +30,8 @@ SETTINGS = Path(__file__).with_name("ivysettings.xml")
 CONFS = ("spark", "broker", "build")
 #: what is fetched when it is first needed (services/registry.py)
 REGISTRY = "registry"
+#: the same (services/connect_worker.py)
+CONNECT, CONNECT_AVRO = "connect", "connect-avro"
 #: what only tests and linters of the JVM classes fetch (tests/jvm/tools.py)
 DEVELOPMENT = ("format", "junit")
 CENTRAL = "https://repo1.maven.org/maven2/"
@@ -101,28 +103,102 @@ def _is_complete(folder: Path) -> bool:
 
 def _retrieve(confs: Sequence[str], report: Report) -> None:
     """Fetch configurations with Ivy, then move each to its folder with a stamp."""
-    cache = cache_dir()
     _remove_left_behind("retrieve-")
-    with tempfile.TemporaryDirectory(prefix="retrieve-", dir=cache) as scratch:
-        properties = {"ksql.repository": repository(), "ksql.ivy.cache": str(cache / "ivy")}
-        command = [
-            str(java_binary()),
-            "-Xmx256m",
-            "-XX:TieredStopAtLevel=1",
-            *(f"-D{name}={value}" for name, value in {**properties, **_network_properties(cache)}.items()),
-            *("-cp", str(pyspark_jars() / "ivy-2.5.3.jar")),
-            "org.apache.ivy.Main",
-            *("-settings", str(SETTINGS), "-ivy", str(MANIFEST), "-confs", *confs),
-            *("-retrieve", f"{scratch}/[conf]/[artifact]-[revision].[ext]"),
-        ]
-        progress = _IvyProgress(cache / "ivy", report)
-        report("JVM artifacts: resolving dependencies")
-        returncode = _run(command, progress.read)
-        if returncode or progress.failed:
-            raise progress.error()
+    with tempfile.TemporaryDirectory(prefix="retrieve-", dir=cache_dir()) as scratch:
+        _run_ivy(MANIFEST, confs, Path(scratch), report)
         for conf in confs:
             _put_in_place(Path(scratch) / conf, _folder(conf))
     report("JVM artifacts: complete")
+
+
+def _run_ivy(manifest: Path, confs: Sequence[str], into: Path, report: Report) -> None:
+    """Fetch configurations of ``manifest`` into one folder each, below ``into``."""
+    cache = cache_dir()
+    properties = {"ksql.repository": repository(), "ksql.ivy.cache": str(cache / "ivy")}
+    command = [
+        str(java_binary()),
+        "-Xmx256m",
+        "-XX:TieredStopAtLevel=1",
+        *(f"-D{name}={value}" for name, value in {**properties, **_network_properties(cache)}.items()),
+        *("-cp", str(pyspark_jars() / "ivy-2.5.3.jar")),
+        "org.apache.ivy.Main",
+        *("-settings", str(SETTINGS), "-ivy", str(manifest), "-confs", *confs),
+        *("-retrieve", f"{into}/[conf]/[artifact]-[revision].[ext]"),
+    ]
+    progress = _IvyProgress(cache / "ivy", report)
+    report("JVM artifacts: resolving dependencies")
+    returncode = _run(command, progress.read)
+    if returncode or progress.failed:
+        raise progress.error()
+
+
+#: a plug-in's archive, if there is one; else the artifact, with what it needs and Connect does not have
+_PLUGIN = """
+<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
+  <info organisation="ksql-spark" module="plugin"/>
+  <configurations><conf name="archive"/><conf name="jars"/></configurations>
+  <dependencies>
+    <dependency org="{org}" name="{name}" rev="{revision}" conf="archive->default" transitive="false">
+      <artifact name="{name}" type="tar.gz" ext="tar.gz" m:classifier="plugin"/>
+    </dependency>
+    <dependency org="{org}" name="{name}" rev="{revision}" conf="jars->default">
+      <exclude org="org.apache.kafka"/><exclude org="org.slf4j"/>
+    </dependency>
+  </dependencies>
+</ivy-module>
+"""
+_COORDINATES = re.compile(r"([\w.-]+):([\w.-]+):([\w.-]+)")
+
+
+def install(coordinates: str, into: Path, report: Report = lambda text: None) -> Path:
+    """Fetch a plug-in of Kafka Connect into a folder of its own, in place of other versions of it.
+
+    Args:
+        coordinates: ``group:artifact:version``.
+        into: the folder of plug-ins; created if missing.
+        report: called with progress lines.
+
+    Returns:
+        the plug-in's folder.
+
+    Raises:
+        KsqlError: BAD_REQUEST for other coordinates; ARTIFACTS_UNAVAILABLE, JAVA_MISSING, DISK_FULL;
+            DATA_DIR_UNUSABLE.
+    """
+    parts = _COORDINATES.fullmatch(coordinates)
+    if parts is None:
+        reason = f"'{coordinates}' is not GROUP:ARTIFACT:VERSION, such as org.example:some-connector:1.0."
+        raise KsqlError("BAD_REQUEST", reason=reason)
+    org, name, revision = parts.groups()
+    cache_dir().mkdir(parents=True, exist_ok=True)
+    with (
+        locked(cache_dir() / "artifacts.lock", report, waiting_for="fetching the JVM artifacts"),
+        tempfile.TemporaryDirectory(prefix="plugin-", dir=cache_dir()) as scratch,
+    ):
+        manifest = Path(scratch) / "ivy.xml"
+        manifest.write_text(_PLUGIN.format(org=org, name=name, revision=revision).strip())
+        try:
+            _run_ivy(manifest, ["archive"], Path(scratch), report)
+        except KsqlError as error:
+            if error.condition != "ARTIFACTS_UNAVAILABLE":
+                raise
+            _run_ivy(manifest, ["jars"], Path(scratch), report)
+        fetched = Path(scratch) / "fetched"
+        for conf in ("archive", "jars"):
+            if any((Path(scratch) / conf).glob("*")):
+                _put_in_place(Path(scratch) / conf, fetched)
+                break
+        (fetched / "stamp.json").unlink()
+        folders = [path for path in fetched.iterdir() if path.is_dir()]
+        unpacked = folders[0] if len(folders) == 1 and not any(fetched.glob("*.jar")) else fetched
+        try:
+            into.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(into / name, ignore_errors=True)
+            shutil.move(unpacked, into / name)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise KsqlError("DATA_DIR_UNUSABLE", path=str(into), reason=reason) from None
+    return into / name
 
 
 def _remove_left_behind(prefix: str) -> None:

@@ -63,6 +63,11 @@ class ChildProcess:
         """False once it has ended."""
         return self._process.poll() is None
 
+    @property
+    def exit_code(self) -> int | None:
+        """Its exit code once it has ended, -n if signal n ended it; else None."""
+        return self._process.poll()
+
     def stop(self, timeout_s: float) -> None:
         """Terminate it, and kill it after ``timeout_s`` seconds. Callable from any thread, more than once."""
         with self._stopping:

@@ -28,7 +28,9 @@ def server() -> Iterator[ConnectServer]:
 
 def client(url: str, **settings: str) -> ConnectClient:
     named = {f"ksql.connect.{name.replace('_', '.')}": value for name, value in settings.items()}
-    return connect_cluster(Config({"ksql.connect.url": url, **named})).client()
+    cluster = connect_cluster(Config({"ksql.connect.url": url, **named}))
+    assert cluster is not None
+    return cluster.client()
 
 
 def refused(connect: ConnectClient) -> KsqlError:

@@ -228,7 +228,7 @@ def test_no_connect(make_world: Callable[..., World], text: str) -> None:
 
 
 def test_a_server_without_connect(make_world: Callable[..., Any]) -> None:
-    world = make_world(**{"ksql.connect.url": ""})
+    world = make_world(**{"ksql.spark.connect.enabled": "false"})
     assert world.one("SHOW CONNECTORS;")["connectors"] == []
     assert "connectors" not in world.one("SHOW TOPICS EXTENDED;")["topics"][0]
     error = world.refused("CREATE SOURCE CONNECTOR c WITH (\"connector.class\"='x');")

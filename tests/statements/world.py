@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from ksql_spark.bootstrap import connect_cluster, schema_registry
 from ksql_spark.config import Config
+from ksql_spark.connect import NoConnect
 from ksql_spark.errors import KsqlError
 from ksql_spark.execution import StatementExecutor
 from ksql_spark.kafka.admin import Consumers, KafkaAdmin, Topic
@@ -190,7 +191,7 @@ class World:
             evaluate=lambda expressions: [None for _ in expressions],
             write=self.send,
             registry=schema_registry(self._config),
-            connect=connect_cluster(self._config),
+            connect=connect_cluster(self._config) or NoConnect(),
         )
         self.reports: list[str] = []
         self.statements = StatementExecutor(services, self._folder)

@@ -1,0 +1,114 @@
+"""The command ``ksql-spark connect``: Connect workers alone, and connectors from Maven repositories."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ksql_spark.config import Config
+from ksql_spark.errors import KsqlError
+from ksql_spark.services import artifacts
+from ksql_spark.services.connect_worker import DISTRIBUTED, STANDALONE, java_command
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run a worker until Ctrl-C or SIGTERM, or install connectors.
+
+    Args:
+        argv: the words after ``ksql-spark connect``.
+
+    Returns:
+        0 on success, 1 for an error (shown in one line), 2 for wrong options; a worker takes the place of
+        this process, with Connect's exit codes.
+    """
+    try:
+        options = _parser().parse_args(list(argv))
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    try:
+        if options.command == "install":
+            return _install(options)
+        files = [options.worker, *getattr(options, "connectors", [])]
+        for file in files:
+            if not os.access(file, os.R_OK):
+                raise KsqlError("BAD_REQUEST", reason=f"The file {file} cannot be read.")
+        artifacts.ensure((artifacts.CONNECT,), _say)
+        main_class = STANDALONE if options.command == "standalone" else DISTRIBUTED
+        java = [f"-Xmx{options.memory}", "-XX:-UsePerfData"]
+        command = java_command(
+            main_class, [str(file) for file in files], java, "connect-console-log4j2.properties"
+        )
+    except KsqlError as error:
+        print(f"ksql-spark connect: {error.message}", file=sys.stderr)
+        return 1
+    sys.stdout.flush()
+    # the worker takes our place: signals and the exit code are its own
+    os.execv(command[0], command)
+
+
+def _install(options: argparse.Namespace) -> int:
+    """Fetch connectors into a folder."""
+    folder = options.into or _plugins(options.data_dir)
+    for coordinates in options.coordinates:
+        made = artifacts.install(coordinates, folder, _say)
+        _say(f"{coordinates} is in {made}")
+    _say("A worker that runs finds it after its next start.")
+    return 0
+
+
+def _plugins(data_dir: str | None) -> Path:
+    """The folder of connectors of the embedded worker."""
+    given = {"ksql.spark.data.dir": data_dir} if data_dir else {}
+    config = Config.load(None, overrides=given)
+    return Path(str(config["ksql.spark.data.dir"])).expanduser() / "connect" / "plugins"
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ksql-spark connect",
+        description="Kafka Connect without a ksql-spark server, which starts a worker by itself when a statement "
+        "needs one.",
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, what in (
+        ("standalone", "run a worker that keeps its offsets in a file, with the connectors of files"),
+        ("distributed", "run a worker of a cluster, which keeps everything in topics"),
+    ):
+        one = commands.add_parser(name, help=what, description=f"Connect: {what}.")
+        one.add_argument("worker", metavar="WORKER.properties", type=Path, help="the worker's properties")
+        if name == "standalone":
+            one.add_argument(
+                "connectors",
+                metavar="CONNECTOR.properties",
+                nargs="*",
+                type=Path,
+                help="one file for each connector",
+            )
+        one.add_argument(
+            "--memory", default="512m", help="heap, in the syntax of java -Xmx (default: %(default)s)"
+        )
+    one = commands.add_parser(
+        "install",
+        help="fetch connectors from Maven Central",
+        description="Fetch connectors, with what they need, from Maven Central (or "
+        "KSQL_SPARK_MAVEN_REPOSITORY) into a folder of plug-ins.",
+    )
+    one.add_argument(
+        "coordinates",
+        metavar="GROUP:ARTIFACT:VERSION",
+        nargs="+",
+        help="for example io.debezium:debezium-connector-postgres:3.7.0.Final",
+    )
+    folder = one.add_mutually_exclusive_group()
+    folder.add_argument(
+        "--into", metavar="DIR", type=Path, help="the folder (default: that of the embedded worker)"
+    )
+    folder.add_argument("--data-dir", metavar="DIR", help="the data folder of that worker's server")
+    return parser

@@ -1,0 +1,215 @@
+"""The embedded Connect worker as a ConnectCluster: started when it is needed, and again when it has ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from ksql_spark.connect import ConnectClient
+from ksql_spark.errors import KsqlError
+from ksql_spark.services.cache import Report
+
+#: how often it is looked whether the worker still runs, and how often what it says of its connectors is kept
+_LOOK_S, _KEEP_S = 0.5, 5.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
+_TOPIC_CREATION = "topic.creation."
+_CLASS = "connector.class"
+
+log = logging.getLogger(__name__)
+
+
+class Worker(Protocol):
+    """As much of EmbeddedConnect as is used here."""
+
+    data_dir: Path
+
+    @property
+    def client(self) -> ConnectClient:
+        """A client of it, while it runs."""
+
+    def is_running(self) -> bool:
+        """Whether it runs."""
+
+    def start(self) -> None:
+        """Start it."""
+
+    def stop(self) -> None:
+        """Stop it."""
+
+    def failure(self, what: str = "has ended") -> KsqlError:
+        """Why it has ended by itself."""
+
+
+class ConnectOnDemand:
+    """See ConnectCluster.
+
+    The first call that needs the worker starts it. From then on a thread watches it: a worker that ends by
+    itself is started again, with growing pauses, and meanwhile calls fail with the reason. What is known of its
+    connectors is kept in ``connectors.json``, so that a server whose worker has some starts it at once.
+
+    Args:
+        worker: the worker; nothing else starts it.
+        report: called with a line when it has ended by itself.
+        pause_s: the first pause before it is started again, seconds.
+    """
+
+    def __init__(
+        self, worker: Worker, report: Report = lambda text: None, pause_s: float = _FIRST_PAUSE_S
+    ) -> None:
+        self._worker = worker
+        self._report = report
+        self._pause_s = pause_s
+        self._known_file = worker.data_dir / "connectors.json"
+        self._known = self._read()
+        #: why the worker does not run although it should
+        self._trouble: KsqlError | None = None
+        #: not set while the worker is started in the background for the first time
+        self._settled = threading.Event()
+        self._settled.set()
+        self._closed = threading.Event()
+        self._watcher: threading.Thread | None = None
+        self._mutex = threading.Lock()
+
+    def start_in_background(self) -> None:
+        """Start the worker without waiting for it; calls do wait."""
+        self._settled.clear()
+        with self._mutex:
+            self._watch()
+
+    def close(self) -> None:
+        """Stop the worker, also one that is being started; calls fail from now on."""
+        self._closed.set()
+        self._worker.stop()
+        watcher = self._watcher
+        while watcher is not None and watcher.is_alive():  # it may have been about to start the worker
+            self._worker.stop()
+            watcher.join(_LOOK_S)
+
+    def has_connectors(self) -> bool:
+        """Whether the worker had connectors when it was last heard of."""
+        return bool(self._known)
+
+    def problem(self) -> str | None:
+        """Why the worker does not run although it should; None: it runs, or nothing has needed it."""
+        return self._trouble.message if self._trouble is not None else None
+
+    def client(self) -> ConnectClient:
+        """See ConnectCluster."""
+        self._settled.wait()
+        if self._trouble is None:
+            with self._mutex:
+                if self._closed.is_set():
+                    raise KsqlError("STOPPED")
+                if not self._worker.is_running():
+                    if self._watcher is not None:  # the watcher will notice, too
+                        raise self._worker.failure()
+                    self._worker.start()
+                self._watch()
+        trouble = self._trouble
+        if trouble is not None:
+            raise trouble
+        return self._worker.client
+
+    def is_in_use(self) -> bool:
+        """See ConnectCluster."""
+        return self._watcher is not None or bool(self._known)
+
+    def last_seen(self) -> Mapping[str, Any]:
+        """See ConnectCluster."""
+        return {
+            name: {
+                "info": info,
+                "status": {
+                    "connector": {"state": "UNASSIGNED"},
+                    "tasks": [{"id": number, "state": "UNASSIGNED"} for number in info.get("tasks") or []],
+                },
+            }
+            for name, info in self._known.items()
+        }
+
+    def completed(self, kind: str, config: Mapping[str, str]) -> dict[str, str]:
+        """See ConnectCluster: the broker creates no topics by itself, so a source has to."""
+        self._keep({**self._known, config["name"]: _shown({"type": kind.lower(), "config": config})})
+        if kind != "SOURCE" or any(name.startswith(_TOPIC_CREATION) for name in config):
+            return dict(config)
+        default = f"{_TOPIC_CREATION}default."
+        return {**config, f"{default}partitions": "1", f"{default}replication.factor": "-1"}
+
+    # ---- the watcher
+
+    def _watch(self) -> None:
+        """Start the watcher, if it does not run; the caller has the mutex."""
+        if self._watcher is None and not self._closed.is_set():
+            self._watcher = threading.Thread(target=self._follow, name="connect-watcher", daemon=True)
+            self._watcher.start()
+
+    def _follow(self) -> None:
+        """Watch the worker until close()."""
+        pause, seen_at = self._pause_s, 0.0
+        if not self._settled.is_set():
+            self._start()
+            self._settled.set()
+        while not self._closed.wait(_LOOK_S):
+            if not self._worker.is_running():
+                if self._trouble is None:
+                    self._trouble = self._worker.failure()
+                    self._say(self._trouble.message)
+                if self._closed.wait(pause):
+                    return
+                pause, seen_at = min(pause * 2, _LONGEST_PAUSE_S), 0.0
+                self._start()
+            elif time.monotonic() - seen_at > _KEEP_S:
+                with contextlib.suppress(KsqlError):
+                    found = self._worker.client.connectors()
+                    self._keep({name: _shown(facts.get("info") or {}) for name, facts in found.items()})
+                if seen_at:
+                    pause = self._pause_s  # it has run for a while
+                seen_at = time.monotonic()
+
+    def _start(self) -> None:
+        try:
+            self._worker.start()
+            self._trouble = None
+        except KsqlError as error:
+            if not self._closed.is_set():
+                self._trouble = error
+                self._say(error.message)
+
+    def _say(self, line: str) -> None:
+        log.error(line)
+        self._report(line)
+
+    # ---- what is known of connectors
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            return dict(json.loads(self._known_file.read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            return {}
+
+    def _keep(self, known: Mapping[str, Any]) -> None:
+        """Remember connectors, also for the next run of the server."""
+        if dict(known) == self._known:
+            return
+        self._known = dict(known)
+        with contextlib.suppress(OSError):
+            self._worker.data_dir.mkdir(parents=True, exist_ok=True)
+            fresh = self._known_file.with_suffix(".fresh")
+            fresh.write_text(json.dumps(self._known, indent=1), encoding="utf-8")
+            fresh.replace(self._known_file)
+
+
+def _shown(info: Mapping[str, Any]) -> dict[str, Any]:
+    """What SHOW CONNECTORS shows of a connector, and no more: its configuration may have secrets."""
+    config = info.get("config") or {}
+    return {
+        "type": info.get("type"),
+        "config": {_CLASS: config.get(_CLASS, "")},
+        "tasks": [task.get("task") for task in info.get("tasks") or []],
+    }
