@@ -223,6 +223,7 @@ class Bootstrap:
             supervisor = SparkSupervisor(spark, queries, restarted)
             self._stack.callback(supervisor.close)
             supervisor.start()
+        registry = schema_registry(self._config) or self._embedded_registry(spark, report)
         services = Services(
             metastore=MetaStore(),
             admin=admin,
@@ -238,8 +239,8 @@ class Bootstrap:
             write=lambda *record: sinks.write(
                 spark.running_session, services.client_settings("producer", {}), *record
             ),
-            registry=schema_registry(self._config) or self._embedded_registry(spark, report),
-            connect=self._connect(servers, report),
+            registry=registry,
+            connect=self._connect(servers, registry, report),
             host=str(self._config["listeners"]).split(",")[0].split("//")[-1],
             is_stopping=self._stopping.is_set,
             functions=self._python_functions(),
@@ -269,7 +270,7 @@ class Bootstrap:
         self._stack.callback(registry.close)
         return registry
 
-    def _connect(self, servers: str, report: Report) -> ConnectCluster:
+    def _connect(self, servers: str, registry: SchemaRegistry | None, report: Report) -> ConnectCluster:
         """The Connect cluster of the configuration, or the embedded worker.
 
         The worker is started at once, in the background, if a file configures it or it had connectors.
@@ -284,6 +285,12 @@ class Bootstrap:
             log.info(line)
             report(line)
 
+        def registry_url() -> str | None:
+            if registry is None:
+                return None
+            registry.require()
+            return registry.url
+
         settings = WorkerSettings(
             bootstrap_servers=servers,
             service_id=str(properties["ksql.service.id"]),
@@ -294,7 +301,7 @@ class Bootstrap:
             own=read_properties(file) if file else {},
         )
         worker = EmbeddedConnect(self._data_dir / "connect", settings, connect_settings(properties), say)
-        cluster = ConnectOnDemand(worker, say)
+        cluster = ConnectOnDemand(worker, say, registry_url)
         self._stack.callback(cluster.close)
         if file or cluster.has_connectors():
             cluster.start_in_background()

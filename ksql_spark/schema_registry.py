@@ -35,6 +35,10 @@ class SchemaRegistry(Protocol):
     Every call raises KsqlError REMOTE_UNREACHABLE or REMOTE_REFUSED if the registry does not answer.
     """
 
+    @property
+    def url(self) -> str:
+        """Its address; where it is started only when it is needed, valid once it runs."""
+
     def require(self) -> None:
         """Make sure that it is there for records to come, if it is started only when it is needed.
 

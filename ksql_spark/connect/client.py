@@ -26,6 +26,8 @@ _OPEN_TIMEOUT_S = 3.0
 _ATTEMPTS = 3
 #: how long a request is repeated while workers distribute their connectors anew
 _REBALANCE_S = 60.0
+#: how long a change is waited for that a worker has accepted
+_SETTLE_S = 5.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 1.0
 
 _CONFLICT = 409
@@ -100,11 +102,17 @@ class ConnectClient:
     def create(self, name: str, config: Mapping[str, str]) -> dict[str, Any]:
         """Create a connector; Connect checks its configuration first. Returns what ``info`` does."""
         body = {"name": name, "config": dict(config)}
-        return dict(self._ask("POST", "connectors", body=body, timeout_s=_CREATE_TIMEOUT_S) or {})
+        made = dict(self._ask("POST", "connectors", body=body, timeout_s=_CREATE_TIMEOUT_S) or {})
+        path = f"connectors/{_quoted(name)}/status"
+        self._wait_until(lambda: self._ask("GET", path, absent=(404,)) is not None)
+        return made
 
     def delete(self, name: str) -> bool:
         """Delete a connector; False: there was none."""
-        return self._ask("DELETE", f"connectors/{_quoted(name)}", absent=(404,)) is not None
+        if self._ask("DELETE", f"connectors/{_quoted(name)}", absent=(404,)) is None:
+            return False
+        self._wait_until(lambda: name not in self.names())
+        return True
 
     def is_ready(self) -> bool:
         """Whether the first worker answers now, and can do what it is asked."""
@@ -114,6 +122,12 @@ class ConnectClient:
         except httpx.HTTPError:
             return False
         return answer.is_success
+
+    def _wait_until(self, is_done: Callable[[], bool]) -> None:
+        """Wait for what a worker has accepted, so that the next statement finds it."""
+        deadline = time.monotonic() + _SETTLE_S
+        while not is_done() and time.monotonic() < deadline and not self._is_stopping():
+            time.sleep(_FIRST_PAUSE_S)
 
     def _ask(
         self,

@@ -73,8 +73,8 @@ def _say(line: str) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ksql-spark connect",
-        description="Kafka Connect without a ksql-spark server, which starts a worker by itself when a statement "
-        "needs one.",
+        description="Kafka Connect without a ksql-spark server. A server starts a worker by itself when a "
+        "statement needs one.",
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, what in (

@@ -7,7 +7,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,6 +20,17 @@ _LOOK_S, _KEEP_S = 0.5, 5.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
 _TOPIC_CREATION = "topic.creation."
 _CLASS = "connector.class"
+_AVRO_CONVERTER = "io.apicurio.registry.utils.converter.AvroConverter"
+#: so that records and subjects are those of Confluent's converter
+_AVRO_SETTINGS = {
+    "apicurio.registry.as-confluent": "true",
+    "apicurio.registry.use-id": "contentId",
+    "apicurio.registry.headers.enabled": "false",
+    "apicurio.registry.auto-register": "true",
+    "apicurio.registry.artifact-resolver-strategy": "io.apicurio.registry.serde.strategy.TopicIdStrategy",
+}
+#: paths of Apicurio's interfaces
+_CONFLUENTS_API, _APICURIOS_API = "/apis/ccompat/v7", "/apis/registry/v2"
 
 log = logging.getLogger(__name__)
 
@@ -50,20 +61,27 @@ class ConnectOnDemand:
     """See ConnectCluster.
 
     The first call that needs the worker starts it. From then on a thread watches it: a worker that ends by
-    itself is started again, with growing pauses, and meanwhile calls fail with the reason. What is known of its
-    connectors is kept in ``connectors.json``, so that a server whose worker has some starts it at once.
+    itself is started again, with growing pauses, and meanwhile calls fail with the reason. What is known of
+    its connectors is kept in ``connectors.json``, so that a server whose worker has some starts it at once.
 
     Args:
         worker: the worker; nothing else starts it.
         report: called with a line when it has ended by itself.
+        registry_url: the address of a schema registry with Confluent's API, for converters of Avro; called
+            where one needs it.
         pause_s: the first pause before it is started again, seconds.
     """
 
     def __init__(
-        self, worker: Worker, report: Report = lambda text: None, pause_s: float = _FIRST_PAUSE_S
+        self,
+        worker: Worker,
+        report: Report = lambda text: None,
+        registry_url: Callable[[], str | None] = lambda: None,
+        pause_s: float = _FIRST_PAUSE_S,
     ) -> None:
         self._worker = worker
         self._report = report
+        self._registry_url = registry_url
         self._pause_s = pause_s
         self._known_file = worker.data_dir / "connectors.json"
         self._known = self._read()
@@ -85,11 +103,11 @@ class ConnectOnDemand:
     def close(self) -> None:
         """Stop the worker, also one that is being started; calls fail from now on."""
         self._closed.set()
-        self._worker.stop()
         watcher = self._watcher
-        while watcher is not None and watcher.is_alive():  # it may have been about to start the worker
-            self._worker.stop()
+        while watcher is not None and watcher.is_alive():
+            self._worker.stop()  # ends a start, too
             watcher.join(_LOOK_S)
+        self._worker.stop()
 
     def has_connectors(self) -> bool:
         """Whether the worker had connectors when it was last heard of."""
@@ -134,12 +152,30 @@ class ConnectOnDemand:
         }
 
     def completed(self, kind: str, config: Mapping[str, str]) -> dict[str, str]:
-        """See ConnectCluster: the broker creates no topics by itself, so a source has to."""
+        """See ConnectCluster.
+
+        The broker creates no topics by itself, so a source has to. A converter of Avro, whosever it is in
+        the configuration, is the one that the worker has.
+        """
         self._keep({**self._known, config["name"]: _shown({"type": kind.lower(), "config": config})})
-        if kind != "SOURCE" or any(name.startswith(_TOPIC_CREATION) for name in config):
-            return dict(config)
-        default = f"{_TOPIC_CREATION}default."
-        return {**config, f"{default}partitions": "1", f"{default}replication.factor": "-1"}
+        complete = dict(config)
+        if kind == "SOURCE" and not any(name.startswith(_TOPIC_CREATION) for name in config):
+            default = f"{_TOPIC_CREATION}default."
+            complete |= {f"{default}partitions": "1", f"{default}replication.factor": "-1"}
+        for converter in ("key.converter", "value.converter"):
+            if config.get(converter, "").rpartition(".")[2] == "AvroConverter":
+                complete |= self._avro(converter, config)
+        return complete
+
+    def _avro(self, converter: str, config: Mapping[str, str]) -> dict[str, str]:
+        """The settings of a converter of Avro; what ``config`` says wins."""
+        given = {n: value for n, value in config.items() if n.startswith(f"{converter}.")}
+        settings = {f"{converter}.{name}": value for name, value in _AVRO_SETTINGS.items()}
+        url = config.get(f"{converter}.schema.registry.url") or self._registry_url()
+        if url is not None:
+            native = url.split(",")[0].strip().replace(_CONFLUENTS_API, _APICURIOS_API)
+            settings[f"{converter}.apicurio.registry.url"] = native
+        return {**settings, **given, converter: _AVRO_CONVERTER}
 
     # ---- the watcher
 
@@ -158,8 +194,7 @@ class ConnectOnDemand:
         while not self._closed.wait(_LOOK_S):
             if not self._worker.is_running():
                 if self._trouble is None:
-                    self._trouble = self._worker.failure()
-                    self._say(self._trouble.message)
+                    self._fail(self._worker.failure())
                 if self._closed.wait(pause):
                     return
                 pause, seen_at = min(pause * 2, _LONGEST_PAUSE_S), 0.0
@@ -178,12 +213,13 @@ class ConnectOnDemand:
             self._trouble = None
         except KsqlError as error:
             if not self._closed.is_set():
-                self._trouble = error
-                self._say(error.message)
+                self._fail(error)
 
-    def _say(self, line: str) -> None:
-        log.error(line)
-        self._report(line)
+    def _fail(self, error: KsqlError) -> None:
+        error.hint = "It is being started again."
+        log.error(error.message)
+        self._report(error.message)
+        self._trouble = error
 
     # ---- what is known of connectors
 

@@ -27,6 +27,8 @@ DISTRIBUTED = "org.apache.kafka.connect.cli.ConnectDistributed"
 STANDALONE = "org.apache.kafka.connect.cli.ConnectStandalone"
 _START_TIMEOUT_S = 120.0
 _STOP_TIMEOUT_S = 20.0
+#: where the reason for its end is looked for
+_LAST_LINES = 60
 _STRINGS = "org.apache.kafka.connect.storage.StringConverter"
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -146,7 +148,7 @@ class EmbeddedConnect:
         self._stopped = False
         try:
             self._fetching = True
-            artifacts.ensure((artifacts.CONNECT,), self._report)
+            artifacts.ensure((artifacts.CONNECT, artifacts.CONNECT_AVRO), self._report)
             self._fetching = False
             self._report("starting Kafka Connect")
             make_data_dir(self.data_dir)
@@ -186,13 +188,12 @@ class EmbeddedConnect:
 
     def failure(self, what: str = "has ended") -> KsqlError:
         """The error for a process that did not start, or has ended by itself: with what it said last."""
-        lines = self._log_of_this_run()
-        errors = [line for line in lines if "Exception: " in line or "Error: " in line]
         code = self._child.exit_code if self._child else None
-        if errors:
+        errors = [line for line in self._last_lines() if "Exception: " in line or "Error: " in line]
+        if code is not None and code < 0:
+            reason = f"signal {-code} has ended it"
+        elif errors:
             reason = errors[-1].strip().removeprefix("Caused by: ").rstrip(".")
-        elif code is not None and code < 0:
-            reason = f"signal {-code} ended it"
         else:
             reason = f"exit code {code}" if code is not None else "it did not answer in time"
         return KsqlError("CONNECT_FAILED", what=what, reason=reason, log=str(self.log_file))
@@ -239,7 +240,16 @@ class EmbeddedConnect:
             url = f"{address.scheme}://{host}:{address.port}"
         else:
             url = f"http://{HOST}:{kept_port(self.data_dir / 'connect.port', PREFERRED_PORT)}"
-        folders = [*filter(None, own.get("plugin.path", "").split(",")), self.plugins, *settings.plugins]
+        bundled = self.data_dir / "bundled"
+        shutil.rmtree(bundled, ignore_errors=True)
+        bundled.mkdir()
+        (bundled / "avro").symlink_to(artifacts.unpacked(artifacts.CONNECT_AVRO))
+        folders = [
+            bundled,
+            *filter(None, own.get("plugin.path", "").split(",")),
+            self.plugins,
+            *settings.plugins,
+        ]
         properties = {
             **_PROPERTIES,
             "bootstrap.servers": settings.bootstrap_servers,
@@ -253,13 +263,14 @@ class EmbeddedConnect:
         }
         return properties, url
 
-    def _log_of_this_run(self) -> list[str]:
+    def _last_lines(self) -> list[str]:
+        """What this run said last, in its log and on its output."""
         lines: list[str] = []
         for file, start in ((self.log_file, self._log_start), (self.log_file.with_name("connect.out"), 0)):
             try:
                 with file.open("rb") as log:
                     log.seek(start if file.stat().st_size >= start else 0)
-                    lines += log.read().decode(errors="replace").splitlines()
+                    lines += log.read().decode(errors="replace").splitlines()[-_LAST_LINES:]
             except OSError:
                 continue
         return lines

@@ -217,6 +217,11 @@ class RegistryOnDemand:
         self._closed = True
         self._embedded.stop()
 
+    @property
+    def url(self) -> str:
+        """See SchemaRegistry."""
+        return self._embedded.url
+
     def require(self) -> None:
         """See SchemaRegistry."""
         self._started()

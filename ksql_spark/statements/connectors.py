@@ -67,7 +67,7 @@ def create_connector(statement: CreateConnector, context: StatementContext) -> A
 
 
 #: what its REST API cannot have in a path, so that such a connector could not be dropped
-_NOT_IN_NAMES = re.compile(r"[/\\%;\x00-\x1f\x7f]")
+_NOT_IN_NAMES = re.compile(r"[/\\%{}\x00-\x1f\x7f]")
 _LONGEST_NAME = 200
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tarfile
 import threading
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -153,7 +154,8 @@ def test_proxies_are_handed_to_java(monkeypatch, cache):
 
 def test_manifest_names_every_configuration():
     manifest = ElementTree.parse(artifacts.MANIFEST)
-    names = {*artifacts.CONFS, *artifacts.DEVELOPMENT, artifacts.REGISTRY}
+    names = {*artifacts.CONFS, *artifacts.DEVELOPMENT}
+    names |= {artifacts.REGISTRY, artifacts.CONNECT, artifacts.CONNECT_AVRO}
     assert {conf.get("name") for conf in manifest.iter("conf")} == names
     used = {str(dependency.get("conf")).split("->")[0] for dependency in manifest.iter("dependency")}
     assert used == names
@@ -203,3 +205,35 @@ def test_a_command_under_way_can_be_interrupted():
         artifacts.interrupt()
 
     assert artifacts._run(["sh", "-c", "echo ready; exec sleep 600"], read) < 0
+
+
+def test_a_plugin_is_unpacked_or_comes_with_what_it_needs(monkeypatch, tmp_path):
+    asked = []
+
+    def archive(manifest: Path, confs: list[str], into: Path, report: object) -> None:
+        asked.append((confs, "org.x" in manifest.read_text()))
+        packed = into / "archive"
+        packed.mkdir()
+        (tmp_path / "made-by-it").mkdir(exist_ok=True)
+        (tmp_path / "made-by-it" / "a.jar").write_text("1")
+        with tarfile.open(packed / "it-1.tar.gz", "w:gz") as tar:
+            tar.add(tmp_path / "made-by-it", "made-by-it")
+
+    def only_jars(manifest: Path, confs: list[str], into: Path, report: object) -> None:
+        asked.append((confs, "org.x" in manifest.read_text()))
+        if confs == ["archive"]:
+            raise KsqlError("ARTIFACTS_UNAVAILABLE", missing="it", repository="there", reason="it is not")
+        (into / "jars").mkdir()
+        (into / "jars" / "b.jar").write_text("2")
+
+    plugins = tmp_path / "plugins"
+    monkeypatch.setattr(artifacts, "_run_ivy", archive)
+    assert artifacts.install("org.x:it:1", plugins) == plugins / "it"
+    assert [path.name for path in (plugins / "it").iterdir()] == ["a.jar"]
+    monkeypatch.setattr(artifacts, "_run_ivy", only_jars)
+    artifacts.install("org.x:it:2", plugins)
+    assert [path.name for path in (plugins / "it").iterdir()] == ["b.jar"]
+    assert asked == [(["archive"], True), (["archive"], True), (["jars"], True)]
+    for coordinates in ("it", "a:b", "a:b:c:d", 'a:b:1"/>'):
+        with pytest.raises(KsqlError, match="is not GROUP:ARTIFACT:VERSION"):
+            artifacts.install(coordinates, plugins)
