@@ -18,7 +18,11 @@ from ksql_spark.services.cache import Report
 #: how often it is looked whether the worker still runs, and how often what it says of its connectors is kept
 _LOOK_S, _KEEP_S = 0.5, 5.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
-_TOPIC_CREATION = "topic.creation."
+#: of what a source writes
+_TOPIC_CREATION = {
+    "topic.creation.default.partitions": "1",
+    "topic.creation.default.replication.factor": "-1",
+}
 _CLASS = "connector.class"
 _AVRO_CONVERTER = "io.apicurio.registry.utils.converter.AvroConverter"
 #: so that records and subjects are those of Confluent's converter
@@ -159,9 +163,8 @@ class ConnectOnDemand:
         """
         self._keep({**self._known, config["name"]: _shown({"type": kind.lower(), "config": config})})
         complete = dict(config)
-        if kind == "SOURCE" and not any(name.startswith(_TOPIC_CREATION) for name in config):
-            default = f"{_TOPIC_CREATION}default."
-            complete |= {f"{default}partitions": "1", f"{default}replication.factor": "-1"}
+        if kind == "SOURCE":
+            complete = {**_TOPIC_CREATION, **complete}
         for converter in ("key.converter", "value.converter"):
             if config.get(converter, "").rpartition(".")[2] == "AvroConverter":
                 complete |= self._avro(converter, config)

@@ -95,7 +95,7 @@ def test_from_a_file_to_a_file(make_engine: Callable[[], Engine], tmp_path: Path
     until(lambda: one(engine, "SHOW CONNECTORS;")["warnings"])
     answer = one(engine, "SHOW CONNECTORS;")
     assert "The embedded Connect worker has ended: signal 9 has ended it" in answer["warnings"][0]["message"]
-    assert {row["state"] for row in answer["connectors"]} == {"UNASSIGNED (0/1 tasks RUNNING)"}
+    assert {row["state"].split()[0] for row in answer["connectors"]} == {"UNASSIGNED"}
     health = engine.health()
     assert health["isHealthy"] and not health["details"]["connect"]["isHealthy"]
     with there.open("a") as file:

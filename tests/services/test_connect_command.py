@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.services import artifacts, connect_command
 from ksql_spark.services.broker import EmbeddedBroker
@@ -68,7 +69,9 @@ def test_the_worker_s_properties(tmp_path: Path) -> None:
 
 
 @pytest.mark.kafka
-def test_a_worker_alone(broker: EmbeddedBroker, topic_names: Callable[[str], str], tmp_path: Path) -> None:
+def test_a_worker_alone(
+    broker: EmbeddedBroker, kafka_admin: KafkaAdmin, topic_names: Callable[[str], str], tmp_path: Path
+) -> None:
     lines, more = topic_names("lines"), topic_names("more")
     (tmp_path / "in").write_text("one\n")
     port = free_port()
