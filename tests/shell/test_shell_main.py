@@ -80,7 +80,7 @@ def test_a_word_that_is_neither_a_command_nor_an_address(word: str, advice: str)
     done = ksql(word, "-e", "SHOW TOPICS")
     assert (done.returncode, done.stdout) == (2, "")
     assert f"'{word}' is neither a command nor a URL. {advice}" in done.stderr
-    assert "The commands are server, run, datagen, registry, demo; a URL is" in done.stderr
+    assert "The commands are server, run, datagen, registry, connect, demo; a URL is" in done.stderr
 
 
 @pytest.mark.parametrize(
