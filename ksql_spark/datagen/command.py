@@ -15,14 +15,32 @@ from typing import Any
 import httpx
 
 from ksql_spark.config import Config
-from ksql_spark.datagen import shop, taxi, web
+from ksql_spark.datagen import everyday, shop, taxi, web
 from ksql_spark.datagen.schema import Clock, Event, Schema
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 
 SCHEMAS: dict[str, Schema] = {
-    schema.name: schema for schema in (taxi.RIDES, taxi.ZONES, web.PAGEVIEWS, web.USERS, shop.ORDERS)
+    schema.name: schema
+    for schema in (
+        taxi.RIDES,
+        taxi.GREEN_RIDES,
+        taxi.ZONES,
+        web.PAGEVIEWS,
+        web.USERS,
+        shop.ORDERS,
+        everyday.SENTENCES,
+        everyday.SALES,
+        everyday.RESTOCKS,
+        everyday.BASKETS,
+        everyday.CLICKS,
+        everyday.PAYMENTS,
+        everyday.READINGS,
+        everyday.CUSTOMERS,
+        everyday.LOYALTY,
+        everyday.INVOICES,
+    )
 }
 
 DEFAULT_SERVER = "http://127.0.0.1:8088"
@@ -68,7 +86,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    schemas = "\n".join(f"  {schema.name:<10} {schema.description}" for schema in SCHEMAS.values())
+    schemas = "\n".join(f"  {schema.name:<11} {schema.description}" for schema in SCHEMAS.values())
     parser = argparse.ArgumentParser(
         prog="ksql-spark datagen",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from itertools import accumulate
@@ -48,20 +48,38 @@ def zone_events(random: Random, clock: Clock) -> Iterator[Event]:
 
 #: weights of zones as the start and the end of a ride, by service zone
 _PICKUP_WEIGHTS = {"Yellow Zone": 30, "Airports": 90, "Boro Zone": 1, "EWR": 0}
+_GREEN_PICKUP_WEIGHTS = {"Yellow Zone": 8, "Airports": 10, "Boro Zone": 6, "EWR": 0}
 _DROPOFF_WEIGHTS = {"Yellow Zone": 26, "Airports": 40, "Boro Zone": 2, "EWR": 6}
 
 
 def ride_events(random: Random, clock: Clock) -> Iterator[Event]:
-    """Rides in order of pickup; the fare depends on distance, time and zones."""
+    """Rides of yellow taxis in order of pickup; the fare depends on distance, time and zones."""
+    for timestamp_ms, ride in _rides(random, clock, _PICKUP_WEIGHTS):
+        yield Event(None, json_bytes(ride), timestamp_ms)
+
+
+def green_ride_events(random: Random, clock: Clock) -> Iterator[Event]:
+    """Rides of green taxis, which serve the outer boroughs; their columns of times have another prefix."""
+    for timestamp_ms, ride in _rides(random, clock, _GREEN_PICKUP_WEIGHTS):
+        renamed = {name.replace("tpep_", "lpep_"): value for name, value in ride.items()}
+        street_hail, dispatched = 1, 2
+        trip = {"trip_type": random.choices((street_hail, dispatched), (98, 2))[0], "ehail_fee": None}
+        yield Event(None, json_bytes(renamed | trip), timestamp_ms)
+
+
+def _rides(
+    random: Random, clock: Clock, pickups: Mapping[str, int]
+) -> Iterator[tuple[int, dict[str, int | float | str]]]:
+    """Rides with their times, without end."""
     ids = [zone.location_id for zone in zones()]
-    pickup_weights = list(accumulate(_PICKUP_WEIGHTS[zone.service_zone] for zone in zones()))
+    pickup_weights = list(accumulate(pickups[zone.service_zone] for zone in zones()))
     dropoff_weights = list(accumulate(_DROPOFF_WEIGHTS[zone.service_zone] for zone in zones()))
     number = 0
     while True:
         (pickup,) = random.choices(ids, cum_weights=pickup_weights)
         (dropoff,) = random.choices(ids, cum_weights=dropoff_weights)
         timestamp_ms = clock(number)
-        yield Event(None, json_bytes(_ride(random, pickup, dropoff, timestamp_ms)), timestamp_ms)
+        yield timestamp_ms, _ride(random, pickup, dropoff, timestamp_ms)
         number += 1
 
 
@@ -165,6 +183,22 @@ RIDES = Schema(
   TIMESTAMP = 'tpep_pickup_datetime'
 );""",
     events=ride_events,
+)
+
+GREEN_RIDES = Schema(
+    name="green_rides",
+    description="rides of New York's green taxis (the columns of the green-taxi data set)",
+    statement="""CREATE STREAM green_rides (
+  VendorID INT, lpep_pickup_datetime BIGINT, lpep_dropoff_datetime BIGINT, passenger_count INT,
+  trip_distance DOUBLE, RatecodeID INT, store_and_fwd_flag STRING, PULocationID INT, DOLocationID INT,
+  payment_type INT, fare_amount DOUBLE, extra DOUBLE, mta_tax DOUBLE, tip_amount DOUBLE,
+  tolls_amount DOUBLE, improvement_surcharge DOUBLE, total_amount DOUBLE, congestion_surcharge DOUBLE,
+  trip_type INT, ehail_fee DOUBLE
+) WITH (
+  KAFKA_TOPIC = '{topic}', PARTITIONS = {partitions}, VALUE_FORMAT = 'JSON',
+  TIMESTAMP = 'lpep_pickup_datetime'
+);""",
+    events=green_ride_events,
 )
 
 ZONES = Schema(
