@@ -1,19 +1,22 @@
-"""The demo's screen: four panels of live results as lines of text. It is pure: frames in, lines out."""
+"""The demo's screen: panels of live results as lines of text. It is pure: frames in, lines out."""
 
 from __future__ import annotations
 
 import threading
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
-from shell.output.text import clip, pad, width
+from shell.output.text import clip, pad, value_text, width
 
-#: VendorID in the public data set
-VENDORS = {1: "Creative", 2: "Curb", 6: "Myle", 7: "Helix"}
 BAR = "█▏▎▍▌▋▊▉"
+#: columns that are instants in epoch milliseconds
+TIMES = ("WINDOWSTART", "WINDOWEND", "ROWTIME")
+#: no column is wider, so that one long text does not hide the others
+WIDEST = 24
 
 Row = Mapping[str, Any]
 Style = Callable[[str], str]
@@ -21,18 +24,15 @@ Style = Callable[[str], str]
 
 @dataclass
 class Feed:
-    """The rows that have arrived from one push query.
+    """The rows that have arrived from one query.
 
     Args:
-        sql: the query.
-        key: key columns of a table; none for a stream, whose last rows are kept.
+        key: the columns of which the newest row is kept; none: the last rows are kept.
     """
 
-    sql: str
     key: tuple[str, ...] = ()
     rows: dict[Any, Row] = field(default_factory=dict)
     last: deque[Row] = field(default_factory=lambda: deque(maxlen=50))
-    counts: Counter[str] = field(default_factory=Counter)
     total: int = 0
     problem: str | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -41,28 +41,35 @@ class Feed:
         """Add one result row, a dict by column name."""
         with self.lock:
             self.total += 1
-            self.last.append(row)
             if self.key:
                 key = tuple(row.get(name) for name in self.key)
-                if tombstone:
-                    self.rows.pop(key, None)
-                else:
+                # the newest comes last
+                self.rows.pop(key, None)
+                if not tombstone:
                     self.rows[key] = row
+            if not tombstone:
+                self.last.append(row)
 
-    def count(self, value: str) -> None:
-        """Count one more of ``value``."""
+    def replace(self, rows: Sequence[Row]) -> None:
+        """Take these rows for all that were there: the answer of a pull query."""
         with self.lock:
-            self.counts[value] += 1
+            shown = {
+                tuple(row.get(name) for name in self.key) if self.key else n: row
+                for n, row in enumerate(rows)
+            }
+            if shown != self.rows:
+                self.total += 1
+                self.last.extend(rows[-1:])
+            self.rows = shown
 
 
-def vendor(value: Any) -> str:
-    """A vendor's short name."""
-    return VENDORS.get(value, f"vendor {value}")
-
-
-def money(value: Any) -> str:
-    """An amount in dollars."""
-    return f"{float(value or 0):,.2f}"
+def cell(name: str, value: Any) -> str:
+    """A value as a panel shows it: amounts with two decimals, instants as the time of day (UTC)."""
+    if isinstance(value, (float, Decimal)):
+        return f"{value:,.2f}"
+    if name in TIMES and isinstance(value, int):
+        return datetime.fromtimestamp(value / 1000, UTC).strftime("%H:%M:%S")
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value_text(value)
 
 
 def bar(share: float, columns: int) -> str:
@@ -71,74 +78,59 @@ def bar(share: float, columns: int) -> str:
     return BAR[0] * (eighths // 8) + (BAR[eighths % 8] if eighths % 8 else "")
 
 
-def vendors_panel(feed: Feed, columns: int, lines: int) -> list[str]:
-    """Rides and revenue of each vendor, with bars."""
-    with feed.lock:
-        rows = sorted(feed.rows.values(), key=lambda row: -int(row.get("TRIPS") or 0))[:lines]
-    most = max((int(row.get("TRIPS") or 0) for row in rows), default=1) or 1
-    room = max(4, columns - 33)
-    return [
-        f"{clip(vendor(row.get('VENDORID')), 9, '…'):<9}{int(row.get('TRIPS') or 0):>7,} "
-        f"{money(row.get('REVENUE')):>13}  {bar(int(row.get('TRIPS') or 0) / most, room)}"
-        for row in rows
-    ]
-
-
-def windows_panel(feed: Feed, columns: int, lines: int) -> list[str]:
-    """The latest one-minute windows."""
-    with feed.lock:
-        rows = sorted(
-            feed.rows.values(),
-            key=lambda row: (-int(row.get("WINDOWSTART") or 0), int(row.get("VENDORID") or 0)),
-        )
-    return [
-        f"{clock(row.get('WINDOWSTART'))}  {clip(vendor(row.get('VENDORID')), 9, '…'):<9}"
-        f"{int(row.get('TRIPS') or 0):>6,} {money(row.get('REVENUE')):>12}"
-        for row in rows[:lines]
-    ]
-
-
-def expensive_panel(feed: Feed, columns: int, lines: int) -> list[str]:
-    """The latest expensive rides, newest first."""
-    with feed.lock:
-        rows = list(feed.last)[::-1][:lines]
-    return [
-        f"{clock(row.get('TPEP_PICKUP_DATETIME'), seconds=True)}"
-        + f" {float(row.get('TRIP_DISTANCE') or 0):>6.1f} mi"
-        + f" {money(row.get('TOTAL_AMOUNT')):>9}  {vendor(row.get('VENDORID'))}"
-        for row in rows
-    ]
-
-
-def zones_panel(feed: Feed, columns: int, lines: int) -> list[str]:
-    """The zones in which most rides begin."""
-    with feed.lock:
-        common = feed.counts.most_common(lines)
-    most = common[0][1] if common else 1
-    name_width = min(24, max(12, columns - 17))
-    room = max(3, columns - name_width - 8)
-    return [
-        f"{pad(clip(name, name_width, '…'), name_width)}{number:>6,} {bar(number / most, room)}"
-        for name, number in common
-    ]
-
-
-def clock(epoch_ms: Any, seconds: bool = False) -> str:
-    """Time of day (UTC) of epoch milliseconds."""
-    if not isinstance(epoch_ms, int):
-        return "--:--"
-    moment = datetime.fromtimestamp(epoch_ms / 1000, UTC)
-    return moment.strftime("%H:%M:%S" if seconds else "%H:%M")
-
-
 @dataclass(frozen=True)
 class Panel:
-    """A part of the screen."""
+    """A part of the screen.
+
+    Args:
+        title: its heading.
+        feed: its rows.
+        measure: the column that is drawn as bars, by which the rows are sorted; None: the newest come first.
+    """
 
     title: str
     feed: Feed
-    content: Callable[[Feed, int, int], list[str]]
-    style: Style
+    measure: str | None = None
+
+    def rows(self, room: int) -> list[Row]:
+        """The rows to show, the first one on top."""
+        with self.feed.lock:
+            rows = list(self.feed.rows.values()) if self.feed.rows or self.feed.key else list(self.feed.last)
+        if self.measure is not None:
+            measure = self.measure
+            return sorted(rows, key=lambda row: -number(row.get(measure)))[:room]
+        return rows[::-1][:room]
+
+    def content(self, columns: int, room: int) -> list[str]:
+        """The rows as lines: the names of the columns, then a line for each row."""
+        rows = self.rows(room - 1)
+        if not rows:
+            return []
+        names = list(rows[0])
+        cells = [[clip(cell(name, row.get(name)), WIDEST, "…") for name in names] for row in rows]
+        widths = [max(width(name), *(width(line[n]) for line in cells)) for n, name in enumerate(names)]
+        right = [any(isinstance(row.get(name), (int, float, Decimal)) for row in rows) for name in names]
+        lines = [_line([name.lower() for name in names], widths, right)]
+        most = max((number(row.get(self.measure)) for row in rows), default=0.0) if self.measure else 0.0
+        space = columns - sum(widths) - 2 * len(widths)
+        for row, line in zip(rows, cells, strict=True):
+            drawn = ""
+            if self.measure and most > 0 and space > 3:
+                drawn = "  " + bar(number(row.get(self.measure)) / most, space)
+            lines.append(_line(line, widths, right) + drawn)
+        return lines
+
+
+def number(value: Any) -> float:
+    """A value as a number; 0 if it is none."""
+    return float(value) if isinstance(value, (int, float, Decimal)) else 0.0
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    parts = []
+    for text, columns, is_right in zip(cells, widths, right, strict=True):
+        parts.append(" " * (columns - width(text)) + text if is_right else pad(text, columns))
+    return "  ".join(parts)
 
 
 def screen(
@@ -149,35 +141,38 @@ def screen(
     rows: int,
     bold: Style,
     dim: Style,
+    title: Style,
 ) -> list[str]:
-    """Exactly ``rows`` lines: a head line, the four panels two by two, a foot line.
+    """Exactly ``rows`` lines: a head line, the panels two by two, a foot line.
 
     Args:
         head: the left and the right text of the first line.
         columns: the terminal's width.
         rows: the terminal's height.
+        title: the style of the panels' headings.
     """
-    left_columns = (columns - 3) // 2
-    right_columns = columns - 3 - left_columns
-    first = (rows - 3) // 2
-    second = rows - 3 - first
     space = max(1, columns - width(head[0]) - width(head[1]))
     lines = [bold(clip(head[0], columns)) + " " * space + dim(head[1]), ""]
-    for height, pair in ((first, panels[:2]), (second, panels[2:])):
-        left = box(pair[0], left_columns, height, dim)
-        right = box(pair[1], right_columns, height, dim)
-        lines += [f"{a}   {b}" for a, b in zip(left, right, strict=True)]
+    room = rows - 3
+    pairs = [panels[n : n + 2] for n in range(0, len(panels), 2)]
+    for index, pair in enumerate(pairs):
+        height = room // (len(pairs) - index)
+        room -= height
+        widths = [columns] if len(pair) == 1 else [(columns - 3) // 2, columns - 3 - (columns - 3) // 2]
+        boxes = [box(panel, w, height, dim, title) for panel, w in zip(pair, widths, strict=True)]
+        lines += ["   ".join(parts) for parts in zip(*boxes, strict=True)]
+    lines += [""] * room
     return [*lines, dim(clip(foot, columns))]
 
 
-def box(panel: Panel, columns: int, height: int, dim: Style) -> list[str]:
+def box(panel: Panel, columns: int, height: int, dim: Style, title: Style) -> list[str]:
     """A panel as ``height`` lines of ``columns``: title, rule, content."""
     room = height - 3
     if panel.feed.problem:
         content = [panel.feed.problem]
     else:
-        content = panel.content(panel.feed, columns, room) or ["waiting for the first rows …"]
-    title = clip(panel.title, columns)
-    lines = [panel.style(title) + " " * (columns - width(title)), dim("─" * columns)]
-    lines += [pad(clip(line, columns, "…"), columns) for line in content[:room]]
+        content = panel.content(columns, room) or ["waiting for the first rows …"]
+    heading = clip(panel.title, columns)
+    lines = [title(heading) + " " * (columns - width(heading)), dim("─" * columns)]
+    lines += [pad(clip(line, columns, "…"), columns) for line in content[: max(0, room)]]
     return (lines + [" " * columns] * height)[:height]

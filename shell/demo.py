@@ -1,4 +1,4 @@
-"""``ksql-spark demo``: runs the whole taxi example, and cleans up afterwards."""
+"""``ksql-spark demo STORY``: runs a story live, and cleans up afterwards."""
 
 from __future__ import annotations
 
@@ -14,32 +14,43 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import grammar
-from shell import dashboard, embedded
-from shell.client import Client, ClientError, FrameStream, ServerError, Settings, until_ready
+from shell import dashboard, embedded, stories
+from shell.client import Client, ClientError, FrameStream, Settings, until_ready
 from shell.dashboard import Feed, Panel
 from shell.output.console import Console
 from shell.output.rows import columns_of
-from shell.output.text import value_text
-from shell.scripts import read_script
 from shell.session import Failure, Session
+from shell.stories import Generate, Program, Show, Story, StoryProblem, Then
 
-SCRIPT = Path(__file__).parent.parent / "examples" / "taxi.sql"
 READY_S = 120.0
+REGISTRY_S = 120.0
 FRAME_S = 0.2
 #: without a terminal: pause between two lines of a panel
 LINES_S = 1.0
-#: the generator ends when we end, however that happens: its standard input is a pipe from us
-_DATAGEN = (
-    "import os, sys, threading; sys.path[:] = [p for p in sys.path if p]; "
-    "threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start(); "
-    "from ksql_spark.datagen import main; sys.exit(main(sys.argv[1:]))"
+#: how often a pull query is sent
+PULL_S = 1.0
+#: how long results are shown before a story goes on, and the longest wait for first rows
+LOOK_S, LONGEST_LOOK_S = 8.0, 45.0
+_FROM_START = Settings({"auto.offset.reset": "earliest"})
+#: a child ends when we end, however that happens: its standard input is a pipe from us
+_ENDS_WITH_US = (
+    "import os, signal, sys, threading; sys.path[:] = [p for p in sys.path if p]; "
+    "end = lambda: (os.read(0, 1), os.kill(os.getpid(), signal.SIGTERM)); "
+    "threading.Thread(target=end, daemon=True).start(); "
 )
-_CREATED = re.compile(r"CREATE\s+(STREAM|TABLE)\s+(\w+)", re.I)
+_DATAGEN = _ENDS_WITH_US + "from ksql_spark.datagen import main; sys.exit(main(sys.argv[1:]))"
+_REGISTRY = _ENDS_WITH_US + (
+    "from ksql_spark.services.registry_command import main; sys.exit(main(sys.argv[1:]))"
+)
+_PROGRAM = _ENDS_WITH_US + (
+    "import runpy; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+)
+_CREATED = re.compile(r"^CREATE\s+(?:OR\s+REPLACE\s+)?(?:SOURCE\s+)?(STREAM|TABLE)\s+(\w+)", re.I)
+_DROPPED = re.compile(r"^DROP\s+(STREAM|TABLE)\s+(\w+)", re.I)
 
 
 class DemoProblem(Exception):
@@ -47,111 +58,107 @@ class DemoProblem(Exception):
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the demo until Ctrl-C (or for --seconds).
+    """Run a story until Ctrl-C (or for --seconds); without a name list all stories.
 
     Returns:
-        The exit code: 0, or 1 if something could not be started.
+        The exit code: 0, 1 if something could not be started, 2 for a story that is not there.
     """
     options = _parser().parse_args(argv)
     console = Console()
+    try:
+        if options.story is None:
+            console.line(listing())
+            return 0
+        story = stories.load(options.story)
+    except StoryProblem as problem:
+        print(f"ksql-spark demo: {problem}", file=sys.stderr)
+        return 2
     # so that SIGTERM cleans up as well
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with contextlib.ExitStack() as stack:
-            return Demo(options, console, stack).run()
+            return Demo(story, options, console, stack).run()
     except (DemoProblem, ClientError) as problem:
         console.clear_status()
         print(f"ksql-spark demo: {problem}", file=sys.stderr)
         return 1
     except Failure as failure:
-        print(failure.located(options.file), file=sys.stderr)
+        print(failure.located(str(story.file)), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 0
 
 
+def listing() -> str:
+    """All stories, one line each."""
+    width = max(map(len, stories.names()))
+    lines = [f"  {name.ljust(width)}  {stories.load(name).title}" for name in stories.names()]
+    return "\n".join(["ksql-spark demo STORY runs one of these, until Ctrl-C:", "", *lines])
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ksql-spark demo",
-        description="The taxi example: starts an engine in a temporary folder, generates rides and zones, "
-        "runs examples/taxi.sql and shows the results, live, until Ctrl-C. It leaves nothing behind.",
+        description="Run a story of the folder examples: start an engine in a temporary folder, generate "
+        "events, run the story's statements and show their results, live, until Ctrl-C. It leaves nothing "
+        "behind. Without a name, list the stories.",
     )
-    parser.add_argument("--rate", metavar="N", type=int, default=50, help="rides per second (default: 50)")
-    parser.add_argument("--seconds", metavar="N", type=float, help="end after N seconds of data")
+    parser.add_argument("story", metavar="STORY", nargs="?", help="the name of a story, for example taxi")
+    parser.add_argument("--seconds", metavar="N", type=float, help="end after N seconds of results")
     parser.add_argument("--server", metavar="URL", help="use this server instead of starting one")
-    parser.add_argument("--file", metavar="FILE.sql", default=str(SCRIPT), help=argparse.SUPPRESS)
     return parser
-
-
-def panels(console: Console) -> list[Panel]:
-    """The demo's panels: push queries on the streams and tables of examples/taxi.sql."""
-    return [
-        Panel(
-            "Rides by vendor",
-            Feed("SELECT * FROM rides_by_vendor EMIT CHANGES;", ("VENDORID",)),
-            dashboard.vendors_panel,
-            console.cyan,
-        ),
-        Panel(
-            "One-minute windows",
-            Feed("SELECT * FROM rides_per_minute EMIT CHANGES;", ("VENDORID", "WINDOWSTART")),
-            dashboard.windows_panel,
-            console.cyan,
-        ),
-        Panel(
-            "Rides of $40 and more",
-            Feed("SELECT * FROM expensive_rides EMIT CHANGES;"),
-            dashboard.expensive_panel,
-            console.cyan,
-        ),
-        Panel(
-            "Where rides begin",
-            Feed("SELECT * FROM rides_with_zones EMIT CHANGES;"),
-            dashboard.zones_panel,
-            console.cyan,
-        ),
-    ]
 
 
 class Demo:
     """One run. Everything that is started is registered with ``stack``, which stops it in reverse order."""
 
-    def __init__(self, options: argparse.Namespace, console: Console, stack: contextlib.ExitStack) -> None:
+    def __init__(
+        self, story: Story, options: argparse.Namespace, console: Console, stack: contextlib.ExitStack
+    ) -> None:
+        self._story = story
         self._options = options
         self._console = console
         self._stack = stack
-        self._generators: list[subprocess.Popen[str]] = []
-        self.panels = panels(console)
+        self._children: list[tuple[str, subprocess.Popen[str]]] = []
+        self._panels: list[Panel] = []
+        self._printed: list[int] = []
+        self._registry: str | None = None
+        self._servers = ""
+        self._ready_at = 0.0
+        self._first_after_s: float | None = None
+        #: what was created on a server that is not ours, to be dropped: name -> kind
+        self._created: dict[str, str] = {}
 
     def run(self) -> int:
         """Start everything, and show results until the end."""
-        text = read_script(self._options.file)
         client = self._connect()
-        self._run_script(client, text)
-        servers = bootstrap_servers(client)
-        # all zones first, so that the first rides find their zones
-        zones = self._generate("zones", servers)
-        with self._console.busy("generating zones", after_s=0):
-            zones.wait()
-        self._check_generators()
-        self._generate("rides", servers, "--rate", f"{self._options.rate}/s")
-        for panel in self.panels:
-            self._follow(client, panel.feed)
-        began = time.monotonic()
-        with self._picture() if self._console.tty else contextlib.nullcontext():
-            printed = [0] * len(self.panels)
-            while not self._is_over(began):
-                self._check_generators()
-                if self._console.tty:
-                    self._draw(client.url, time.monotonic() - began)
-                else:
-                    self._print_new(printed)
-                time.sleep(FRAME_S if self._console.tty else LINES_S)
+        self._ready_at = time.monotonic()
+        self._servers = _property(client, "bootstrap.servers")
+        if self._options.server is not None:
+            self._stack.callback(self._drop_all, client)
+            if self._story.has_registry:
+                self._registry = _property(client, "ksql.schema.registry.url")
+        # do not show the statements' answers, only whether they succeed
+        session = Session(client, Console(io.StringIO(), tty=False))
+        for step in self._story.steps:
+            match step:
+                case Generate():
+                    self._child(
+                        _DATAGEN, step.arguments[0], [*step.arguments, *self._kafka()], step.is_awaited
+                    )
+                case Program():
+                    self._child(_PROGRAM, step.file.name, self._arguments(step), step.is_awaited)
+                case Show():
+                    self._show(client, step)
+                case Then():
+                    self._look(client.url, LOOK_S, LONGEST_LOOK_S)
+                    self._console.line(self._console.bold(step.text))
+                case _:
+                    self._statement(session, step)
+        self._look(client.url, self._options.seconds)
         return 0
 
-    def _is_over(self, began: float) -> bool:
-        seconds = self._options.seconds
-        return seconds is not None and time.monotonic() - began >= seconds
+    # ---- what is started --------------------------------------------------------------------------------
 
     def _connect(self) -> Client:
         console = self._console
@@ -160,11 +167,18 @@ class Demo:
         else:
             folder = Path(tempfile.mkdtemp(prefix="ksql-spark-demo-"))
             self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
-            server = embedded.start(folder)
+            properties = dict(self._story.server)
+            if self._story.has_registry:
+                self._registry = properties["ksql.schema.registry.url"] = self._start_registry(folder)
+            file = folder / "demo.properties"
+            file.write_text(
+                "".join(f"{name}={value}\n" for name, value in properties.items()), encoding="utf-8"
+            )
+            server = embedded.start(folder / "data", file)
             self._stack.callback(self._stop, server)
             url = server.wait_ready(console.status)
             console.clear_status()
-            console.line(f"{console.green('✓')} engine at {url}, ready in {server.ready_after_s:.1f} s")
+            self._done(f"engine at {url}, ready in {server.ready_after_s:.1f} s")
             client = Client(url)
         self._stack.callback(client.close)
         for _ in until_ready(client, READY_S):
@@ -178,59 +192,144 @@ class Demo:
         finally:
             self._console.clear_status()
 
-    def _run_script(self, client: Client, text: str) -> None:
-        """Run the script statement by statement, printing a line for each; raises Failure if one fails."""
-        console = self._console
-        if self._options.server is not None:
-            self._stack.callback(_drop_all, client, text)
-        # do not show the statements' answers, only whether they succeed
-        quiet = Session(client, Console(io.StringIO(), tty=False))
-        for part in grammar.split(text):
-            first = part.text.split("\n")[0].split("(")[0].strip()
-            with console.busy(first, after_s=0):
-                quiet.run(part)
-            console.line(f"{console.green('✓')} {first}")
+    def _start_registry(self, folder: Path) -> str:
+        """Start a schema registry; return its address."""
+        process = self._popen(_REGISTRY, ["--data-dir", str(folder), "--port", "0"], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        url: list[str] = []
 
-    def _generate(self, schema: str, servers: str, *arguments: str) -> subprocess.Popen[str]:
+        def read(lines: io.TextIOBase | Any) -> None:
+            for line in lines:
+                if line.startswith("ksql.schema.registry.url="):
+                    url.append(line.strip().partition("=")[2])
+
+        threading.Thread(target=read, args=(process.stdout,), daemon=True).start()
+        deadline = time.monotonic() + REGISTRY_S
+        while not url:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise DemoProblem(f"The schema registry did not start: {_last_words(process)}")
+            self._console.status("starting the schema registry")
+            time.sleep(0.1)
+        self._console.clear_status()
+        self._children.append(("schema registry", process))
+        self._done(f"schema registry at {url[0]}")
+        return url[0]
+
+    def _kafka(self) -> list[str]:
+        return ["--bootstrap-servers", self._servers]
+
+    def _arguments(self, program: Program) -> list[str]:
+        registry = ["--schema-registry", self._registry] if self._registry else []
+        return [str(program.file), *program.arguments, *self._kafka(), *registry]
+
+    def _child(self, code: str, name: str, arguments: Sequence[str], is_awaited: bool) -> None:
+        """Start a generator or a program; wait for its end if it ends by itself."""
+        process = self._popen(code, arguments)
+        self._children.append((name, process))
+        if is_awaited:
+            with self._console.busy(name, after_s=0):
+                process.wait()
+        self._check_children()
+        self._done(f"{'wrote' if is_awaited else 'writing'} {name}" if code == _DATAGEN else name)
+
+    def _popen(
+        self, code: str, arguments: Sequence[str], stdout: int = subprocess.DEVNULL
+    ) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                _DATAGEN,
-                schema,
-                "--topic",
-                schema,
-                "--bootstrap-servers",
-                servers,
-                *arguments,
-            ],
+            [sys.executable, "-c", code, *arguments],
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=stdout,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
         )
-        self._generators.append(process)
         self._stack.callback(_end, process)
-        self._console.line(f"{self._console.green('✓')} generating {schema}")
         return process
 
-    def _check_generators(self) -> None:
-        for process in self._generators:
+    def _check_children(self) -> None:
+        for name, process in self._children:
             if process.poll():
-                assert process.stderr is not None
-                said = process.stderr.read().strip().splitlines() or ["it gave no reason"]
-                raise DemoProblem(f"The generator of events ended: {said[-1]}")
+                raise DemoProblem(f"{name} ended: {_last_words(process)}")
 
-    def _follow(self, client: Client, feed: Feed) -> None:
-        """Start a panel's query, and read it in a thread."""
-        try:
-            stream = client.query(feed.sql, Settings({"auto.offset.reset": "earliest"}))
-        except ServerError as error:
-            feed.problem = error.message.splitlines()[0]
-            return
-        self._stack.callback(stream.close)
-        threading.Thread(target=_read, args=(stream, feed), daemon=True).start()
+    def _statement(self, session: Session, part: grammar.StatementText) -> None:
+        """Run a statement and say so; raises Failure."""
+        first = part.text.split("\n")[0].split("(")[0].strip()
+        with self._console.busy(first, after_s=0):
+            session.run(part)
+        if created := _CREATED.match(part.text):
+            self._created[created[2]] = created[1]
+        if dropped := _DROPPED.match(part.text):
+            self._created.pop(dropped[2], None)
+        self._done(first)
+
+    def _drop_all(self, client: Client) -> None:
+        """Drop what the story created on a server that we did not start, with topics, in reverse order."""
+        for query in _queries_into(client, set(map(str.upper, self._created))):
+            with contextlib.suppress(ClientError):
+                client.run(f"TERMINATE {query};")
+        for name, kind in reversed(self._created.items()):
+            with contextlib.suppress(ClientError):
+                client.run(f"DROP {kind} IF EXISTS {name} DELETE TOPIC;")
+
+    # ---- what is shown ----------------------------------------------------------------------------------
+
+    def _done(self, text: str) -> None:
+        self._console.line(f"{self._console.green('✓')} {text}")
+
+    def _show(self, client: Client, show: Show) -> None:
+        """Add a panel, and read what it shows in a thread."""
+        feed = Feed(show.key)
+        self._panels.append(Panel(show.title, feed, show.bar))
+        self._printed.append(0)
+        if isinstance(show.source, Program):
+            process = self._popen(_PROGRAM, self._arguments(show.source), stdout=subprocess.PIPE)
+            self._children.append((show.source.file.name, process))
+            self._thread(_read_lines, process, feed)
+        elif "EMIT" in show.source.upper():
+            stream = client.query(show.source, _FROM_START)
+            self._stack.callback(stream.close)
+            self._thread(_read, stream, feed)
+        else:
+            over = threading.Event()
+            self._stack.callback(over.set)
+            self._thread(_pull, client, show.source, feed, over)
+
+    @staticmethod
+    def _thread(target: Any, *arguments: Any) -> None:
+        threading.Thread(target=target, args=arguments, daemon=True).start()
+
+    def _look(self, url: str, seconds: float | None, longest_s: float | None = None) -> None:
+        """Show results: for ever, or for some seconds.
+
+        Args:
+            url: the server's address.
+            seconds: how long; None: until Ctrl-C.
+            longest_s: where it is given, the seconds count once each panel has rows, and this ends it at last.
+        """
+        began = time.monotonic()
+        complete_at: float | None = None if longest_s is not None else began
+        with self._picture() if self._console.tty else contextlib.nullcontext():
+            while True:
+                now = time.monotonic()
+                if complete_at is None and all(panel.feed.total for panel in self._panels):
+                    complete_at = now
+                if seconds is not None and complete_at is not None and now - complete_at >= seconds:
+                    return
+                if longest_s is not None and now - began >= longest_s:
+                    return
+                self._check_children()
+                self._note_first()
+                if self._console.tty:
+                    self._draw(url)
+                else:
+                    self._print_new()
+                time.sleep(FRAME_S if self._console.tty else LINES_S)
+
+    def _note_first(self) -> None:
+        if self._first_after_s is None and any(panel.feed.total for panel in self._panels):
+            self._first_after_s = time.monotonic() - self._ready_at
+            if not self._console.tty:
+                self._done(f"first result {self._first_after_s:.1f} s after the engine was ready")
 
     @contextlib.contextmanager
     def _picture(self) -> Iterator[None]:
@@ -238,72 +337,114 @@ class Demo:
         sys.stdout.write("\x1b[?1049h\x1b[?25l\x1b[2J")
         try:
             yield
-        except KeyboardInterrupt:
-            pass
         finally:
             sys.stdout.write("\x1b[?25h\x1b[?1049l")
             sys.stdout.flush()
 
-    def _draw(self, url: str, elapsed_s: float) -> None:
+    def _draw(self, url: str) -> None:
         size = shutil.get_terminal_size((80, 24))
         console = self._console
-        total = sum(int(row.get("TRIPS") or 0) for row in list(self.panels[0].feed.rows.values()))
+        total = sum(panel.feed.total for panel in self._panels)
         lines = dashboard.screen(
-            self.panels,
-            ("ksql-spark · taxi rides of New York", f"{total:,} rides · {elapsed_s:.0f} s"),
+            self._panels,
+            (f"ksql-spark · {self._story.title.partition(':')[0]}", f"{total:,} results"),
             f"Ctrl-C ends · your own queries: ksql-spark {url}",
             size.columns,
             size.lines,
             console.bold,
             console.dim,
+            console.cyan,
         )
         sys.stdout.write("\x1b[H" + "\x1b[K\r\n".join(lines) + "\x1b[K")
         sys.stdout.flush()
 
-    def _print_new(self, printed: list[int]) -> None:
+    def _print_new(self) -> None:
         """Without a terminal: print one line per panel, with its newest row."""
-        for index, panel in enumerate(self.panels):
+        for index, panel in enumerate(self._panels):
             feed = panel.feed
             with feed.lock:
-                row = feed.last[-1] if feed.last and feed.total > printed[index] else None
-                printed[index] = feed.total
+                row = feed.last[-1] if feed.last and feed.total > self._printed[index] else None
+                self._printed[index] = feed.total
             if feed.problem:
-                raise DemoProblem(f"{feed.sql} {feed.problem}")
+                raise DemoProblem(f"{panel.title}: {feed.problem}")
             if row is not None:
-                cells = ", ".join(f"{name}={_short(value)}" for name, value in row.items())
+                cells = ", ".join(f"{name}={dashboard.cell(name, value)}" for name, value in row.items())
                 self._console.line(f"{panel.title}: {cells}")
 
 
-def _short(value: Any) -> str:
-    """A value as text: amounts with two decimals, not with all digits of a DOUBLE."""
-    return f"{value:.2f}" if isinstance(value, (float, Decimal)) else value_text(value)
-
-
-def bootstrap_servers(client: Client) -> str:
-    """The server's brokers, from SHOW PROPERTIES. Raises DemoProblem."""
+def _property(client: Client, name: str) -> str:
+    """A property of the server, from SHOW PROPERTIES. Raises DemoProblem."""
     for entity in client.run("SHOW PROPERTIES;"):
         for found in entity.get("properties") or []:
-            if str(found.get("name", "")).removeprefix("ksql.streams.") == "bootstrap.servers" and found.get(
-                "value"
-            ):
+            if str(found.get("name", "")).removeprefix("ksql.streams.") == name and found.get("value"):
                 return str(found["value"])
-    raise DemoProblem("The server does not say where its Kafka is (bootstrap.servers in SHOW PROPERTIES).")
+    raise DemoProblem(f"The server has no {name} in SHOW PROPERTIES, which this story needs.")
+
+
+def _queries_into(client: Client, sinks: set[str]) -> list[str]:
+    """The ids of queries that INSERT INTO … SELECT has made for these streams."""
+    with contextlib.suppress(ClientError):
+        listed = [query for entity in client.run("SHOW QUERIES;") for query in entity.get("queries") or []]
+        return [
+            str(query["id"])
+            for query in listed
+            if str(query["id"]).startswith("INSERTQUERY") and sinks & set(query.get("sinks") or [])
+        ]
+    return []
+
+
+def _rows(frames: Sequence[dict[str, Any]], names: list[str]) -> Iterator[tuple[dict[str, Any], bool]]:
+    """The rows in frames, by column name, and whether they delete; ``names`` is filled from the header."""
+    for frame in frames:
+        if "header" in frame:
+            names[:] = [column.name.upper() for column in columns_of(str(frame["header"].get("schema", "")))]
+        elif "row" in frame:
+            row = dict(zip(names, frame["row"].get("columns") or [], strict=False))
+            yield row, bool(frame["row"].get("tombstone"))
+        elif "errorMessage" in frame:
+            raise ClientError(str(frame["errorMessage"].get("message")).splitlines()[0])
 
 
 def _read(stream: FrameStream, feed: Feed) -> None:
-    """Add a query's rows to its feed until it ends (in a thread)."""
+    """Add a push query's rows to its feed until it ends (in a thread)."""
     names: list[str] = []
-    while (frames := stream.read(1.0)) is not None:
-        for frame in frames:
-            if "header" in frame:
-                names = [column.name.upper() for column in columns_of(str(frame["header"].get("schema", "")))]
-            elif "row" in frame:
-                row: dict[str, Any] = dict(zip(names, frame["row"].get("columns") or [], strict=False))
-                feed.add(row, bool(frame["row"].get("tombstone")))
-                if "ZONE" in row:
-                    feed.count(str(row["ZONE"] or "(zone not known yet)"))
-            elif "errorMessage" in frame:
-                feed.problem = str(frame["errorMessage"].get("message")).splitlines()[0]
+    try:
+        while (frames := stream.read(1.0)) is not None:
+            for row, is_deletion in _rows(frames, names):
+                feed.add(row, is_deletion)
+    except ClientError as error:
+        feed.problem = str(error)
+
+
+def _pull(client: Client, sql: str, feed: Feed, over: threading.Event) -> None:
+    """Send a pull query each second (in a thread); a table that is not there yet is none the worse for it."""
+    while not over.wait(PULL_S):
+        names: list[str] = []
+        rows: list[dict[str, Any]] = []
+        try:
+            stream = client.query(sql)
+            while (frames := stream.read(1.0)) is not None:
+                rows += [row for row, _ in _rows(frames, names)]
+            stream.close()
+        except (ClientError, RuntimeError):  # RuntimeError: the client was closed
+            continue
+        if rows:
+            feed.replace(rows)
+
+
+def _read_lines(process: subprocess.Popen[str], feed: Feed) -> None:
+    """Add the lines that a program prints to its feed (in a thread)."""
+    assert process.stdout is not None
+    with contextlib.suppress(ValueError):  # closed while it is read
+        for line in process.stdout:
+            feed.add({"LINE": line.rstrip()})
+
+
+def _last_words(process: subprocess.Popen[str]) -> str:
+    if process.poll() is None:
+        return "it took too long."
+    assert process.stderr is not None
+    return (process.stderr.read().strip().splitlines() or ["it gave no reason"])[-1]
 
 
 def _end(process: subprocess.Popen[str]) -> None:
@@ -311,16 +452,11 @@ def _end(process: subprocess.Popen[str]) -> None:
         if process.stdin:
             process.stdin.close()
     try:
-        process.wait(timeout=5)
+        process.wait(timeout=10)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    if process.stderr:
-        process.stderr.close()
-
-
-def _drop_all(client: Client, text: str) -> None:
-    """Drop what the script created on a server that we did not start, with topics, in reverse order."""
-    for kind, name in reversed(_CREATED.findall(text)):
-        with contextlib.suppress(ClientError):
-            client.run(f"DROP {kind} IF EXISTS {name} DELETE TOPIC;")
+    for pipe in (process.stdout, process.stderr):
+        if pipe:
+            with contextlib.suppress(OSError, ValueError):
+                pipe.close()

@@ -42,10 +42,19 @@ class EmbeddedServer:
         data_dir: its data folder; None: the default.
         port: its port; 0: any free port.
         command: the command to run; by default the server.
+        properties: a file of properties for it.
     """
 
-    def __init__(self, data_dir: Path | None, port: int = 8088, command: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        data_dir: Path | None,
+        port: int = 8088,
+        command: list[str] | None = None,
+        properties: Path | None = None,
+    ) -> None:
         arguments = ["--listen", f"127.0.0.1:{port}", "--exit-with-stdin"]
+        if properties is not None:
+            arguments += ["--properties", str(properties)]
         if data_dir is not None:
             arguments += ["--data-dir", str(data_dir)]
         self._process = subprocess.Popen(
@@ -185,6 +194,6 @@ def is_free(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
-def start(data_dir: Path | None = None) -> EmbeddedServer:
+def start(data_dir: Path | None = None, properties: Path | None = None) -> EmbeddedServer:
     """Start the shell's own engine on port 8088, or on a free port if that is in use."""
-    return EmbeddedServer(data_dir, 8088 if is_free(8088) else 0)
+    return EmbeddedServer(data_dir, 8088 if is_free(8088) else 0, properties=properties)
