@@ -155,6 +155,7 @@ class Demo:
                     self._console.line(self._console.bold(step.text))
                 case _:
                     self._statement(session, step)
+            self._print_new()
         self._look(client.url, self._options.seconds)
         return 0
 
@@ -304,7 +305,7 @@ class Demo:
         Args:
             url: the server's address.
             seconds: how long; None: until Ctrl-C.
-            longest_s: where it is given, the seconds count once each panel has rows, and this ends it at last.
+            longest_s: if given, the seconds count from when each panel has rows; it ends here at last.
         """
         began = time.monotonic()
         complete_at: float | None = None if longest_s is not None else began
@@ -318,7 +319,6 @@ class Demo:
                 if longest_s is not None and now - began >= longest_s:
                     return
                 self._check_children()
-                self._note_first()
                 if self._console.tty:
                     self._draw(url)
                 else:
@@ -328,8 +328,7 @@ class Demo:
     def _note_first(self) -> None:
         if self._first_after_s is None and any(panel.feed.total for panel in self._panels):
             self._first_after_s = time.monotonic() - self._ready_at
-            if not self._console.tty:
-                self._done(f"first result {self._first_after_s:.1f} s after the engine was ready")
+            self._done(f"first result {self._first_after_s:.1f} s after the engine was ready")
 
     @contextlib.contextmanager
     def _picture(self) -> Iterator[None]:
@@ -359,13 +358,14 @@ class Demo:
         sys.stdout.flush()
 
     def _print_new(self) -> None:
-        """Without a terminal: print one line per panel, with its newest row."""
+        """Print one line per panel, with its newest row: before there is a picture, and without a terminal."""
+        self._note_first()
         for index, panel in enumerate(self._panels):
             feed = panel.feed
             with feed.lock:
                 row = feed.last[-1] if feed.last and feed.total > self._printed[index] else None
                 self._printed[index] = feed.total
-            if feed.problem:
+            if feed.problem and not self._console.tty:
                 raise DemoProblem(f"{panel.title}: {feed.problem}")
             if row is not None:
                 cells = ", ".join(f"{name}={dashboard.cell(name, value)}" for name, value in row.items())

@@ -32,6 +32,8 @@ CREATE TABLE user_sessions AS
   GROUP BY user_id
   EMIT CHANGES;
 
+--@show Sessions | key USER_ID; bar CLICKS | SELECT USER_ID, CLICKS, TOTAL_BYTES FROM user_sessions EMIT CHANGES;
+
 -- Views of each page within a minute, every 20 seconds anew.
 CREATE TABLE pages_per_minute AS
   SELECT page, COUNT(*) AS views
@@ -46,6 +48,8 @@ CREATE STREAM user_clicks AS
   FROM clicks c
   LEFT JOIN site_users u ON c.user_id = u.user_id
   EMIT CHANGES;
+
+--@show Who clicks | | SELECT NAME, CITY, PAGE, STATUS FROM user_clicks EMIT CHANGES;
 
 -- What went wrong, in words.
 CREATE STREAM click_errors AS
@@ -65,7 +69,5 @@ CREATE TABLE error_rates AS
   HAVING COUNT(*) >= 5
   EMIT CHANGES;
 
---@show Sessions | key USER_ID; bar CLICKS | SELECT USER_ID, CLICKS, TOTAL_BYTES FROM user_sessions EMIT CHANGES;
---@show Who clicks | | SELECT NAME, CITY, PAGE, STATUS FROM user_clicks EMIT CHANGES;
 --@show Error rates | key PAGE; bar ERROR_PERCENT | SELECT PAGE, REQUESTS, ERROR_PERCENT FROM error_rates EMIT CHANGES;
 --@show Errors | | SELECT STATUS, MEANING, PAGE, USER_ID FROM click_errors EMIT CHANGES;

@@ -22,6 +22,8 @@ CREATE TABLE named_invoices AS
   INNER JOIN customers c ON i.customer_id = c.customer_id
   EMIT CHANGES;
 
+--@show Invoices by name | key INVOICE_ID | SELECT * FROM named_invoices EMIT CHANGES;
+
 -- What each customer owes. An invoice that is paid is taken out of the sum.
 CREATE TABLE debts AS
   SELECT customer_id, COUNT(*) AS invoices, SUM(amount) AS owed
@@ -40,5 +42,4 @@ CREATE TABLE customer_360 AS
   EMIT CHANGES;
 
 --@show Customers | key CUSTOMER_ID | SELECT * FROM customer_360 EMIT CHANGES;
---@show Invoices by name | key INVOICE_ID | SELECT * FROM named_invoices EMIT CHANGES;
 --@show Look-up: customer 7 | key CUSTOMER_ID | SELECT * FROM customer_360 WHERE customer_id = 7;

@@ -21,11 +21,12 @@ CREATE STREAM suspicious_pairs AS
   WHERE a.id < b.id AND GEO_DISTANCE(a.latitude, a.longitude, b.latitude, b.longitude, 'KM') > 500
   EMIT CHANGES;
 
+--@show Payments in far places | | SELECT CARD, FIRST_PLACE, SECOND_PLACE, KM FROM suspicious_pairs EMIT CHANGES;
+
 CREATE TABLE suspicious_cards AS
   SELECT card, COUNT(*) AS pairs, MAX(km) AS farthest_km, SUM(amount) AS amount
   FROM suspicious_pairs
   GROUP BY card
   EMIT CHANGES;
 
---@show Payments in far places | | SELECT CARD, FIRST_PLACE, SECOND_PLACE, KM FROM suspicious_pairs EMIT CHANGES;
 --@show Cards to block | key CARD; bar PAIRS | SELECT * FROM suspicious_cards EMIT CHANGES;

@@ -19,6 +19,7 @@ CREATE STREAM movements (store STRING, item STRING, quantity INT)
   WITH (KAFKA_TOPIC = 'movements', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
 
 INSERT INTO movements SELECT store, item, quantity FROM restocks EMIT CHANGES;
+--@show Movements | | SELECT * FROM movements EMIT CHANGES;
 INSERT INTO movements SELECT store, item, 0 - quantity AS quantity FROM sales EMIT CHANGES;
 
 CREATE TABLE stock_by_item AS
@@ -27,6 +28,8 @@ CREATE TABLE stock_by_item AS
   GROUP BY item
   EMIT CHANGES;
 
+--@show Stock by item | key ITEM; bar IN_STOCK | SELECT * FROM stock_by_item EMIT CHANGES;
+
 -- The key has two columns, so it is JSON.
 CREATE TABLE stock_by_store WITH (KEY_FORMAT = 'JSON') AS
   SELECT store, item, SUM(quantity) AS in_stock
@@ -34,6 +37,5 @@ CREATE TABLE stock_by_store WITH (KEY_FORMAT = 'JSON') AS
   GROUP BY store, item
   EMIT CHANGES;
 
---@show Stock by item | key ITEM; bar IN_STOCK | SELECT * FROM stock_by_item EMIT CHANGES;
 --@show Look-up: tea | key ITEM | SELECT * FROM stock_by_item WHERE item = 'tea';
 --@show Look-up: all of Oslo | key STORE, ITEM | SELECT * FROM stock_by_store WHERE store = 'Oslo';

@@ -32,6 +32,8 @@ CREATE STREAM priced_lines AS
   LEFT JOIN products p ON l.line->sku = p.sku
   EMIT CHANGES;
 
+--@show Lines with names and prices | | SELECT ORDER_ID, CUSTOMER, NAME, QUANTITY, AMOUNT FROM priced_lines EMIT CHANGES;
+
 CREATE TABLE customer_totals AS
   SELECT customer, COUNT(*) AS lines, SUM(amount) AS spent, COLLECT_SET(name) AS bought
   FROM priced_lines
@@ -39,5 +41,4 @@ CREATE TABLE customer_totals AS
   GROUP BY customer
   EMIT CHANGES;
 
---@show Lines with names and prices | | SELECT ORDER_ID, CUSTOMER, NAME, QUANTITY, AMOUNT FROM priced_lines EMIT CHANGES;
 --@show Customers | key CUSTOMER; bar SPENT | SELECT CUSTOMER, LINES, SPENT FROM customer_totals EMIT CHANGES;

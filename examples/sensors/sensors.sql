@@ -17,6 +17,8 @@ CREATE TABLE minute_averages AS
   GROUP BY sensor
   EMIT CHANGES;
 
+--@show Averages so far | key WINDOWSTART, SENSOR | SELECT WINDOWSTART, SENSOR, READINGS, CELSIUS FROM minute_averages EMIT CHANGES;
+
 -- Only minutes that are too hot on average; a minute that is no longer too hot is deleted.
 CREATE TABLE hot_minutes AS
   SELECT sensor, COUNT(*) AS readings, AVG(celsius) AS celsius
@@ -26,6 +28,8 @@ CREATE TABLE hot_minutes AS
   HAVING AVG(celsius) > 70
   EMIT CHANGES;
 
+--@show Too hot | key WINDOWSTART, SENSOR | SELECT WINDOWSTART, SENSOR, CELSIUS FROM hot_minutes EMIT CHANGES;
+
 -- One row for each minute, when no reading can change it any more.
 CREATE TABLE final_averages AS
   SELECT sensor, COUNT(*) AS readings, AVG(celsius) AS celsius
@@ -34,6 +38,4 @@ CREATE TABLE final_averages AS
   GROUP BY sensor
   EMIT FINAL;
 
---@show Averages so far | key WINDOWSTART, SENSOR | SELECT WINDOWSTART, SENSOR, READINGS, CELSIUS FROM minute_averages EMIT CHANGES;
---@show Too hot | key WINDOWSTART, SENSOR | SELECT WINDOWSTART, SENSOR, CELSIUS FROM hot_minutes EMIT CHANGES;
 --@show Final (after a minute and a half) | key WINDOWSTART, SENSOR | SELECT WINDOWSTART, SENSOR, READINGS, CELSIUS FROM final_averages EMIT CHANGES;

@@ -13,11 +13,12 @@ CREATE STREAM words AS
   FROM sentences
   EMIT CHANGES;
 
+--@show Words | | SELECT * FROM words EMIT CHANGES;
+
 CREATE TABLE word_counts AS
   SELECT word, COUNT(*) AS times
   FROM words
   GROUP BY word
   EMIT CHANGES;
 
---@show Sentences | | SELECT * FROM sentences EMIT CHANGES;
---@show Words | key WORD; bar TIMES | SELECT * FROM word_counts EMIT CHANGES;
+--@show How often | key WORD; bar TIMES | SELECT * FROM word_counts EMIT CHANGES;

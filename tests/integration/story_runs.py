@@ -1,0 +1,204 @@
+"""Runs a story of ``examples`` on the shared engine, with events that are the same for every run of a seed."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from random import Random
+from typing import Any, NamedTuple
+
+import httpx
+
+from ksql_spark.datagen import SCHEMAS
+from ksql_spark.engine import Engine
+from ksql_spark.kafka.consumer import Record, TopicReader
+from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.metastore.serdes import key_serde, value_serde
+from ksql_spark.runtime.views import split_key
+from shell import stories
+from shell.client import Client
+from shell.output.console import Console
+from shell.session import Session
+
+#: how long a result may take, seconds; it only matters where a test fails
+TIMEOUT_S = 120.0
+SEED = 7
+
+Row = dict[str, Any]
+
+
+class Given(NamedTuple):
+    """One generated event: its key as it is in the record, its values and its time in epoch ms."""
+
+    key: Any
+    values: Row
+    time: int
+
+
+class StoryRun:
+    """One run of a story.
+
+    Args:
+        name: the story.
+        url: the REST API of the engine.
+        engine: where it runs.
+        counts: schema -> how many events are generated.
+        step_ms: time between two events.
+        registry: the schema registry for programs.
+        then: called at each ``--@then``, with its number from 0.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        engine: Engine,
+        counts: dict[str, int],
+        *,
+        step_ms: int = 1000,
+        registry: str | None = None,
+        then: Callable[[StoryRun, int], None] = lambda run, number: None,
+    ) -> None:
+        self.story = stories.load(name)
+        self.url = url
+        self.given: dict[str, list[Given]] = {}
+        self._engine = engine
+        self._servers = str(engine.services.config["bootstrap.servers"])
+        self._counts = counts
+        self._step_ms = step_ms
+        self._registry = registry
+        self._then = then
+
+    def tell(self) -> StoryRun:
+        """Run all statements, generators and programs of the story, in order."""
+        session = Session(Client(self.url), Console(io.StringIO(), tty=False))
+        pauses = itertools.count()
+        try:
+            for step in self.story.steps:
+                match step:
+                    case stories.Generate():
+                        self._generate(step)
+                    case stories.Program():
+                        self.program(
+                            step.file.name, *step.arguments, *([] if step.is_awaited else ["--count", "20"])
+                        )
+                    case stories.Then():
+                        self._then(self, next(pauses))
+                    case stories.Show():
+                        pass
+                    case _:
+                        session.run(step)
+        finally:
+            session.client.close()
+        return self
+
+    def _generate(self, step: stories.Generate) -> None:
+        schema = SCHEMAS[step.arguments[0]]
+        start = int(time.time() * 1000)
+        # a table's rows are there before the events that are joined with them
+        step_ms = 0 if step.is_awaited else self._step_ms
+        # sequences of two generators must differ
+        random = Random(f"{schema.name} {SEED}")
+        made = schema.events(random, lambda number: start + number * step_ms)
+        events = list(itertools.islice(made, self._counts.get(schema.name)))
+        producer = RecordProducer(self._servers)
+        for event in events:
+            producer.send_async(schema.name, event.key, event.value, event.timestamp_ms)
+        producer.close()
+        self.given[schema.name] = [
+            Given(_plain_key(e.key), json.loads(e.value), e.timestamp_ms) for e in events
+        ]
+
+    def program(self, name: str, *arguments: str) -> str:
+        """Run a program of the story to its end; what it printed."""
+        more = ["--bootstrap-servers", self._servers, "--schema-registry", str(self._registry)]
+        command = [sys.executable, str(self.story.file.parent / name), *arguments, *more]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    # ---- what came out ----------------------------------------------------------------------------------
+
+    def rows(self, name: str, count: int) -> list[Row]:
+        """The first ``count`` rows of a stream, and all that came with them; keys are columns too."""
+        return [row for _, row in self._read(name, lambda found: len(found) >= count) if row is not None]
+
+    def table(self, name: str, truth: dict[Any, Any], of: Callable[[Row], Any]) -> None:
+        """Wait until a table has the rows ``truth``: key -> what ``of`` makes of a row.
+
+        A key is a value, or a tuple of several and of the bounds of a window. Numbers are compared to six
+        decimals.
+        """
+
+        def folded(found: list[tuple[Any, Row | None]]) -> dict[Any, Any]:
+            last = dict(found)
+            return {key: _rounded(of(row)) for key, row in last.items() if row is not None}
+
+        expected = {key: _rounded(value) for key, value in truth.items()}
+        assert expected
+        found = self._read(name, lambda found: folded(found) == expected)
+        assert folded(found) == expected
+
+    def lookup(self, sql: str) -> list[Row]:
+        """What a pull query answers over REST."""
+        answer = httpx.post(f"{self.url}/query-stream", json={"sql": sql}, timeout=60, trust_env=False)
+        assert answer.status_code == 200, answer.text
+        header, *rows = (json.loads(line) for line in answer.text.splitlines())
+        return [dict(zip(header["columnNames"], row, strict=True)) for row in rows]
+
+    def shown(self) -> int:
+        """Check that each query of the story that is shown gives a row; return how many there are."""
+        queries = [
+            s.source for s in self.story.steps if isinstance(s, stories.Show) and isinstance(s.source, str)
+        ]
+        for sql in queries:
+            if "EMIT" in sql:
+                body = {"sql": sql.replace(";", " LIMIT 1;"), "properties": {"auto.offset.reset": "earliest"}}
+                answer = httpx.post(f"{self.url}/query-stream", json=body, timeout=60, trust_env=False)
+                assert len(answer.text.splitlines()) >= 2, f"{sql} {answer.text}"
+            else:
+                assert self.lookup(sql), sql
+        return len(queries)
+
+    def _read(self, name: str, is_enough: Callable[[list[Any]], bool]) -> list[tuple[Any, Row | None]]:
+        """Read a topic from its beginning until it is enough, or for the longest time."""
+        source = self._engine.services.metastore.require(name.upper())
+        keys, values = key_serde(source), value_serde(source)
+        found: list[tuple[Any, Row | None]] = []
+
+        def one(record: Record) -> tuple[Any, Row | None]:
+            key: Any = None
+            row: Row = {}
+            if record.key is not None and source.schema.key:
+                plain, start, end = split_key(record.key, source.window)
+                parts = tuple(keys.decode(plain))
+                row |= {c.name: part for c, part in zip(source.schema.key, parts, strict=True)}
+                key = parts + ((start, end) if source.window else ())
+                key = key[0] if len(key) == 1 else key
+            if record.value is None:
+                return key, None
+            decoded = values.decode(record.value)
+            return key, row | {c.name: v for c, v in zip(source.schema.value, decoded, strict=True)}
+
+        deadline = time.monotonic() + TIMEOUT_S
+        with TopicReader(self._servers, source.topic) as reader:
+            while not is_enough(found) and time.monotonic() < deadline:
+                found += [one(record) for record in reader.poll_batch(0.5)]
+        return found
+
+
+def _plain_key(key: bytes | None) -> Any:
+    if key is None or len(key) != 4 or key.isalpha():
+        return None if key is None else key.decode()
+    return int.from_bytes(key, "big")
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return tuple(_rounded(part) for part in value)
+    return round(value, 6) if isinstance(value, float) else value

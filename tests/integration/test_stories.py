@@ -1,0 +1,347 @@
+"""The stories of ``examples``: each one's results are those that a few lines of Python compute.
+
+A few run by default, all with STORIES=all (``make test-stories``).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from ksql_spark.bootstrap import registry_settings, schema_registry
+from ksql_spark.config import Config
+from ksql_spark.engine import Engine
+from ksql_spark.spark.session import set_registry
+from shell import stories
+from tests.integration.story_runs import Given, Row, StoryRun
+from tests.registry_server import RegistryServer
+
+pytestmark = pytest.mark.kafka
+slow = pytest.mark.skipif(os.environ.get("STORIES") != "all", reason="make test-stories runs it")
+
+MINUTE_MS = 60_000
+Tell = Callable[..., StoryRun]
+
+
+@pytest.fixture
+def tell(url: str, engine: Engine, execute: Callable[[str], Any]) -> Tell:
+    """Run a story; what it has made is dropped after the test."""
+
+    def run(name: str, counts: dict[str, int] | None = None, **more: Any) -> StoryRun:
+        return StoryRun(name, url, engine, counts or {}, **more).tell()
+
+    return run
+
+
+def by(events: list[Given], key: Callable[[Given], Any]) -> dict[Any, list[Row]]:
+    """The values of the events in groups."""
+    groups: dict[Any, list[Row]] = defaultdict(list)
+    for event in events:
+        groups[key(event)].append(event.values)
+    return groups
+
+
+def window(time_ms: int, size_ms: int = MINUTE_MS) -> tuple[int, int]:
+    """The tumbling window of a time."""
+    start = time_ms - time_ms % size_ms
+    return start, start + size_ms
+
+
+def total(rows: list[Row], name: str) -> Any:
+    return sum(row[name] for row in rows)
+
+
+def test_each_story_has_a_test() -> None:
+    tested = {name.removeprefix("test_").replace("_", "-") for name in globals() if name.startswith("test_")}
+    assert set(stories.names()) <= tested
+
+
+def test_taxi(tell: Tell) -> None:
+    run = tell("taxi", {"rides": 300, "green_rides": 60})
+    rides, greens = run.given["rides"], run.given["green_rides"]
+    vendors = by(rides, lambda e: e.values["VendorID"])
+    truth = {
+        v: (len(r), total(r, "total_amount"), total(r, "trip_distance") / len(r)) for v, r in vendors.items()
+    }
+    run.table("rides_by_vendor", truth, lambda row: (row["TRIPS"], row["REVENUE"], row["DISTANCE"]))
+    minutes = by(rides, lambda e: (e.values["VendorID"], *window(e.time)))
+    truth = {key: (len(r), total(r, "total_amount")) for key, r in minutes.items()}
+    run.table("rides_per_minute", truth, lambda row: (row["TRIPS"], row["REVENUE"]))
+
+    amounts = [e.values["total_amount"] for e in rides]
+    dear, cheap = [a for a in amounts if a >= 40], [a for a in amounts if a < 40]
+    assert dear and cheap
+    assert [row["TOTAL_AMOUNT"] for row in run.rows("expensive_rides", len(dear))] == dear
+    assert [row["TOTAL_AMOUNT"] for row in run.rows("cheap_rides", len(cheap))] == cheap
+
+    zones = {e.key: e.values["Zone"] for e in run.given["zones"]}
+    joined = run.rows("rides_with_zones", len(rides))
+    assert [row["ZONE"] for row in joined] == [zones[e.values["PULocationID"]] for e in rides]
+    pairs = Counter(
+        (y.values["PULocationID"], y.values["total_amount"], g.values["total_amount"])
+        for y in rides
+        for g in greens
+        if y.values["PULocationID"] == g.values["PULocationID"] and abs(y.time - g.time) <= MINUTE_MS
+    )
+    found = run.rows("yellow_and_green", pairs.total())
+    assert Counter((r["LOCATIONID"], r["YELLOW_AMOUNT"], r["GREEN_AMOUNT"]) for r in found) == pairs
+    assert run.shown() == 5
+
+
+def test_word_count(tell: Tell) -> None:
+    run = tell("word-count", {"sentences": 100})
+    words = [word for e in run.given["sentences"] for word in e.values["sentence"].split()]
+    run.table("word_counts", dict(Counter(words)), lambda row: row["TIMES"])
+    assert run.shown() == 2
+
+
+def test_inventory(tell: Tell, engine: Engine) -> None:
+    run = tell("inventory", {"sales": 150, "restocks": 50})
+    stock: Counter[str] = Counter()
+    stores: Counter[tuple[str, str]] = Counter()
+    for sign, schema in ((1, "restocks"), (-1, "sales")):
+        for event in run.given[schema]:
+            values = event.values
+            stock[values["item"]] += sign * values["quantity"]
+            stores[values["store"], values["item"]] += sign * values["quantity"]
+    run.table("stock_by_item", dict(stock), lambda row: row["IN_STOCK"])
+    run.table("stock_by_store", dict(stores), lambda row: row["IN_STOCK"])
+
+    (tea,) = run.lookup("SELECT item, in_stock FROM stock_by_item WHERE item = 'tea';")
+    assert tea == {"ITEM": "tea", "IN_STOCK": stock["tea"]}
+    oslo = run.lookup("SELECT * FROM stock_by_store WHERE store = 'Oslo';")
+    assert {(r["STORE"], r["ITEM"]): r["IN_STOCK"] for r in oslo} == {
+        key: n for key, n in stores.items() if key[0] == "Oslo"
+    }
+    # which server has the key
+    (server,) = engine.cluster.status().values()
+    held = {
+        tuple(of["activeStores"]): len(of["activePartitions"])
+        for of in server["activeStandbyPerQuery"].values()
+    }
+    assert held["STOCK_BY_ITEM",] == held["STOCK_BY_STORE",] == 2
+    assert run.shown() == 4
+
+
+def test_nested_orders(tell: Tell) -> None:
+    run = tell("nested-orders", {"baskets": 60})
+    products = {"A1": ("apple", 0.5), "B2": ("bread", 3.2), "C3": ("cheese", 6.75), "D4": ("dates", 4.0)}
+    lines = []
+    for event in run.given["baskets"]:
+        for line in event.values["lines"]:
+            name, price = products.get(line["sku"], (None, None))
+            amount = None if price is None else line["quantity"] * price
+            lines.append((event.key, event.values["customer"], line["sku"], line["quantity"], name, amount))
+    names = ("ORDER_ID", "CUSTOMER", "SKU", "QUANTITY", "NAME", "AMOUNT")
+    assert any(line[-1] is None for line in lines)
+    assert [tuple(row[n] for n in names) for row in run.rows("priced_lines", len(lines))] == lines
+    priced = defaultdict(list)
+    for line in lines:
+        if line[-1] is not None:
+            priced[line[1]].append(line)
+    truth = {
+        customer: (len(of), math.fsum(line[-1] for line in of), tuple(sorted({line[4] for line in of})))
+        for customer, of in priced.items()
+    }
+    run.table(
+        "customer_totals", truth, lambda row: (row["LINES"], row["SPENT"], tuple(sorted(row["BOUGHT"])))
+    )
+    assert run.shown() == 2
+
+
+@slow
+def test_clickstream(tell: Tell) -> None:
+    run = tell("clickstream", {"clicks": 400})
+    clicks = run.given["clicks"]
+    sessions: dict[tuple[int, int, int], tuple[int, int]] = {}
+    for user in {e.values["user_id"] for e in clicks}:
+        own = [e for e in clicks if e.values["user_id"] == user]
+        parts: list[list[Given]] = [[]]
+        for event in own:
+            if parts[-1] and event.time - parts[-1][-1].time > 30_000:
+                parts.append([])
+            parts[-1].append(event)
+        for part in parts:
+            bytes_ = sum(e.values["bytes"] for e in part)
+            sessions[user, part[0].time, part[-1].time] = (len(part), bytes_)
+    assert len(sessions) > 8
+    run.table("user_sessions", sessions, lambda row: (row["CLICKS"], row["TOTAL_BYTES"]))
+
+    views: Counter[tuple[str, int, int]] = Counter()
+    for event in clicks:
+        newest = event.time - event.time % 20_000
+        for start in (newest, newest - 20_000, newest - 40_000):
+            views[event.values["page"], start, start + MINUTE_MS] += 1
+    run.table("pages_per_minute", dict(views), lambda row: row["VIEWS"])
+
+    users = {1: "Ada", 2: "Ben", 3: "Cleo", 4: "Dan", 5: "Eve", 6: "Finn"}
+    names = [users.get(e.values["user_id"]) for e in clicks]
+    assert [row["NAME"] for row in run.rows("user_clicks", len(clicks))] == names
+    meanings = {404: "Page not found", 500: "Internal server error"}
+    errors = [meanings[e.values["status"]] for e in clicks if e.values["status"] >= 400]
+    assert [row["MEANING"] for row in run.rows("click_errors", len(errors))] == errors
+
+    rates = {}
+    for key, rows in by(clicks, lambda e: (e.values["page"], *window(e.time))).items():
+        wrong = sum(row["status"] >= 400 for row in rows)
+        if len(rows) >= 5:
+            rates[key] = (len(rows), wrong, wrong * 100 // len(rows))
+    run.table("error_rates", rates, lambda row: (row["REQUESTS"], row["ERRORS"], row["ERROR_PERCENT"]))
+    assert run.shown() == 4
+
+
+def kilometres(a: Row, b: Row) -> float:
+    """The great-circle distance of two payments."""
+    lat1, lon1, lat2, lon2 = (math.radians(row[n]) for row in (a, b) for n in ("latitude", "longitude"))
+    h = math.sin((lat2 - lat1) / 2) ** 2 + math.cos(lat1) * math.cos(lat2) * math.sin((lon2 - lon1) / 2) ** 2
+    return 2 * 6371 * math.asin(math.sqrt(h))
+
+
+@slow
+def test_fraud(tell: Tell) -> None:
+    run = tell("fraud", {"payments": 800})
+    payments = run.given["payments"]
+    pairs = {
+        (a.values["card"], a.values["id"], b.values["id"]): kilometres(a.values, b.values)
+        for number, a in enumerate(payments)
+        for b in payments[number + 1 :]
+        if a.values["card"] == b.values["card"]
+        and b.time - a.time <= 10 * MINUTE_MS
+        and kilometres(a.values, b.values) > 500
+    }
+    assert pairs and {card for card, *_ in pairs} <= {"card-049", "card-099", "card-149", "card-199"}
+    found = run.rows("suspicious_pairs", len(pairs))
+    assert {(r["CARD"], r["FIRST_ID"], r["SECOND_ID"]): r["KM"] for r in found} == pytest.approx(
+        pairs, rel=0.01
+    )
+    run.table("suspicious_cards", dict(Counter(card for card, *_ in pairs)), lambda row: row["PAIRS"])
+    assert run.shown() == 2
+
+
+@slow
+def test_sensors(tell: Tell) -> None:
+    run = tell("sensors", {"readings": 400})
+    grace_ms = 30_000
+    accepted: dict[tuple[str, int, int], list[float]] = defaultdict(list)
+    stream_time = late = 0
+    for event in run.given["readings"]:
+        measured = event.values["measured_at"]
+        stream_time = max(stream_time, measured)
+        start, end = window(measured)
+        if end + grace_ms > stream_time:
+            accepted[event.key, start, end].append(event.values["celsius"])
+        else:
+            late += 1
+    assert late
+    average = {key: (len(of), sum(of) / len(of)) for key, of in accepted.items()}
+    of = lambda row: (row["READINGS"], row["CELSIUS"])  # noqa: E731
+    run.table("minute_averages", average, of)
+    run.table("hot_minutes", {key: value for key, value in average.items() if value[1] > 70}, of)
+    closed = {key: value for key, value in average.items() if key[2] + grace_ms <= stream_time}
+    run.table("final_averages", closed, of)
+    assert run.shown() == 3
+
+
+def test_customer_360(tell: Tell) -> None:
+    run = tell("customer-360", {"customers": 40, "loyalty": 30, "invoices": 150})
+    customers = {e.key: e.values for e in run.given["customers"]}
+    loyalty = {e.key: e.values for e in run.given["loyalty"]}
+    invoices = {e.key: e.values for e in run.given["invoices"]}
+    named = {
+        number: (
+            customers[i["customer_id"]]["name"],
+            customers[i["customer_id"]]["city"],
+            i["amount"],
+            i["state"],
+        )
+        for number, i in invoices.items()
+        if i["customer_id"] in customers
+    }
+    run.table("named_invoices", named, lambda row: tuple(row[n] for n in ("NAME", "CITY", "AMOUNT", "STATE")))
+    debts = {e.values["customer_id"]: (0, 0.0) for e in run.given["invoices"] if e.values["state"] == "OPEN"}
+    for invoice in invoices.values():
+        if invoice["state"] == "OPEN":
+            count, owed = debts[invoice["customer_id"]]
+            debts[invoice["customer_id"]] = (count + 1, owed + invoice["amount"])
+    nothing = {"level": None, "points": None}
+    whole = {
+        number: (
+            c["name"],
+            c["city"],
+            *(loyalty.get(number, nothing)[n] for n in ("level", "points")),
+            *debts.get(number, (None, None)),
+        )
+        for number, c in customers.items()
+    }
+    names = ("NAME", "CITY", "LEVEL", "POINTS", "OPEN_INVOICES", "OWED")
+    run.table("customer_360", whole, lambda row: tuple(row[n] for n in names))
+    assert run.shown() == 3
+
+
+@slow
+def test_kappa(tell: Tell) -> None:
+    def watched(run: StoryRun, least: float) -> dict[str, tuple[int, float]]:
+        cards = by(
+            [e for e in run.given["payments"] if e.values["amount"] > least], lambda e: e.values["card"]
+        )
+        return {card: (len(rows), total(rows, "amount")) for card, rows in cards.items()}
+
+    def row_of(row: Row) -> tuple[int, float]:
+        return row["PAYMENTS"], row["TOTAL"]
+
+    def then(run: StoryRun, number: int) -> None:
+        if number == 0:
+            run.table("watch_list_v1", watched(run, 350), row_of)
+        else:
+            old, new = watched(run, 350), watched(run, 300)
+            assert len(old) < len(new)
+            truth = {
+                card: (old.get(card, (None,))[0], count, count - old.get(card, (0,))[0])
+                for card, (count, _) in new.items()
+            }
+            run.table("watch_list_v2", new, row_of)
+            run.table(
+                "rules_compared", truth, lambda row: (row["PAYMENTS_V1"], row["PAYMENTS_V2"], row["MORE"])
+            )
+
+    run = tell("kappa", {"payments": 400}, then=then)
+    served = {row["CARD"]: pytest.approx(row_of(row)) for row in run.lookup("SELECT * FROM watch_list;")}
+    assert watched(run, 300) == served
+
+
+@pytest.fixture
+def registry(engine: Engine) -> Iterator[RegistryServer]:
+    """A registry that the shared engine uses."""
+    services = engine.services
+    before = services.registry
+    with RegistryServer() as server:
+        config = Config({"ksql.schema.registry.url": server.url})
+        services.registry = schema_registry(config)
+        set_registry(services.spark.running_session, registry_settings(config))
+        yield server
+        services.registry = before
+        set_registry(services.spark.running_session, {})
+
+
+@slow
+def test_avro(tell: Tell, registry: RegistryServer, engine: Engine) -> None:
+    run = tell("avro", registry=registry.url)
+    rides = run.rows("avro_rides", 120)
+    assert len(rides) == 120 and sorted(rides[0]) == ["DISTANCE", "TIP", "TOTAL", "VENDOR"]
+    assert {row["TIP"] for row in rides[:50]} == {0.0} and all(row["TIP"] > 0 for row in rides[50:])
+    vendors: dict[str, list[Row]] = defaultdict(list)
+    for row in rides:
+        vendors[row["VENDOR"]].append(row)
+    truth = {v: (len(rows), total(rows, "TOTAL")) for v, rows in vendors.items()}
+    run.table("avro_vendors", truth, lambda row: (row["TRIPS"], row["REVENUE"]))
+    tips = {v: (total(rows, "TIP"), max(row["TIP"] for row in rows)) for v, rows in vendors.items()}
+    run.table("avro_tips", tips, lambda row: (row["TIPS"], row["HIGHEST"]))
+    printed = run.program("consumer.py", "--count", "120").splitlines()
+    last = dict(line.split(": ", 1) for line in printed)
+    assert last == {v: f"{count} trips, {revenue:.2f}" for v, (count, revenue) in truth.items()}
+    assert run.shown() == 2
