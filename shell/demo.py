@@ -358,7 +358,7 @@ class Demo:
         sys.stdout.flush()
 
     def _print_new(self) -> None:
-        """Print one line per panel, with its newest row: before there is a picture, and without a terminal."""
+        """Print a line with the newest row of each panel: while there is no picture."""
         self._note_first()
         for index, panel in enumerate(self._panels):
             feed = panel.feed

@@ -25,11 +25,12 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "run": ("shell.run", "run files of statements"),
     "datagen": (
         "ksql_spark.datagen",
-        "write made-up events to a topic: rides, zones, pageviews, users, orders",
+        "write generated events to a topic",
     ),
+    "import": ("shell.importer", "take over the streams, tables and queries of a ksqlDB server"),
     "registry": ("ksql_spark.services.registry_command", "run the embedded schema registry alone"),
     "connect": ("ksql_spark.services.connect_command", "run Kafka Connect alone, install connectors"),
-    "demo": ("shell.demo", "the taxi example, live"),
+    "demo": ("shell.demo", "the stories of the folder examples, live"),
 }
 OLDEST_PYTHON = (3, 11)
 #: how scripts run, for the help

@@ -1,4 +1,4 @@
-"""Runs a story of ``examples`` on the shared engine, with events that are the same for every run of a seed."""
+"""Runs a story of ``examples`` on the shared engine, with events that are the same in every run."""
 
 from __future__ import annotations
 

@@ -29,13 +29,18 @@ Tell = Callable[..., StoryRun]
 
 
 @pytest.fixture
-def tell(url: str, engine: Engine, execute: Callable[[str], Any]) -> Tell:
+def tell(url: str, engine: Engine, execute: Callable[[str], Any]) -> Iterator[Tell]:
     """Run a story; what it has made is dropped after the test."""
+    before = {query.id for query in engine.services.queries.all()}
 
     def run(name: str, counts: dict[str, int] | None = None, **more: Any) -> StoryRun:
         return StoryRun(name, url, engine, counts or {}, **more).tell()
 
-    return run
+    yield run
+    # a stream cannot be dropped while INSERT INTO writes it
+    for query in engine.services.queries.all():
+        if query.id not in before and query.id.startswith("INSERTQUERY"):
+            execute(f"TERMINATE {query.id};")
 
 
 def by(events: list[Given], key: Callable[[Given], Any]) -> dict[Any, list[Row]]:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
-import io
-import re
+from pathlib import Path
+
+import pytest
 
 import grammar
-from shell import dashboard, demo
+from grammar.nodes import AliasedSource
+from shell import dashboard, demo, stories
 from shell.client import Client
 from shell.dashboard import Feed, Panel
-from shell.output.console import Console
+from shell.main import main
 from shell.output.text import width
+from shell.stories import Generate, Program, Show, StoryProblem, Then
 
 
 def plain(text: str) -> str:
@@ -16,50 +19,55 @@ def plain(text: str) -> str:
 
 
 def panels() -> list[Panel]:
-    vendors = Feed("q", ("VENDORID",))
-    vendors.add({"VENDORID": 1, "TRIPS": 4, "REVENUE": 80.5})
-    vendors.add({"VENDORID": 2, "TRIPS": 2, "REVENUE": 1234.567})
-    vendors.add({"VENDORID": 1, "TRIPS": 8, "REVENUE": 160.5})
-    windows = Feed("q", ("VENDORID", "WINDOWSTART"))
-    windows.add({"VENDORID": 2, "WINDOWSTART": 60_000, "TRIPS": 1, "REVENUE": 1})
-    windows.add({"VENDORID": 1, "WINDOWSTART": 120_000, "TRIPS": 3, "REVENUE": 3})
-    expensive = Feed("q")
-    zones = Feed("q")
-    zones.count("Astoria")
-    zones.problem = "no such stream"
+    vendors = Feed(("VENDOR",))
+    vendors.add({"VENDOR": "Curb", "TRIPS": 4, "REVENUE": 80.5})
+    vendors.add({"VENDOR": "Helix", "TRIPS": 2, "REVENUE": 1234.567})
+    vendors.add({"VENDOR": "Curb", "TRIPS": 8, "REVENUE": 160.5})
+    windows = Feed(("WINDOWSTART",))
+    windows.add({"WINDOWSTART": 60_000, "TRIPS": 1})
+    windows.add({"WINDOWSTART": 120_000, "TRIPS": 3})
+    broken = Feed()
+    broken.problem = "no such stream"
     return [
-        Panel("Vendors", vendors, dashboard.vendors_panel, plain),
-        Panel("Windows", windows, dashboard.windows_panel, plain),
-        Panel("Expensive", expensive, dashboard.expensive_panel, plain),
-        Panel("Zones", zones, dashboard.zones_panel, plain),
+        Panel("Vendors", vendors, "TRIPS"),
+        Panel("Windows", windows),
+        Panel("Empty", Feed()),
+        Panel("Broken", broken),
+        Panel("Odd", windows),
     ]
 
 
 def test_screen() -> None:
-    lines = dashboard.screen(panels(), ("title", "right"), "foot", 80, 24, plain, plain)
+    lines = dashboard.screen(panels()[:4], ("title", "right"), "foot", 80, 24, plain, plain, plain)
     assert len(lines) == 24
     assert all(width(line) <= 80 for line in lines)
     assert lines[0] == "title" + " " * 70 + "right"
-    assert (
-        lines[4] == "Creative       8        160.50  █████    00:02  Creative      3         3.00     "[:80]
-    )
-    assert lines[5].startswith("Curb           2      1,234.57  █▎")
-    assert lines[14].split("   ")[0] == "waiting for the first rows …"
-    assert lines[14].rstrip().endswith("no such stream")
+    assert lines[4].split() == ["vendor", "trips", "revenue", "windowstart", "trips"]
+    assert lines[5].split() == ["Curb", "8", "160.50", "█████████████", "00:02:00", "3"]
+    assert lines[6].split() == ["Helix", "2", "1,234.57", "███▎", "00:01:00", "1"]
+    assert "waiting for the first rows …" in lines[14] and "no such stream" in lines[14]
     assert lines[-1] == "foot"
 
 
 def test_screen_of_any_size() -> None:
     for columns, rows in ((20, 8), (40, 10), (200, 60)):
-        lines = dashboard.screen(panels(), ("title", "right"), "foot", columns, rows, plain, plain)
+        lines = dashboard.screen(panels(), ("title", "right"), "foot", columns, rows, plain, plain, plain)
         assert len(lines) == rows
 
 
 def test_tombstone_takes_a_row_away() -> None:
-    feed = Feed("q", ("K",))
+    feed = Feed(("K",))
     feed.add({"K": 1, "N": 1})
     feed.add({"K": 1, "N": None}, tombstone=True)
     assert feed.rows == {}
+
+
+def test_a_pull_query_replaces_what_was_there() -> None:
+    feed = Feed(("K",))
+    feed.replace([{"K": 1, "N": 1}, {"K": 2, "N": 1}])
+    feed.replace([{"K": 2, "N": 1}])
+    feed.replace([{"K": 2, "N": 1}])
+    assert (feed.rows, feed.total) == ({(2,): {"K": 2, "N": 1}}, 2)
 
 
 def test_bar() -> None:
@@ -73,13 +81,73 @@ def test_bar() -> None:
     ]
 
 
-def test_panels_read_what_the_story_makes() -> None:
-    text = demo.SCRIPT.read_text(encoding="utf-8")
-    assert len(grammar.parse(text)) == 8
-    made = {name.lower() for _, name in re.findall(r"CREATE (STREAM|TABLE) (\w+)", text)}
-    for panel in demo.panels(Console(io.StringIO(), tty=False)):
-        assert panel.feed.sql.split()[3] in made
+STORY = """\
+-- A title: with more
+
+--@server ksql.heartbeat.enable = true
+--@registry
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+--@fill zones
+--@generate rides --rate 5/s
+--@run write.py --count 3
+--@show All rows | key A, B; bar N | SELECT * FROM s EMIT CHANGES;
+--@show A program | | python read.py
+--@then What comes next
+DROP STREAM s;
+"""
 
 
-def test_bootstrap_servers(server) -> None:
-    assert demo.bootstrap_servers(Client(server.url)) == "127.0.0.1:9092"
+def test_a_story_is_read() -> None:
+    story = stories.read(Path("/x/a/a.sql"), STORY)
+    assert (story.name, story.title, story.has_registry) == ("a", "A title: with more", True)
+    assert story.server == {"ksql.heartbeat.enable": "true"}
+    create, *steps, drop = story.steps
+    assert isinstance(create, grammar.StatementText) and isinstance(drop, grammar.StatementText)
+    assert steps == [
+        Generate(("zones",), True),
+        Generate(("rides", "--rate", "5/s"), False),
+        Program(Path("/x/a/write.py"), ("--count", "3"), True),
+        Show("All rows", "SELECT * FROM s EMIT CHANGES;", ("A", "B"), "N"),
+        Show("A program", Program(Path("/x/a/read.py"), (), False)),
+        Then("What comes next"),
+    ]
+
+
+def test_a_wrong_directive_is_refused_with_its_place() -> None:
+    with pytest.raises(StoryProblem, match=r"a\.sql:3: cannot read this: --@shw x"):
+        stories.read(Path("a.sql"), "-- T\n\n--@shw x\n")
+
+
+@pytest.mark.parametrize("name", stories.names())
+def test_stories_are_whole(name: str) -> None:
+    story = stories.load(name)
+    assert story.title and (story.file.parent / "README.md").exists()
+    created: set[str] = set()
+    for step in story.steps:
+        match step:
+            case Show(source=str() as sql):
+                (query,) = grammar.parse(sql)
+                assert query.query.find(AliasedSource).name in created
+            case Show(source=Program(file=file)) | Program(file=file):
+                assert file.exists()
+            case grammar.StatementText():
+                grammar.parse_one(step.text)
+                created.update(name.upper() for _, name in demo._CREATED.findall(step.text))
+
+
+def test_the_demo_lists_the_stories(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo"]) == 0
+    listed = capsys.readouterr().out
+    assert all(f"  {name}  " in listed or f"  {name} " in listed for name in stories.names())
+    assert "Word count: how often" in listed
+
+
+def test_an_unknown_story(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "taxis"]) == 2
+    assert "There is no story 'taxis'. There are: avro, " in capsys.readouterr().err
+
+
+def test_properties_of_the_server(server) -> None:
+    assert demo._property(Client(server.url), "bootstrap.servers") == "127.0.0.1:9092"
+    with pytest.raises(demo.DemoProblem, match=r"has no no\.such"):
+        demo._property(Client(server.url), "no.such")

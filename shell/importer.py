@@ -1,0 +1,365 @@
+"""``ksql-spark import --from URL``: takes over the types, streams, tables and queries of a ksqlDB server.
+
+It reads the other server over REST only, and creates here what is not here yet, in an order in which each
+statement finds what it names. It may be run again: what is there already stays as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import grammar
+from grammar.nodes import AliasedSource
+from grammar.statements.inserts import InsertSelect
+from grammar.statements.sources import CreateAsSelect, CreateSource
+from shell.client import Client, ClientError, ServerError, Settings
+from shell.commands.command import Context
+from shell.options import (
+    FAILED,
+    WRONG_OPTIONS,
+    OptionProblem,
+    add_connection_options,
+    connect,
+    make_client,
+    properties_of,
+)
+from shell.output.console import Console
+
+#: properties that ksqlDB stores with a statement but takes from nobody
+_STORED_ONLY = ("CLEANUP_POLICY",)
+#: what each server makes for itself
+_OWN = ("KSQL_PROCESSING_LOG",)
+_OFFSET = "auto.offset.reset"
+_MASKED = re.compile(r"^(\[hidden\]|\*+)$")
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something to create.
+
+    Attributes:
+        kind: TYPE, STREAM, TABLE or QUERY.
+        name: its name; of a query its id on the other server.
+        text: the statement that creates it here.
+        identity: what must be equal for two items to be the same: fields of a source, text of a query.
+        needs: names of streams and tables that must be there before.
+        properties: settings that the other server had for it.
+        topic: of a source.
+        makes_topic: whether its statement creates the topic where that is missing.
+    """
+
+    kind: str
+    name: str
+    text: str
+    identity: Any
+    needs: frozenset[str] = frozenset()
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    topic: str | None = None
+    makes_topic: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an item: ``state`` is created, there, failed or planned."""
+
+    item: Item
+    state: str
+    reason: str = ""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Take over what another server has.
+
+    Returns:
+        The exit code: 0 if all of it is here now, 1 if something failed, 2 for wrong options or a server that
+        does not answer.
+    """
+    options = _parser().parse_args(argv)
+    console = Console()
+    try:
+        given = argparse.Namespace(
+            user=options.from_user,
+            password=options.from_password,
+            token=options.from_token,
+            confluent_api_key=None,
+            confluent_api_secret=None,
+        )
+        source = make_client(options.origin, given, properties_of(options.from_config_file))
+        failures: list[Outcome] = []
+
+        def run(context: Context) -> None:
+            failures.extend(_take_over(source, context.session.client, options, console))
+
+        options.output, options.define = "TABULAR", []
+        options.query_row_limit = options.query_timeout = None
+        with connect(options.server, options, Console()) as connection:
+            return connection.run(run) or (FAILED if failures else 0)
+    except (OptionProblem, ClientError) as problem:
+        console.clear_status()
+        print(f"ksql-spark import: {problem}", file=sys.stderr)
+        return WRONG_OPTIONS
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ksql-spark import",
+        description="Read types, streams, tables and persistent queries of a ksqlDB server over REST, and "
+        "create here what is not here yet, in the order in which they depend on one another. A report says "
+        "what was created, what was there already, and what failed and why. It may be run again.",
+        epilog="Queries begin where their statement began on the other server (auto.offset.reset), or as "
+        "--offset says. Their results go to topics of the same names: use another Kafka cluster, or stop the "
+        "other server's queries first. docs/migrating-from-ksqldb.md tells the whole way.",
+    )
+    parser.add_argument("--from", dest="origin", metavar="URL", required=True, help="the ksqlDB server")
+    parser.add_argument("--from-user", metavar="NAME", help="its user (basic authentication)")
+    parser.add_argument("--from-password", metavar="WORD", help="its password; without it you are asked")
+    parser.add_argument("--from-token", metavar="TOKEN", help="bearer token, instead of user and password")
+    parser.add_argument(
+        "--from-config-file", metavar="FILE", help="a file with ssl.truststore.location for it"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print the statements in order; create nothing"
+    )
+    parser.add_argument("--offset", choices=("earliest", "latest"), help="where new queries begin to read")
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        help="our server (default: the one at http://127.0.0.1:8088, or one started for this run)",
+    )
+    add_connection_options(parser)
+    return parser
+
+
+def _take_over(
+    source: Client, target: Client, options: argparse.Namespace, console: Console
+) -> list[Outcome]:
+    """Create what is missing, and report; the outcomes that failed. Raises ClientError."""
+    wanted, there = in_order(read(source)), read(target)
+    outcomes = []
+    for outcome in carry_out(wanted, there, target, options.offset, options.dry_run):
+        outcomes.append(outcome)
+        console.line(_line(outcome))
+    for note in _left_out(source, target):
+        console.line(f"note     {note}")
+    counts = {
+        state: sum(o.state == state for o in outcomes) for state in ("created", "planned", "there", "failed")
+    }
+    words = {"created": "created", "planned": "to be created", "there": "already there", "failed": "failed"}
+    parts = [f"{count} {words[state]}" for state, count in counts.items() if count]
+    console.line(f"{len(outcomes)} statements: {', '.join(parts) or 'nothing to do'}")
+    return [outcome for outcome in outcomes if outcome.state == "failed"]
+
+
+def _line(outcome: Outcome) -> str:
+    item = outcome.item
+    if outcome.state == "planned":
+        return f"-- {item.kind} {item.name}\n{item.text};"
+    reason = f": {outcome.reason}" if outcome.reason else ""
+    return f"{outcome.state:<8} {item.kind} {item.name}{reason}"
+
+
+# ---- reading a server ----------------------------------------------------------------------------------
+
+
+def read(client: Client) -> list[Item]:
+    """All that a server has. Raises ClientError."""
+    items = [
+        Item("TYPE", name, f"CREATE TYPE {quoted(name)} AS {type_text(schema)}", schema)
+        for name, schema in _answer(client, "LIST TYPES;", "types", {}).items()
+    ]
+    queries = _answer(client, "SHOW QUERIES EXTENDED;", "queryDescriptions", [])
+    writers = {sink: query for query in queries for sink in query.get("sinks") or []}
+    for kind in ("STREAM", "TABLE"):
+        for described in _answer(client, f"LIST {kind}S EXTENDED;", "sourceDescriptions", []):
+            if described["name"] not in _OWN:
+                items.append(_source(kind, described, writers.get(described["name"], {})))
+    for query in queries:
+        text = str(query.get("statementText") or "")
+        if query.get("queryType", "PERSISTENT") == "PERSISTENT" and re.match(r"\s*INSERT\b", text, re.I):
+            items.append(_insert(query, text))
+    makers = {item.topic: item.name for item in items if item.makes_topic}
+    return [
+        replace(item, needs=item.needs | {makers[item.topic]})
+        if item.topic in makers and not item.makes_topic
+        else item
+        for item in items
+    ]
+
+
+def _answer(client: Client, statement: str, member: str, default: Any) -> Any:
+    return next((entity[member] for entity in client.run(statement) if entity.get(member)), default)
+
+
+def _source(kind: str, described: Mapping[str, Any], writer: Mapping[str, Any]) -> Item:
+    tree = _parsed(str(described.get("statement") or ""))
+    name, fields = str(described["name"]), described.get("fields") or []
+    identity = [kind, [[one.get("name"), one.get("schema"), one.get("type")] for one in fields]]
+    if not isinstance(tree, CreateAsSelect | CreateSource):
+        return Item(kind, name, str(described.get("statement") or ""), identity)
+    tree.set("or_replace", False)
+    tree.set("if_not_exists", False)
+    kept = [p for p in tree.args.get("properties") or [] if p.name.upper() not in _STORED_ONLY]
+    tree.set("properties", kept)
+    properties = writer.get("overriddenProperties") or {} if isinstance(tree, CreateAsSelect) else {}
+    return Item(
+        kind,
+        name,
+        grammar.render(tree),
+        identity,
+        frozenset(_read_by(tree)),
+        _usable(properties),
+        str(described.get("topic")),
+        isinstance(tree, CreateAsSelect) or any(p.name.upper() == "PARTITIONS" for p in kept),
+    )
+
+
+def _insert(query: Mapping[str, Any], text: str) -> Item:
+    tree = _parsed(text)
+    if not isinstance(tree, InsertSelect):
+        return Item("QUERY", str(query["id"]), text, text)
+    tree.set("properties", [])
+    rendered = grammar.render(tree)
+    needs = frozenset({tree.this.name, *_read_by(tree)})
+    properties = _usable(query.get("overriddenProperties") or {})
+    return Item("QUERY", str(query["id"]), rendered, rendered, needs, properties)
+
+
+def _parsed(text: str) -> grammar.Statement | None:
+    try:
+        return grammar.parse_one(text if text.rstrip().endswith(";") else f"{text};", substitution=False)
+    except grammar.ParseFailed:
+        return None
+
+
+def _read_by(tree: grammar.Statement) -> Iterator[str]:
+    """The names of the sources that a query reads."""
+    return (source.name for source in tree.find_all(AliasedSource))
+
+
+def _usable(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Properties that are not hidden, under the names that SET takes."""
+    shown = {name: value for name, value in properties.items() if not _MASKED.match(str(value))}
+    return {name.removeprefix("ksql.streams."): value for name, value in shown.items()}
+
+
+def type_text(schema: Mapping[str, Any]) -> str:
+    """A type as SQL, from a schema object of the REST API.
+
+    >>> type_text({"type": "ARRAY", "memberSchema": {"type": "STRING"}})
+    'ARRAY<STRING>'
+    """
+    match schema["type"]:
+        case "STRUCT":
+            fields = [
+                f"{quoted(one['name'])} {type_text(one['schema'])}" for one in schema.get("fields") or []
+            ]
+            return f"STRUCT<{', '.join(fields)}>"
+        case "ARRAY":
+            return f"ARRAY<{type_text(schema['memberSchema'])}>"
+        case "MAP":
+            return f"MAP<STRING, {type_text(schema['memberSchema'])}>"
+        case "DECIMAL":
+            parameters = schema.get("parameters") or {}
+            return f"DECIMAL({parameters.get('precision')}, {parameters.get('scale')})"
+    return str(schema["type"])
+
+
+def quoted(name: str) -> str:
+    """A name in back quotes."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _left_out(source: Client, target: Client) -> list[str]:
+    """What statements cannot take over: connectors, and functions that this server lacks."""
+    notes = []
+    for connector in _listed(source, "SHOW CONNECTORS;", "connectors"):
+        notes.append(f"connector {connector} runs on in its Connect cluster; it is not changed")
+    missing = _listed(source, "SHOW FUNCTIONS;", "functions") - _listed(
+        target, "SHOW FUNCTIONS;", "functions"
+    )
+    notes += [f"there is no function {name} here; queries that call it fail" for name in sorted(missing)]
+    return notes
+
+
+def _listed(client: Client, statement: str, member: str) -> set[str]:
+    try:
+        return {str(one["name"]).upper() for one in _answer(client, statement, member, [])}
+    except (ServerError, KeyError):  # a server without Connect says so with an error
+        return set()
+
+
+# ---- creating ------------------------------------------------------------------------------------------
+
+
+def in_order(items: Sequence[Item]) -> list[Item]:
+    """The items, each after those that it needs; else by kind, number of the query and name."""
+    sources = {item.name for item in items if item.kind in ("STREAM", "TABLE")}
+    ranks = {"TYPE": 0, "STREAM": 1, "TABLE": 1, "QUERY": 2}
+    left = sorted(items, key=lambda item: (ranks[item.kind], _number(item), item.name))
+    ordered: list[Item] = []
+    done: set[str] = set()
+    while left:
+        # a source that needs one that is not there, or itself, comes last and fails with a reason
+        ready = next((i for i in left if not ((i.needs & sources) - done - {i.name})), left[0])
+        left.remove(ready)
+        ordered.append(ready)
+        if ready.kind in ("STREAM", "TABLE"):
+            done.add(ready.name)
+    return ordered
+
+
+def _number(item: Item) -> int:
+    found = re.search(r"_(\d+)$", item.name) if item.kind == "QUERY" else None
+    return int(found[1]) if found else 0
+
+
+def carry_out(
+    wanted: Sequence[Item], there: Sequence[Item], target: Client, offset: str | None, is_dry: bool
+) -> Iterator[Outcome]:
+    """Create the items in order, each with its outcome; raises ClientError if the server does not answer.
+
+    Args:
+        wanted: in order.
+        there: what the target has.
+        target: where to create them.
+        offset: ``auto.offset.reset`` of new queries; None: as on the other server.
+        is_dry: create nothing.
+    """
+    known = {(_space(item), item.name): item for item in there if item.kind != "QUERY"}
+    queries = {item.identity for item in there if item.kind == "QUERY"}
+    failed: set[str] = set()
+    for item in wanted:
+        same = known.get((_space(item), item.name)) if item.kind != "QUERY" else None
+        if same is not None or (item.kind == "QUERY" and item.identity in queries):
+            if same is None or same.identity == item.identity:
+                yield Outcome(item, "there")
+            else:
+                failed.add(item.name)
+                article = "a type" if item.kind == "TYPE" else f"a {same.kind.lower()}"
+                yield Outcome(item, "failed", f"{article} of that name is there, with other columns")
+            continue
+        if missing := sorted(item.needs & failed):
+            failed.add(item.name)
+            yield Outcome(item, "failed", f"not tried: it needs {', '.join(missing)}")
+            continue
+        if is_dry:
+            yield Outcome(item, "planned")
+            continue
+        properties = {**item.properties, **({_OFFSET: offset} if offset else {})}
+        try:
+            target.run(f"{item.text};", Settings(properties))
+        except ServerError as error:
+            failed.add(item.name)
+            yield Outcome(item, "failed", " ".join(error.message.split()))
+        else:
+            yield Outcome(item, "created")
+
+
+def _space(item: Item) -> str:
+    """Streams and tables share their names."""
+    return "TYPE" if item.kind == "TYPE" else "SOURCE"
