@@ -34,8 +34,8 @@ DECLARED = [
     "WITH (KAFKA_TOPIC = 'people', FORMAT = 'JSON', PARTITIONS = 2)",
     "CREATE STREAM `mixed-Case` (`Id` INT KEY, v BIGINT) "
     "WITH (KAFKA_TOPIC = 'm', FORMAT = 'JSON', PARTITIONS = 1)",
-    "CREATE STREAM timed (id INT KEY, moment STRING) WITH (KAFKA_TOPIC = 'timed', VALUE_FORMAT = 'DELIMITED', "
-    "PARTITIONS = 1, TIMESTAMP = 'moment', TIMESTAMP_FORMAT = 'yyyy-MM-dd''T''HH:mm:ss')",
+    "CREATE STREAM timed (id INT KEY, moment STRING) WITH (KAFKA_TOPIC = 'timed', "
+    "VALUE_FORMAT = 'DELIMITED', PARTITIONS = 1, TIMESTAMP = 'moment', TIMESTAMP_FORMAT = 'yyyy-MM-dd''T''HH:mm:ss')",
     *(
         f"CREATE TABLE t{n} (id INT PRIMARY KEY, v BIGINT, city STRING) "
         f"WITH (KAFKA_TOPIC = 't{n}', VALUE_FORMAT = 'JSON', PARTITIONS = 1)"
