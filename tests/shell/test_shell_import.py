@@ -35,7 +35,8 @@ DECLARED = [
     "CREATE STREAM `mixed-Case` (`Id` INT KEY, v BIGINT) "
     "WITH (KAFKA_TOPIC = 'm', FORMAT = 'JSON', PARTITIONS = 1)",
     "CREATE STREAM timed (id INT KEY, moment STRING) WITH (KAFKA_TOPIC = 'timed', "
-    "VALUE_FORMAT = 'DELIMITED', PARTITIONS = 1, TIMESTAMP = 'moment', TIMESTAMP_FORMAT = 'yyyy-MM-dd''T''HH:mm:ss')",
+    "VALUE_FORMAT = 'DELIMITED', PARTITIONS = 1, "
+    "TIMESTAMP = 'moment', TIMESTAMP_FORMAT = 'yyyy-MM-dd''T''HH:mm:ss')",
     *(
         f"CREATE TABLE t{n} (id INT PRIMARY KEY, v BIGINT, city STRING) "
         f"WITH (KAFKA_TOPIC = 't{n}', VALUE_FORMAT = 'JSON', PARTITIONS = 1)"
@@ -124,10 +125,9 @@ def test_fifty_statements_are_created_in_order_and_once(
     assert position["STREAM Z_FIRST"] < position["STREAM M_SECOND"] < position["STREAM A_THIRD"]
     assert position["TABLE COUNTS"] < position["TABLE BUSY"]
     assert sides.have(sides.here) == sides.have(sides.origin)
-    assert len(sides.here.ids()) == 20
-    assert {q.properties.get("ksql.streams.auto.offset.reset") for q in sides.here.queries.all()} == {
-        "earliest"
-    }
+    assert len(sides.here.ids()) == 18
+    starts = {q.properties.get("ksql.streams.auto.offset.reset") for q in sides.here.queries.all()}
+    assert starts == {"earliest"}
 
     log = list(sides.here.log.records)
     assert sides.run() == 0
