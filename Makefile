@@ -14,7 +14,7 @@ TOOLS := .venv/.tools
 JVM := .venv/.jvm
 
 .PHONY: help setup run server demo test test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: cases metamorphic conformance conformance-parse docs latency plans
+.PHONY: test-stories cases metamorphic conformance conformance-parse docs latency plans
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -28,8 +28,8 @@ run: $(RUNTIME) $(JVM) ## start Kafka, Spark, the server and the SQL shell
 server: $(RUNTIME) $(JVM) ## start Kafka, Spark and the server, until Ctrl-C
 	@$(BIN)/ksql-spark server $(ARGS)
 
-demo: $(RUNTIME) $(JVM) ## the taxi example: generated rides, live results
-	@$(BIN)/ksql-spark demo $(ARGS)
+demo: $(RUNTIME) $(JVM) ## the stories of the folder examples, live (STORY=taxi; without it, a list)
+	@$(BIN)/ksql-spark demo $(STORY) $(ARGS)
 
 test: setup lint lint-java types contracts test-fast test-java test-kafka ## everything: lint, types, layers, fast tests, tests on Kafka and Spark
 
@@ -49,6 +49,9 @@ test-kafka: setup ## tests on Kafka and Spark
 
 cases: setup ## only the case files (CASE=path:line for one case, COMPLETE=1 fills in the results)
 	@$(BIN)/python -m pytest -q tests/cases $(ARGS)
+
+test-stories: setup ## all stories of the folder examples: their results, and their demos
+	@STORIES=all $(BIN)/python -m pytest -q tests/integration/test_stories.py tests/shell/test_shell_demo_live.py $(ARGS)
 
 metamorphic: setup ## all cases, replayed, or stopped, killed or split into batches at some point (SEED=n, RELATION=name, CASE=path:line)
 	@METAMORPHIC=all $(BIN)/python -m pytest -q tests/cases/test_metamorphic.py $(ARGS)

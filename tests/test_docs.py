@@ -33,6 +33,7 @@ WRITTEN = [
         for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "grammar/README.md", "docker/README.md")
     ),
     *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "examples").rglob("*.md")),
 ]
 PACKAGES = ("grammar", "ksql_spark", "server", "shell", "tests", "docs", "docker", "examples", "bench")
 #: where a file that is named without its folder may be

@@ -17,7 +17,7 @@ from live_server import LiveServer
 from shell import embedded
 from shell.client import Client
 from shell.embedded import EmbeddedServer, StartFailed
-from shell.main import _is_address, main
+from shell.main import SUBCOMMANDS, _is_address, main
 
 FAKE_SERVER = Path(__file__).parent.parent / "server" / "fake_server.py"
 #: for what happens at once, unless the machine is very busy
@@ -80,7 +80,7 @@ def test_a_word_that_is_neither_a_command_nor_an_address(word: str, advice: str)
     done = ksql(word, "-e", "SHOW TOPICS")
     assert (done.returncode, done.stdout) == (2, "")
     assert f"'{word}' is neither a command nor a URL. {advice}" in done.stderr
-    assert "The commands are server, run, datagen, registry, connect, demo; a URL is" in done.stderr
+    assert f"The commands are {', '.join(SUBCOMMANDS)}; a URL is" in done.stderr
 
 
 @pytest.mark.parametrize(
