@@ -14,7 +14,7 @@ TOOLS := .venv/.tools
 JVM := .venv/.jvm
 
 .PHONY: help setup run server demo test test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: test-stories cases metamorphic conformance conformance-parse docs latency plans
+.PHONY: test-stories docs-site cases metamorphic conformance conformance-parse docs latency plans
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -51,7 +51,8 @@ cases: setup ## only the case files (CASE=path:line for one case, COMPLETE=1 fil
 	@$(BIN)/python -m pytest -q tests/cases $(ARGS)
 
 test-stories: setup ## all stories of the folder examples: their results, and their demos
-	@STORIES=all $(BIN)/python -m pytest -q tests/integration/test_stories.py tests/shell/test_shell_demo_live.py $(ARGS)
+	@STORIES=all $(BIN)/python -m pytest -q tests/integration/test_stories.py tests/integration/test_migration_guide.py \
+	  tests/shell/test_shell_demo_live.py $(ARGS)
 
 metamorphic: setup ## all cases, replayed, or stopped, killed or split into batches at some point (SEED=n, RELATION=name, CASE=path:line)
 	@METAMORPHIC=all $(BIN)/python -m pytest -q tests/cases/test_metamorphic.py $(ARGS)
@@ -92,6 +93,11 @@ plans: $(TOOLS) ## rewrite the snapshots of plans in tests/plans
 
 docs: $(TOOLS) ## rewrite docs/reference from the code
 	@$(BIN)/python docs/generate.py
+
+docs-site: $(CREATED) ## the documentation as a site, in build/docs-site
+	@$(BIN)/python -c "import material" 2>/dev/null || $(BIN)/python -m pip install --disable-pip-version-check --editable '.[docs]'
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
+	@echo "build/docs-site/index.html"
 
 clean: ## remove the virtual environment and the tools' files (not the user's cache)
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info

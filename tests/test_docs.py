@@ -24,13 +24,21 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import check_runnable, lower, lower_transient
+from shell.main import SUBCOMMANDS
 from tests.analyzer.registry import FakeRegistry
 
 ROOT = Path(__file__).parents[1]
 WRITTEN = [
     *(
         ROOT / name
-        for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "grammar/README.md", "docker/README.md")
+        for name in (
+            "README.md",
+            "CHANGELOG.md",
+            "CONTRIBUTING.md",
+            "SECURITY.md",
+            "grammar/README.md",
+            "docker/README.md",
+        )
     ),
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "examples").rglob("*.md")),
@@ -40,8 +48,9 @@ PACKAGES = ("grammar", "ksql_spark", "server", "shell", "tests", "docs", "docker
 SUFFIXES = (".py", ".md", ".sql", ".java", ".toml", ".xml", ".yaml", ".jsonl")
 
 
-def _load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
+def _load(name: str) -> ModuleType:
+    path = ROOT / "docs" / name
+    spec = importlib.util.spec_from_file_location(f"docs_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -49,7 +58,8 @@ def _load() -> ModuleType:
     return module
 
 
-generate = _load()
+generate = _load("generate.py")
+site = _load("site/hooks.py")
 
 
 def _name(path: Path) -> str:
@@ -114,6 +124,29 @@ def test_links_lead_somewhere(path: Path) -> None:
         assert not anchor or anchor in _anchors(target), f"{link}: there is no such heading"
 
 
+@pytest.mark.parametrize("path", WRITTEN, ids=_name)
+def test_links_hold_on_the_site(path: Path) -> None:
+    uri = site.site_uri(_name(path))
+    pages = {site.site_uri(_name(p)) for p in WRITTEN}
+    for _, target in site._LINK.findall(site.linked(_prose(path), uri)):
+        file = target.partition("#")[0]
+        if file and not re.match(r"[a-z]+:", file):
+            assert (Path("/") / uri).parent.joinpath(file).resolve().relative_to("/").as_posix() in pages
+
+
+def test_the_site_has_all_pages() -> None:
+    def uris(entry: object) -> Iterator[str]:
+        match entry:
+            case str():
+                yield entry
+            case dict() | list():
+                for part in entry.values() if isinstance(entry, dict) else entry:
+                    yield from uris(part)
+
+    shown = list(uris(site.navigation()))
+    assert len(shown) == len(set(shown)) and set(shown) == {site.site_uri(_name(p)) for p in WRITTEN}
+
+
 # ---- files, modules and commands that are named --------------------------------------------------------
 
 
@@ -174,7 +207,10 @@ def test_named_targets_of_make_exist(path: Path) -> None:
 RUNNABLE = [
     *(p for p in HAND_WRITTEN if p.parent == generate.REFERENCE),
     ROOT / "docs" / "how-to" / "streaming-queries.md",
+    ROOT / "docs" / "tutorial.md",
 ]
+#: the README of each story, whose statements are for someone who runs it
+STORIES = [p for p in HAND_WRITTEN if (ROOT / "examples") in p.parents]
 
 
 def _blocks(path: Path) -> list[tuple[str, bool]]:
@@ -202,6 +238,27 @@ def test_statements_mean_what_the_page_says(path: Path) -> None:
                     pytest.fail(f"{path.name}: this is not refused: {piece.text}")
             else:
                 page.run(piece.text)
+
+
+@pytest.mark.parametrize("path", STORIES, ids=_name)
+def test_statements_of_stories_mean_what_the_page_says(path: Path) -> None:
+    page = ReferencePage()
+    story = (path.parent / f"{path.parent.name}.sql").read_text(encoding="utf-8")
+    if "AVRO" in story:
+        return  # its columns come from a registry
+    for piece in grammar.split(story):
+        page.run(piece.text)
+    for block, _ in _blocks(path):
+        for piece in grammar.split(block):
+            page.run(piece.text)
+
+
+@pytest.mark.parametrize("path", HAND_WRITTEN, ids=_name)
+def test_commands_exist(path: Path) -> None:
+    named = re.findall(
+        r"(?:^    |^\$ |`)(?:\.venv/bin/)?ksql-spark ([a-z]+)", path.read_text("utf-8"), flags=re.M
+    )
+    assert set(named) <= set(SUBCOMMANDS)
 
 
 class ReferencePage:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import grammar
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -16,6 +17,7 @@ from ksql_spark.spark.session import SparkProcess
 
 pytestmark = pytest.mark.kafka
 
+TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "streaming-queries.md"
 
 
@@ -46,6 +48,24 @@ def test_streaming_queries(own_engine: Engine) -> None:
         own_engine.execute(Request(text, properties))
     states = {query.id: query.state for query in own_engine.services.queries.all()}
     assert len(states) == 11 and set(states.values()) == {"RUNNING"}
+
+
+def test_tutorial(own_engine: Engine) -> None:
+    for block in re.findall(r"^```sql\n(.*?)^```$", TUTORIAL.read_text(encoding="utf-8"), flags=re.S | re.M):
+        for piece in grammar.split(block):
+            request = Request(f"{piece.text};", {"auto.offset.reset": "earliest"})
+            if not piece.text.startswith(("SELECT", "PRINT")):
+                own_engine.execute(request)
+                continue
+            rows = []
+            stream = own_engine.query(request)
+            while (batch := stream.read(1.0)) is not None:
+                rows += batch
+            stream.close()
+            # a table may not have caught up with what was inserted just before
+            limit = re.search(r"LIMIT (\d+)$", piece.text)
+            assert limit is None or len(rows) >= int(limit[1])
+    assert own_engine.services.metastore.sources() == []
 
 
 def _with_topic(found: re.Match[str]) -> str:
