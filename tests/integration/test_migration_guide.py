@@ -32,7 +32,7 @@ WRITING = os.environ.get("MIGRATION_GUIDE") == "write"
 #: how long rows may take, seconds
 TIMEOUT_S = 60.0
 #: a pull query whose answer has not changed for so long is complete, seconds; only where outcomes are written
-QUIET_S = 8.0
+QUIET_S = 4.0
 _ROW = re.compile(r"^\| `(.*;)` \| (.*) ?\|$", re.M)
 TUTORIALS = re.findall(r"^#### (.*)\n+((?:\|.*\n)+)", PAGE.read_text(encoding="utf-8"), flags=re.M)
 
