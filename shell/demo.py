@@ -90,7 +90,9 @@ def main(argv: Sequence[str]) -> int:
 
 
 def listing() -> str:
-    """All stories, one line each."""
+    """All stories, one line each. Raises StoryProblem."""
+    if not stories.names():
+        raise StoryProblem(f"There are no stories: the folder {stories.FOLDER} is only in the repository.")
     width = max(map(len, stories.names()))
     lines = [f"  {name.ljust(width)}  {stories.load(name).title}" for name in stories.names()]
     return "\n".join(["ksql-spark demo STORY runs one of these, until Ctrl-C:", "", *lines])

@@ -142,6 +142,14 @@ def test_the_demo_lists_the_stories(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Word count: how often" in listed
 
 
+def test_without_the_repository_there_are_no_stories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(stories.names, "__defaults__", (tmp_path,))
+    assert main(["demo"]) == 2
+    assert "is only in the repository" in capsys.readouterr().err
+
+
 def test_an_unknown_story(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "taxis"]) == 2
     assert "There is no story 'taxis'. There are: avro, " in capsys.readouterr().err
