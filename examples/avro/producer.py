@@ -12,7 +12,8 @@ import random
 import sys
 import time
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -45,6 +46,16 @@ def ride(rng: random.Random, version: int) -> dict[str, str | float]:
     return values | {"tip": round(total * 0.2, 2)} if version == 2 else values
 
 
+def make_topic(servers: str) -> None:
+    """Create the topic unless it is there."""
+    (made,) = AdminClient({"bootstrap.servers": servers}).create_topics([NewTopic(TOPIC, 1)]).values()
+    try:
+        made.result()
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise
+
+
 def main() -> int:
     """Write rides until there are --count, or until Ctrl-C."""
     parser = argparse.ArgumentParser(description="Write taxi rides as Avro.")
@@ -58,6 +69,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int)
     options = parser.parse_args()
 
+    failures: list[str] = []
+
+    def delivered(error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            failures.append(str(error))
+
+    make_topic(options.bootstrap_servers)
     registry = SchemaRegistryClient({"url": options.schema_registry})
     # registers the schema with the subject avro_rides-value, if it is not there yet
     serialize = AvroSerializer(registry, schema(options.version))
@@ -66,11 +84,16 @@ def main() -> int:
     rng = random.Random(options.seed)
     numbers = itertools.count() if options.count is None else range(options.count)
     for _ in numbers:
-        producer.produce(TOPIC, value=serialize(ride(rng, options.version), context))
+        producer.produce(TOPIC, value=serialize(ride(rng, options.version), context), on_delivery=delivered)
         producer.poll(0)
+        if failures:
+            break
         if options.rate:
             time.sleep(1 / options.rate)
-    return 1 if producer.flush(30) else 0
+    producer.flush()
+    if failures:
+        print(f"{len(failures)} rides could not be written: {failures[0]}", file=sys.stderr)
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
