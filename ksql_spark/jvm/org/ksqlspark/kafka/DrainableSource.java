@@ -48,7 +48,8 @@ import java.util.Set;
  * {@link TaskOptions}.
  */
 public final class DrainableSource implements TableProvider {
-    private static final String BATCH_ID = "streaming.sql.batchId";
+    /** Spark's local property with the number of the batch. */
+    static final String BATCH_ID = "streaming.sql.batchId";
 
     private final KafkaSourceProvider kafka = new KafkaSourceProvider();
 

@@ -9,6 +9,7 @@ import org.ksqlspark.log.ProcessingLog;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -42,6 +43,11 @@ final class QueryProducer {
      */
     static QueryProducer of(String run, Map<String, String> settings, String log, String query) {
         return OF_RUNS.computeIfAbsent(run, r -> new QueryProducer(settings, log, query));
+    }
+
+    /** The runs that have a producer here. */
+    static Set<String> names() {
+        return OF_RUNS.keySet();
     }
 
     /** Closes the producer of a run that has ended; what was not delivered yet is dropped. */

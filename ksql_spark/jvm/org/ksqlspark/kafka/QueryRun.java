@@ -8,8 +8,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * A Spark query from its start to its end, as its sources and readers know it. Readers learn of a
- * drain in the same JVM only.
+ * A Spark query from its start to its end, as its sources and readers know it. The driver decides;
+ * in another JVM readers learn of it through {@link RemoteRuns}.
  */
 final class QueryRun {
     private static final Map<String, QueryRun> RUNS = new ConcurrentHashMap<>();
@@ -70,8 +70,58 @@ final class QueryRun {
         return batch;
     }
 
-    /** The partitions of a batch in real time are planned; called for each source. */
-    void begin(long number) {
+    /** The names of all runs. */
+    static Set<String> names() {
+        return RUNS.keySet();
+    }
+
+    /** By run, how many records its readers have read since this was asked last. */
+    static Map<String, Long> takeRecords() {
+        Map<String, Long> found = new HashMap<>();
+        RUNS.forEach((name, run) -> found.put(name, run.records.sumThenReset()));
+        return found;
+    }
+
+    /**
+     * What readers in another JVM have to know, by run.
+     *
+     * @param read by run, how many records they have read since they asked last
+     */
+    static Map<String, RunOrders.Order> orders(long now, Map<String, Long> read) {
+        Map<String, RunOrders.Order> found = new HashMap<>();
+        RUNS.forEach(
+                (name, run) -> {
+                    Long count = read.get(name);
+                    if (count != null) { // it has readers there
+                        run.isEnding(now, count);
+                    }
+                    found.put(name, new RunOrders.Order(run.batch, run.isEnding, run.isDraining));
+                });
+        return found;
+    }
+
+    /** A run here does what the driver says of the run of that name. */
+    static void follow(String name, RunOrders.Order order) {
+        QueryRun run = RUNS.get(name);
+        if (run == null) {
+            return;
+        }
+        boolean wasOver = run.isOver();
+        if (order.isDraining()) {
+            run.isDraining = true;
+        }
+        synchronized (run) { // the next batch may begin meanwhile
+            if (order.batch() == run.batch) {
+                run.isEnding = order.isEnding();
+            }
+        }
+        if (!wasOver && run.isOver()) {
+            run.wakeUp();
+        }
+    }
+
+    /** The partitions of a batch are planned, or in another JVM, a task of it begins. */
+    synchronized void begin(long number) {
         if (number <= batch) {
             return;
         }
@@ -93,7 +143,10 @@ final class QueryRun {
             quietSince = now;
             records.add(count);
         }
-        if (!isEnding && !isDraining && end.isOver(now, quietSince, records.sum())) {
+        if (!RemoteRuns.follows()
+                && !isEnding
+                && !isDraining
+                && end.isOver(now, quietSince, records.sum())) {
             isEnding = true;
             wakeUp();
         }

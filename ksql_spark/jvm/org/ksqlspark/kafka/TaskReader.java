@@ -109,6 +109,10 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     public static TaskReader of(List<TaskPartition> inputs) {
         TaskOptions options = inputs.get(0).options();
         QueryRun run = QueryRun.of(options.run(), options.batchMs());
+        TaskContext task = TaskContext.get();
+        if (RemoteRuns.follows() && task != null) {
+            run.begin(Long.parseLong(task.getLocalProperty(DrainableSource.BATCH_ID)));
+        }
         StringBuilder name = new StringBuilder().append(inputs.get(0).index());
         for (TaskPartition input : inputs) {
             input.ranges().stream()

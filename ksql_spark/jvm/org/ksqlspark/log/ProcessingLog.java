@@ -64,6 +64,9 @@ public final class ProcessingLog {
     private volatile Thread writer;
     private volatile boolean isClosing;
 
+    /** Where entries go, without what is muted; null: nowhere. */
+    private volatile LogTarget target;
+
     private ProcessingLog() {}
 
     /** Errors of a query's records since the server started. */
@@ -72,6 +75,18 @@ public final class ProcessingLog {
         final LongAdder failed = new LongAdder();
         final LongAdder late = new LongAdder();
         volatile long lastMs;
+
+        ErrorCounts take() {
+            return new ErrorCounts(
+                    unreadable.sumThenReset(), failed.sumThenReset(), late.sumThenReset(), lastMs);
+        }
+
+        synchronized void add(ErrorCounts more) {
+            unreadable.add(more.unreadable());
+            failed.add(more.failed());
+            late.add(more.late());
+            lastMs = Math.max(lastMs, more.lastMs());
+        }
     }
 
     /** How much a logger may still write in this second, and how many entries it has dropped. */
@@ -123,6 +138,7 @@ public final class ProcessingLog {
      */
     public static void open(String name, String topic, Map<String, String> producer) {
         ProcessingLog log = of(name);
+        log.target = new LogTarget(topic, Map.copyOf(producer), Set.of());
         Thread thread =
                 new Thread(() -> log.write(topic, new HashMap<>(producer)), "processing-log");
         thread.setDaemon(true);
@@ -171,6 +187,61 @@ public final class ProcessingLog {
                             json.writeStringField("threadName", query);
                             causes(json, null);
                         });
+    }
+
+    // ---- for JVMs that tell each other ----
+
+    /** Where the entries of all logs that are written go, by name. */
+    public static Map<String, LogTarget> targets() {
+        Map<String, LogTarget> found = new HashMap<>();
+        LOGS.forEach(
+                (name, log) -> {
+                    LogTarget to = log.target;
+                    if (to != null) {
+                        found.put(
+                                name,
+                                new LogTarget(to.topic(), to.producer(), Set.copyOf(log.muted)));
+                    }
+                });
+        return found;
+    }
+
+    /** Opens the logs that another JVM has opened, and closes the others. */
+    public static void follow(Map<String, LogTarget> targets) throws InterruptedException {
+        for (Map.Entry<String, ProcessingLog> own : LOGS.entrySet()) {
+            if (own.getValue().target != null && !targets.containsKey(own.getKey())) {
+                close(own.getKey());
+            }
+        }
+        targets.forEach(
+                (name, target) -> {
+                    ProcessingLog log = of(name);
+                    log.muted.addAll(target.muted());
+                    if (log.target == null) {
+                        open(name, target.topic(), target.producer());
+                    }
+                });
+    }
+
+    /** Takes all counts that are not 0, by log and query: they begin at 0 again. */
+    public static Map<String, Map<String, ErrorCounts>> takeCounts() {
+        Map<String, Map<String, ErrorCounts>> found = new HashMap<>();
+        LOGS.forEach(
+                (name, log) ->
+                        log.counts.forEach(
+                                (query, counts) -> {
+                                    ErrorCounts taken = counts.take();
+                                    if (taken.unreadable() + taken.failed() + taken.late() > 0) {
+                                        found.computeIfAbsent(name, n -> new HashMap<>())
+                                                .put(query, taken);
+                                    }
+                                }));
+        return found;
+    }
+
+    /** Adds what another JVM has counted, by query. */
+    public static void count(String name, Map<String, ErrorCounts> found) {
+        found.forEach((query, more) -> of(name).counts(query).add(more));
     }
 
     // ---- for operators and functions ----

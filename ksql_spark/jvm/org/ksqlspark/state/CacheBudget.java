@@ -1,16 +1,24 @@
 package org.ksqlspark.state;
 
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How many bytes the caches of state may hold together, and how many they do. One cache belongs to
- * one task, and only its thread uses it; the budget is everybody's.
+ * How many bytes the caches of state may hold together, and how many they do, in each JVM. One
+ * cache belongs to one task, and only its thread uses it; the budget is everybody's.
  */
 public final class CacheBudget {
     /** Of all queries of this JVM. Nothing is cached before somebody sets a bound. */
     private static final CacheBudget SHARED = new CacheBudget(0);
 
+    /** What an executor has said longer ago, ms, does not count: it may be gone. */
+    private static final long STALE_MS = 5000;
+
+    private record Use(long bytes, long at) {}
+
+    private final Map<String, Use> elsewhere = new ConcurrentHashMap<>();
     private volatile long bound;
     private final AtomicLong used = new AtomicLong();
     private final AtomicInteger sharers = new AtomicInteger();
@@ -34,9 +42,19 @@ public final class CacheBudget {
         bound = bytes;
     }
 
-    /** The bytes that all caches hold now. */
+    /** The bytes that all caches hold now; in the driver, with those of executors. */
     public long used() {
-        return used.get();
+        long now = System.currentTimeMillis();
+        long others = 0;
+        for (Use use : elsewhere.values()) {
+            others += now - use.at <= STALE_MS ? use.bytes : 0;
+        }
+        return used.get() + others;
+    }
+
+    /** The caches of an executor hold so many bytes at {@code now}, ms of the epoch. */
+    public void usedBy(String executor, long bytes, long now) {
+        elsewhere.put(executor, new Use(bytes, now));
     }
 
     /** A cache begins to share it. */

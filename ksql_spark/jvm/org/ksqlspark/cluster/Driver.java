@@ -1,0 +1,19 @@
+package org.ksqlspark.cluster;
+
+import org.apache.spark.api.plugin.DriverPlugin;
+import org.ksqlspark.kafka.RemoteRuns;
+import org.ksqlspark.log.ProcessingLog;
+import org.ksqlspark.state.CacheBudget;
+
+/** The driver's side: takes executors' reports, and answers each. */
+final class Driver implements DriverPlugin {
+    @Override
+    public Object receive(Object message) {
+        ExecutorReport report = (ExecutorReport) message;
+        report.errors().forEach(ProcessingLog::count);
+        CacheBudget budget = CacheBudget.shared();
+        budget.usedBy(report.executor(), report.cached(), System.currentTimeMillis());
+        return new DriverReply(
+                RemoteRuns.orders(report.runs()), ProcessingLog.targets(), budget.bound());
+    }
+}

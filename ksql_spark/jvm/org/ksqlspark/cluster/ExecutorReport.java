@@ -1,0 +1,19 @@
+package org.ksqlspark.cluster;
+
+import org.ksqlspark.kafka.RunReport;
+import org.ksqlspark.log.ErrorCounts;
+
+import java.io.Serializable;
+import java.util.Map;
+
+/**
+ * What an executor tells the driver.
+ *
+ * @param executor its id
+ * @param runs how its tasks read
+ * @param errors by processing log and query: errors of single records since the report before
+ * @param cached bytes in its caches of state
+ */
+record ExecutorReport(
+        String executor, RunReport runs, Map<String, Map<String, ErrorCounts>> errors, long cached)
+        implements Serializable {}
