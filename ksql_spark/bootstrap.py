@@ -145,6 +145,7 @@ class Bootstrap:
         spark = SparkProcess(
             self._data_dir / "spark",
             memory=str(self._config["ksql.spark.memory"]),
+            master=str(self._config["ksql.spark.master"]),
             settings={**function_limits(self._config), **self._config.with_prefix("spark.")},
         )
         self._stack.callback(spark.stop)

@@ -152,6 +152,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.create.function.enabled", "boolean", False, "Whether CREATE FUNCTION is allowed: code in statements runs with the server's rights."),
     _server("ksql.spark.data.dir", "string", "", "The folder of all persistent data; by default in the user's home."),
     _server("ksql.spark.warm.up.enabled", "boolean", True, "Whether a server without queries warms Spark up at its start, so that the first query starts faster."),
+    _server("ksql.spark.master", "string", "local", "Where Spark's tasks run, as in Spark's --master: local (in the server's own JVM, with as many task slots as queries need), spark://HOST:PORT, yarn, k8s://URL. Properties that begin with spark. are passed to Spark."),
     _server("ksql.spark.memory", "string", "2g", "Heap of Spark's JVM, in the syntax of java -Xmx."),
     _server("ksql.state.cache.max.bytes", "long", 33_554_432, "Size limit of the cache in Spark's heap for the state of all queries, in bytes; 0 for no cache. It does not change any results.", minimum=0),
     _server("ksql.internal.topic.replicas", "int", -1, "Replicas of the command log; -1 for the broker's default.", minimum=-1),

@@ -108,6 +108,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--data-dir", metavar="DIR", help="the folder for all persistent data")
     parser.add_argument(
+        "--spark-master",
+        metavar="MASTER",
+        help="where Spark's tasks run: local (default), spark://HOST:PORT, yarn or k8s://URL",
+    )
+    parser.add_argument(
         "--properties", metavar="FILE", type=Path, help="a file of properties, name=value on each line"
     )
     parser.add_argument(
@@ -130,6 +135,7 @@ def _overrides(options: argparse.Namespace) -> Mapping[str, str]:
         "bootstrap.servers": options.bootstrap_servers,
         "listeners": options.listen and f"http://{options.listen}",
         "ksql.spark.data.dir": options.data_dir,
+        "ksql.spark.master": options.spark_master,
         "ksql.queries.file": options.queries_file,
         "ksql.spark.connect.plugins": options.connect_plugins and ",".join(options.connect_plugins),
     }

@@ -26,11 +26,11 @@ from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.logical.nodes import PersistentQuery, PushQuery
 from ksql_spark.physical.distribution import Tasks, assign, waits_for
-from ksql_spark.physical.steps import MICROBATCH, PhysicalPlan
+from ksql_spark.physical.steps import MICROBATCH, REALTIME, PhysicalPlan
 from ksql_spark.runtime.checkpoints import Checkpoint
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.query_errors import SYSTEM, QueryError, classify, is_jvm_gone, reason
-from ksql_spark.spark import sinks
+from ksql_spark.spark import master, sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, configure, task_numbers
 from ksql_spark.spark.processing_log import Counts, ProcessingLog
@@ -318,6 +318,8 @@ class QueryManager:
         checkpoint = self._checkpoint(query, number)
         checkpoint.fit(stage)
         tasks = checkpoint.tasks(self._assign(query, number))
+        needed = tasks.readers + tasks.count * tasks.is_exchanged if stage.mode == REALTIME else 1
+        self._check_slots(query, needed)
         # its own session: queries do not share settings
         session = new_session(self._session())
         numbers = self._numbers(session, tasks)
@@ -373,6 +375,7 @@ class QueryManager:
                 interval_ms=interval_ms,
                 linger_ms=int(self._property(query, "ksql.sink.linger.ms")),
                 feeds=feeds,
+                slots=needed,
             )
         except KsqlError as error:
             log.error("query %s did not start: %s", query.id, error.message)
@@ -381,6 +384,23 @@ class QueryManager:
             if not self._closing.is_set():  # otherwise Spark is stopping as well
                 _log_failure("query %s did not start", query, error)
             raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from error
+
+    def _check_slots(self, query: ManagedQuery, needed: int) -> None:
+        """Check that Spark can run so many more tasks at once, beside those of all queries.
+
+        Raises:
+            KsqlError: SPARK_NO_SLOTS.
+        """
+        session = self._session()
+        if master.is_local(str(session.sparkContext.master)):
+            return
+        with self._lock:
+            runs = [run for other in self._queries.values() for run in other.spark]
+        total = master.slots(session)
+        free = total - sum(run.slots for run in runs if run.is_active)
+        if needed > free:
+            what = f"Query {query.id}"
+            raise KsqlError("SPARK_NO_SLOTS", what=what, needed=needed, total=total, free=max(free, 0))
 
     def _assign(self, query: ManagedQuery, number: int) -> Tasks:
         """The tasks of a new sub-topology."""

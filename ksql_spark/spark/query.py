@@ -35,6 +35,7 @@ class SparkQuery:
         mode: REALTIME or MICROBATCH.
         checkpoint: the folder of its checkpoints.
         feeds: as in the Context of its frame.
+        slots: how many tasks it runs at once.
     """
 
     def __init__(
@@ -45,9 +46,11 @@ class SparkQuery:
         mode: str,
         checkpoint: Path,
         feeds: str | None = None,
+        slots: int = 1,
     ) -> None:
         self._source: Any = session._jvm.org.ksqlspark.kafka.DrainableSource  # type: ignore[union-attr]
         self._query = query
+        self.slots = slots
         self._run_id = run_id
         self._feeds = feeds or ""
         self._is_realtime = mode == REALTIME

@@ -29,6 +29,7 @@ from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spark_text import SESSION_SETTINGS
 from ksql_spark.services import artifacts, java
+from ksql_spark.spark import master
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,13 @@ _OPENED = (
     "java.base/sun.nio.cs", "java.base/sun.security.action", "java.base/sun.util.calendar",
 )  # fmt: skip
 
+#: what every JVM with Spark in it needs
+_JAVA_OPTIONS = (
+    *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Duser.timezone=UTC",
+)
+
 #: Spark settings that the engine's semantics and latency rest on
 SETTINGS: Mapping[str, str] = {
     **SESSION_SETTINGS,
@@ -62,8 +70,6 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
     # a row waits in a shuffle's buffer for at most this long; the default costs a stateful query 25 ms, and
     # less costs an idle one four times the CPU
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
@@ -141,13 +147,13 @@ class SparkProcess:
     Args:
         work_dir: folder for logs, the warehouse and scratch files; created if missing.
         memory: the JVM's heap, as an argument of Java's -Xmx.
-        slots: number of task slots; a slot is a thread, and idle slots cost nothing.
+        master: where tasks run, as in Spark's ``--master``; ``local``: in this JVM, with slots enough.
         settings: more Spark settings; they override SETTINGS.
     """
 
     work_dir: Path
     memory: str = "2g"
-    slots: int = 512
+    master: str = "local"
     settings: Mapping[str, str] = field(default_factory=dict)
     session: SparkSession | None = None
     _process: subprocess.Popen[bytes] | None = None
@@ -174,7 +180,7 @@ class SparkProcess:
         os.environ["PYSPARK_GATEWAY_SECRET"] = secret
         os.environ["PYSPARK_PYTHON"] = sys.executable
         try:
-            conf = SparkConf().setMaster(f"local[{self.slots}]").setAppName("ksql-spark")
+            conf = SparkConf().setMaster(master.url(self.master)).setAppName("ksql-spark")
             warehouse = (self.work_dir / "warehouse").as_uri()
             for name, value in {
                 **SETTINGS,
@@ -182,9 +188,17 @@ class SparkProcess:
                 "spark.sql.warehouse.dir": warehouse,
                 "spark.local.dir": str(self.work_dir / "scratch"),
                 **self.settings,
+                **master.settings(self.master, jars, _JAVA_OPTIONS, self.settings),
             }.items():
                 conf.set(name, value)
-            self.session = SparkSession.builder.config(conf=conf).getOrCreate()
+            try:
+                self.session = SparkSession.builder.config(conf=conf).getOrCreate()
+            except Exception as error:  # Py4J's, whose text is to be had from the JVM only
+                log.exception("Spark did not start with master %s", self.master)
+                reason = f"its session with the master {self.master} could not be created"
+                raise KsqlError("SPARK_FAILED", reason=reason, log=self.work_dir / "spark.log") from error
+            if not master.is_local(self.master):
+                master.await_executors(self.session, report)
         finally:
             del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
         return self.session
@@ -274,9 +288,7 @@ class SparkProcess:
                 "-XX:MaxHeapFreeRatio=30",
                 "-XX:G1PeriodicGCInterval=60000",
                 "-XX:+IgnoreUnrecognizedVMOptions",
-                *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
-                "-Dio.netty.tryReflectionSetAccessible=true",
-                "-Duser.timezone=UTC",
+                *_JAVA_OPTIONS,
                 f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}",
                 f"-Dksql.log.file={self.work_dir / 'spark.log'}",
                 f"-Djava.io.tmpdir={self.work_dir / 'tmp'}",
@@ -292,8 +304,9 @@ class SparkProcess:
                 "SPARK_CONNECT_MODE": "0",
                 # without it, RocksDB's allocations get a heap for each of the many threads
                 "MALLOC_ARENA_MAX": "2",
-                "SPARK_LOCAL_IP": "127.0.0.1",
-                "SPARK_LOCAL_HOSTNAME": "localhost",
+                **master.environment(
+                    self.master, artifacts.pyspark_jars(), java.java_home(), self.work_dir / "home"
+                ),
             }
             # The gateway exits when its standard input closes, so it never outlives us.
             self._process = subprocess.Popen(
@@ -345,7 +358,7 @@ class SparkProcess:
 
     def _clean(self) -> None:
         """Remove what only a running JVM needs: scratch files, libraries it unpacked."""
-        for name in ("scratch", "tmp"):
+        for name in ("scratch", "tmp", "home"):
             shutil.rmtree(self.work_dir / name, ignore_errors=True)
 
 

@@ -158,6 +158,7 @@ def start(
     interval_ms: int,
     linger_ms: int,
     feeds: str | None = None,
+    slots: int = 1,
 ) -> SparkQuery:
     """Start the query that writes ``records`` to ``topic``.
 
@@ -172,6 +173,7 @@ def start(
         interval_ms: time between checkpoints in real time; less than 5,000 counts as 5,000.
         linger_ms: how long the producer may wait to fill a batch; adds to a quiet stream's latency.
         feeds: as in the Context of ``records``.
+        slots: as in SparkQuery.
     """
     session = records.sparkSession
     writer = (
@@ -192,4 +194,4 @@ def start(
         writer = writer.trigger(realTime=f"{max(2 * interval_ms, 5000)} milliseconds")  # type: ignore[call-overload]
     else:
         writer = writer.trigger(processingTime="0 seconds")
-    return SparkQuery(session, writer.start(), run, mode, checkpoint, feeds)
+    return SparkQuery(session, writer.start(), run, mode, checkpoint, feeds, slots)

@@ -9,11 +9,12 @@ import org.ksqlspark.state.CacheBudget;
 final class Driver implements DriverPlugin {
     @Override
     public Object receive(Object message) {
-        ExecutorReport report = (ExecutorReport) message;
+        ExecutorReport report = (ExecutorReport) Message.read((byte[]) message);
         report.errors().forEach(ProcessingLog::count);
         CacheBudget budget = CacheBudget.shared();
         budget.usedBy(report.executor(), report.cached(), System.currentTimeMillis());
-        return new DriverReply(
-                RemoteRuns.orders(report.runs()), ProcessingLog.targets(), budget.bound());
+        return Message.write(
+                new DriverReply(
+                        RemoteRuns.orders(report.runs()), ProcessingLog.targets(), budget.bound()));
     }
 }

@@ -68,7 +68,8 @@ final class Executor implements ExecutorPlugin {
                             RemoteRuns.report(),
                             errors,
                             CacheBudget.shared().used());
-            DriverReply reply = (DriverReply) context.ask(report);
+            byte[] answer = (byte[]) context.ask(Message.write(report));
+            DriverReply reply = (DriverReply) Message.read(answer);
             RemoteRuns.follow(reply.runs());
             ProcessingLog.follow(reply.logs());
             CacheBudget.shared().bound(reply.cacheBound());

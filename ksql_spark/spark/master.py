@@ -1,0 +1,117 @@
+"""Where Spark's tasks run: in the JVM of the driver, or in executors of a cluster.
+
+With a cluster our Java classes and Spark's connectors reach the executors as ``spark.jars``, and
+ClusterPlugin.java connects their JVMs with that of the driver.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from ksql_spark.errors import KsqlError
+
+#: task slots of a local master that says nothing about them: a slot is a thread, and idle ones cost nothing
+LOCAL_SLOTS = 512
+PLUGIN = "org.ksqlspark.cluster.ClusterPlugin"
+#: how long executors may take to come up
+EXECUTORS_S = 120.0
+#: pause between two looks whether they are there
+_POLL_S = 0.1
+
+
+def is_local(master: str) -> bool:
+    """Whether tasks run in the driver's JVM."""
+    return re.fullmatch(r"local(\[[^\]]*\])?", master) is not None
+
+
+def is_on_this_machine(master: str) -> bool:
+    """Whether executors are here as well, as child processes of the driver."""
+    return is_local(master) or master.startswith("local-cluster[")
+
+
+def url(master: str) -> str:
+    """Spark's URL of a master; ``local`` and ``local[*]`` have LOCAL_SLOTS."""
+    return f"local[{LOCAL_SLOTS}]" if master in ("local", "local[*]") else master
+
+
+def settings(
+    master: str, jars: Sequence[Path], java_options: Sequence[str], own: Mapping[str, str]
+) -> dict[str, str]:
+    """Settings of a session, besides those of every session.
+
+    Args:
+        master: as in Spark's ``--master``.
+        jars: what executors need besides Spark's own jars.
+        java_options: what their JVMs need.
+        own: settings of the user; lists and options are added to these.
+    """
+    if is_local(master):
+        return {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    found = {
+        "spark.jars": ",".join([*filter(None, [own.get("spark.jars")]), *(jar.as_uri() for jar in jars)]),
+        "spark.plugins": ",".join([*filter(None, [own.get("spark.plugins")]), PLUGIN]),
+        "spark.executor.extraJavaOptions": " ".join(
+            [*java_options, *filter(None, [own.get("spark.executor.extraJavaOptions")])]
+        ),
+        # without it, RocksDB's allocations get a heap for each of the many threads
+        "spark.executorEnv.MALLOC_ARENA_MAX": "2",
+    }
+    if is_on_this_machine(master):
+        found |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return found
+
+
+def environment(master: str, spark_jars: Path, java_home: Path, home: Path) -> dict[str, str]:
+    """What the driver's process needs in its environment, so that it can start executors itself.
+
+    Args:
+        master: as above.
+        spark_jars: the folder of Spark's own jars.
+        java_home: of the Java that runs them.
+        home: a folder for what executors write; made as a Spark home if they are on this machine.
+    """
+    if not is_on_this_machine(master):
+        return {}
+    found = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "localhost"}
+    if not is_local(master):
+        scala = re.search(
+            r"scala-library-(\d+\.\d+)", " ".join(jar.name for jar in spark_jars.glob("scala-*"))
+        )
+        assert scala is not None, spark_jars
+        home.mkdir(parents=True, exist_ok=True)
+        if not (home / "jars").exists():
+            (home / "jars").symlink_to(spark_jars)
+        found |= {
+            "SPARK_HOME": str(home),
+            "SPARK_SCALA_VERSION": scala[1],
+            "JAVA_HOME": str(java_home),
+        }
+    return found
+
+
+def slots(session: SparkSession) -> int:
+    """How many tasks the executors that are there now can run at once."""
+    context: Any = session.sparkContext._jsc.sc()
+    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
+
+
+def await_executors(
+    session: SparkSession, report: Callable[[str], None], timeout_s: float = EXECUTORS_S
+) -> None:
+    """Wait until there are executors.
+
+    Raises:
+        KsqlError: SPARK_NO_EXECUTORS.
+    """
+    deadline = time.monotonic() + timeout_s
+    while (found := slots(session)) == 0:
+        if time.monotonic() >= deadline:
+            raise KsqlError("SPARK_NO_EXECUTORS", master=session.sparkContext.master, seconds=int(timeout_s))
+        time.sleep(_POLL_S)
+    report(f"Spark has {found} task slots at {session.sparkContext.master}")
