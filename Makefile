@@ -14,7 +14,7 @@ TOOLS := .venv/.tools
 JVM := .venv/.jvm
 
 .PHONY: help setup run server demo test test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: test-stories docs-site cases metamorphic conformance conformance-parse docs latency plans
+.PHONY: test-stories test-cluster docs-site cases metamorphic conformance conformance-parse docs latency plans
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -46,6 +46,9 @@ test-java: $(TOOLS) ## unit tests of the JVM classes, with JUnit
 test-kafka: setup ## tests on Kafka and Spark
 	@echo "== tests on Kafka and Spark"
 	@$(BIN)/python -m pytest -q -m "kafka or spark" $(ARGS)
+
+test-cluster: setup ## all case files with the tasks of queries in two executors, processes of their own
+	@TEST_SPARK_MASTER='local-cluster[2,256,1536]' $(BIN)/python -m pytest -q tests/cases tests/integration/test_cluster.py $(ARGS)
 
 cases: setup ## only the case files (CASE=path:line for one case, COMPLETE=1 fills in the results)
 	@$(BIN)/python -m pytest -q tests/cases $(ARGS)

@@ -212,6 +212,7 @@ CONDITIONS: dict[str, Condition] = {
         "Schema for {what} on topic '{topic}' does not exist in the Schema Registry.\n{looked_for}.",
     ),
     "SOURCE_UNKNOWN": Condition(40001, "{kind} does not exist: {name}."),
+    "SPARK_FAILED": Condition(50000, "Spark did not start: {reason}. Its log is {log}."),
     "SPARK_NO_EXECUTORS": Condition(
         50000,
         "The Spark cluster at {master} gave no executor within {seconds} s. Look at its own pages or logs.",
@@ -221,7 +222,6 @@ CONDITIONS: dict[str, Condition] = {
         "{what} needs {needed} task slots at once, and of the {total} of Spark's executors {free} are free."
         " End another query, or give Spark more cores.",
     ),
-    "SPARK_FAILED": Condition(50000, "Spark did not start: {reason}. Its log is {log}."),
     "SPARK_RESTARTING": Condition(
         50302, "Spark has ended and is started again, with all queries. Try again in a few seconds."
     ),

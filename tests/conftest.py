@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Callable, Iterator
 
@@ -43,8 +44,12 @@ def topic_names(broker: EmbeddedBroker, kafka_admin: KafkaAdmin) -> Iterator[Cal
 
 @pytest.fixture(scope="session")
 def spark_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkProcess]:
-    """One Spark session for the whole test run, with our own functions; marked ``spark`` or ``kafka``."""
-    process = SparkProcess(tmp_path_factory.mktemp("spark"), memory="1g")
+    """One Spark session for the whole test run, with our own functions; marked ``spark`` or ``kafka``.
+
+    Its tasks run where TEST_SPARK_MASTER says: ``make test-cluster`` runs cases in executors.
+    """
+    master = os.environ.get("TEST_SPARK_MASTER", "local")
+    process = SparkProcess(tmp_path_factory.mktemp("spark"), memory="1g", master=master)
     process.start()
     yield process
     process.stop()

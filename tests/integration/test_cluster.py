@@ -1,0 +1,90 @@
+"""Tasks in JVMs of their own: a Spark cluster of two executors, one of which is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from ksql_spark.kafka.producer import RecordProducer
+from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.integration.test_restart import STATEMENTS, check_copies, produce, wait_for_counts
+
+pytestmark = pytest.mark.kafka
+
+MASTER = "local-cluster[2,8,1024]"
+QUICK = "ksql.query.retry.backoff.initial.ms=200"
+
+
+def cluster(folder: Path, master: str = MASTER) -> ServerProcess:
+    """A server whose tasks run in executors."""
+    properties = folder / "server.properties"
+    properties.write_text(f"ksql.spark.warm.up.enabled=false\n{QUICK}\n")
+    arguments = ("--spark-master", master, "--properties", str(properties))
+    return ServerProcess(folder / "data", *arguments)
+
+
+def executors(server: ServerProcess) -> list[int]:
+    """The processes that run tasks."""
+    command = b"org.apache.spark.executor.CoarseGrainedExecutorBackend"
+    return [pid for pid in server.pids() if command in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def unreadable(server: ServerProcess, query: str) -> int:
+    """How many records of a query could not be read, as DESCRIBE … EXTENDED says."""
+    text = httpx.get(f"{server.url}/metrics", timeout=TIMEOUT_S).text
+    lines = [line for line in text.splitlines() if "unreadable" in line and query in line]
+    return sum(int(float(line.split()[-1])) for line in lines)
+
+
+def test_queries_run_in_executors_and_survive_one(tmp_path: Path) -> None:
+    with cluster(tmp_path) as server:
+        server.ready()
+        assert len(executors(server)) == 2
+        server.execute(STATEMENTS, **{"auto.offset.reset": "earliest"})
+        produce(server, range(1000))
+        wait_for_counts(server, 1000)
+        # a planned stop reaches the executors' readers: what was read is not read again
+        server.execute("PAUSE ALL; RESUME ALL;")
+        produce(server, range(1000, 2000))
+        wait_for_counts(server, 2000)
+        os.kill(executors(server)[0], signal.SIGKILL)
+        produce(server, range(2000, 3000))
+        wait_for_counts(server, 3000)
+        check_copies(server, 3000)
+        server.stop()
+        server.wait_until_alone()
+    assert not (tmp_path / "data" / "spark" / "home").exists()
+
+
+def test_errors_of_records_are_counted_in_executors(tmp_path: Path) -> None:
+    with cluster(tmp_path, "local-cluster[1,2,1024]") as server:
+        server.ready()
+        server.execute(
+            "CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');"
+            "CREATE STREAM r AS SELECT v FROM s EMIT CHANGES;"
+        )
+        producer = RecordProducer(server.bootstrap_servers(), linger_ms=5)
+        for value in (b'{"V": 1}', b"garbage", b'{"V": 2}'):
+            producer.send_async("s", None, value)
+        producer.flush()
+        producer.close()
+        deadline = time.monotonic() + TIMEOUT_S
+        while unreadable(server, "CSAS_R") != 1:
+            assert time.monotonic() < deadline, httpx.get(f"{server.url}/metrics").text
+            time.sleep(0.2)
+        # one of the executor's two slots is taken
+        answer = httpx.post(
+            f"{server.url}/ksql",
+            json={
+                "ksql": "CREATE TABLE t AS SELECT v, COUNT(*) AS n FROM r GROUP BY v EMIT CHANGES;"
+                "CREATE TABLE u AS SELECT v, COUNT(*) AS n FROM r GROUP BY v EMIT CHANGES;"
+            },
+            timeout=TIMEOUT_S,
+        )
+        assert "task slots at once" in json.dumps(answer.json()), answer.text
