@@ -371,8 +371,7 @@ def properties() -> str:
 
         *In force*: something reads it. The others are known, so that configurations of ksqlDB are accepted
         and typing mistakes found, but change nothing: SET answers with a warning, a request's first entity
-        has one, the server's log names those of its configuration. Values that promise what is not there
-        yet (`processing.guarantee = 'exactly_once_v2'`) are refused. Properties of `ksql.streams.` may be written
+        has one, the server's log names those of its configuration. Properties of `ksql.streams.` may be written
         without that prefix. Settings of Kafka's clients (`ssl.*`, `sasl.*`, `security.protocol` …) are
         handed on, those of `ksql.streams.consumer.` and `ksql.streams.producer.` to those that read and write records;
         `spark.*` goes to Spark.

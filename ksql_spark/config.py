@@ -37,7 +37,6 @@ class Property:
         editable: whether a session or request may override it.
         choices: the allowed values; empty: any.
         minimum: the smallest number.
-        not_yet: values of ksqlDB that are refused because we do not support them yet.
         in_force: whether any code reads it. Other properties are known only so that configurations of ksqlDB
             are accepted: they have no effect, and a Config does not return their values.
     """
@@ -50,7 +49,6 @@ class Property:
     editable: bool = True
     choices: tuple[str, ...] = ()
     minimum: float | None = None
-    not_yet: tuple[str, ...] = ()
     in_force: bool = True
 
     def parse(self, value: Any) -> Any:
@@ -80,8 +78,6 @@ class Property:
             case "list":
                 items = value if isinstance(value, list) else text.split(",")
                 return [str(item).strip() for item in items if str(item).strip()]
-        if text.lower() in self.not_yet:
-            raise self._invalid(value, f"that is not there yet, only {' and '.join(self.choices)}")
         if self.choices:
             folded = {choice.lower(): choice for choice in self.choices}
             if text.lower() not in folded:
@@ -248,9 +244,10 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.query.push.v2.enabled", "boolean", False, "Whether push queries share a consumer.", in_force=False),
     # ---- Kafka Streams settings that have a meaning here
     Property("ksql.streams.auto.offset.reset", "string", "latest", "Where new queries begin to read; tables are always read as a whole.", choices=("earliest", "latest")),
-    Property("ksql.streams.processing.guarantee", "string", "at_least_once", "The guarantee for results after a failure; exactly once is not supported yet.", choices=("at_least_once",), not_yet=("exactly_once_v2", "exactly_once", "exactly_once_beta"), in_force=False),
+    Property("ksql.streams.processing.guarantee", "string", "at_least_once", "What a failure does to the results of new persistent queries. at_least_once: results since the last checkpoint may be written again. exactly_once_v2: results, state and offsets are committed together, in transactions of Kafka; readers with isolation.level = read_committed see each result once. A query keeps the guarantee of its creation.", choices=("at_least_once", "exactly_once_v2")),
     Property("ksql.streams.num.stream.threads", "int", 4, "The most tasks that a query has in parallel; it never has more than its topics have partitions or the machine has cores. A query keeps the number of its creation.", minimum=1),
-    Property("ksql.streams.commit.interval.ms", "long", 2000, "Interval of commits.", minimum=0, in_force=False),
+    Property("ksql.streams.commit.interval.ms", "long", 0, "How much time there is at least from one transaction of an exactly_once_v2 query to the next, so how long its results may stay invisible; 0: as soon as there is something to commit.", minimum=0),
+    Property("ksql.transaction.max.records", "long", 1_000_000, "The most records of a topic for one transaction of an exactly_once_v2 query, so that a backlog takes several: the broker aborts a transaction that takes longer than transaction.timeout.ms. Joins, and windows over grouped values, have no such limit; 0 for none.", minimum=0),
     Property("ksql.streams.cache.max.bytes.buffering", "long", 10_000_000, "Memory for merging updates of one key.", minimum=0, in_force=False),
     _server("ksql.streams.state.dir", "string", "/tmp/kafka-streams", "The folder of state stores.", in_force=False),
     Property("ksql.streams.num.standby.replicas", "int", 0, "Hot standbys of state.", minimum=0, in_force=False),
@@ -324,7 +321,7 @@ _CONSUMER = """
 """
 _PRODUCER = """
     acks batch.size buffer.memory compression.type delivery.timeout.ms enable.idempotence linger.ms max.block.ms
-    max.in.flight.requests.per.connection max.request.size metadata.max.idle.ms retries
+    max.in.flight.requests.per.connection max.request.size metadata.max.idle.ms retries transaction.timeout.ms
 """
 
 #: settings, other than security, that are passed to the clients that read and write records
@@ -645,7 +642,8 @@ class Config(Mapping[str, Any]):
         """Settings of the Kafka clients on the JVM that read or write records.
 
         They are ``bootstrap.servers`` and the settings below ``ksql.streams.`` for all clients or for this kind,
-        except those that the engine decides itself: serializers, offsets, groups, interceptors.
+        except those that the engine decides itself: serializers, offsets, groups, interceptors. Consumers
+        read committed records only, unless isolation.level says otherwise.
         """
         everyone: dict[str, str] = {}
         own: dict[str, str] = {}
@@ -656,6 +654,8 @@ class Config(Mapping[str, Any]):
             if setting in _PASSED_ON[client] or _is_security(setting):
                 (own if prefix else everyone)[setting] = str(value)
         settings = {"bootstrap.servers": str(self["bootstrap.servers"]), **everyone, **own}
+        if client == "consumer":
+            settings.setdefault("isolation.level", "read_committed")
         for store in ("truststore", "keystore"):
             if settings.get(f"ssl.{store}.location", "").endswith(_PEM_NAMES):
                 settings.setdefault(f"ssl.{store}.type", "PEM")

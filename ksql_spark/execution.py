@@ -127,6 +127,7 @@ class StatementExecutor:
         """Remove the orphans of a statement during which the server was killed."""
         services = self._services
         left = self._pending.orphans(services.log.end())
+        services.queries.end_transactions(*left.transactions)
         services.queries.remove_checkpoints(*left.queries)
         services.admin.delete_topics(name for name in left.topics if services.admin.topic(name) is not None)
         self._pending.done()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.checkpoints import Checkpoint
+from ksql_spark.runtime.checkpoints import BatchCommit, Checkpoint
 
 LAYOUT = {"operator": "aggregate", "key": "c0 string", "COUNT(*) AS N": "count(1)"}
 
@@ -72,3 +72,75 @@ def test_a_damaged_note_is_refused_by_its_name(checkpoint: Checkpoint, text: str
     assert refused.value.condition == "CHECKPOINT_DAMAGED"
     assert str(note) in refused.value.message and "create it again" in refused.value.message
     assert note.read_text(encoding="utf-8") == text and (checkpoint.folder / "state").is_dir()
+
+
+@pytest.fixture
+def of_batches(tmp_path: Path) -> Checkpoint:
+    """One with the batches 6 and 7; batch 8 was begun."""
+    made = Checkpoint(tmp_path / "CTAS_T_1", 0)
+    for name, text in {
+        "metadata": "identity", "offsets/6": "o6", "commits/6": "c6", "offsets/7": "o7", "commits/7": "c7",
+        "offsets/8": "o8 of a run that was killed",
+    }.items():  # fmt: skip
+        (made.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (made.folder / name).write_text(text, encoding="utf-8")
+    return made
+
+
+def files(checkpoint: Checkpoint) -> dict[str, str]:
+    return {
+        str(path.relative_to(checkpoint.folder)): path.read_text(encoding="utf-8")
+        for path in checkpoint.folder.rglob("*")
+        if path.is_file()
+    }
+
+
+BATCHES = {"metadata": "identity", "offsets/6": "o6", "commits/6": "c6", "offsets/7": "o7", "commits/7": "c7"}
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        None,
+        BatchCommit(7, "identity", "o7", "c7"),
+        # batches without results have no transaction
+        BatchCommit(3, "identity", "o3", "c3"),
+        # of a checkpoint that was there before this one
+        BatchCommit(8, "another", "o8", "c8"),
+    ],
+)
+def test_what_nobody_has_seen_is_forgotten(of_batches: Checkpoint, last: BatchCommit | None) -> None:
+    of_batches.settle(last)
+    assert files(of_batches) == BATCHES
+
+
+def test_what_is_visible_is_put_into_the_checkpoint(of_batches: Checkpoint) -> None:
+    last = BatchCommit(8, "identity", "o8", "c8")
+    for _ in range(2):  # as after a crash in between
+        of_batches.settle(last)
+        assert files(of_batches) == BATCHES | {"offsets/8": "o8", "commits/8": "c8"}
+
+
+def test_the_first_batch_of_all(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path / "CTAS_T_1", 0)
+    checkpoint.settle(BatchCommit(0, "identity", "o0", "c0"))
+    assert not checkpoint.folder.exists()
+    checkpoint.folder.mkdir(parents=True)
+    (checkpoint.folder / "metadata").write_text("identity", encoding="utf-8")
+    checkpoint.settle(BatchCommit(0, "identity", "o0", "c0"))
+    assert files(checkpoint) == {"metadata": "identity", "offsets/0": "o0", "commits/0": "c0"}
+
+
+def test_a_checkpoint_that_is_older_than_its_results(of_batches: Checkpoint) -> None:
+    with pytest.raises(KsqlError, match="with batch 7, but the results of batch 9 are there") as caught:
+        of_batches.settle(BatchCommit(9, "identity", "o9", "c9"))
+    assert caught.value.condition == "CHECKPOINT_DAMAGED"
+
+
+def test_whose_transactions_commit_it(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path / "CTAS_T_1", 0)
+    assert checkpoint.transactional_id is None
+    checkpoint.set_transactional_id("_confluent-ksql-default_query_CTAS_T_1-0")
+    assert checkpoint.transactional_id == "_confluent-ksql-default_query_CTAS_T_1-0"
+    checkpoint.set_transactional_id(None)
+    assert checkpoint.transactional_id is None

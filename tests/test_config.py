@@ -86,9 +86,8 @@ def test_wrong_values_say_why(name, value, reason):
     assert caught.value.condition == "PROPERTY_INVALID"
 
 
-@pytest.mark.parametrize("value", ["exactly_once_v2", "EXACTLY_ONCE", "exactly_once_beta"])
-def test_what_promises_more_than_there_is_is_refused(value, tmp_path):
-    reason = f"{value}.* that is not there yet, only at_least_once"
+@pytest.mark.parametrize("value", ["exactly_once", "exactly_once_beta", "exactly_once_v3", "none"])
+def test_guarantees_that_there_are_not(value, tmp_path):
     file = tmp_path / "server.properties"
     file.write_text(f"ksql.streams.processing.guarantee={value}\n")
     for setting in (
@@ -97,10 +96,11 @@ def test_what_promises_more_than_there_is_is_refused(value, tmp_path):
         lambda: Config.load(file),
         lambda: Config.load(environ={"KSQL_KSQL_STREAMS_PROCESSING_GUARANTEE": value}),
     ):
-        with pytest.raises(KsqlError, match=reason) as caught:
+        with pytest.raises(KsqlError, match="must be at_least_once or exactly_once_v2") as caught:
             setting()
         assert caught.value.condition == "PROPERTY_INVALID"
-    assert Config().validate_override("processing.guarantee", "at_least_once") == "at_least_once"
+    for value in ("at_least_once", "exactly_once_v2"):
+        assert Config().validate_override("processing.guarantee", value.upper()) == value
 
 
 def _names_bound(tree):
@@ -365,7 +365,7 @@ def test_settings_of_clients_that_read_and_write():
             "ksql.streams.request.timeout.ms": "5000",
             "ksql.streams.producer.request.timeout.ms": "7000",
             "producer.compression.type": "zstd",
-            "ksql.streams.consumer.isolation.level": "read_committed",
+            "ksql.streams.consumer.isolation.level": "read_uncommitted",
             "ksql.streams.consumer.group.id": "mine",
             "auto.offset.reset": "earliest",
             "ksql.service.id": "x_",
@@ -374,8 +374,9 @@ def test_settings_of_clients_that_read_and_write():
     both = {"bootstrap.servers": "there:9092", "security.protocol": "SSL"}
     both |= {"ssl.truststore.location": "/trust.pem", "ssl.truststore.type": "PEM"}
     assert config.client_settings("consumer") == both | {
-        "request.timeout.ms": "5000", "isolation.level": "read_committed",
+        "request.timeout.ms": "5000", "isolation.level": "read_uncommitted",
     }  # fmt: skip
+    assert Config().client_settings("consumer")["isolation.level"] == "read_committed"
     assert config.client_settings("producer") == both | {
         "request.timeout.ms": "7000", "compression.type": "zstd",
     }  # fmt: skip

@@ -12,6 +12,7 @@ from ksql_spark.logical.nodes import GROUP, SORT, Node, call_texts, written_out
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.distribution import tasks_text
 from ksql_spark.physical.steps import (
+    EXACTLY_ONCE,
     REALTIME,
     Details,
     PhysicalPlan,
@@ -29,6 +30,8 @@ from ksql_spark.physical.text import (
     windowing_text,
     within_text,
 )
+
+_READ_COMMITTED = "who reads with isolation.level = read_committed sees each result once"
 
 
 def explain(root: Node, plan: PhysicalPlan) -> str:
@@ -119,6 +122,8 @@ def explain_plan(plan: PhysicalPlan) -> str:
     """
     shared = _shared_execution(plan)
     parts = [] if shared is None else [f"Execution: {shared}."]
+    if plan.guarantee == EXACTLY_ONCE:
+        parts.append(f"Guarantee: {EXACTLY_ONCE}; {_READ_COMMITTED}.")
     for number, stage in enumerate(plan.stages):
         lines = [f"Sub-topology {number}"] if plan.inner else []
         schema = stage.root.shown_schema if stage.is_transient else stage.sink.schema
@@ -216,6 +221,8 @@ def explain_topology(plan: PhysicalPlan, sizes: Sequence[object] = ()) -> str:
     inner = {stage.sink.topic for stage in plan.inner}
     shared = _shared_execution(plan)
     parts = [] if shared is None else [f"Runs {shared}"]
+    if plan.guarantee == EXACTLY_ONCE:
+        parts.append(f"Guarantee: {EXACTLY_ONCE}")
     for number, stage in enumerate(plan.stages):
         lines = [f"Sub-topology {number}"]
         for step in walk(stage.root):

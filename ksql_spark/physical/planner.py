@@ -17,12 +17,13 @@ from ksql_spark.logical import nodes
 from ksql_spark.metastore.serdes import check_registry, record_spec
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.physical import steps
-from ksql_spark.physical.steps import MICROBATCH, REALTIME, PhysicalPlan, Step
+from ksql_spark.physical.steps import EXACTLY_ONCE, MICROBATCH, REALTIME, PhysicalPlan, Step
 from ksql_spark.schema import WINDOW_BOUNDS, Column, Role, Schema
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.types import BOOLEAN, BYTES, INTEGER, Array, Map, SqlType, Struct
 
 EXECUTION_MODE = "ksql.execution.mode"
+GUARANTEE = "ksql.streams.processing.guarantee"
 IDLE_TIMEOUT = "ksql.idle.window.timeout"
 LOSSY_JUMPS = "ksql.suppress.lossy.jumps"
 #: columns of internal topics: key and row as bytes
@@ -47,7 +48,8 @@ def lower(
     Args:
         root: the last node of the logical plan.
         sink: the target, with its formats and topic.
-        config: effective properties; ``ksql.execution.mode`` forces a mode.
+        config: effective properties; ``ksql.execution.mode`` forces a mode, so does exactly_once_v2 as
+            ``processing.guarantee``.
         query_id: for the names of internal topics (reference §6.8).
         by_event_time: process rows in order of event time, in micro-batches (ORDER = 'event-time').
 
@@ -55,9 +57,23 @@ def lower(
         KsqlError: NOT_DONE_YET for what the engine cannot run yet; INVALID_STATEMENT for ``by_event_time`` in
             a query without state.
     """
+    is_exactly_once = config.get(GUARANTEE) == EXACTLY_ONCE
+    return _lower(root, sink, config, query_id, by_event_time, is_exactly_once)
+
+
+def _lower(
+    root: nodes.Node,
+    sink: DataSource,
+    config: Mapping[str, Any],
+    query_id: str,
+    by_event_time: bool,
+    is_exactly_once: bool,
+) -> PhysicalPlan:
     is_forced = str(config.get(EXECUTION_MODE) or "").lower() == MICROBATCH
-    mode = MICROBATCH if is_forced else REALTIME
+    mode = MICROBATCH if is_forced or is_exactly_once else REALTIME
     reason = f"{EXECUTION_MODE} asks for it" if is_forced else "every step of it can run in real time"
+    if is_exactly_once:
+        reason = f"{EXACTLY_ONCE} commits a batch's results together with its state and offsets"
     if by_event_time:
         mode = MICROBATCH
         reason = (
@@ -79,7 +95,14 @@ def lower(
     plan = PhysicalPlan(
         step, sink, mode, reason, sources, tuple(lowering.inner), by_event_time, record_spec(sink)
     )
-    return replace(_in_its_mode(plan), inner=tuple(map(_in_its_mode, plan.inner)))
+    plan = replace(_in_its_mode(plan), inner=tuple(map(_in_its_mode, plan.inner)))
+    return _transactional(plan, prefix) if is_exactly_once else plan
+
+
+def _transactional(plan: PhysicalPlan, prefix: str) -> PhysicalPlan:
+    """``plan`` with transactional ids; they begin like the names of its topics, which ACLs may go by."""
+    inner = (replace(stage, transactional_id=f"{prefix}-{i}") for i, stage in enumerate(plan.inner))
+    return replace(plan, inner=tuple(inner), transactional_id=f"{prefix}-{len(plan.inner)}")
 
 
 def check_runnable(plan: PhysicalPlan, registry: SchemaRegistry | None) -> None:
@@ -108,7 +131,8 @@ def lower_transient(
 ) -> PhysicalPlan:
     """The physical plan of a push query: ``output`` columns of ``root`` as JSON records in topic ``sink``.
 
-    The sink's value columns are a deletion flag and then C0, C1 … in the order of ``output``.
+    The sink's value columns are a deletion flag and then C0, C1 … in the order of ``output``. Its topic ends
+    with its client, so it needs no transactions, whatever ``processing.guarantee`` says.
     For ``config``, ``query_id`` and errors see ``lower``.
     """
     columns = (Column("TOMBSTONE", BOOLEAN), *(Column(f"C{i}", c.type) for i, c in enumerate(output)))
@@ -120,7 +144,7 @@ def lower_transient(
         key_format=FormatSpec("NONE"),
         value_format=FormatSpec("JSON"),
     )
-    plan = lower(root, source, config, query_id)
+    plan = _lower(root, source, config, query_id, by_event_time=False, is_exactly_once=False)
     names = tuple(c.name for c in output)
     keys = frozenset(c.name for c in root.schema.key) | frozenset(WINDOW_BOUNDS)
     select = steps.TransientSelect(plan.root, names, keys, root.kind == TABLE, source.schema)

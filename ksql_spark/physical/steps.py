@@ -49,6 +49,8 @@ EVENT_TIME = "__ROWTIME"
 STREAM_TIME = "__STREAM_TIME"
 
 REALTIME, MICROBATCH = "realtime", "microbatch"
+#: what a failure does to results: values of processing.guarantee
+AT_LEAST_ONCE, EXACTLY_ONCE = "at_least_once", "exactly_once_v2"
 
 #: what EXPLAIN shows of a step or node: (title, value); the title may be "", a value of None is not shown
 Details: TypeAlias = Sequence[tuple[str, Any]]
@@ -675,6 +677,7 @@ class PhysicalPlan:
         inner: the sub-topologies upstream, each with an internal topic as its sink, furthest upstream first.
         by_event_time: ORDER = 'event-time': rows of a batch are processed in order of event time.
         records: serdes of the sink's records; None in plans of earlier releases.
+        transactional_id: where it is exactly once, the id of its producer for Kafka; None: at least once.
     """
 
     root: Step
@@ -685,6 +688,17 @@ class PhysicalPlan:
     inner: tuple[PhysicalPlan, ...] = ()
     by_event_time: bool = False
     records: RecordSpec | None = None
+    transactional_id: str | None = None
+
+    @property
+    def guarantee(self) -> str:
+        """AT_LEAST_ONCE or EXACTLY_ONCE."""
+        return AT_LEAST_ONCE if self.transactional_id is None else EXACTLY_ONCE
+
+    @property
+    def transactional_ids(self) -> tuple[str, ...]:
+        """Those of all sub-topologies that are exactly once."""
+        return tuple(s.transactional_id for s in self.stages if s.transactional_id is not None)
 
     @property
     def stages(self) -> tuple[PhysicalPlan, ...]:

@@ -10,20 +10,39 @@ each aggregate is computed and what its buffer contains. A query that would read
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
 from ksql_spark.physical.distribution import Tasks
 from ksql_spark.physical.steps import PhysicalPlan
 
+log = logging.getLogger(__name__)
+
 #: topic -> {partition: offset}
 Offsets = Mapping[str, Mapping[str, int]]
+
+
+class BatchCommit(NamedTuple):
+    """What a checkpoint says of a batch, as its transaction has it (BatchCommit.java).
+
+    Args:
+        batch: its number.
+        checkpoint: text of the checkpoint's file ``metadata``, its identity.
+        offsets: text of the file ``offsets/<batch>``.
+        commit: text of the file ``commits/<batch>``.
+    """
+
+    batch: int
+    checkpoint: str
+    offsets: str
+    commit: str
 
 
 class Checkpoint:
@@ -55,8 +74,7 @@ class Checkpoint:
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
         """
-        names = (path.name for path in (self.folder / "commits").glob("*"))
-        last = max((int(name) for name in names if name.isdecimal()), default=None)
+        last = max(_numbers(self.folder / "commits"), default=None)
         if last is None:
             return None
         file = self.folder / "offsets" / str(last)
@@ -64,6 +82,54 @@ class Checkpoint:
             return _offsets(file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise KsqlError("CHECKPOINT_DAMAGED", file=file, reason=error) from error
+
+    @property
+    def transactional_id(self) -> str | None:
+        """That of the producer whose transactions commit its batches; None: it is at least once.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        found: str | None = self._noted().get("transactional_id")
+        return found
+
+    def set_transactional_id(self, transactional_id: str | None) -> None:
+        """Note by whose transactions its batches are committed from now on.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        noted = self._noted()
+        if noted.get("transactional_id") != transactional_id:
+            self._write(noted | {"transactional_id": transactional_id})
+
+    def settle(self, last: BatchCommit | None) -> None:
+        """Make it agree with the last batch whose transaction was committed.
+
+        If the server was killed between the two, the batch is visible but not in the checkpoint: it is put
+        there. What the checkpoint has of later batches is forgotten, since nothing of them is visible.
+
+        Args:
+            last: the last commit in the topic of commits; None: there is none.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED, where batches are missing.
+        """
+        identity = self.folder / "metadata"
+        if not identity.exists():
+            return
+        done = max(_numbers(self.folder / "commits"), default=-1)
+        if last is not None and last.batch > done and last.checkpoint == identity.read_text(encoding="utf-8"):
+            if last.batch > done + 1:
+                reason = f"it ends with batch {done}, but the results of batch {last.batch} are there"
+                raise KsqlError("CHECKPOINT_DAMAGED", file=self.folder, reason=reason)
+            done = last.batch
+            _put(self.folder / "offsets" / str(done), last.offsets)
+            _put(self.folder / "commits" / str(done), last.commit)
+            log.info("batch %d of %s was committed before a crash", done, self.folder)
+        for batch in _numbers(self.folder / "offsets"):
+            if batch > done:
+                (self.folder / "offsets" / str(batch)).unlink()
 
     def fit(self, stage: PhysicalPlan) -> None:
         """Make sure that ``stage`` can resume: remove state of another kind than it keeps.
@@ -161,6 +227,22 @@ class Checkpoint:
             file.flush()
             os.fsync(file.fileno())
         written.replace(self._note)
+
+
+def _numbers(folder: Path) -> list[int]:
+    """The numbers of the batches that one of Spark's logs has."""
+    return [int(path.name) for path in folder.glob("*") if path.name.isdecimal()]
+
+
+def _put(path: Path, text: str) -> None:
+    """Write a file of Spark's, as a whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    written = path.with_name(f".{path.name}.settled.tmp")
+    with written.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    written.replace(path)
 
 
 def _offsets(text: str) -> Offsets:

@@ -19,10 +19,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Orphans:
-    """What belongs to no query any more: names of topics, ids of queries with state."""
+    """What belongs to no query any more: topics, ids of queries with state, transactional ids."""
 
     topics: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
+    transactions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ class PendingStatement:
             body: Mapping[str, Any] = json.loads(self._path.read_text(encoding="utf-8"))
             sequence = int(body["sequence"])
             found = body["logged" if log_end > sequence else "unlogged"]
-            left = Orphans(tuple(found["topics"]), tuple(found["queries"]))
+            transactions = tuple(found.get("transactions", ()))
+            left = Orphans(tuple(found["topics"]), tuple(found["queries"]), transactions)
         except FileNotFoundError:
             return Orphans()
         except (OSError, ValueError, TypeError, KeyError):

@@ -19,24 +19,29 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from ksql_spark import __version__
 from ksql_spark.config import Client
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import EndOffsets
+from ksql_spark.kafka.transactions import fence
 from ksql_spark.logical.nodes import PersistentQuery, PushQuery
 from ksql_spark.physical.distribution import Tasks, assign, waits_for
-from ksql_spark.physical.steps import MICROBATCH, REALTIME, PhysicalPlan
+from ksql_spark.physical.steps import EXACTLY_ONCE, MICROBATCH, REALTIME, PhysicalPlan
+from ksql_spark.runtime import exactly_once
 from ksql_spark.runtime.checkpoints import Checkpoint
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.query_errors import SYSTEM, QueryError, classify, is_jvm_gone, reason
 from ksql_spark.spark import master, sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, configure, task_numbers
-from ksql_spark.spark.processing_log import Counts, ProcessingLog
+from ksql_spark.spark.processing_log import Counts, ProcessingLog, QueryLog
 from ksql_spark.spark.query import SparkQuery, new_run_id
 from ksql_spark.spark.session import new_session
 from ksql_spark.spark.sources import STOPS_ON_NO_TIME
+from ksql_spark.spark.transactions import release
 
 log = logging.getLogger(__name__)
 
@@ -188,17 +193,24 @@ class QueryManager:
 
     def _create_internal_topics(self, query: ManagedQuery) -> None:
         partitions = _partitions(query)
+        replicas = int(self._property(query, "ksql.streams.replication.factor"))
         for stage in query.plan.inner:
             if self._admin.topic(stage.sink.topic) is None:
                 config = {"cleanup.policy": "compact" if stage.sink.is_table else "delete"}
-                replicas = int(self._property(query, "ksql.streams.replication.factor"))
                 config |= {"retention.ms": "-1"}
                 self._admin.create_topic(stage.sink.topic, partitions, replicas, config)
+        for transactional_id in query.plan.transactional_ids:
+            exactly_once.create_commits_topic(self._admin, transactional_id, replicas)
 
     def _remove_state(self, query: ManagedQuery) -> None:
         """Remove the checkpoints and internal topics of a query that is not running."""
         self.remove_checkpoints(query.id)
         self._admin.delete_topics(internal_topics(query.plan))
+
+    def end_transactions(self, *transactional_ids: str) -> None:
+        """Abort the transactions that queries which no longer run have left open."""
+        for transactional_id in transactional_ids:
+            fence(self._admin.servers, transactional_id, self._admin.settings)
 
     def remove_checkpoints(self, *query_ids: str) -> None:
         """Remove the checkpoints of queries that no longer exist.
@@ -239,16 +251,24 @@ class QueryManager:
         return token in query.loading and bool(query.spark) and self._queries.get(query.id) is query
 
     def _has_history(self, query: ManagedQuery) -> bool:
-        """Whether sub-topologies must start one after another, so that each reads all of its history."""
+        """Whether sub-topologies must start one after another, so that each reads all of its history.
+
+        Results of a transaction come later than the records that they were made of. A join with such results
+        must not begin while there is a backlog: it would run ahead in its other topics.
+        """
         plan = query.plan
+        is_joined = any(waits_for(plan, number) for number in range(len(plan.stages)))
+        if plan.guarantee == EXACTLY_ONCE and is_joined:
+            return True
         is_done = self._loaded_marker(query, len(plan.inner)).exists()
         return plan.by_event_time and bool(plan.inner) and not is_done
 
     def _backfill(self, query: ManagedQuery, token: object) -> None:
-        """Start each further stage once the one before it has committed its history."""
+        """Start each further stage once the one before it has committed what is there now."""
         try:
             for i in range(1, len(query.plan.stages)):
-                while not self._is_backfilled(query, i - 1):
+                there = self._ends(query, i - 1)
+                while not self._has_reached(query, i - 1, there):
                     with self._lock:
                         if not self._is_current(query, token) or not query.spark[-1].is_active:
                             return
@@ -267,13 +287,19 @@ class QueryManager:
             with self._lock:
                 query.loading.discard(token)
 
-    def _is_backfilled(self, query: ManagedQuery, number: int) -> bool:
-        """Whether a stage has committed its first batch, or has nothing to read."""
-        if self._checkpoint(query, number).committed() is not None:
-            return True
-        ends = self._admin.end_offsets(*set(query.plan.stages[number].topics))
-        starts = {(topic, int(p)): offset for topic, of in query.starts.items() for p, offset in of.items()}
-        return all(end <= starts.get(partition, 0) for partition, end in ends.items())
+    def _ends(self, query: ManagedQuery, number: int) -> Mapping[tuple[str, int], int]:
+        """Where the topics of a stage end, for readers of committed records."""
+        offsets = EndOffsets(self._admin.servers, self._admin.settings)
+        try:
+            return offsets.of(set(query.plan.stages[number].topics))
+        finally:
+            offsets.close()
+
+    def _has_reached(self, query: ManagedQuery, number: int, ends: Mapping[tuple[str, int], int]) -> bool:
+        """Whether a stage has committed all records before ``ends``."""
+        checkpoint = self._checkpoint(query, number)
+        reached = {**query.starts, **(checkpoint.resumed_at or {}), **(checkpoint.committed() or {})}
+        return all(reached.get(topic, {}).get(str(p), 0) >= end for (topic, p), end in ends.items())
 
     def register(self, query: ManagedQuery) -> None:
         """Add a query that start_registered will start (replay of the command log)."""
@@ -314,27 +340,56 @@ class QueryManager:
 
     def _launch(self, query: ManagedQuery, number: int) -> SparkQuery:
         """Start the Spark query of a stage."""
+        # its own session: queries do not share settings
+        session = new_session(self._session())
+        topics = [source.topic for source in query.plan.sources]
+        report = self._log.attach(session, query.id, topics) if self._log is not None else None
+        run = new_run_id()
+        try:
+            return self._launch_run(query, number, session, report, run)
+        except KsqlError as error:
+            log.error("query %s did not start: %s", query.id, error.message)
+            self._release(session, run)
+            raise
+        except Exception as error:
+            if not self._closing.is_set():  # otherwise Spark is stopping as well
+                _log_failure("query %s did not start", query, error)
+            self._release(session, run)
+            raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from error
+
+    def _release(self, session: SparkSession, run: str) -> None:
+        with contextlib.suppress(Exception):  # the JVM may be gone
+            release(session, run)
+
+    def _launch_run(
+        self, query: ManagedQuery, number: int, session: SparkSession, report: QueryLog | None, run: str
+    ) -> SparkQuery:
         stage = query.plan.stages[number]
+        is_exactly_once = stage.guarantee == EXACTLY_ONCE
         checkpoint = self._checkpoint(query, number)
+        producer = self._client("producer", query.properties)
+        if is_exactly_once and not master.is_local(str(session.sparkContext.master)):
+            what = "exactly_once_v2 with tasks in other processes than the server's (ksql.spark.master)"
+            raise KsqlError("NOT_DONE_YET", what=what, version=__version__)
+        exactly_once.begin(self._admin, session, run, stage, checkpoint, producer)
         checkpoint.fit(stage)
         tasks = checkpoint.tasks(self._assign(query, number))
         needed = tasks.readers + tasks.count * tasks.is_exchanged if stage.mode == REALTIME else 1
         self._check_slots(query, needed)
-        # its own session: queries do not share settings
-        session = new_session(self._session())
         numbers = self._numbers(session, tasks)
         configure(session, tasks, numbers, by_event_time=stage.by_event_time)
         resumed_at = checkpoint.resumed_at
         begins = {**query.starts, **(resumed_at or {})}
         starts = {topic: json.dumps(dict(offsets)) for topic, offsets in begins.items() if offsets}
-        topics = [source.topic for source in query.plan.sources]
-        report = self._log.attach(session, query.id, topics) if self._log is not None else None
-        run = new_run_id()
         feeds = stage.sink.topic if stage in query.plan.inner else None
-        interval_ms = int(self._property(query, "ksql.checkpoint.interval.ms"))
+        interval_ms = self._interval_ms(query, stage)
+        consumer = dict(self._client("consumer", query.properties))
+        if is_exactly_once:
+            consumer["isolation.level"] = "read_committed"
+        is_limited = is_exactly_once and not (stage.by_event_time or tasks.is_merged or tasks.is_one_order)
         context = Context(
             session,
-            self._client("consumer", query.properties),
+            consumer,
             starts,
             tasks=tasks,
             numbers=numbers,
@@ -348,42 +403,43 @@ class QueryManager:
             feeds=feeds,
             waits_for=waits_for(query.plan, number),
             batch_ms=interval_ms,
+            most_records=int(self._property(query, "ksql.transaction.max.records")) if is_limited else 0,
             is_resumed=resumed_at is not None,
         )
         is_last = stage is query.plan
-        try:
-            with registry.with_functions(self._functions):
-                frame = build(stage.root, context)
-            checkpoint.check_layout(context.state_layout, session.version)
-            records = sinks.encode(
-                frame,
-                stage.sink,
-                query.sink_partitions if is_last else None,
-                report,
-                keeps_partition=tasks.keeps_partition,
-                stops_on_no_time=bool(self._property(query, STOPS_ON_NO_TIME)),
-                records=stage.records,
-            )
-            return sinks.start(
-                records,
-                name=query.id if is_last else f"{query.id}/{number}",
-                run=run,
-                producer=self._client("producer", query.properties),
-                topic=stage.sink.topic,
-                mode=stage.mode,
-                checkpoint=checkpoint.folder,
-                interval_ms=interval_ms,
-                linger_ms=int(self._property(query, "ksql.sink.linger.ms")),
-                feeds=feeds,
-                slots=needed,
-            )
-        except KsqlError as error:
-            log.error("query %s did not start: %s", query.id, error.message)
-            raise
-        except Exception as error:
-            if not self._closing.is_set():  # otherwise Spark is stopping as well
-                _log_failure("query %s did not start", query, error)
-            raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from error
+        with registry.with_functions(self._functions):
+            frame = build(stage.root, context)
+        checkpoint.check_layout(context.state_layout, session.version)
+        records = sinks.encode(
+            frame,
+            stage.sink,
+            query.sink_partitions if is_last else None,
+            report,
+            keeps_partition=tasks.keeps_partition,
+            stops_on_no_time=bool(self._property(query, STOPS_ON_NO_TIME)),
+            records=stage.records,
+        )
+        return sinks.start(
+            records,
+            name=query.id if is_last else f"{query.id}/{number}",
+            run=run,
+            producer=producer,
+            topic=stage.sink.topic,
+            mode=stage.mode,
+            checkpoint=checkpoint.folder,
+            interval_ms=interval_ms,
+            linger_ms=int(self._property(query, "ksql.sink.linger.ms")),
+            feeds=feeds,
+            slots=needed,
+            is_exactly_once=is_exactly_once,
+        )
+
+    def _interval_ms(self, query: ManagedQuery, stage: PhysicalPlan) -> int:
+        """The time between two checkpoints; 0: one follows the other."""
+        if stage.mode == REALTIME:
+            return int(self._property(query, "ksql.checkpoint.interval.ms"))
+        is_exactly_once = stage.guarantee == EXACTLY_ONCE
+        return int(self._property(query, "ksql.streams.commit.interval.ms")) if is_exactly_once else 0
 
     def _check_slots(self, query: ManagedQuery, needed: int) -> None:
         """Check that Spark can run so many more tasks at once, beside those of all queries.
@@ -492,6 +548,8 @@ class QueryManager:
         if self.find(query.id) is query:
             self.kill(query.id)
             log.info("query %s has ended", query.id)
+        # its run has ended its transaction, unless its JVM has gone
+        self.end_transactions(*query.plan.transactional_ids)
         self._remove_state(query)
 
     def stop(self, query_id: str) -> None:
@@ -704,5 +762,6 @@ def _cores() -> int:
 
 
 def internal_topics(plan: PhysicalPlan) -> tuple[str, ...]:
-    """The names of the topics between the plan's sub-topologies."""
-    return tuple(stage.sink.topic for stage in plan.inner)
+    """The names of the topics between the plan's sub-topologies, and of those of its commits."""
+    between = (stage.sink.topic for stage in plan.inner)
+    return (*between, *map(exactly_once.commits_topic, plan.transactional_ids))

@@ -37,6 +37,7 @@ class Context:
         feeds: the internal topic that the frame is written to; None: another topic.
         waits_for: the internal topic that other topics are not read ahead of; None: none.
         batch_ms: how long a batch in real time lasts, about (BatchEnd.java).
+        most_records: the most records of a topic in a micro-batch; 0: no limit.
         log: takes reports of records that fail; None: nothing is reported.
         run: id of the run, by which its sources can be drained (spark/query.py).
         computed: calls that were made before the step -> text of the column with the result
@@ -58,6 +59,7 @@ class Context:
     feeds: str | None = None
     waits_for: str | None = None
     batch_ms: int = 0
+    most_records: int = 0
     log: QueryLog | None = None
     run: str | None = None
     is_resumed: bool = False
@@ -69,7 +71,8 @@ class Context:
         """Options of the sources of a stream (TaskOptions.java); None for a batch."""
         if self.run is None:
             return None
-        return {
+        limit = {"maxOffsetsPerTrigger": str(self.most_records)} if self.most_records else {}
+        return limit | {
             "ksql.run": self.run,
             "ksql.tasks": str(self.tasks.readers),
             "ksql.one.order": str(self.tasks.is_one_order).lower(),

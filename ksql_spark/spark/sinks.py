@@ -27,6 +27,10 @@ from ksql_spark.spark.sources import (
 )
 
 SINK = "org.ksqlspark.kafka.TopicSink"
+#: how long records of a micro-batch wait for others at least: its end waits for nothing, so it costs no time
+BATCH_LINGER_MS = 100
+#: how many bytes of records are sent together at the most
+BATCH_BYTES = 131_072
 
 
 def encode(
@@ -159,6 +163,7 @@ def start(
     linger_ms: int,
     feeds: str | None = None,
     slots: int = 1,
+    is_exactly_once: bool = False,
 ) -> SparkQuery:
     """Start the query that writes ``records`` to ``topic``.
 
@@ -170,21 +175,26 @@ def start(
         topic: the sink's topic, which must exist.
         mode: REALTIME or MICROBATCH.
         checkpoint: folder of the query's checkpoints; created if missing.
-        interval_ms: time between checkpoints in real time; less than 5,000 counts as 5,000.
-        linger_ms: how long the producer may wait to fill a batch; adds to a quiet stream's latency.
+        interval_ms: time between checkpoints: in real time less than 5,000 counts as 5,000; in micro-batches
+            0 means that one follows the other.
+        linger_ms: how long the producer may wait to fill a batch; adds to a quiet stream's latency in real
+            time.
         feeds: as in the Context of ``records``.
         slots: as in SparkQuery.
+        is_exactly_once: the run has transactions (spark/transactions.py).
     """
     session = records.sparkSession
+    linger_ms = linger_ms if mode == REALTIME else max(linger_ms, BATCH_LINGER_MS)
     writer = (
         records.writeStream.format(SINK)
         .queryName(name)
         .option("topic", topic)
         .option("ksql.run", run)
+        .option("ksql.exactly.once", str(is_exactly_once).lower())
         .option("ksql.log", session.conf.get(LOG_SETTING, ""))
         .option("ksql.query", session.conf.get(QUERY_SETTING, ""))
         .option("kafka.linger.ms", str(linger_ms))
-        .option("kafka.batch.size", "131072")
+        .option("kafka.batch.size", str(BATCH_BYTES))
         .options(**client_options(producer))
         .option("checkpointLocation", checkpoint.as_uri())
         .outputMode("update")
@@ -193,5 +203,5 @@ def start(
         # at the latest; before that the query's readers end a batch, at a good moment (BatchEnd.java)
         writer = writer.trigger(realTime=f"{max(2 * interval_ms, 5000)} milliseconds")  # type: ignore[call-overload]
     else:
-        writer = writer.trigger(processingTime="0 seconds")
+        writer = writer.trigger(processingTime=f"{interval_ms} milliseconds")
     return SparkQuery(session, writer.start(), run, mode, checkpoint, feeds, slots)

@@ -294,6 +294,7 @@ def _description(
         "topology": plan_text.explain_topology(plan),
         "executionPlan": shown,
         "queryType": "PUSH" if plan.is_transient else "PERSISTENT",
+        "processingGuarantee": plan.guarantee,
     }
 
 

@@ -51,6 +51,7 @@ def query_row(query: ManagedQuery) -> dict[str, Any]:
         "statusCount": {query.state: 1},
         "queryType": "PUSH" if is_push else "PERSISTENT",
         "state": query.state,
+        "processingGuarantee": query.plan.guarantee,
     }
 
 

@@ -108,7 +108,8 @@ class QueryStart:
         made = () if self._services.admin.topic(sink) is not None else (sink,)
         if self._old() is not None:
             return CleanupRecord(unlogged=Orphans(made))
-        return CleanupRecord(unlogged=Orphans((*made, *internal_topics(self._plan)), (self._id,)))
+        topics = (*made, *internal_topics(self._plan))
+        return CleanupRecord(unlogged=Orphans(topics, (self._id,), self._plan.transactional_ids))
 
     def _prepare(self) -> Starts:
         """Register the sink's schemas and create its topic; return the offsets where reading starts."""

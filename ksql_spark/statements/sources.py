@@ -230,7 +230,7 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
 
     def cleanup() -> CleanupRecord:
         kept = termination.orphans()
-        return CleanupRecord(logged=Orphans((*kept.topics, *topics), kept.queries))
+        return CleanupRecord(logged=replace(kept, topics=(*kept.topics, *topics)))
 
     return Logged(
         f"{statement.kind.lower()}/{name}/drop", apply, after=after, undo=termination.undo, cleanup=cleanup

@@ -42,7 +42,8 @@ class Termination:
             self._queries.restore(query)
 
     def orphans(self) -> Orphans:
-        """The state and internal topics of the queries."""
+        """The state, internal topics and transactions of the queries."""
         queries = self._which()
         topics = [topic for query in queries for topic in internal_topics(query.plan)]
-        return Orphans(tuple(topics), tuple(query.id for query in queries))
+        transactions = (name for query in queries for name in query.plan.transactional_ids)
+        return Orphans(tuple(topics), tuple(query.id for query in queries), tuple(transactions))

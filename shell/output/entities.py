@@ -12,6 +12,8 @@ from shell.output.console import Console, Form
 from shell.output.table import Table, draw
 from shell.output.text import json_text
 
+AT_LEAST_ONCE = "at_least_once"
+
 Entity = Mapping[str, Any]
 #: what the functions below yield: tables and lines
 Part = Union[Table, str]
@@ -146,7 +148,7 @@ def _queries(entity: Entity) -> Iterator[Part]:
         [
             text(q.get("id")),
             text(q.get("queryType")),
-            _status_counts(q),
+            _status(q),
             ",".join(q.get("sinks") or []),
             ",".join(q.get("sinkKafkaTopics") or []),
             one_line(q.get("queryString") or ""),
@@ -157,6 +159,12 @@ def _queries(entity: Entity) -> Iterator[Part]:
     yield Table(headers, rows, cut=5)
     if queries:
         yield "For detailed information on a query run: EXPLAIN <Query ID>;"
+
+
+def _status(query: Entity) -> str:
+    """Its state, and its guarantee where that is not the usual one."""
+    guarantee = query.get("processingGuarantee") or AT_LEAST_ONCE
+    return _status_counts(query) + (f", {guarantee}" if guarantee != AT_LEAST_ONCE else "")
 
 
 def _status_counts(query: Entity) -> str:
@@ -286,7 +294,7 @@ def _query_list(title: str, queries: Sequence[Entity] | None) -> Iterator[Part]:
     if queries:
         yield f"\n{title}\n{'-' * len(title)}"
         for query in queries:
-            yield f"{query.get('id')} ({_status_counts(query)}) : {one_line(query.get('queryString') or '')}"
+            yield f"{query.get('id')} ({_status(query)}) : {one_line(query.get('queryString') or '')}"
         yield "\nFor query topology and execution plan run: EXPLAIN <QueryId>;"
 
 

@@ -41,6 +41,28 @@ def test_forced_micro_batches_hold_for_every_stage(path: Path) -> None:
         assert {stage.mode for stage in query.plan.stages} == {steps.MICROBATCH}
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_exactly_once_holds_for_every_stage(path: Path) -> None:
+    for query in planned(path, **{"processing.guarantee": "exactly_once_v2"}):
+        ids = [stage.transactional_id for stage in query.plan.stages]
+        if query.plan.is_transient:  # its topic ends with its client
+            assert query.plan.guarantee == steps.AT_LEAST_ONCE and set(ids) == {None}
+            continue
+        assert query.plan.guarantee == steps.EXACTLY_ONCE
+        assert {stage.mode for stage in query.plan.stages} == {steps.MICROBATCH}
+        assert len(set(ids)) == len(ids) and None not in ids
+        # ACLs may go by the names of internal topics
+        assert all(str(name).startswith("_confluent-ksql-default_query_") for name in ids)
+        assert codec.decode(json.loads(json.dumps(codec.encode(query.plan)))) == query.plan
+
+
+def test_plans_of_releases_before_exactly_once_are_at_least_once() -> None:
+    document = codec.encode(QUERIES[0].plan)
+    for value in document["values"]:
+        value.pop("transactional_id", None)
+    assert codec.decode(document).guarantee == steps.AT_LEAST_ONCE
+
+
 def test_idle_timeouts_are_for_what_waits() -> None:
     timed = {
         query.bound.sink.name

@@ -114,6 +114,7 @@ def test_queries(world: World) -> None:
             "statusCount": {"RUNNING": 1},
             "queryType": "PERSISTENT",
             "state": "RUNNING",
+            "processingGuarantee": "at_least_once",
         }
     ]
     (described,) = world.one("SHOW QUERIES EXTENDED;")["queryDescriptions"]

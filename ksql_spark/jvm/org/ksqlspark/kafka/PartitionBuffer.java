@@ -88,6 +88,15 @@ final class PartitionBuffer {
                 : records.isEmpty() ? consumer.position(partition) : records.peek().offset();
     }
 
+    /**
+     * Whether a batch that begins at an offset goes on here. Between the end of the batch before
+     * and the next record there may be offsets of transactions that were aborted, and their
+     * markers.
+     */
+    boolean continuesAt(long offset) {
+        return reached() == offset || rows.isEmpty() && until == offset && reached() > offset;
+    }
+
     /** Whether a batch has nothing more of it. */
     boolean isOver() {
         return rows.isEmpty() && reached() >= until;

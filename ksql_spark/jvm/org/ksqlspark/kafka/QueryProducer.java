@@ -1,6 +1,7 @@
 package org.ksqlspark.kafka;
 
 import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -19,30 +20,52 @@ import java.util.concurrent.ConcurrentHashMap;
  * cannot be delivered holds up the checkpoints of all of them. Here an error belongs to the query
  * that has it.
  */
-final class QueryProducer {
+public class QueryProducer {
     private static final Map<String, QueryProducer> OF_RUNS = new ConcurrentHashMap<>();
 
-    private final KafkaProducer<byte[], byte[]> producer;
+    protected final Producer<byte[], byte[]> producer;
     private final String log;
     private final String query;
     private volatile Exception error;
 
-    private QueryProducer(Map<String, String> settings, String log, String query) {
-        Map<String, Object> all = new HashMap<>(settings);
-        producer = new KafkaProducer<>(all, new ByteArraySerializer(), new ByteArraySerializer());
+    /**
+     * @param producer the one that sends
+     * @param log name of the processing log; empty: there is none
+     * @param query id of the query in the processing log
+     */
+    protected QueryProducer(Producer<byte[], byte[]> producer, String log, String query) {
+        this.producer = producer;
         this.log = log;
         this.query = query;
     }
 
-    /**
-     * The producer of a run.
-     *
-     * @param settings of Kafka's producers
-     * @param log name of the processing log; empty: there is none
-     * @param query id of the query in the processing log
-     */
+    /** One of Kafka's producers with these settings. */
+    protected static Producer<byte[], byte[]> producer(Map<String, String> settings) {
+        Map<String, Object> all = new HashMap<>(settings);
+        return new KafkaProducer<>(all, new ByteArraySerializer(), new ByteArraySerializer());
+    }
+
+    /** The producer of a run, made with these settings where there is none yet. */
     static QueryProducer of(String run, Map<String, String> settings, String log, String query) {
-        return OF_RUNS.computeIfAbsent(run, r -> new QueryProducer(settings, log, query));
+        return OF_RUNS.computeIfAbsent(run, r -> new QueryProducer(producer(settings), log, query));
+    }
+
+    /**
+     * The producer that was added for a run.
+     *
+     * @throws IllegalStateException there is none in this JVM
+     */
+    protected static QueryProducer of(String run) {
+        QueryProducer producer = OF_RUNS.get(run);
+        if (producer == null) {
+            throw new IllegalStateException("the query has been stopped");
+        }
+        return producer;
+    }
+
+    /** Adds the producer of a run that is about to start. */
+    protected static void add(String run, QueryProducer producer) {
+        OF_RUNS.put(run, producer);
     }
 
     /** The runs that have a producer here. */
@@ -50,12 +73,20 @@ final class QueryProducer {
         return OF_RUNS.keySet();
     }
 
-    /** Closes the producer of a run that has ended; what was not delivered yet is dropped. */
+    /** Closes the producer of a run that has ended. */
     static void release(String run) {
         QueryProducer producer = OF_RUNS.remove(run);
         if (producer != null) {
-            producer.producer.close(Duration.ZERO);
+            producer.close();
         }
+    }
+
+    /** A batch begins: called on the driver before its tasks. */
+    protected void begin() {}
+
+    /** What was not delivered yet is dropped. */
+    protected void close() {
+        producer.close(Duration.ZERO);
     }
 
     /**
@@ -63,25 +94,34 @@ final class QueryProducer {
      *
      * @throws IllegalStateException a record before it could not be delivered
      */
-    void send(ProducerRecord<byte[], byte[]> record) {
+    protected void send(ProducerRecord<byte[], byte[]> record) {
         check();
         producer.send(
                 record,
                 (metadata, failure) -> {
-                    if (failure instanceof RecordTooLargeException && !log.isEmpty()) {
-                        ProcessingLog.of(log)
-                                .failed(
-                                        query,
-                                        "KsqlTopic.Sink",
-                                        "A record was left out, since topic "
-                                                + record.topic()
-                                                + " does not take it.",
-                                        failure.getMessage(),
-                                        null);
+                    if (failure instanceof RecordTooLargeException && hasLog()) {
+                        leaveOut(record, failure.getMessage());
                     } else if (failure != null && error == null) {
                         error = failure;
                     }
                 });
+    }
+
+    protected final boolean hasLog() {
+        return !log.isEmpty();
+    }
+
+    /** Reports a record that is not written. */
+    protected final void leaveOut(ProducerRecord<byte[], byte[]> record, String reason) {
+        ProcessingLog.of(log)
+                .failed(
+                        query,
+                        "KsqlTopic.Sink",
+                        "A record was left out, since topic "
+                                + record.topic()
+                                + " does not take it.",
+                        reason,
+                        null);
     }
 
     /**

@@ -245,7 +245,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         for (int input = 0; input < inputs.size(); input++) {
             for (KafkaBatchInputPartition range : inputs.get(input).ranges()) {
                 PartitionBuffer buffer = find(input, range.offsetRange().topicPartition());
-                if (buffer == null || buffer.reached() != range.offsetRange().fromOffset()) {
+                if (buffer == null || !buffer.continuesAt(range.offsetRange().fromOffset())) {
                     return false;
                 }
                 buffer.setUntil(until(range.offsetRange()));
@@ -253,7 +253,9 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             }
         }
         // in real time all are read; a batch leaves out those that have nothing new
-        idle.forEach(buffer -> buffer.setUntil(buffer.reached()));
+        idle.stream()
+                .filter(buffer -> !buffer.isOver())
+                .forEach(buffer -> buffer.setUntil(buffer.reached()));
         return isBatch || idle.isEmpty();
     }
 

@@ -40,7 +40,8 @@ import java.util.Set;
  * partition INT.
  *
  * <p>Options: "topic"; "ksql.run", the id of the run, for {@link DrainableSource#release};
- * "ksql.log" and "ksql.query" for the processing log; "kafka." and a setting of Kafka's producers.
+ * "ksql.log" and "ksql.query" for the processing log; "kafka." and a setting of Kafka's producers;
+ * "ksql.exactly.once", whether the run has been given a producer with transactions.
  */
 public final class TopicSink implements TableProvider {
     private static final String SETTING = "kafka.";
@@ -99,6 +100,7 @@ public final class TopicSink implements TableProvider {
                             options.get("ksql.run"),
                             options.getOrDefault("ksql.log", ""),
                             options.getOrDefault("ksql.query", ""),
+                            options.getBoolean("ksql.exactly.once", false),
                             settings,
                             info.schema().fieldNames());
             return new Write() {
@@ -118,12 +120,15 @@ public final class TopicSink implements TableProvider {
     private record Batches(Writers writers) implements StreamingWrite {
         @Override
         public StreamingDataWriterFactory createStreamingWriterFactory(PhysicalWriteInfo info) {
+            writers.producer().begin();
             return writers;
         }
 
         @Override
         public boolean useCommitCoordinator() {
-            return false; // a task that writes again is what "at least once" allows
+            // a task that writes again is what "at least once" allows; in a transaction none does,
+            // because in one JVM Spark tries a task once, without speculation
+            return false;
         }
 
         @Override
@@ -160,9 +165,16 @@ public final class TopicSink implements TableProvider {
             String run,
             String log,
             String query,
+            boolean isExactlyOnce,
             Map<String, String> settings,
             String[] names)
             implements StreamingDataWriterFactory, DataWriterFactory {
+        QueryProducer producer() {
+            return isExactlyOnce
+                    ? QueryProducer.of(run)
+                    : QueryProducer.of(run, settings, log, query);
+        }
+
         @Override
         public DataWriter<InternalRow> createWriter(int partition, long task, long epoch) {
             return createWriter(partition, task);
@@ -170,8 +182,7 @@ public final class TopicSink implements TableProvider {
 
         @Override
         public DataWriter<InternalRow> createWriter(int partition, long task) {
-            QueryProducer producer = QueryProducer.of(run, settings, log, query);
-            return new Writer(topic, producer, Arrays.asList(names));
+            return new Writer(topic, producer(), Arrays.asList(names));
         }
     }
 

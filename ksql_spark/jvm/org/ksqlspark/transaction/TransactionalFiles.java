@@ -1,0 +1,71 @@
+package org.ksqlspark.transaction;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+
+/**
+ * Spark's checkpoint files of queries that are exactly once
+ * (spark.sql.streaming.checkpointFileManagerClass): before commits/N is written, the batch's
+ * transaction is committed, with the file's text in it.
+ *
+ * <p>Setting "spark.ksql.run": the id of the query's run.
+ */
+public final class TransactionalFiles extends FileSystemBasedCheckpointFileManager {
+    private final String run;
+
+    public TransactionalFiles(Path path, Configuration settings) {
+        super(path, settings);
+        run = settings.get("spark.ksql.run");
+    }
+
+    @Override
+    public CancellableFSDataOutputStream createAtomic(Path path, boolean overwrites) {
+        Path parent = path.getParent();
+        boolean isCommit = parent != null && parent.getName().equals("commits");
+        return isCommit ? new Commit(path, overwrites) : plain(path, overwrites);
+    }
+
+    private CancellableFSDataOutputStream plain(Path path, boolean overwrites) {
+        return super.createAtomic(path, overwrites);
+    }
+
+    /** The file commits/N: its text is kept until it is complete. */
+    private final class Commit extends CancellableFSDataOutputStream {
+        private final Path path;
+        private final boolean overwrites;
+        private boolean isClosed;
+
+        Commit(Path path, boolean overwrites) {
+            super(new ByteArrayOutputStream());
+            this.path = path;
+            this.overwrites = overwrites;
+        }
+
+        @Override
+        public void close() {
+            if (isClosed) {
+                return;
+            }
+            isClosed = true;
+            byte[] text = ((ByteArrayOutputStream) underlyingStream()).toByteArray();
+            try {
+                TransactionalProducer.opened(run).commit(Long.parseLong(path.getName()), text);
+                CancellableFSDataOutputStream file = plain(path, overwrites);
+                file.write(text);
+                file.close();
+            } catch (IOException failed) {
+                throw new UncheckedIOException(failed);
+            }
+        }
+
+        @Override
+        public void cancel() {
+            isClosed = true;
+        }
+    }
+}

@@ -1,0 +1,182 @@
+package org.ksqlspark.transaction;
+
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.InvalidProducerEpochException;
+import org.apache.kafka.common.errors.ProducerFencedException;
+import org.apache.kafka.common.header.Header;
+import org.ksqlspark.kafka.QueryProducer;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+
+/**
+ * The producer of a run of a query that is exactly once: it has one transaction for each batch.
+ *
+ * <p>All tasks write in it, and its last record is the batch's {@link BatchCommit}. So Kafka's
+ * commit is the one decision about results, offsets and state. It is made when Spark is about to
+ * write commits/N, when the states of all tasks are on disk ({@link TransactionalFiles}).
+ */
+public final class TransactionalProducer extends QueryProducer {
+    /** For how long the end of a run waits until its transaction is aborted. */
+    private static final Duration CLOSING = Duration.ofSeconds(5);
+
+    /** Of a record besides its bytes, at most: that of a batch, fields, and of each header. */
+    private static final int OVERHEAD = 128;
+
+    private static final int HEADER_OVERHEAD = 12;
+
+    private final String commits;
+    private final Path checkpoint;
+    private final int maxBytes;
+    private final String timeout;
+    private boolean isBegun;
+    private volatile boolean hasSent;
+
+    /**
+     * @param producer its transactions have been initialized
+     * @param timeout transaction.timeout.ms
+     */
+    TransactionalProducer(
+            Producer<byte[], byte[]> producer,
+            String commits,
+            String checkpoint,
+            int maxBytes,
+            String timeout,
+            String log,
+            String query) {
+        super(producer, log, query);
+        this.commits = commits;
+        this.checkpoint = Path.of(checkpoint);
+        this.maxBytes = maxBytes;
+        this.timeout = timeout;
+    }
+
+    /**
+     * Opens the producer of a run that is about to start. What an earlier run of the same
+     * transactional id has left open is aborted, and that run can commit nothing any more. Ends
+     * with {@link org.ksqlspark.kafka.DrainableSource#release}.
+     *
+     * @param run id of the run
+     * @param commits the topic of the batches' commits
+     * @param checkpoint folder of the query's checkpoint
+     * @param settings of Kafka's producers; among them transactional.id and transaction.timeout.ms
+     * @param maxBytes the size of the largest record that the sink takes
+     * @param log name of the processing log; empty: there is none
+     * @param query id of the query in the processing log
+     */
+    public static void open(
+            String run,
+            String commits,
+            String checkpoint,
+            Map<String, String> settings,
+            int maxBytes,
+            String log,
+            String query) {
+        Producer<byte[], byte[]> producer = producer(settings);
+        try {
+            producer.initTransactions();
+        } catch (RuntimeException failed) {
+            producer.close(Duration.ZERO);
+            throw failed;
+        }
+        String timeout = settings.get(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG);
+        add(
+                run,
+                new TransactionalProducer(
+                        producer, commits, checkpoint, maxBytes, timeout, log, query));
+    }
+
+    /**
+     * That of a run.
+     *
+     * @throws IllegalStateException the run has ended
+     */
+    static TransactionalProducer opened(String run) {
+        return (TransactionalProducer) of(run);
+    }
+
+    @Override
+    protected synchronized void begin() {
+        if (!isBegun) {
+            producer.beginTransaction();
+            isBegun = true;
+        }
+    }
+
+    /** A record that is too large would make the transaction fail, so it is not even tried. */
+    @Override
+    protected void send(ProducerRecord<byte[], byte[]> record) {
+        long size = size(record);
+        if (size > maxBytes && hasLog()) {
+            leaveOut(record, size + " bytes are more than " + maxBytes + ".");
+            return;
+        }
+        hasSent = true;
+        super.send(record);
+    }
+
+    private static long size(ProducerRecord<byte[], byte[]> record) {
+        long size = OVERHEAD + length(record.key()) + length(record.value());
+        for (Header header : record.headers()) {
+            size += HEADER_OVERHEAD + 3L * header.key().length() + length(header.value());
+        }
+        return size;
+    }
+
+    private static long length(byte[] bytes) {
+        return bytes == null ? 0 : bytes.length;
+    }
+
+    /**
+     * Commits a batch: its results become visible. One without results needs no transaction,
+     * because nobody can tell whether it was done once or twice.
+     *
+     * @param batch number of the batch
+     * @param commit what Spark is about to write into commits/N
+     */
+    synchronized void commit(long batch, byte[] commit) throws IOException {
+        if (!hasSent) {
+            return;
+        }
+        var done =
+                new BatchCommit(
+                        batch,
+                        Files.readString(checkpoint.resolve("metadata")),
+                        Files.readString(
+                                checkpoint.resolve("offsets").resolve(Long.toString(batch))),
+                        new String(commit, StandardCharsets.UTF_8));
+        super.send(
+                new ProducerRecord<>(
+                        commits, 0, commits.getBytes(StandardCharsets.UTF_8), done.toJson()));
+        try {
+            producer.commitTransaction();
+        } catch (ProducerFencedException | InvalidProducerEpochException fenced) {
+            throw new IllegalStateException(
+                    "the transaction was aborted: it took longer than transaction.timeout.ms ("
+                            + timeout
+                            + "), or the query was started elsewhere",
+                    fenced);
+        } catch (KafkaException failed) {
+            throw new IllegalStateException(
+                    "the transaction could not be committed: " + failed.getMessage(), failed);
+        }
+        isBegun = false;
+        hasSent = false;
+    }
+
+    /**
+     * Aborts the transaction of a batch that was not done; a commit that is under way is ended.
+     * Where that takes too long, the next {@link #open} does it.
+     */
+    @Override
+    protected void close() {
+        producer.close(CLOSING);
+    }
+}

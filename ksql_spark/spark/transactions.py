@@ -1,0 +1,80 @@
+"""Lets queries commit results, state and offsets in transactions of Kafka (TransactionalProducer.java)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from ksql_spark.spark.processing_log import LOG_SETTING, QUERY_SETTING
+from ksql_spark.spark.sinks import BATCH_BYTES, BATCH_LINGER_MS
+
+#: the largest transaction timeout that brokers allow by default: a batch must be done in this time
+_TIMEOUT_MS = 900_000
+#: Kafka's default of max.request.size
+_MOST_BYTES = 1_048_576
+#: what transactions need, whatever a user says
+_FIXED = {"acks": "all", "enable.idempotence": "true"}
+
+
+def open_transactions(
+    session: SparkSession,
+    run: str,
+    transactional_id: str,
+    commits: str,
+    checkpoint: Path,
+    producer: Mapping[str, str],
+    most_bytes: int | None,
+) -> None:
+    """Give a run a producer with transactions, before anything reads its checkpoint.
+
+    An earlier run of the query can write nothing any more, and its open transaction is aborted. ``release``
+    ends what this begins.
+
+    Args:
+        session: the query's own session.
+        run: id of the run.
+        transactional_id: the query's.
+        commits: the topic of its commits, which must exist.
+        checkpoint: the folder of its checkpoint.
+        producer: settings of Kafka's producers, with ``bootstrap.servers``.
+        most_bytes: the size of the largest record that the sink's topic takes; None: not known.
+
+    Raises:
+        PySparkException, Py4JJavaError: Kafka refuses it, or does not answer.
+    """
+    given = int(producer.get("max.request.size", _MOST_BYTES))
+    limit = given if most_bytes is None else min(given, most_bytes)
+    settings = {
+        "linger.ms": str(BATCH_LINGER_MS),
+        "batch.size": str(min(BATCH_BYTES, limit)),
+        "transaction.timeout.ms": str(_TIMEOUT_MS),
+        **producer,
+        **_FIXED,
+        # the last record of a transaction is not the sink's
+        "max.request.size": str(max(given, _MOST_BYTES)),
+        "transactional.id": transactional_id,
+    }
+    jvm: Any = session._jvm
+    jvm.org.ksqlspark.transaction.TransactionalProducer.open(
+        run,
+        commits,
+        str(checkpoint),
+        settings,
+        limit,
+        session.conf.get(LOG_SETTING, ""),
+        session.conf.get(QUERY_SETTING, ""),
+    )
+    for name, value in {
+        "spark.ksql.run": run,
+        "spark.sql.streaming.checkpointFileManagerClass": "org.ksqlspark.transaction.TransactionalFiles",
+    }.items():
+        session.conf.set(name, value)
+
+
+def release(session: SparkSession, run: str) -> None:
+    """Abort the transaction of a run that did not start, and close its producer."""
+    jvm: Any = session._jvm
+    jvm.org.ksqlspark.kafka.DrainableSource.release(run, "")
