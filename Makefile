@@ -14,7 +14,7 @@ TOOLS := .venv/.tools
 JVM := .venv/.jvm
 
 .PHONY: help setup run server demo test test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: test-stories test-cluster docs-site cases metamorphic conformance conformance-parse docs latency plans
+.PHONY: test-stories test-cluster docs-site cases metamorphic exactly-once conformance conformance-parse docs latency plans
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -76,6 +76,9 @@ types: $(TOOLS) ## types, with mypy
 contracts: $(TOOLS) ## who may import whom, with import-linter
 	@echo "== layers"
 	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+
+exactly-once: setup ## kill a server again and again, and compare what its exactly-once queries wrote with the truth (ARGS=--help)
+	@$(BIN)/python -m tests.integration.exactly_once $(ARGS)
 
 conformance: $(TOOLS) $(JVM) ## all conformance cases, if they are there (ARGS=--help for options)
 	@$(BIN)/python -m tests.conformance.run --log build/conformance.log --report build/conformance.json $(ARGS)

@@ -1,0 +1,393 @@
+"""Kills a server again and again, and compares what a reader of committed records sees with the truth.
+
+``python -m tests.integration.exactly_once --kills 50 --seed 7`` (``make exactly-once``) runs it for as long
+as asked, on a broker of its own. The queries are of all kinds: stateless, aggregates, joins, one that reads
+another one's results, sub-topologies with internal topics between them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import TopicReader
+from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.services.broker import EmbeddedBroker
+from tests.integration.server_process import ServerProcess
+
+KEYS = 20
+PARTITIONS = 2
+#: time of the first event, ms; event n is n ms later
+START_MS = 1_700_000_000_000
+#: how long results may take after the last kill, seconds
+PATIENCE_S = 300.0
+
+SOURCES = """
+CREATE STREAM events (k STRING KEY, n BIGINT) WITH (KAFKA_TOPIC = 'events', VALUE_FORMAT = 'JSON');
+CREATE TABLE latest (k STRING PRIMARY KEY, n BIGINT, who STRING)
+  WITH (KAFKA_TOPIC = 'events', VALUE_FORMAT = 'JSON');
+CREATE STREAM echoes (k STRING KEY, n BIGINT) WITH (KAFKA_TOPIC = 'echoes', VALUE_FORMAT = 'JSON');
+CREATE TABLE people (k STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC = 'people', VALUE_FORMAT = 'JSON');
+"""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A query and what its topic must hold.
+
+    Args:
+        topic: the topic that it writes.
+        statement: it.
+        expected: numbers of the events -> for each key, or for all (None), the values that are written.
+        is_ordered: whether the order within a key must be that, too.
+        is_last: how many values there are does not matter, only the last one of each key.
+    """
+
+    topic: str
+    statement: str
+    expected: Callable[[Sequence[int]], Mapping[str | None, list[Any]]]
+    is_ordered: bool = True
+    is_last: bool = False
+
+
+def _key(n: int) -> str:
+    return f"k{n % KEYS}"
+
+
+def _by_key(numbers: Sequence[int]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for n in numbers:
+        found[_key(n)].append(n)
+    return found
+
+
+def _counts(numbers: Sequence[int]) -> Mapping[str | None, list[Any]]:
+    """An update for each event: the count, and the sum so far."""
+    return {
+        key: [{"C": i, "TOTAL": sum(own[:i])} for i in range(1, len(own) + 1)]
+        for key, own in _by_key(numbers).items()
+    }
+
+
+def _chained(numbers: Sequence[int]) -> Mapping[str | None, list[Any]]:
+    """An update for each update of _counts: how many, and the sum of their counts."""
+    return {
+        key: [{"C": i, "TOTAL": i * (i + 1) // 2} for i in range(1, len(own) + 1)]
+        for key, own in _by_key(numbers).items()
+    }
+
+
+def _finals(numbers: Sequence[int]) -> Iterator[Any]:
+    """The windows that have closed."""
+    for begins in range(0, len(numbers) - 1000, 1000):
+        counts = Counter(_key(n) for n in range(begins, begins + 1000))
+        for key, count in counts.items():
+            yield {"NAME": key, "BEGINS": START_MS + begins, "C": count}
+
+
+CHECKS = (
+    Check(
+        "COPIES",
+        "CREATE STREAM copies AS SELECT k, n FROM events WHERE n % 7 <> 0 EMIT CHANGES;",
+        lambda numbers: {k: [{"N": n} for n in own if n % 7] for k, own in _by_key(numbers).items()},
+    ),
+    Check(
+        "COUNTS",
+        "CREATE TABLE counts AS"
+        " SELECT k, COUNT(*) AS c, SUM(n) AS total FROM events GROUP BY k EMIT CHANGES;",
+        _counts,
+    ),
+    Check(
+        "NAMED",
+        "CREATE STREAM named AS SELECT e.k AS k, e.n AS n, p.name AS name FROM events e"
+        " LEFT JOIN people p ON e.k = p.k EMIT CHANGES;",
+        lambda numbers: {
+            k: [{"N": n, "NAME": f"name of {k}"} for n in own] for k, own in _by_key(numbers).items()
+        },
+    ),
+    Check(
+        "PAIRS",
+        "CREATE STREAM pairs AS SELECT e.n AS n, AS_VALUE(e.n) AS m, a.k AS k FROM events e"
+        " JOIN echoes a WITHIN 10 SECONDS GRACE PERIOD 1 HOUR ON e.n = a.n EMIT CHANGES;",
+        lambda numbers: {None: [{"M": n, "K": _key(n)} for n in numbers]},
+        is_ordered=False,
+    ),
+    Check(
+        "CHAINED",
+        "CREATE STREAM updates (k STRING KEY, c BIGINT) WITH (KAFKA_TOPIC = 'COUNTS', VALUE_FORMAT = 'JSON');"
+        " CREATE TABLE chained AS"
+        " SELECT k, COUNT(*) AS c, SUM(c) AS total FROM updates GROUP BY k EMIT CHANGES;",
+        _chained,
+    ),
+    Check(
+        # two sub-topologies: each update of a key takes its old row out of the group, and puts the new one in
+        "ALL_OF_THEM",
+        "CREATE TABLE all_of_them AS SELECT SUBSTRING(k, 1, 1) AS first, COUNT(*) AS c, SUM(c) AS total"
+        " FROM counts GROUP BY SUBSTRING(k, 1, 1) EMIT CHANGES;",
+        lambda numbers: {"k": [{"C": min(len(numbers), KEYS), "TOTAL": len(numbers)}]},
+        is_last=True,
+    ),
+    Check(
+        # three sub-topologies; a result that a later update has overtaken is not written
+        "BY_NAME",
+        "CREATE TABLE by_name AS SELECT l.k AS k, l.n AS n, p.name AS name FROM latest l"
+        " JOIN people p ON l.who = p.k EMIT CHANGES;",
+        lambda numbers: {k: [{"N": own[-1], "NAME": f"name of {k}"}] for k, own in _by_key(numbers).items()},
+        is_last=True,
+    ),
+    Check(
+        # a join of streams, and one with a table above it
+        "NAMED_PAIRS",
+        "CREATE STREAM named_pairs AS SELECT p.k AS k, AS_VALUE(e.n) AS n, p.name AS name FROM events e"
+        " JOIN echoes a WITHIN 10 SECONDS GRACE PERIOD 1 HOUR ON e.n = a.n JOIN people p ON a.k = p.k"
+        " EMIT CHANGES;",
+        lambda numbers: {
+            k: [{"N": n, "NAME": f"name of {k}"} for n in own] for k, own in _by_key(numbers).items()
+        },
+        is_ordered=False,
+    ),
+    Check(
+        # each window once, when it has closed
+        "FINALS",
+        "CREATE TABLE finals AS SELECT k, AS_VALUE(k) AS name, WINDOWSTART AS begins, COUNT(*) AS c"
+        " FROM events WINDOW TUMBLING (SIZE 1 SECOND, GRACE PERIOD 0 SECONDS) GROUP BY k EMIT FINAL;",
+        lambda numbers: {None: [*_finals(numbers)]},
+        is_ordered=False,
+    ),
+    Check(
+        # two queries write one topic, in transactions of their own
+        "MERGED",
+        "CREATE STREAM merged AS SELECT k, n FROM events WHERE n % 2 = 0 EMIT CHANGES;"
+        " INSERT INTO merged SELECT k, n FROM echoes WHERE n % 2 = 1 EMIT CHANGES;",
+        lambda numbers: {k: [{"N": n} for n in own] for k, own in _by_key(numbers).items()},
+        is_ordered=False,
+    ),
+)
+#: a few of them, for tests that must be fast: without state, with it, a join, and a query that reads another
+FEW = tuple(check for check in CHECKS if check.topic in ("COPIES", "COUNTS", "NAMED", "CHAINED"))
+
+
+def _differences(
+    check: Check, rows: Sequence[tuple[str, Any]], expected: Mapping[str | None, list[Any]]
+) -> list[str]:
+    """What is wrong with the rows (key, value) of a topic."""
+    wrong = []
+    for key, values in expected.items():
+        got = [value for k, value in rows if key is None or k == key]
+        if check.is_last:
+            got = got[-1:]
+        lost = Counter(map(str, values)) - Counter(map(str, got))
+        more = Counter(map(str, got)) - Counter(map(str, values))
+        if lost or more:
+            what = f"lost {list(lost)[:3]} ({lost.total()}), too much {list(more)[:3]} ({more.total()})"
+            wrong.append(f"{check.topic} {key}: {what}")
+        elif check.is_ordered and got != values:
+            wrong.append(f"{check.topic} {key}: in another order")
+    return wrong
+
+
+class World:
+    """The inputs, the truth about them, and a server that can be killed.
+
+    Args:
+        folder: for the server's data.
+        servers: a broker's address; its topics are this run's alone.
+        checks: the queries.
+        seed: of everything that is random.
+        report: takes lines about what happens.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        servers: str,
+        checks: Sequence[Check],
+        seed: int,
+        report: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self.random = random.Random(seed)
+        self.servers = servers
+        self.produced = 0
+        self._checks = checks
+        self._report = report
+        self._data = folder / "data"
+        self._properties = folder / "server.properties"
+        self._properties.write_text(
+            f"bootstrap.servers={servers}\n"
+            "ksql.streams.processing.guarantee=exactly_once_v2\n"
+            "ksql.streams.auto.offset.reset=earliest\n"
+            "ksql.query.retry.backoff.initial.ms=300\nksql.query.retry.backoff.max.ms=2000\n"
+            "ksql.spark.memory=1200m\nksql.spark.warm.up.enabled=false\n",
+            encoding="utf-8",
+        )
+        self._server: ServerProcess | None = None
+        self._stopped = threading.Event()
+        self._producer = RecordProducer(servers, linger_ms=5)
+        self._feeder = threading.Thread(target=self._feed, daemon=True)
+        admin = KafkaAdmin(servers)
+        # sinks are not compacted, though some are tables: each update counts
+        for topic in ("events", "echoes", "people", *(check.topic for check in checks)):
+            admin.create_topic(topic, PARTITIONS, config={"cleanup.policy": "delete", "retention.ms": "-1"})
+        for i in range(KEYS):
+            key = f"k{i}"
+            value = json.dumps({"name": f"name of {key}"}).encode()
+            self._producer.send("people", key.encode(), value, START_MS - 1)
+
+    def start(self, rate: int) -> None:
+        """Begin to write events, ``rate`` a second, and start the server with its queries."""
+        self._rate = rate
+        self._feeder.start()
+        self._server = self._start_server()
+        self._server.execute(SOURCES + "".join(check.statement for check in self._checks))
+
+    def _feed(self) -> None:
+        began = time.monotonic()
+        # it ends in the middle of a window
+        while not self._stopped.wait(0.02) or not 100 < self.produced % 1000 < 900:
+            for n in range(self.produced, int((time.monotonic() - began) * self._rate)):
+                key, value = _key(n), json.dumps({"n": n, "who": _key(n)})
+                for topic in ("events", "echoes"):
+                    self._producer.send_async(topic, key.encode(), value.encode(), START_MS + n)
+                self.produced = n + 1
+        self._producer.flush()
+
+    def _start_server(self) -> ServerProcess:
+        return ServerProcess(self._data, "--properties", str(self._properties)).ready()
+
+    def kill(self) -> None:
+        """Kill the JVM, the server, or both, at some moment; return once they are there again."""
+        assert self._server is not None
+        after_s = self.random.uniform(0, 4)
+        what = self.random.choice(("the JVM", "the JVM, then the server", "both"))
+        time.sleep(after_s)
+        self._report(f"kill {what} after {after_s:.2f} s")
+        if what != "both":
+            self._kill_jvm()
+        if what == "the JVM":
+            self._wait_until_running()
+            return
+        if what == "the JVM, then the server":
+            time.sleep(self.random.uniform(0, 2))
+        self._server.crash()
+        with self._server:
+            pass
+        self._server = self._start_server()
+
+    def _kill_jvm(self) -> None:
+        assert self._server is not None
+        for pid in self._server.pids():
+            if pid != self._server.process.pid:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    def _wait_until_running(self) -> None:
+        """Wait until the server has restarted its queries by itself."""
+        deadline = time.monotonic() + PATIENCE_S
+        while any(state != "RUNNING" for state in self._states().values()):
+            assert time.monotonic() < deadline, self._states()
+            time.sleep(0.2)
+
+    def _states(self) -> dict[str, str]:
+        assert self._server is not None
+        (shown,) = self._server.execute("SHOW QUERIES;")
+        return {query["id"]: query["state"] for query in shown["queries"]}
+
+    def stop(self) -> None:
+        """Stop the server as planned, and start it again."""
+        assert self._server is not None
+        with self._server:
+            self._server.stop()
+        self._report("stopped and started again")
+        self._server = self._start_server()
+
+    def wrong(self) -> list[str]:
+        """End the input, wait until everything is processed; what is not as it should be."""
+        self._stopped.set()
+        self._feeder.join()
+        numbers = range(self.produced)
+        found = [line for check in self._checks for line in self._wrong(check, numbers)]
+        found += [f"{name} is {state}" for name, state in self._states().items() if state != "RUNNING"]
+        return found
+
+    def _wrong(self, check: Check, numbers: Sequence[int]) -> list[str]:
+        expected = check.expected(numbers)
+        count = sum(map(len, expected.values()))
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            rows = self._rows(check.topic)
+            wrong = _differences(check, rows, expected)
+            is_done = not wrong or (not check.is_last and len(rows) >= count)
+            if is_done or time.monotonic() > deadline:
+                break
+            time.sleep(0.5)
+        hidden = len(self._rows(check.topic, committed=False)) - len(rows)
+        self._report(f"{check.topic}: {len(rows)} of {count} results, {hidden} more that are not visible")
+        return wrong
+
+    def _rows(self, topic: str, committed: bool = True) -> list[tuple[str, Any]]:
+        with TopicReader(self.servers, topic, read_committed=committed) as reader:
+            records = [record for batch in reader.read_to_end() for record in batch]
+        return [((r.key or b"").decode(errors="replace"), json.loads(r.value or b"null")) for r in records]
+
+    def close(self) -> None:
+        """Kill what runs; topics remain."""
+        self._stopped.set()
+        if self._feeder.is_alive():
+            self._feeder.join()
+        self._producer.close()
+        if self._server is not None:
+            self._server.crash()
+            with self._server:
+                pass
+
+    def __enter__(self) -> World:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run it; the exit code is 1 where anything was lost, repeated or wrong."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=random.randrange(10_000))
+    parser.add_argument("--rate", type=int, default=200, help="events a second")
+    parser.add_argument("--only", default="", help="names of topics, separated by commas")
+    given = parser.parse_args(arguments)
+    # so that the server ends too
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(f"stopped by signal {number}"))
+    only = [name for name in given.only.upper().split(",") if name]
+    checks = [check for check in CHECKS if not only or check.topic in only]
+    print(f"seed {given.seed}, {given.kills} kills, {given.rate} events/s", flush=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="exactly-once-") as name,
+        EmbeddedBroker(Path(name) / "kafka", port=0) as broker,
+    ):
+        report = lambda line: print(line, flush=True)  # noqa: E731
+        with World(Path(name), broker.bootstrap_servers, checks, given.seed, report) as world:
+            world.start(given.rate)
+            for number in range(1, given.kills + 1):
+                report(f"-- {number}: {world.produced} events so far")
+                world.kill()
+            wrong = world.wrong()
+            print("\n".join([*wrong, f"{world.produced} events, {len(wrong)} wrong"]), flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
