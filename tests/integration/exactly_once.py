@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from confluent_kafka import Producer
+
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
-from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
 from tests.integration.server_process import ServerProcess
 
@@ -209,6 +210,7 @@ class World:
         checks: the queries.
         seed: of everything that is random.
         report: takes lines about what happens.
+        broker: the broker, if that may be killed, too.
     """
 
     def __init__(
@@ -218,12 +220,14 @@ class World:
         checks: Sequence[Check],
         seed: int,
         report: Callable[[str], None] = lambda line: None,
+        broker: EmbeddedBroker | None = None,
     ) -> None:
         self.random = random.Random(seed)
         self.servers = servers
         self.produced = 0
         self._checks = checks
         self._report = report
+        self._broker = broker
         self._data = folder / "data"
         self._properties = folder / "server.properties"
         self._properties.write_text(
@@ -236,7 +240,17 @@ class World:
         )
         self._server: ServerProcess | None = None
         self._stopped = threading.Event()
-        self._producer = RecordProducer(servers, linger_ms=5)
+        # it waits for a broker as long as that takes
+        self._producer = Producer(
+            {
+                "bootstrap.servers": servers,
+                "enable.idempotence": True,
+                "message.timeout.ms": 0,
+                "partitioner": "murmur2_random",
+                "linger.ms": 5,
+                "log_level": 0,
+            }
+        )
         self._feeder = threading.Thread(target=self._feed, daemon=True)
         admin = KafkaAdmin(servers)
         # sinks are not compacted, though some are tables: each update counts
@@ -245,7 +259,8 @@ class World:
         for i in range(KEYS):
             key = f"k{i}"
             value = json.dumps({"name": f"name of {key}"}).encode()
-            self._producer.send("people", key.encode(), value, START_MS - 1)
+            self._producer.produce("people", value, key.encode(), timestamp=START_MS - 1)
+        self._producer.flush()
 
     def start(self, rate: int) -> None:
         """Begin to write events, ``rate`` a second, and start the server with its queries."""
@@ -261,21 +276,29 @@ class World:
             for n in range(self.produced, int((time.monotonic() - began) * self._rate)):
                 key, value = _key(n), json.dumps({"n": n, "who": _key(n)})
                 for topic in ("events", "echoes"):
-                    self._producer.send_async(topic, key.encode(), value.encode(), START_MS + n)
+                    self._producer.produce(topic, value.encode(), key.encode(), timestamp=START_MS + n)
                 self.produced = n + 1
+            self._producer.poll(0)
         self._producer.flush()
 
     def _start_server(self) -> ServerProcess:
         return ServerProcess(self._data, "--properties", str(self._properties)).ready()
 
     def kill(self) -> None:
-        """Kill the JVM, the server, or both, at some moment; return once they are there again."""
+        """Kill the JVM, the server, the broker, or several of them; return once they are there again."""
         assert self._server is not None
         after_s = self.random.uniform(0, 4)
-        what = self.random.choice(("the JVM", "the JVM, then the server", "both"))
+        choices = ["the JVM", "the JVM, then the server", "both"]
+        if self._broker is not None:
+            choices += ["the broker", "the broker, then both"]
+        what = self.random.choice(choices)
         time.sleep(after_s)
         self._report(f"kill {what} after {after_s:.2f} s")
-        if what != "both":
+        if what.startswith("the broker"):
+            self._kill_broker()
+            if what == "the broker":
+                return self._wait_until_running()
+        elif what != "both":
             self._kill_jvm()
         if what == "the JVM":
             self._wait_until_running()
@@ -286,6 +309,13 @@ class World:
         with self._server:
             pass
         self._server = self._start_server()
+
+    def _kill_broker(self) -> None:
+        assert self._broker is not None and self._broker.pid is not None
+        os.kill(self._broker.pid, signal.SIGKILL)
+        time.sleep(self.random.uniform(0, 1))
+        self._broker.stop()
+        self._broker.start()
 
     def _kill_jvm(self) -> None:
         assert self._server is not None
@@ -348,7 +378,6 @@ class World:
         self._stopped.set()
         if self._feeder.is_alive():
             self._feeder.join()
-        self._producer.close()
         if self._server is not None:
             self._server.crash()
             with self._server:
@@ -367,6 +396,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=random.randrange(10_000))
     parser.add_argument("--rate", type=int, default=200, help="events a second")
+    parser.add_argument("--broker", action="store_true", help="kill the broker, too")
     parser.add_argument("--only", default="", help="names of topics, separated by commas")
     given = parser.parse_args(arguments)
     # so that the server ends too
@@ -379,7 +409,8 @@ def main(arguments: Sequence[str]) -> int:
         EmbeddedBroker(Path(name) / "kafka", port=0) as broker,
     ):
         report = lambda line: print(line, flush=True)  # noqa: E731
-        with World(Path(name), broker.bootstrap_servers, checks, given.seed, report) as world:
+        killed = broker if given.broker else None
+        with World(Path(name), broker.bootstrap_servers, checks, given.seed, report, killed) as world:
             world.start(given.rate)
             for number in range(1, given.kills + 1):
                 report(f"-- {number}: {world.produced} events so far")
