@@ -111,6 +111,7 @@ class Bootstrap:
         self._create_log_stream(services, statements, report)
         self._require_registry(services)
         services.queries.start_registered(report)
+        services.views.resume(services.metastore.sources())
         self._stack.callback(queries.close_all)
         if self._given_spark is None and self._config["ksql.spark.warm.up.enabled"]:
             self._warm_up(services, statements, queries)
@@ -195,9 +196,12 @@ class Bootstrap:
         replicas = int(self._config["ksql.internal.topic.replicas"])
         command_log = CommandLog(admin, producer, str(self._config["ksql.service.id"]), replicas)
         command_log.open()
-        views_dir = self._data_dir / "views"
-        shutil.rmtree(views_dir, ignore_errors=True)
-        views = Views(admin, views_dir)
+        views = Views(
+            admin,
+            self._data_dir / "views",
+            lambda: int(services.config["ksql.pull.views.max.bytes"]),
+            lambda: services.config["ksql.pull.views"] == "eager",
+        )
         self._stack.callback(views.close)
         processing_log = self._processing_log(spark, admin)
         self._stack.callback(processing_log.close)

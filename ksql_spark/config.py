@@ -230,6 +230,8 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.sink.linger.ms", "long", 0, "How long a result may wait to be written together with others: more throughput, but more latency.", minimum=0),
     # ---- pull and push queries
     _server("ksql.pull.queries.enable", "boolean", True, "Whether pull queries are allowed."),
+    _server("ksql.pull.views", "string", "on-demand", "When a table gets the view that answers its pull queries: when it is first queried, or when it is created.", choices=("on-demand", "eager")),
+    _server("ksql.pull.views.max.bytes", "long", 107_374_182_400, "How many bytes the files of all views may have. Those that were not used for the longest time are removed first; they are read from their topics again when they are needed.", minimum=1),
     Property("ksql.query.pull.table.scan.enabled", "boolean", True, "Whether pull queries may scan tables."),
     Property("ksql.query.pull.range.scan.enabled", "boolean", True, "Whether pull queries may read ranges of keys."),
     Property("ksql.query.pull.stream.enabled", "boolean", True, "Whether pull queries may read streams."),

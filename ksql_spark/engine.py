@@ -14,6 +14,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.measures import Figure
 from ksql_spark.request import Request
 from ksql_spark.runtime.inserts import Acknowledged, RowInserter
+from ksql_spark.runtime.lookups import LookUp
 from ksql_spark.runtime.results import QueryStream, ResultColumn, Row
 from ksql_spark.services import artifacts
 from ksql_spark.spark.session import SparkProcess
@@ -95,6 +96,17 @@ class Engine:
             KsqlError: the text is not exactly one query, or it cannot run.
         """
         return self._parts.queries.query(request)
+
+    def look_up(self, text: str, properties: Mapping[str, Any]) -> LookUp | None:
+        """A look-up that can be answered without waiting for anything but the view; None: use query().
+
+        It never blocks, so that it may be called in an event loop's thread. Every role may look up.
+
+        Args:
+            text: the statement, without variables.
+            properties: overrides of the request.
+        """
+        return self._parts.queries.look_up(text, properties)
 
     def inserter(
         self, target: str, properties: Mapping[str, Any], on_news: Callable[[], None]
@@ -183,6 +195,7 @@ __all__ = [
     "Cluster",
     "Engine",
     "Figure",
+    "LookUp",
     "QueryStream",
     "Request",
     "ResultColumn",

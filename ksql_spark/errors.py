@@ -269,6 +269,11 @@ CONDITIONS: dict[str, Condition] = {
     "VIEW_BEHIND": Condition(
         50000, "The view of table {name} did not catch up with its topic within {seconds} s. Try again."
     ),
+    "VIEW_TOO_LARGE": Condition(
+        50000,
+        "The view of table {name} has {bytes} bytes, and views may have {most} "
+        "(ksql.pull.views.max.bytes of the server).",
+    ),
 }
 
 

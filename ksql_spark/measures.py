@@ -68,11 +68,15 @@ VIEW_BYTES = Measure("view_bytes", "gauge", "The size of a view's file.", ("tabl
 STARTED = Measure("queries_started", "counter", "SELECT and PRINT requests.")
 HITS = Measure("plan_cache_hits", "counter", "Pull queries whose plan was known.")
 MISSES = Measure("plan_cache_misses", "counter", "Pull queries whose plan was not known.")
+PUSH_UNREADABLE = Measure(
+    "push_unreadable_records", "counter", "Records that push queries which need no Spark could not read."
+)
 PUSH = Measure("push_queries", "gauge", "Push queries that run.")
 
 MEASURES = (
     STATE, READ, LAG, ERRORS, FAILURES, STATE_ROWS, STATE_BYTES, VIEW_LAG, VIEW_BYTES, STARTED, HITS, MISSES,
     PUSH,
+    PUSH_UNREADABLE,
 )  # fmt: skip
 
 
@@ -104,6 +108,7 @@ class Measures:
         found.append(Figure(STARTED, (), self._queries.started))
         found.append(Figure(HITS, (), self._queries.plans.hits))
         found.append(Figure(MISSES, (), self._queries.plans.misses))
+        found.append(Figure(PUSH_UNREADABLE, (), services.queries.unreadable_by_push))
         found.append(Figure(PUSH, (), len(running) - len(persistent)))
         return found
 

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from grammar.statements.print_topic import PrintTopic
@@ -23,8 +24,9 @@ from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import check_runnable, lower_transient
 from ksql_spark.request import Request, context_of, located, parsed, planning, wait_for_command
-from ksql_spark.runtime import batch, pull, push
+from ksql_spark.runtime import batch, lookups, pull, push
 from ksql_spark.runtime.inserts import RowInserter, column_name
+from ksql_spark.runtime.lookups import LookUp
 from ksql_spark.runtime.print_topic import PrintResult
 from ksql_spark.runtime.push import PushResult
 from ksql_spark.runtime.queries import ManagedQuery
@@ -69,8 +71,11 @@ def _settings(request: Request) -> Hashable | None:
     """What the plan of a request depends on, besides its text; None if its plan is not kept."""
     if request.variables or "${" in request.text:
         return None
-    settings = tuple(sorted((name, str(value)) for name, value in request.properties.items()))
-    return settings
+    return _settings_of(request.properties)
+
+
+def _settings_of(properties: Mapping[str, Any]) -> Hashable:
+    return tuple(sorted((name, str(value)) for name, value in properties.items())) if properties else ()
 
 
 class QueryService:
@@ -105,7 +110,7 @@ class QueryService:
             known = self.plans.find(catalog, settings, request.text)
             if known is not None:
                 with registry.with_functions(services.published_functions), _restarting_said():
-                    return self._answer(known)
+                    return self._answer(known.plan)
         context = context_of(request, services, catalog.metastore)
         statements = list(parsed(request, context))
         if len(statements) != 1:
@@ -129,6 +134,27 @@ class QueryService:
         if stream.kind == "PUSH":
             self._streams[stream.query_id] = stream
         return stream
+
+    def look_up(self, text: str, properties: Mapping[str, Any]) -> LookUp | None:
+        """A look-up whose plan and view are there already; None: ``query`` has to answer.
+
+        It never waits, so that it may be called in an event loop's thread. Every role may look up.
+
+        Args:
+            text: the statement, without variables.
+            properties: overrides of the request.
+        """
+        if "${" in text:
+            return None
+        services = self._services
+        known = self.plans.find(self._catalog(), _settings_of(properties), text)
+        plan = None if known is None else lookups.plan_of(known, services.registry)
+        view = None if plan is None else services.views.following(plan.source)
+        if known is None or plan is None or view is None:
+            return None
+        self.started += 1
+
+        return LookUp(plan, known.values, view, partial(services.views.when_current, view, PULL_TIMEOUT_S))
 
     def _print(self, statement: PrintTopic, services: Services) -> QueryStream:
         topic = services.admin.topic(statement.topic)
@@ -170,7 +196,9 @@ class QueryService:
             is_transient=True,
             logical=bound,
         )
-        read = None if self._needs_spark(context) else push.direct(bound)
+        read = None
+        if not self._needs_spark(context):
+            read = push.direct(bound, lambda *_: services.queries.note_unreadable(query_id))
         return self._start_direct(query, bound, *read) if read is not None else self._start_push(query, bound)
 
     def _needs_spark(self, context: StatementContext) -> bool:
@@ -227,10 +255,9 @@ class QueryService:
     def _answer(self, plan: PullQuery) -> QueryStream:
         """The rows of a look-up or scan of a table."""
         services = self._services
+        view = services.views.current(plan.source, PULL_TIMEOUT_S)
         # a look-up needs no Spark, and goes on while Spark is restarted
-        return pull.run(
-            plan, services.views, lambda: services.spark.running_session, PULL_TIMEOUT_S, services.registry
-        )
+        return pull.run(plan, view, lambda: services.spark.running_session, services.registry)
 
     def _pull(
         self,

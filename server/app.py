@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ksql_spark.config import Config
 from server import errors
@@ -19,6 +19,7 @@ from server.access import AccessGuard, RateGuard
 from server.authentication import Authenticator
 from server.guards import BodyGuard, HostGuard, OriginGuard
 from server.host import Host
+from server.lookups import LookUps
 from server.metrics import CountingMiddleware, Metrics, has_metrics
 from server.routes import api_page, cluster, information, inserts, metrics, queries, statements, websocket
 
@@ -45,7 +46,8 @@ def create_app(
     for module in MODULES:
         api.include_router(module.router)
     # each handles a request, or passes it to the one before; the last one is the first to see it
-    app: ASGIApp = ShortWay(api, {"/query-stream": queries.query_stream, "/query": queries.query})
+    endpoints = {"/query-stream": queries.query_stream, "/query": queries.query}
+    app: ASGIApp = ShortWay(api, endpoints, LookUps(host))
     app = ReadinessMiddleware(app, host)
     app = RateGuard(app, properties["ksql.server.max.requests.per.second"])
     app = AccessGuard(
@@ -75,13 +77,18 @@ class ShortWay:
     Args:
         api: has the same endpoints, and all others.
         endpoints: path -> what answers a POST to it.
+        look_ups: answers what can be answered at once.
     """
 
     def __init__(
-        self, api: FastAPI, endpoints: Mapping[str, Callable[[Request], Awaitable[Response]]]
+        self,
+        api: FastAPI,
+        endpoints: Mapping[str, Callable[[Request], Awaitable[Response]]],
+        look_ups: LookUps,
     ) -> None:
         self._api = api
         self._endpoints = endpoints
+        self._look_ups = look_ups
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
@@ -91,12 +98,39 @@ class ShortWay:
             return
         scope["app"] = self._api
         try:
-            response = await endpoint(Request(scope, receive, send))
+            body = await _body(receive)
+            if await self._look_ups.answer(scope, body, send):
+                return
+            response = await endpoint(Request(scope, _again(body, receive), send))
         except ClientDisconnect:
             return
         except Exception as error:
             response = errors.response(error)
         await response(scope, receive, send)
+
+
+async def _body(receive: Receive) -> bytes:
+    """A request's body. Raises ClientDisconnect."""
+    parts = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        parts.append(message.get("body", b""))
+        if not message.get("more_body"):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """``receive`` of a request whose body has been read."""
+    bodies = [body]
+
+    async def received() -> Message:
+        if bodies:
+            return {"type": "http.request", "body": bodies.pop(), "more_body": False}
+        return await receive()
+
+    return received
 
 
 def _describe_truly(app: FastAPI) -> None:
@@ -129,7 +163,7 @@ class TrailingSlashMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, without slashes at the end of its path (ASGI)."""
-        if scope["type"] in ("http", "websocket"):
+        if scope["type"] in ("http", "websocket") and scope["path"].endswith("/"):
             scope = {**scope, "path": scope["path"].rstrip("/") or "/"}
         await self._app(scope, receive, send)
 

@@ -22,6 +22,15 @@ from server.errors import FORBIDDEN, TOO_LARGE, RequestError
 ANY = "*"
 
 
+def header_of(scope: Scope, name: bytes) -> bytes | None:
+    """The first header called ``name`` (lower case) of a request."""
+    found: bytes
+    for given, found in scope["headers"]:
+        if given == name:
+            return found
+    return None
+
+
 class HostGuard:
     """Refuses requests whose Host is not a name of this server (403).
 
@@ -42,7 +51,7 @@ class HostGuard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, or refuse it (ASGI)."""
         if scope["type"] in ("http", "websocket"):
-            given = Headers(scope=scope).get("host", "")
+            given = (header_of(scope, b"host") or b"").decode("latin-1")
             if not self._is_ours(given):
                 problem = RequestError(
                     f"This server does not answer to the name {given}. If that is its name, add it to "
@@ -91,7 +100,7 @@ class OriginGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, or refuse it (ASGI)."""
-        if scope["type"] in ("http", "websocket"):
+        if scope["type"] in ("http", "websocket") and header_of(scope, b"origin") is not None:
             headers = Headers(scope=scope)
             origin = headers.get("origin")
             scheme = str(scope.get("scheme", "http")).replace("ws", "http", 1)
@@ -127,12 +136,9 @@ class BodyGuard:
         if scope["type"] != "http" or scope["path"] in self._streamed:
             await self._app(scope, receive, send)
             return
-        problem = RequestError(
-            f"The request's body has more than {self._most} bytes (ksql.server.max.request.bytes).", TOO_LARGE
-        )
-        length = Headers(scope=scope).get("content-length", "0")
+        length = header_of(scope, b"content-length") or b"0"
         if length.isdigit() and int(length) > self._most:
-            await errors.response(problem)(scope, receive, send)
+            await errors.response(self._problem())(scope, receive, send)
             return
         read = 0
 
@@ -141,7 +147,12 @@ class BodyGuard:
             message = await receive()
             read += len(message.get("body", b""))
             if read > self._most:
-                raise problem
+                raise self._problem()
             return message
 
         await self._app(scope, counted, send)
+
+    def _problem(self) -> RequestError:
+        return RequestError(
+            f"The request's body has more than {self._most} bytes (ksql.server.max.request.bytes).", TOO_LARGE
+        )

@@ -16,7 +16,7 @@ from starlette.requests import Request as HttpRequest
 
 if TYPE_CHECKING:
     # not at run time: this import loads Spark, and the port should be open before that
-    from ksql_spark.engine import Cluster, Figure, QueryStream, Request, RowInserter
+    from ksql_spark.engine import Cluster, Figure, LookUp, QueryStream, Request, RowInserter
 
 LOG = logging.getLogger(__name__)
 
@@ -47,6 +47,10 @@ class Engine(Protocol):
 
     def query(self, request: Request) -> QueryStream:
         """Start a SELECT or PRINT."""
+        ...
+
+    def look_up(self, text: str, properties: Mapping[str, Any]) -> LookUp | None:
+        """A look-up that can be answered at once; None: use query()."""
         ...
 
     def inserter(

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
+import orjson
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -48,39 +49,42 @@ def _mark_decimal(value: Any) -> str:
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_mark_decimal)
 
 
-def encode(value: Any) -> str:
+def encode(value: Any) -> bytes:
     """``value`` as compact JSON.
 
     >>> encode(["a", None, Decimal("1.10")])
-    '["a",null,1.10]'
+    b'["a",null,1.10]'
     """
-    text = _ENCODER.encode(value)
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # DECIMALs, and halves of surrogate pairs, which UTF-8 cannot encode
+        text = _ENCODER.encode(value)
     if _MARK in text:
         text = text.replace(f'"{_MARK}', "").replace(f'{_MARK}"', "")
-    return text
+    return text.encode(errors="replace")
 
 
 class Format(Protocol):
-    """The format of a response."""
+    """The format of a response, as JSON or lines in UTF-8."""
 
     media_type: str
     #: whether clients can tell errors from rows; if not, the connection is aborted after an error
     shows_errors: bool = True
 
-    def start(self) -> str:
-        """Text before the first row."""
+    def start(self) -> bytes:
+        """What comes before the first row."""
         ...
 
-    def rows(self, rows: Sequence[Row]) -> str:
-        """The text of rows."""
+    def rows(self, rows: Sequence[Row]) -> bytes:
+        """The rows."""
         ...
 
-    def error(self, error: dict[str, Any]) -> str:
-        """The text of an error after the response has begun."""
+    def error(self, error: dict[str, Any]) -> bytes:
+        """An error after the response has begun."""
         ...
 
-    def end(self) -> str:
-        """Text at the end, also after an error."""
+    def end(self) -> bytes:
+        """What comes at the end, also after an error."""
         ...
 
 
@@ -97,33 +101,33 @@ class Frames(Format):
         self._stream = stream
         self._failed = False
         self._pull = stream.kind == "PULL"
-        self._before, self._after = (",\n", "") if self._pull else ("", ",\n")
+        self._before, self._after = (b",\n", b"") if self._pull else (b"", b",\n")
 
-    def start(self) -> str:
+    def start(self) -> bytes:
         """The header frame."""
         columns = ", ".join(schema_text(column, self._pull) for column in self._stream.columns)
         header = {"header": {"queryId": self._stream.query_id, "schema": columns}}
-        return "[" + encode(header) + self._after
+        return b"[" + encode(header) + self._after
 
-    def rows(self, rows: Sequence[Row]) -> str:
+    def rows(self, rows: Sequence[Row]) -> bytes:
         """A row frame each."""
         frames = []
         for row in rows:
             columns = encode(row.values)
-            tombstone = ',"tombstone":true' if row.tombstone else ""
-            frames.append(f'{self._before}{{"row":{{"columns":{columns}{tombstone}}}}}{self._after}')
-        return "".join(frames)
+            tombstone = b',"tombstone":true' if row.tombstone else b""
+            frames.append(b'%b{"row":{"columns":%b%b}}%b' % (self._before, columns, tombstone, self._after))
+        return b"".join(frames)
 
-    def error(self, error: dict[str, Any]) -> str:
+    def error(self, error: dict[str, Any]) -> bytes:
         """An errorMessage frame; the array ends with it."""
         self._failed = True
         return self._before + encode({"errorMessage": error})
 
-    def end(self) -> str:
+    def end(self) -> bytes:
         """The final message, and the end of the array."""
         if self._failed or self._pull:
-            return "]\n"
-        return encode({"finalMessage": self._stream.final_message or "Query Completed"}) + "]\n"
+            return b"]\n"
+        return encode({"finalMessage": self._stream.final_message or "Query Completed"}) + b"]\n"
 
 
 class Delimited(Format):
@@ -134,21 +138,21 @@ class Delimited(Format):
     def __init__(self, stream: QueryStream) -> None:
         self._stream = stream
 
-    def start(self) -> str:
+    def start(self) -> bytes:
         """The metadata line."""
-        return encode(metadata(self._stream)) + "\n"
+        return metadata(self._stream) + b"\n"
 
-    def rows(self, rows: Sequence[Row]) -> str:
+    def rows(self, rows: Sequence[Row]) -> bytes:
         """A line each."""
-        return "".join(encode(row.values) + "\n" for row in rows if not row.tombstone)
+        return b"".join(encode(row.values) + b"\n" for row in rows if not row.tombstone)
 
-    def error(self, error: dict[str, Any]) -> str:
+    def error(self, error: dict[str, Any]) -> bytes:
         """An error line."""
-        return encode(error) + "\n"
+        return encode(error) + b"\n"
 
-    def end(self) -> str:
+    def end(self) -> bytes:
         """Nothing."""
-        return ""
+        return b""
 
 
 class JsonArray(Format):
@@ -159,21 +163,21 @@ class JsonArray(Format):
     def __init__(self, stream: QueryStream) -> None:
         self._stream = stream
 
-    def start(self) -> str:
+    def start(self) -> bytes:
         """The metadata object."""
-        return "[" + encode(metadata(self._stream))
+        return b"[" + metadata(self._stream)
 
-    def rows(self, rows: Sequence[Row]) -> str:
+    def rows(self, rows: Sequence[Row]) -> bytes:
         """An array each."""
-        return "".join(",\n" + encode(row.values) for row in rows if not row.tombstone)
+        return b"".join(b",\n" + encode(row.values) for row in rows if not row.tombstone)
 
-    def error(self, error: dict[str, Any]) -> str:
+    def error(self, error: dict[str, Any]) -> bytes:
         """An error object."""
-        return ",\n" + encode(error)
+        return b",\n" + encode(error)
 
-    def end(self) -> str:
+    def end(self) -> bytes:
         """The end of the array."""
-        return "]\n"
+        return b"]\n"
 
 
 class Lines(Format):
@@ -184,21 +188,21 @@ class Lines(Format):
     def __init__(self, media_type: str) -> None:
         self.media_type = media_type
 
-    def start(self) -> str:
+    def start(self) -> bytes:
         """Nothing."""
-        return ""
+        return b""
 
-    def rows(self, rows: Sequence[Row]) -> str:
+    def rows(self, rows: Sequence[Row]) -> bytes:
         """The first value of each row."""
-        return "".join(f"{row.values[0]}\n" for row in rows)
+        return "".join(f"{row.values[0]}\n" for row in rows).encode(errors="replace")
 
-    def error(self, error: dict[str, Any]) -> str:
+    def error(self, error: dict[str, Any]) -> bytes:
         """The message only."""
-        return f"{error['message']}\n"
+        return f"{error['message']}\n".encode(errors="replace")
 
-    def end(self) -> str:
+    def end(self) -> bytes:
         """Nothing."""
-        return ""
+        return b""
 
 
 @functools.lru_cache(1000)
@@ -232,23 +236,46 @@ def schema_text(column: ResultColumn, flag_key: bool) -> str:
     return f"`{name}` {column.type}" + (" KEY" if flag_key and column.is_key else "")
 
 
-def metadata(stream: QueryStream) -> dict[str, Any]:
+def metadata(stream: QueryStream) -> bytes:
     """The first line of the delimited format."""
-    return {
-        "queryId": stream.query_id,
-        "columnNames": [column.name for column in stream.columns],
-        "columnTypes": [column.type for column in stream.columns],
-    }
+    return b'{"queryId":%b,%b' % (encode(stream.query_id), _COLUMNS.of(stream.columns))
 
 
-def complete_response(stream: QueryStream, format: Format) -> Response:
-    """The response to a query whose rows are all there: its body has a length, and nothing is left to do."""
+class _Columns:
+    """The columns' part of metadata, kept for lists of columns that come again and again."""
+
+    def __init__(self, size: int = 1000) -> None:
+        self._size = size
+        #: by the identity of the list, which is kept with it
+        self._known: dict[int, tuple[list[ResultColumn], bytes]] = {}
+
+    def of(self, columns: list[ResultColumn]) -> bytes:
+        """``"columnNames":[…],"columnTypes":[…]}``."""
+        known = self._known.get(id(columns))
+        if known is None:
+            names, types = [c.name for c in columns], [c.type for c in columns]
+            known = columns, b'"columnNames":%b,"columnTypes":%b}' % (encode(names), encode(types))
+            if len(self._known) >= self._size:
+                self._known = {}
+            self._known[id(columns)] = known
+        return known[1]
+
+
+_COLUMNS = _Columns()
+
+
+def complete_body(stream: QueryStream, format: Format) -> bytes:
+    """The response's body to a query whose rows are all there."""
     parts = [format.start()]
     while (rows := stream.read(0.0)) is not None:
         parts.append(format.rows(rows))
     parts.append(format.end())
-    # a value may contain half of a surrogate pair, which UTF-8 cannot encode
-    return Response("".join(parts).encode(errors="replace"), media_type=format.media_type)
+    return b"".join(parts)
+
+
+def complete_response(stream: QueryStream, format: Format) -> Response:
+    """The response to a query whose rows are all there: its body has a length, and nothing is left to do."""
+    return Response(complete_body(stream, format), media_type=format.media_type)
 
 
 class QueryResponse(Response):
@@ -293,15 +320,13 @@ class QueryResponse(Response):
 
     def _encoded(self) -> Iterator[list[bytes]]:
         """The response in chunks; each step may block for READ_TIMEOUT_S and yield none."""
-        yield [self._format.start().encode()]
+        yield [self._format.start()]
         try:
             while (rows := self._stream.read(READ_TIMEOUT_S)) is not None:
                 size = self._rows_at_once
                 for begin in range(0, len(rows), CHUNK_ROWS):
                     part = rows[begin : begin + CHUNK_ROWS]
-                    texts = (self._format.rows(part[i : i + size]) for i in range(0, len(part), size))
-                    # a value may contain half of a surrogate pair, which UTF-8 cannot encode
-                    yield [text.encode(errors="replace") for text in texts]
+                    yield [self._format.rows(part[i : i + size]) for i in range(0, len(part), size)]
                 if not rows:
                     yield []
             if self._stream in self._host.cut_off:
@@ -309,8 +334,8 @@ class QueryResponse(Response):
         except Exception as error:
             self._failed = True
             if not self._client_left:
-                yield [self._format.error(errors.body(error)).encode(errors="replace")]
-        yield [self._format.end().encode()]
+                yield [self._format.error(errors.body(error))]
+        yield [self._format.end()]
 
 
 def _sends_single_rows(scope: Scope, stream: QueryStream) -> bool:

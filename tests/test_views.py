@@ -1,78 +1,221 @@
-"""How pull queries ask for the ends of topics, and what they see while statements run."""
+"""Views on a cluster of librdkafka: what they have, what is left when they stop, how much room they need."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.views import SharedRequests
+from ksql_spark.metastore.sources import TABLE, DataSource, FormatSpec, Windowing
+from ksql_spark.runtime.view import PAGE_ROWS, KeyRange, View
+from ksql_spark.runtime.views import Views
+from ksql_spark.schema import Column, Role, Schema
+from ksql_spark.types import STRING
+from tests.kafka.mock_cluster import MockAdmin, MockCluster
 
 SOON_S = 20.0
+Make = Callable[..., Views]
 
 
-class Broker:
-    """Answers requests once it may."""
-
-    def __init__(self) -> None:
-        self.requests: list[list[str]] = []
-        self.asked = threading.Semaphore(0)
-        self.may_answer = threading.Semaphore(0)
-
-    def send(self, topics: Sequence[str]) -> dict[tuple[str, int], int]:
-        number = len(self.requests)
-        self.requests.append(sorted(topics))
-        self.asked.release()
-        assert self.may_answer.acquire(timeout=SOON_S)
-        if "missing" in topics:
-            raise KsqlError("TOPIC_UNKNOWN", topic="missing")
-        return {(topic, 0): number for topic in topics}
+@pytest.fixture(scope="module")
+def cluster() -> MockCluster:
+    return MockCluster()
 
 
-def ask(requests: SharedRequests, topic: str, answers: dict[str, object]) -> threading.Thread:
-    def run() -> None:
-        try:
-            answers[topic] = requests.ask([topic])[(topic, 0)]
-        except KsqlError as error:
-            answers[topic] = error.condition
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread
+@pytest.fixture
+def admin(cluster: MockCluster) -> Iterator[MockAdmin]:
+    admin = MockAdmin(cluster)
+    yield admin
+    admin.close()
 
 
-def wait_until_asked_for(requests: SharedRequests, *topics: str) -> None:
-    while set(topics) - requests._next.topics.keys():
-        threading.Event().wait(0.001)
+@pytest.fixture
+def make(admin: MockAdmin, tmp_path: Path) -> Iterator[Make]:
+    made: list[Views] = []
+
+    def views(most_bytes: int = 2**40, *, eager: bool = False) -> Views:
+        made.append(Views(admin, tmp_path / "views", lambda: most_bytes, lambda: eager))
+        return made[-1]
+
+    yield views
+    for each in made:
+        each.close()
 
 
-def test_all_that_wait_share_the_next_request() -> None:
-    broker, answers = Broker(), dict[str, object]()
-    requests = SharedRequests(broker.send)
-    first = ask(requests, "a", answers)
-    assert broker.asked.acquire(timeout=SOON_S)
-    others = [ask(requests, topic, answers) for topic in ("b", "c", "d")]
-    wait_until_asked_for(requests, "b", "c", "d")
-    broker.may_answer.release(2)
-    for thread in (first, *others):
-        thread.join(SOON_S)
-    # nobody has an answer to a request that was under way when they asked
-    assert answers == {"a": 0, "b": 1, "c": 1, "d": 1}
-    assert broker.requests == [["a"], ["b", "c", "d"]]
+def table(name: str, window: Windowing | None = None) -> DataSource:
+    columns = (Column("K", STRING, Role.KEY), Column("V", STRING, Role.VALUE))
+    format_ = FormatSpec("KAFKA")
+    return DataSource(
+        name, TABLE, Schema(columns), name.lower(), format_, format_, window=window, is_sink=True
+    )
 
 
-def test_an_error_is_only_of_those_whose_topic_it_is() -> None:
-    broker, answers = Broker(), dict[str, object]()
-    requests = SharedRequests(broker.send)
-    first = ask(requests, "a", answers)
-    assert broker.asked.acquire(timeout=SOON_S)
-    others = [ask(requests, topic, answers) for topic in ("b", "missing")]
-    wait_until_asked_for(requests, "b", "missing")
-    broker.may_answer.release(10)
-    for thread in (first, *others):
-        thread.join(SOON_S)
-    assert answers["missing"] == "TOPIC_UNKNOWN" and isinstance(answers["b"], int)
+def rows(view: View) -> dict[bytes, bytes]:
+    return {row.key: row.value for row in view.scan()}
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + SOON_S
+    while not condition():
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.005)
+
+
+def test_a_view_has_the_last_value_of_each_key(make: Make, cluster: MockCluster) -> None:
+    cluster.write("last", (b"a", b"1"), (b"b", b"2"), (b"a", b"3"), (b"b", None), (None, b"4"), (b"c", b"5"))
+    views = make()
+    view = views.current(table("LAST"), SOON_S)
+    assert rows(view) == {b"a": b"3", b"c": b"5"}
+    cluster.write("last", (b"a", None), (b"d", b"6"))
+    assert rows(views.current(table("LAST"), SOON_S)) == {b"c": b"5", b"d": b"6"}
+    assert view.get([b"d", b"a", b"c"])[0].value == b"6"
+
+
+def test_rows_that_were_there_are_there_when_it_is_called_back(make: Make, cluster: MockCluster) -> None:
+    cluster.create("told")
+    views = make()
+    view = views.current(table("TOLD"), SOON_S)
+    for number in range(20):
+        cluster.write("told", (b"k", str(number).encode()))
+        told = threading.Event()
+        errors: list[KsqlError | None] = []
+        views.when_current(view, SOON_S, lambda error, e=errors, t=told: (e.append(error), t.set()))
+        assert told.wait(SOON_S) and errors == [None]
+        assert rows(view) == {b"k": str(number).encode()}
+
+
+def test_who_waits_too_long_is_told(make: Make, cluster: MockCluster) -> None:
+    cluster.write("behind", (b"a", b"1"))
+    view = make().current(table("BEHIND"), SOON_S)
+    told = threading.Event()
+    errors: list[KsqlError | None] = []
+    view.when_reached({0: 10**9}, time.monotonic(), lambda error: (errors.append(error), told.set()))
+    assert told.wait(SOON_S)
+    assert errors[0] is not None and errors[0].condition == "VIEW_BEHIND"
+    with pytest.raises(KsqlError, match="did not catch up"):
+        view.wait_for({0: 10**9}, 0.01)
+
+
+def test_who_waits_is_told_when_the_table_is_dropped(make: Make, cluster: MockCluster) -> None:
+    cluster.write("dropped", (b"a", b"1"))
+    views = make()
+    view = views.current(table("DROPPED"), SOON_S)
+    errors: list[KsqlError | None] = []
+    view.when_reached({0: 10**9}, time.monotonic() + SOON_S, errors.append)
+    views.drop("DROPPED")
+    assert errors[0] is not None and errors[0].condition == "SOURCE_UNKNOWN"
     with pytest.raises(KsqlError):
-        requests.ask(["missing"])
+        view.get([b"a"])
+    assert not list(views.folder.glob("*"))
+
+
+def test_a_stopped_view_goes_on_where_it_was(make: Make, cluster: MockCluster, admin: MockAdmin) -> None:
+    cluster.write("kept", (b"a", b"1"), (b"b", b"2"))
+    first = make()
+    first.current(table("KEPT"), SOON_S)
+    first.close()
+    cluster.write("kept", (b"b", b"3"))
+    second = make()
+    second.resume([table("KEPT")])
+    view = second.following(table("KEPT"))
+    assert view is not None
+    until(lambda: view.positions.get(0) == 3)
+    assert rows(view) == {b"a": b"1", b"b": b"3"}
+
+
+@pytest.mark.parametrize("change", ["id", "retention", "window", "garbage"])
+def test_a_file_that_does_not_fit_the_topic_is_not_used(
+    make: Make, cluster: MockCluster, admin: MockAdmin, change: str
+) -> None:
+    topic = f"other_{change}"
+    source = table(topic.upper())
+    cluster.write(topic, (b"a" * 20, b"1"))
+    first = make()
+    view = first.current(source, SOON_S)
+    with view._reading() as db:  # a row that is in no topic
+        db.execute("UPDATE entry SET value = x'00'")
+    (path,) = [p for p in first.folder.glob("*.db")]
+    first.close()
+    match change:
+        case "id":
+            admin.ids[topic] = "another"
+        case "retention":
+            admin.first[topic] = 5
+        case "window":
+            source = table(topic.upper(), Windowing("TUMBLING", 10))
+        case "garbage":
+            path.write_bytes(b"no database" * 1000)
+    found = make().current(source, SOON_S).scan()
+    assert [row.value for row in found] == [b"1"]
+
+
+def test_files_of_tables_that_are_gone_are_removed(make: Make, cluster: MockCluster) -> None:
+    cluster.write("gone", (b"a", b"1"))
+    first = make()
+    first.current(table("GONE"), SOON_S)
+    first.close()
+    second = make()
+    second.drop("GONE")  # by the replay of the command log, which may create it again
+    assert len(list(second.folder.glob("*.db"))) == 1
+    second.resume([])
+    assert not list(second.folder.glob("*"))
+
+
+def test_eager_views_are_there_before_the_first_query(make: Make, cluster: MockCluster) -> None:
+    cluster.write("eager", (b"a", b"1"))
+    views = make(eager=True)
+    views.renew(table("EAGER"))
+    assert views.following(table("EAGER")) is None  # the command log is replayed first
+    views.resume([table("EAGER")])
+    view = views.following(table("EAGER"))
+    assert view is not None
+    until(lambda: rows(view) == {b"a": b"1"} if view.positions else False)
+
+
+def test_pages_go_through_ranges_in_order(make: Make, cluster: MockCluster) -> None:
+    keys = [f"{number:06}".encode() for number in range(2 * PAGE_ROWS + 5)]
+    cluster.write("paged", *((key, key) for key in keys))
+    view = make().current(table("PAGED"), SOON_S)
+    pages = list(view.pages())
+    assert [len(page) for page in pages] == [PAGE_ROWS, PAGE_ROWS, 5]
+    assert [row.key for page in pages for row in page] == keys
+    ranges = [KeyRange(b"000010", b"000012"), KeyRange(b"004", None), KeyRange(b"x", b"y")]
+    found = [row.key for page in view.pages(ranges) for row in page]
+    assert found == [b"000010", b"000011", *(key for key in keys if key >= b"004")]
+
+
+def test_rows_of_a_key_are_in_the_order_of_windows(make: Make, cluster: MockCluster) -> None:
+    def key(start: int) -> bytes:
+        return b"k" + start.to_bytes(8, "big")
+
+    cluster.write("windows", *((key(start), b"v") for start in (30, 10, 20)), (b"short", b"v"))
+    view = make().current(table("WINDOWS", Windowing("TUMBLING", 10)), SOON_S)
+    assert [(row.window_start, row.window_end) for row in view.get([b"k"])] == [(10, 20), (20, 30), (30, 40)]
+
+
+def test_views_that_were_not_used_give_way(make: Make, cluster: MockCluster) -> None:
+    cluster.write("first", *((str(n).encode(), b"x" * 1000) for n in range(300)))
+    cluster.write("second", (b"a", b"1"))
+    views = make()
+    views.current(table("FIRST"), SOON_S)
+    second = views.current(table("SECOND"), SOON_S)
+    assert set(views.sizes()) == {"FIRST", "SECOND"}
+    views._most_bytes = lambda: second.size + 1000
+    views._check_size(second)
+    assert set(views.sizes()) == {"SECOND"}
+    views._most_bytes = lambda: 2**40
+    assert len(views.current(table("FIRST"), SOON_S).scan()) == 300  # read again
+
+
+def test_a_view_that_is_too_large_is_refused_once_and_for_all(make: Make, cluster: MockCluster) -> None:
+    cluster.write("large", (b"a", b"1"))
+    views = make(10)
+    for _ in range(2):
+        with pytest.raises(KsqlError) as caught:
+            views.current(table("LARGE"), SOON_S)
+        assert caught.value.condition == "VIEW_TOO_LARGE"
+    assert len(views.sizes()) == 1

@@ -10,8 +10,8 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from grammar.literals import Template, put_in, take_out
 from ksql_spark.errors import KsqlError
@@ -30,6 +30,36 @@ Values = Sequence[str | int]
 Make = Callable[[Values], Any]
 
 
+class Known:
+    """A plan that is known: for all values of its template, or for one text.
+
+    Args:
+        make: makes the plan of values.
+        pattern: the plan with other values in the place of a statement's.
+        places: such a value -> which value of the statement is in its place.
+    """
+
+    def __init__(self, make: Make, pattern: PullQuery, places: Mapping[str | int, int]) -> None:
+        self.make = make
+        self.pattern = pattern
+        self.places = places
+        #: what the runtime has made of the pattern; dropped with the plan
+        self.compiled: Any = None
+
+
+class Found(NamedTuple):
+    """A known plan, and the values of the statement for which it was found."""
+
+    known: Known
+    values: Values
+
+    @property
+    def plan(self) -> PullQuery:
+        """The plan of the statement."""
+        plan: PullQuery = self.known.make(self.values)
+        return plan
+
+
 class PlanCache:
     """The plans used last. Thread-safe.
 
@@ -41,12 +71,12 @@ class PlanCache:
         self._size = size
         self._lock = threading.Lock()
         self._of: Hashable = None
-        #: template, or whole text, and settings -> a plan's maker
-        self._makers: OrderedDict[Hashable, Make] = OrderedDict()
+        #: template, or whole text, and settings -> the plan
+        self._plans: OrderedDict[Hashable, Known] = OrderedDict()
         self.hits = 0
         self.misses = 0
 
-    def find(self, of: object, settings: Hashable, text: str) -> PullQuery | None:
+    def find(self, of: object, settings: Hashable, text: str) -> Found | None:
         """The plan of the statement ``text``; None if it is not known.
 
         Args:
@@ -56,22 +86,22 @@ class PlanCache:
         """
         if len(text) > MOST_CHARACTERS:
             return None
-        template = take_out(text)
+        return self.found(of, settings, text, take_out(text))
+
+    def found(self, of: object, settings: Hashable, text: str, template: Template) -> Found | None:
+        """As find(), for a statement whose ``template`` is known."""
         with self._lock:
             if self._of is not of:
                 self._of = of
-                self._makers.clear()
+                self._plans.clear()
             for key in ((template.text, settings), (text, settings)):
-                if key in self._makers:
-                    self._makers.move_to_end(key)
-                    make = self._makers[key]
+                known = self._plans.get(key)
+                if known is not None:
+                    self._plans.move_to_end(key)
                     self.hits += 1
-                    break
-            else:
-                self.misses += 1
-                return None
-        plan: PullQuery = make(template.values)
-        return plan
+                    return Found(known, template.values)
+            self.misses += 1
+            return None
 
     def note(
         self, of: object, settings: Hashable, text: str, plan: PullQuery, bind: Callable[[str], object]
@@ -86,18 +116,18 @@ class PlanCache:
         if len(text) > MOST_CHARACTERS:
             return
         template = take_out(text)
-        make = _maker_for_all(template, plan, bind)
-        key = (text if make is None else template.text, settings)
+        known = _for_all_values(template, plan, bind)
+        key = (text if known is None else template.text, settings)
         with self._lock:
             if self._of is not of:
                 return
-            self._makers[key] = make or (lambda _: plan)
-            while len(self._makers) > self._size:
-                self._makers.popitem(last=False)
+            self._plans[key] = known or Known(lambda _: plan, plan, {})
+            while len(self._plans) > self._size:
+                self._plans.popitem(last=False)
 
 
-def _maker_for_all(template: Template, plan: PullQuery, bind: Callable[[str], object]) -> Make | None:
-    """A function from values to the plan with them; None if the plan depends on the values otherwise."""
+def _for_all_values(template: Template, plan: PullQuery, bind: Callable[[str], object]) -> Known | None:
+    """The plan with any values; None if it depends on the values otherwise."""
     others = tuple(_other(value, i) for i, value in enumerate(template.values))
     if len(others) > _MOST_VALUES or set(others) & set(template.values):
         return None
@@ -108,7 +138,10 @@ def _maker_for_all(template: Template, plan: PullQuery, bind: Callable[[str], ob
     places = {other: i for i, other in enumerate(others)}
     used: set[int] = set()
     make = _maker(second, places, used) or (lambda _: second)
-    return make if len(used) == len(others) and make(template.values) == plan else None
+    if len(used) < len(others) or make(template.values) != plan:
+        return None
+    assert isinstance(second, PullQuery)  # as the first plan
+    return Known(make, second, places)
 
 
 def _other(value: str | int, number: int) -> str | int:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
+import functools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal as PythonDecimal
 from decimal import InvalidOperation
 from typing import Any, ClassVar
+
+import orjson
 
 from ksql_spark.formats.base import BadRecord, Serde
 from ksql_spark.formats.number_text import (
@@ -41,6 +45,20 @@ from ksql_spark.types import (
 _LONG_DIGITS = 19
 
 
+def _never(value: Any) -> bool:
+    return False
+
+
+#: types whose JSON values are their Python values -> whether a value is one
+_EXACT: dict[SqlType, Callable[[Any], bool]] = {
+    STRING: lambda value: type(value) is str,
+    BOOLEAN: lambda value: type(value) is bool,
+    INTEGER: lambda value: type(value) is int and -(2**31) <= value < 2**31,
+    BIGINT: lambda value: type(value) is int and -(2**63) <= value < 2**63,
+    DOUBLE: lambda value: type(value) is float and math.isfinite(value),
+}
+
+
 class JsonSerde(Serde):
     """Objects with one member for each column; names match exactly or by their upper-case form."""
 
@@ -59,6 +77,11 @@ class JsonSerde(Serde):
 
     def decode(self, data: bytes) -> list[Any] | None:
         """The columns' values; unknown members are ignored, missing ones NULL."""
+        # nearly all records have just what their columns say; anything else is looked at closely below
+        with contextlib.suppress(ValueError):
+            exact = self._exact(orjson.loads(data))
+            if exact is not None:
+                return exact
         try:
             value = json.loads(data, parse_float=PythonDecimal, parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
@@ -73,6 +96,28 @@ class JsonSerde(Serde):
             raise _mismatch(value, "object", "$")
         folded = _folded(value)
         return [_read(_member(value, folded, c.name), c.type, f"$.{c.name}") for c in self.columns]
+
+    def _exact(self, value: Any) -> list[Any] | None:
+        """The columns' values if each has exactly the JSON form of its type; else None."""
+        if not self.wrapped:
+            (_, fits), *_ = self._members
+            return [value] if value is not None and fits(value) else None
+        if type(value) is not dict:
+            return None
+        values = []
+        for name, fits in self._members:
+            if name not in value:
+                return None
+            member = value[name]
+            if member is not None and not fits(member):
+                return None
+            values.append(member)
+        return values
+
+    @functools.cached_property
+    def _members(self) -> list[tuple[str, Callable[[Any], bool]]]:
+        """Each column's name, and whether a JSON value is just its value."""
+        return [(c.name, _EXACT.get(c.type, _never)) for c in self.columns]
 
     # ---- in Spark SQL --------------------------------------------------------------------------------
     # Both use our own JVM functions: Spark's from_json and to_json match names exactly, read and write

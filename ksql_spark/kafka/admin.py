@@ -101,6 +101,16 @@ class KafkaAdmin:
                 return None
             raise
 
+    def topic_id(self, name: str) -> str | None:
+        """The id that the cluster gave the topic when it was created; None if brokers know no such ids.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN.
+        """
+        future = self._client.describe_topics(TopicCollection([name]), request_timeout=self._timeout_s)[name]
+        found = self._wait(future, f"describe topic '{name}'", name).topic_id
+        return str(found) if found is not None else None
+
     def require_topic(self, name: str) -> Topic:
         """The topic called exactly ``name``; asks for up to a second, because it may have just been created.
 

@@ -24,7 +24,8 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.logical.nodes import BatchQuery, KeyLookup, Limit, Node, Project, Source, relations
 from ksql_spark.runtime.pull import encoded_keys
 from ksql_spark.runtime.results import Row, api_value, result_columns
-from ksql_spark.runtime.views import StoredRow, Views
+from ksql_spark.runtime.view import StoredRow
+from ksql_spark.runtime.views import Views
 from ksql_spark.schema import Column
 from ksql_spark.spark import batch
 

@@ -6,9 +6,9 @@ the rows that were found, with the lowering that streams use.
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
@@ -18,72 +18,88 @@ from ksql_spark.logical.nodes import KeyLookup, PullQuery
 from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import PhysicalPlan
-from ksql_spark.runtime.plain import READERS, is_plain, value_of
-from ksql_spark.runtime.results import ResultColumn, Row, api_value, result_columns
-from ksql_spark.runtime.views import StoredRow, Views
+from ksql_spark.runtime.key_ranges import key_ranges
+from ksql_spark.runtime.plain import READERS, is_plain, rows_of
+from ksql_spark.runtime.results import (
+    SMALL,
+    PullResult,
+    ResultColumn,
+    Row,
+    api_form,
+    api_value,
+    result_columns,
+)
+from ksql_spark.runtime.view import PAGE_ROWS, StoredRow, View
 from ksql_spark.schema import Column
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.spark.build import build
 from ksql_spark.spark.evaluate import evaluate, evaluate_rows
 from ksql_spark.spark.frames import Context, quoted
 
-#: how many rows are answered as one piece
-SMALL = 2_000
-#: how many stored rows Spark evaluates at a time
-_BATCH = 2_000
 
+class ScanResult:
+    """A QueryStream over the pages of a view, which are read as the client takes them.
 
-class PullResult:
-    """A QueryStream over rows in memory."""
+    Args:
+        columns: of the result.
+        first: the first rows.
+        pages: gives the others.
+    """
 
-    def __init__(
-        self, columns: list[ResultColumn], rows: list[Row], final_message: str | None = None
-    ) -> None:
+    def __init__(self, columns: list[ResultColumn], first: list[Row], pages: Iterator[list[Row]]) -> None:
         self.query_id = f"query_{int(time.time() * 1000)}"
         self.kind = "PULL"
         self.columns = columns
         self.final_message: str | None = None
-        self._final = final_message
-        self._rows: list[Row] | None = rows
-        #: whether all of it is one small answer: read() never waits, and nothing has to be closed
-        self.is_complete = len(rows) <= SMALL
+        self._pages = itertools.chain([first], pages)
+        self._closed = False
 
     def read(self, timeout_s: float) -> list[Row] | None:
-        """All rows at the first call, then None."""
-        rows, self._rows = self._rows, None
-        if rows is None:
-            self.final_message = self._final
-        return rows
+        """The next page; None after the last."""
+        return None if self._closed else next(self._pages, None)
 
     def close(self) -> None:
-        """Nothing to free."""
-        self._rows = None
+        """Read no more."""
+        self._closed = True
 
 
 def run(
     query: PullQuery,
-    views: Views,
+    view: View,
     session: Callable[[], SparkSession],
-    timeout_s: float,
     registry: SchemaRegistry | None = None,
-) -> PullResult:
-    """Answer ``query``, a pull query on a table.
-
-    Raises:
-        KsqlError: VIEW_BEHIND if the view is not up to date within ``timeout_s`` seconds.
-    """
-    view = views.current(query.source, timeout_s)
+) -> PullResult | ScanResult:
+    """Answer ``query``, a pull query on a table, from its view."""
     keys = None if query.lookups is None else encoded_keys(query.source, query.lookups, session)
-    stored = view.scan() if keys is None else view.get(keys)
-    rows = _select(query, stored, session, registry)
-    if query.offset:
-        rows = rows[query.offset :]
-    if query.limit is not None:
-        rows = rows[: query.limit]
+    stored: Iterator[Sequence[StoredRow]]
+    if keys is None:
+        stored = view.pages(key_ranges(query.source, query.predicate))
+    else:
+        found = view.get(keys)
+        stored = (found[i : i + PAGE_ROWS] for i in range(0, len(found), PAGE_ROWS))
     columns = [ResultColumn.of(i.name, i.expression.type, i.name in query.key_names) for i in query.items]
-    types = [i.expression.type for i in query.items]
-    shown = [Row([api_value(v, t) for v, t in zip(row, types, strict=True)]) for row in rows]
-    return PullResult(columns, shown)
+    pages = _limited(_selected(query, stored, session, registry), query.offset or 0, query.limit)
+    rows: list[Row] = []
+    for page in pages:
+        rows += page
+        if len(rows) >= SMALL:
+            return ScanResult(columns, rows, pages)
+    return PullResult(columns, rows)
+
+
+def _limited(pages: Iterator[list[Row]], offset: int, limit: int | None) -> Iterator[list[Row]]:
+    """``pages`` without the first ``offset`` rows, up to ``limit`` rows; no page is read in vain."""
+    left = limit
+    while left is None or left > 0:
+        page = next(pages, None)
+        if page is None:
+            return
+        skipped = min(offset, len(page))
+        offset -= skipped
+        page = page[skipped : None if left is None else skipped + left]
+        if left is not None:
+            left -= len(page)
+        yield page
 
 
 def encoded_keys(
@@ -143,22 +159,26 @@ def run_on_stream(
     return result
 
 
-def _select(
+def _selected(
     query: PullQuery,
-    stored: Sequence[StoredRow],
+    stored: Iterator[Sequence[StoredRow]],
     session: Callable[[], SparkSession],
     registry: SchemaRegistry | None,
-) -> list[list[Any]]:
+) -> Iterator[list[Row]]:
+    """The result's rows of each page of stored rows."""
     expressions = [i.expression for i in query.items]
     everything = [*expressions, *([query.predicate] if query.predicate is not None else [])]
-    if all(is_plain(e) for e in everything):
-        rows = []
-        for row in map(READERS.of(query.source, registry).decode, stored):
-            if row is not None and (query.predicate is None or value_of(query.predicate, row) is True):
-                rows.append([value_of(e, row) for e in expressions])
-        return rows
-    rows = []
-    for start in range(0, len(stored), _BATCH):
-        batch = stored[start : start + _BATCH]
-        rows += evaluate_rows(session(), query.source, batch, expressions, query.predicate)
-    return rows
+    if not all(is_plain(e) for e in everything):
+        forms = [api_form(e.type) for e in expressions]
+        for page in stored:
+            found = evaluate_rows(session(), query.source, page, expressions, query.predicate)
+            yield [
+                Row([v if form is None else form(v) for v, form in zip(row, forms, strict=True)])
+                for row in found
+            ]
+        return
+    reader = READERS.of(query.source, registry)
+    row_of = rows_of([(e, e.type) for e in expressions], query.predicate, reader.places)
+    for page in stored:
+        decoded = (row for row in map(reader.decode, page) if row is not None)
+        yield [row for values in decoded if (row := row_of(values, ())) is not None]

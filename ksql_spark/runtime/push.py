@@ -12,18 +12,20 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression, columns_in
-from ksql_spark.formats import FramedSerde
+from ksql_spark.formats import BadRecord, FramedSerde
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.logical.nodes import Filter, Project, PushQuery, Source
 from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.runtime.plain import READERS, is_plain, value_of
+from ksql_spark.runtime.plain import READERS, is_plain, rows_of
 from ksql_spark.runtime.queries import ManagedQuery, QueryManager
 from ksql_spark.runtime.results import Row, api_value, result_columns
-from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, Column, Role
+from ksql_spark.schema import PSEUDO_COLUMNS, Column, Role
 
 #: records as the rows that a client gets
 Rows = Callable[[Iterable[Record]], list[Row]]
+#: takes a record that cannot be read, and why
+OnUnreadable = Callable[[Record, BadRecord], None]
 
 
 def results(sink: DataSource, columns: Sequence[Column]) -> Rows:
@@ -47,11 +49,11 @@ def results(sink: DataSource, columns: Sequence[Column]) -> Rows:
     return rows
 
 
-def direct(query: PushQuery) -> tuple[DataSource, Rows] | None:
+def direct(query: PushQuery, on_unreadable: OnUnreadable) -> tuple[DataSource, Rows] | None:
     """For a query that needs no Spark: the stream that it reads, and how; None for any other.
 
     It selects plain columns of one stream without a window, whose event time is its records' time, in
-    formats that need no registry.
+    formats that need no registry. Records that cannot be read are left out; ``on_unreadable`` gets them.
     """
     node = query.root
     if not isinstance(node, Project):
@@ -64,8 +66,9 @@ def direct(query: PushQuery) -> tuple[DataSource, Rows] | None:
     if not isinstance(below, Source) or below.prefixed or below.source.is_table:
         return None
     source = below.source
-    known = {c.name for c in source.schema.columns if c.role is not Role.HEADERS} | {ROWTIME}
-    named.setdefault(ROWTIME, _rowtime())
+    known = {c.name for c in source.schema.columns if c.role is not Role.HEADERS} | PSEUDO_COLUMNS.keys()
+    for name, type_ in PSEUDO_COLUMNS.items():
+        named.setdefault(name, ColumnRef(name, type_))
     if source.window is not None or source.timestamp is not None or source.schema.headers:
         return None
     if any(column.name not in named for column in query.output):
@@ -77,22 +80,24 @@ def direct(query: PushQuery) -> tuple[DataSource, Rows] | None:
     reader = READERS.of(source, None)
     if isinstance(reader.key, FramedSerde) or isinstance(reader.value, FramedSerde):
         return None
-    types = [column.type for column in query.output]
+    row_of = rows_of(
+        [(e, c.type) for e, c in zip(items, query.output, strict=True)], predicate, reader.places
+    )
 
     def rows(records: Iterable[Record]) -> list[Row]:
         found = []
         for record in records:
-            row = reader.stream_row(record.key, record.value, record.timestamp_ms)
-            if row is None or (predicate is not None and value_of(predicate, row) is not True):
+            try:
+                values = reader.stream_row(record)
+            except BadRecord as error:
+                on_unreadable(record, error)
                 continue
-            found.append(Row([api_value(value_of(e, row), t) for e, t in zip(items, types, strict=True)]))
+            row = None if values is None else row_of(values, ())
+            if row is not None:
+                found.append(row)
         return found
 
     return source, rows
-
-
-def _rowtime() -> Expression:
-    return ColumnRef(ROWTIME, PSEUDO_COLUMNS[ROWTIME])
 
 
 class PushResult:

@@ -144,6 +144,10 @@ class QueryManager:
         #: numbers of parts and tasks -> the parts' numbers
         self._task_numbers: dict[tuple[int, int], tuple[int, ...]] = {}
         self._heartbeat = heartbeat
+        #: push query -> how many records it could not read, and when the last one came, epoch ms
+        self._unreadable: dict[str, tuple[int, int]] = {}
+        #: how many records push queries could not read, those that have ended included
+        self.unreadable_by_push = 0
         #: nothing is started while the command log is replayed
         self._replaying = True
         #: ids of queries whose checkpoints were removed -> when to do it again, on the monotonic clock
@@ -511,7 +515,15 @@ class QueryManager:
 
     def counts(self, query_id: str) -> Counts:
         """Errors of single records of a query since the server started."""
-        return self._log.counts(query_id) if self._log is not None else Counts(0, 0, 0, None)
+        counts = self._log.counts(query_id) if self._log is not None else Counts(0, 0, 0, None)
+        own = self._unreadable.get(query_id)
+        return counts if own is None else counts._replace(unreadable=own[0], last_ms=own[1])
+
+    def note_unreadable(self, query_id: str) -> None:
+        """A push query that Spark does not run could not read a record. Called by one thread a query."""
+        known = self._unreadable.get(query_id, (0, 0))
+        self._unreadable[query_id] = known[0] + 1, int(time.time() * 1000)
+        self.unreadable_by_push += 1
 
     def kill(self, query_id: str) -> ManagedQuery | None:
         """End a query at once, in the middle of a batch; its state stays for drop() or restore()."""
@@ -527,6 +539,7 @@ class QueryManager:
         with self._lock:
             if self._queries.get(query.id) is query:
                 del self._queries[query.id]
+                self._unreadable.pop(query.id, None)
 
     def restore(self, query: ManagedQuery) -> None:
         """Continue a query that was killed, from its checkpoints."""

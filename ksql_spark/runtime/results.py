@@ -5,12 +5,27 @@ from __future__ import annotations
 import base64
 import datetime
 import math
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ksql_spark.schema import Column
-from ksql_spark.types import BYTES, DATE, TIME, TIMESTAMP, Array, Map, SqlType, Struct, type_json
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Map,
+    SqlType,
+    Struct,
+    type_json,
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +56,37 @@ class Row:
     tombstone: bool = False
 
 
+#: how many rows are answered as one piece
+SMALL = 2_000
+
+
+class PullResult:
+    """A QueryStream over rows in memory."""
+
+    def __init__(
+        self, columns: list[ResultColumn], rows: list[Row], final_message: str | None = None
+    ) -> None:
+        self.query_id = f"query_{int(time.time() * 1000)}"
+        self.kind = "PULL"
+        self.columns = columns
+        self.final_message: str | None = None
+        self._final = final_message
+        self._rows: list[Row] | None = rows
+        #: whether all of it is one small answer: read() never waits, and nothing has to be closed
+        self.is_complete = len(rows) <= SMALL
+
+    def read(self, timeout_s: float) -> list[Row] | None:
+        """All rows at the first call, then None."""
+        rows, self._rows = self._rows, None
+        if rows is None:
+            self.final_message = self._final
+        return rows
+
+    def close(self) -> None:
+        """Nothing to free."""
+        self._rows = None
+
+
 class QueryStream(Protocol):
     """The rows of one SELECT or PRINT; ``kind`` is PUSH, PULL, STREAM_PULL or PRINT."""
 
@@ -61,6 +107,13 @@ class QueryStream(Protocol):
 def result_columns(columns: Sequence[Column], keys: frozenset[str] = frozenset()) -> list[ResultColumn]:
     """Result columns of a schema; those named in ``keys`` are flagged KEY."""
     return [ResultColumn.of(c.name, c.type, c.name in keys) for c in columns]
+
+
+def api_form(type_: SqlType) -> Callable[[Any], Any] | None:
+    """A function that does what api_value does for ``type_``; None where that changes nothing."""
+    if type_ in (INTEGER, BIGINT, STRING, BOOLEAN):
+        return None
+    return lambda value: api_value(value, type_)
 
 
 def api_value(value: Any, type_: SqlType) -> Any:

@@ -66,7 +66,9 @@ def source_description(source: DataSource, services: Services, *, extended: bool
         "fields": [field_json(c) for c in source.schema.columns],
         "type": source.kind,
         "timestamp": source.timestamp.column if source.timestamp else "",
-        "statistics": "\n".join([*_statistics(writers, services), *unreadable]) if extended else "",
+        "statistics": "\n".join([*_statistics(writers, services), *_view(source, services), *unreadable])
+        if extended
+        else "",
         "errorStats": _error_statistics(readers, writers, services) if extended else "",
         "extended": extended,
         "keyFormat": source.key_format.name,
@@ -141,6 +143,15 @@ def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator
     if has_state:
         used, bound = cache_use(services.spark.running_session)
         yield f"State cache, shared by all queries: {used} of {bound} bytes"
+
+
+def _view(source: DataSource, services: Services) -> Iterator[str]:
+    """The room that the source's view needs, if it has one."""
+    view = services.views.following(source)
+    if view is not None:
+        most = services.config["ksql.pull.views.max.bytes"]
+        read = ", ".join(f"{p}: {offset}" for p, offset in sorted(view.positions.items()))
+        yield f"View for pull queries: {view.size} bytes on disk ({most} for all views), read up to {{{read}}}"
 
 
 def _error_statistics(

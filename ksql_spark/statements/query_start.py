@@ -149,7 +149,7 @@ class QueryStart:
             query.state = PAUSED
         if bound.creates_sink:
             self._services.metastore.add(replace(sink, partitions=partitions), self._sources)
-            self._services.views.drop(sink.name)
+            self._services.views.renew(sink)
         return Outcome(f"Created query with ID {query.id}", query.id, self._document)
 
     def _undo(self) -> None:

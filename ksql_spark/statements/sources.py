@@ -60,7 +60,7 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
 
     def apply(_: Starts) -> Outcome:
         services.metastore.add(source)
-        services.views.drop(source.name)
+        services.views.renew(source)
         return Outcome(f"{statement.kind.capitalize()} created")
 
     command_id = f"{statement.kind.lower()}/`{source.name}`/create"

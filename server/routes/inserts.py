@@ -157,7 +157,7 @@ class InsertsResponse(Response):
     def _failure(self, number: int, error: BaseException) -> str:
         body = errors.body(error if isinstance(error, Exception) else RuntimeError(str(error)))
         shown = {"error_code": body["error_code"], "message": body["message"]}
-        return self._joined([encode({"status": "error", "seq": number, **shown})])
+        return self._joined([encode({"status": "error", "seq": number, **shown}).decode()])
 
     def _joined(self, texts: list[str]) -> str:
         if not texts:

@@ -64,7 +64,7 @@ async def _send_rows(socket: WebSocket, host: Host, stream: QueryStream) -> None
             {"name": c.name, "schema": c.schema, **({"type": "KEY"} if c.is_key else {})}
             for c in stream.columns
         ]
-        await socket.send_text(encode(fields))
+        await socket.send_text(encode(fields).decode())
     while (rows := await host.read(lambda: stream.read(READ_TIMEOUT_S))) is not None:
         for row in rows:
             if is_print:
@@ -73,7 +73,7 @@ async def _send_rows(socket: WebSocket, host: Host, stream: QueryStream) -> None
             frame: dict[str, Any] = {"columns": row.values}
             if row.tombstone:
                 frame["tombstone"] = True
-            await socket.send_text(encode({"row": frame}))
+            await socket.send_text(encode({"row": frame}).decode())
 
 
 async def _watch(socket: WebSocket, host: Host, stream: QueryStream) -> None:
@@ -89,7 +89,7 @@ async def _close(socket: WebSocket, code: int, message: str) -> None:
     if socket.client_state is not WebSocketState.CONNECTED:
         return
     with contextlib.suppress(WebSocketDisconnect, RuntimeError):
-        await socket.send_text(encode({"error": message}))
+        await socket.send_text(encode({"error": message}).decode())
         await socket.close(code)
 
 

@@ -291,6 +291,9 @@ class FakeEngine:
             return FakeStream("PUSH", columns, rows, final_message="Limit Reached")
         return FakeStream("PUSH", columns, rows, ends=False)
 
+    def look_up(self, text: str, properties: dict[str, Any]) -> None:
+        """No look-up has a plan here."""
+
     def inserter(self, target: str, properties: Any, on_news: Callable[[], None]) -> FakeInserter:
         """As Engine.inserter; there is only RIDES."""
         if target.upper() != "RIDES":

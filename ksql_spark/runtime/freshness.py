@@ -1,0 +1,182 @@
+"""How far views have to read before they answer: the ends of topics, asked for once for all who wait."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from ksql_spark.errors import KsqlError
+
+log = logging.getLogger(__name__)
+
+#: partition -> the offset after the last record that has to be there
+Ends = Mapping[int, int]
+#: called once, in any thread: with None, or with why the rows will not be there
+OnReached = Callable[[KsqlError | None], None]
+
+
+class Following(Protocol):
+    """What follows a topic."""
+
+    @property
+    def topic(self) -> str:
+        """The topic's name."""
+        ...
+
+    def when_reached(self, ends: Ends, deadline: float, on_reached: OnReached) -> None:
+        """Call ``on_reached`` once every record before ``ends`` is there, see View."""
+        ...
+
+
+class SharedRequests:
+    """Requests to a broker, one at a time, each for all who wait for it. Thread-safe.
+
+    An answer is to a request that was sent after it was asked for: who comes while one is under way waits for
+    the next. One of those who wait sends it.
+
+    Args:
+        send: asks for offsets of topics: (topic, partition) -> offset.
+    """
+
+    def __init__(self, send: Callable[[Sequence[str]], Mapping[tuple[str, int], int]]) -> None:
+        self._send = send
+        self._lock = threading.Lock()
+        self._sending = threading.Lock()
+        self._next = _Shared()
+
+    def ask(self, topics: Iterable[str]) -> Mapping[tuple[str, int], int]:
+        """The offsets of ``topics``, and perhaps of others that were asked for with them.
+
+        Raises:
+            KsqlError: as ``send``; for all who waited for the same request, one by one if there are several.
+        """
+        mine = list(topics)
+        with self._lock:
+            shared = self._next
+            is_first = not shared.topics
+            shared.topics.update(dict.fromkeys(mine))
+        if is_first:
+            self._send_for(shared)
+        else:
+            shared.is_done.wait()
+        if shared.answer is not None:
+            return shared.answer
+        with self._sending:
+            return self._send(mine)
+
+    def _send_for(self, shared: _Shared) -> None:
+        with self._sending:
+            with self._lock:
+                self._next = _Shared()
+            try:
+                shared.answer = self._send(list(shared.topics))
+            except KsqlError:
+                pass  # perhaps the fault of one topic: each asks for itself
+            finally:
+                shared.is_done.set()
+
+
+class _Shared:
+    """One request of SharedRequests."""
+
+    def __init__(self) -> None:
+        self.topics: dict[str, None] = {}
+        self.answer: Mapping[tuple[str, int], int] | None = None
+        self.is_done = threading.Event()
+
+
+class _Wait(NamedTuple):
+    """Somebody who waits for a view to be current."""
+
+    view: Following
+    deadline: float
+    on_reached: OnReached
+
+
+class Freshness:
+    """Tells, without a thread for each who waits, when views have all that was in their topics. Thread-safe.
+
+    Args:
+        ends: as SharedRequests.ask.
+    """
+
+    def __init__(self, ends: Callable[[Iterable[str]], Mapping[tuple[str, int], int]]) -> None:
+        self._ends = ends
+        self._waits: deque[_Wait] = deque()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+        #: set when there are waits; while the thread has some it looks for more by itself
+        self._some = threading.Event()
+        self._is_asleep = True
+
+    def when_current(self, view: Following, timeout_s: float, on_reached: OnReached) -> None:
+        """Call ``on_reached`` once ``view`` has all records that are in its topic now.
+
+        The call comes in another thread; after ``timeout_s`` seconds with VIEW_BEHIND.
+        """
+        self._waits.append(_Wait(view, time.monotonic() + timeout_s, on_reached))
+        if self._is_asleep:
+            if self._thread is None:
+                self._start()
+            self._is_asleep = False
+            self._some.set()
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name="freshness", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Serve nobody any more."""
+        self._is_closed = True
+        self._some.set()
+        if self._thread is not None:
+            self._thread.join(5)
+
+    def _serve(self) -> None:
+        while not self._is_closed:
+            waits = []
+            while self._waits:
+                waits.append(self._waits.popleft())
+            if waits:
+                self._tell(waits)
+                continue
+            self._some.clear()
+            self._is_asleep = True
+            if not self._waits:  # who came before it said that it sleeps did not wake it
+                self._some.wait()
+
+    def _tell(self, waits: Sequence[_Wait]) -> None:
+        topics = dict.fromkeys(wait.view.topic for wait in waits)
+        try:
+            ends = by_topic(self._ends(topics), topics)
+        except KsqlError as error:
+            if len(topics) > 1:  # perhaps the fault of one topic
+                for topic in topics:
+                    self._tell([wait for wait in waits if wait.view.topic == topic])
+                return
+            for wait in waits:
+                wait.on_reached(error)
+            return
+        except Exception as error:
+            log.exception("asking for the ends of topics failed")
+            for wait in waits:
+                wait.on_reached(KsqlError("INTERNAL", reason=str(error)))
+            return
+        for wait in waits:
+            wait.view.when_reached(ends[wait.view.topic], wait.deadline, wait.on_reached)
+
+
+def by_topic(ends: Mapping[tuple[str, int], int], topics: Iterable[str]) -> dict[str, dict[int, int]]:
+    """``ends`` of ``topics``: topic -> partition -> offset."""
+    found: dict[str, dict[int, int]] = {topic: {} for topic in topics}
+    for (topic, partition), end in ends.items():
+        if topic in found:
+            found[topic][partition] = end
+    return found

@@ -1,0 +1,269 @@
+"""Look-ups by known plans and by ranges of keys give what a scan with the whole WHERE gives."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+
+import grammar
+from ksql_spark import analyzer
+from ksql_spark.errors import KsqlError
+from ksql_spark.logical.nodes import PullQuery
+from ksql_spark.query_service import QueryService
+from ksql_spark.request import Request
+from ksql_spark.runtime.key_ranges import key_ranges
+from ksql_spark.runtime.view import View
+from ksql_spark.runtime.views import Views
+from server.app import create_app
+from server.host import Host
+from tests.kafka.mock_cluster import MockAdmin, MockCluster
+from tests.statements.world import World
+
+SOON_S = 20.0
+TABLES = """
+CREATE SOURCE TABLE ints (id INT PRIMARY KEY, n BIGINT, v STRING, d DECIMAL(5, 2), x DOUBLE)
+    WITH (kafka_topic='ints', key_format='KAFKA', value_format='JSON');
+CREATE SOURCE TABLE texts (id STRING PRIMARY KEY, n INT)
+    WITH (kafka_topic='texts', key_format='KAFKA', value_format='JSON');
+CREATE SOURCE TABLE pairs (a INT PRIMARY KEY, b STRING PRIMARY KEY, n INT)
+    WITH (kafka_topic='pairs', key_format='JSON', value_format='JSON');
+"""
+INTS = [-(2**31), -7, -1, 0, 1, 2, 5, 300, 2**31 - 1]
+TEXTS = ["", "a", "ab", "abc", "abd", "b", "z", "é", "\ud7ff", "\ue000", "😀", "a😀", "a\uffff"]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> MockCluster:
+    cluster = MockCluster()
+    for number in INTS:
+        value = {"N": number * 2, "V": f"v{number}", "D": 1.5, "X": number / 4}
+        cluster.write("ints", (number.to_bytes(4, "big", signed=True), json.dumps(value).encode()))
+    for number, text in enumerate(TEXTS):
+        cluster.write("texts", (text.encode(), json.dumps({"N": number}).encode()))
+    for number in range(4):
+        key = json.dumps({"A": number % 2, "B": f"b{number // 2}"}, separators=(",", ":")).encode()
+        cluster.write("pairs", (key, json.dumps({"N": number}).encode()))
+    return cluster
+
+
+@pytest.fixture
+def service(make_world: Callable[..., World], cluster: MockCluster, tmp_path: Path) -> Iterator[QueryService]:
+    admin = MockAdmin(cluster)
+    world = make_world()
+    for topic in ("ints", "texts", "pairs"):
+        world.admin.create_topic(topic, 4)
+    world.run(TABLES)
+    world.services.views = Views(admin, tmp_path / "views")
+    world.spark.running_session = None  # type: ignore[attr-defined]
+    service = QueryService(world.services)
+    yield service
+    world.services.views.close()
+    admin.close()
+
+
+def answer(service: QueryService, text: str) -> list[list[Any]]:
+    stream = service.query(Request(text))
+    rows = []
+    while (some := stream.read(0)) is not None:
+        rows += [row.values for row in some]
+    return rows
+
+
+def at_once(service: QueryService, text: str) -> list[list[Any]] | None:
+    """The answer of a look-up that needs no thread; None if it is none."""
+    look_up = service.look_up(text, {})
+    if look_up is None:
+        return None
+    told, errors = threading.Event(), list[KsqlError]()
+
+    def on_reached(error: KsqlError | None) -> None:
+        errors.extend([error] if error is not None else [])
+        told.set()
+
+    look_up.when_current(on_reached)
+    assert told.wait(SOON_S) and not errors
+    return [row.values for row in look_up.result().read(0) or []]
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("SELECT * FROM ints WHERE id = 1;", "SELECT * FROM ints WHERE id = 300;"),
+        ("SELECT v, id FROM ints WHERE id IN (1, 2);", "SELECT v, id FROM ints WHERE id IN (5, 4);"),
+        ("SELECT n FROM ints WHERE id = 1;", "SELECT n FROM ints WHERE id = 2;"),
+        (
+            "SELECT d, x, n FROM ints WHERE 1 = id OR id = 2;",
+            "SELECT d, x, n FROM ints WHERE 2 = id OR id = 0;",
+        ),
+        ("SELECT * FROM ints WHERE id = 1 AND n > 1;", "SELECT * FROM ints WHERE id = 1 AND n > 2;"),
+        ("SELECT * FROM ints WHERE id = 5 AND v = 'v5';", "SELECT * FROM ints WHERE id = 5 AND v = 'v';"),
+        ("SELECT id, 7 AS x FROM ints WHERE id = 5;", "SELECT id, 8 AS x FROM ints WHERE id = 5;"),
+        ("SELECT * FROM texts WHERE id = 'a';", "SELECT * FROM texts WHERE id = '😀';"),
+        ("SELECT * FROM texts WHERE id = 'a';", "SELECT * FROM texts WHERE id = 'x'' OR ''1'' = ''1';"),
+        ("SELECT n FROM pairs WHERE a = 1 AND b = 'b1';", "SELECT n FROM pairs WHERE a = 0 AND b = 'b0';"),
+        ("SELECT * FROM ints WHERE id IN (1, 2) LIMIT 1;", "SELECT * FROM ints WHERE id IN (1, 2) LIMIT 1;"),
+    ],
+)
+def test_a_known_look_up_gives_what_the_query_gives(service: QueryService, first: str, then: str) -> None:
+    assert at_once(service, first) is None  # no plan, no view
+    answer(service, first)
+    assert at_once(service, first) == answer(service, first)
+    assert at_once(service, then) == answer(service, then)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM ints;",
+        "SELECT * FROM texts WHERE id > 'a';",
+        "SELECT * FROM ints WHERE id = 1 AND v = '${v}';",
+        "SELECT * FROM nowhere WHERE id = 1;",
+        "DROP TABLE ints;",
+    ],
+)
+def test_anything_else_takes_the_other_way(service: QueryService, text: str) -> None:
+    for _ in range(2):
+        with contextlib.suppress(KsqlError):
+            service.query(Request(text, variables={"v": "x"}))
+        assert service.look_up(text, {}) is None
+
+
+def test_a_view_that_was_dropped_is_not_looked_up(service: QueryService) -> None:
+    text = "SELECT * FROM ints WHERE id = 1;"
+    answer(service, text)
+    known = service.look_up(text, {})
+    assert known is not None
+    service._services.views.drop("INTS")
+    assert service.look_up(text, {}) is None
+    with pytest.raises(KsqlError):
+        known.result()
+
+
+CONDITIONS = [
+    *(f"id {op} {value}" for op in ("<", "<=", ">", ">=", "=") for value in (-7, 0, 2, 2147483647)),
+    "id BETWEEN -1 AND 2",
+    "3 > id AND id >= -7",
+    "id > 5 AND id < 2",
+    "id > 0 OR n < -1",
+    "id > 0 AND n > 4",
+]
+TEXT_CONDITIONS = [
+    *(
+        f"id {op} '{value}'"
+        for op in ("<", "<=", ">", ">=", "=")
+        for value in ("a", "ab", "\ud7ff", "😀", "")
+    ),
+    "id BETWEEN 'ab' AND 'b'",
+    "id > 'a' AND id < 'b' AND n > 2",
+    "id >= '\ue000'",
+]
+
+
+@pytest.mark.parametrize(
+    "where", [f"ints WHERE {c}" for c in CONDITIONS] + [f"texts WHERE {c}" for c in TEXT_CONDITIONS]
+)
+def test_a_range_gives_what_a_scan_gives(
+    service: QueryService, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"SELECT id, n FROM {where};"
+    found = answer(service, text)
+    everything = View.pages
+    monkeypatch.setattr(View, "pages", lambda self, ranges=None: everything(self))
+    assert found == answer(service, text)
+
+
+@pytest.mark.parametrize(
+    ("where", "keys"),
+    [
+        ("texts WHERE id LIKE 'ab%'", ["ab", "abc", "abd"]),
+        ("texts WHERE id LIKE 'ab_' AND n < 3", ["ab", "abc", "abd"]),
+        ("texts WHERE id >= 'abc' AND id < 'abd'", ["abc"]),
+        ("ints WHERE id > -7 AND id < 2", [-1, 0, 1]),
+        ("ints WHERE id BETWEEN 5 AND 5", [5]),
+    ],
+)
+def test_a_range_reads_no_other_keys(service: QueryService, where: str, keys: list[Any]) -> None:
+    statement = grammar.parse_one(f"SELECT * FROM {where};")
+    services = service._services
+    plan = analyzer.bind_pull(statement.query, services.published, services.config)  # type: ignore[attr-defined]
+    assert isinstance(plan, PullQuery)
+    ranges = key_ranges(plan.source, plan.predicate)
+    view = services.views.current(plan.source, SOON_S)
+    read = [row.key for page in view.pages(ranges) for row in page]
+    wanted = [k.encode() if isinstance(k, str) else k.to_bytes(4, "big", signed=True) for k in keys]
+    assert sorted(read) == sorted(wanted)
+
+
+def test_a_scan_comes_in_pages_and_its_limit_ends_it(service: QueryService, cluster: MockCluster) -> None:
+    cluster.write("many", *((str(n).encode(), b'{"N":1}') for n in range(9000)))
+    services = service._services
+    services.admin.create_topic("many", 4)
+    source = services.published.require("TEXTS")
+    services.metastore.add(dataclasses.replace(source, name="MANY", topic="many"))
+    services.publish()
+    stream = service.query(Request("SELECT * FROM many;"))
+    sizes = []
+    while (rows := stream.read(0)) is not None:
+        sizes.append(len(rows))
+    assert sum(sizes) == 9000 and max(sizes) <= 2000
+    assert len(answer(service, "SELECT * FROM many LIMIT 2500;")) == 2500
+    assert len(answer(service, "SELECT * FROM many LIMIT 5 OFFSET 8998;")) == 2
+    read: list[int] = []
+    pages = View.pages
+
+    def counted(self: View, ranges: Any = None) -> Iterator[Any]:
+        for page in pages(self, ranges):
+            read.append(len(page))
+            yield page
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(View, "pages", counted)
+        assert len(answer(service, "SELECT * FROM many LIMIT 3;")) == 3
+    assert len(read) == 1
+
+
+def test_over_http_both_ways_give_the_same_bytes(service: QueryService) -> None:
+    engine = SimpleNamespace(state="RUNNING", query=service.query, look_up=service.look_up, figures=list)
+    host = Host()
+    host.engine = engine  # type: ignore[assignment]
+    app = create_app(host)
+
+    async def run() -> None:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            for path, member in (("/query-stream", "sql"), ("/query", "ksql")):
+                for accept in ("application/vnd.ksql.v1+json", "application/json", "*/*"):
+                    bodies = []
+                    for more in ({"sessionVariables": {"a": "b"}}, {}, {}):
+                        body = {member: "SELECT * FROM ints WHERE id = 300;", **more}
+                        sent = await client.post(path, json=body, headers={"accept": accept})
+                        assert sent.status_code == 200
+                        text = sent.text.replace(sent.text.split("query_")[1].split('"')[0], "")
+                        bodies.append((text, sent.headers["content-type"]))
+                    assert len(set(bodies)) == 1, bodies
+            refused = await client.post(
+                "/query-stream", json={"sql": "SELECT * FROM ints WHERE id = 1;"}, headers={"accept": "a/b"}
+            )
+            assert refused.status_code == 406
+            known = [await client.post("/query-stream", content=c) for c in (b"{", b"[]", b'{"sql":1}')]
+            assert {sent.status_code for sent in known} == {400}
+            many = await asyncio.gather(
+                *(
+                    client.post("/query-stream", json={"sql": f"SELECT n FROM ints WHERE id = {n};"})
+                    for n in INTS * 20
+                )
+            )
+            assert [json.loads(sent.text.splitlines()[1]) for sent in many] == [[n * 2] for n in INTS * 20]
+
+    asyncio.run(run())
+    host.release_threads()
