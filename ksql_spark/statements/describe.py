@@ -151,7 +151,7 @@ def _view(source: DataSource, services: Services) -> Iterator[str]:
     if view is not None:
         most = services.config["ksql.pull.views.max.bytes"]
         read = ", ".join(f"{p}: {offset}" for p, offset in sorted(view.positions.items()))
-        yield f"View for pull queries: {view.size} bytes on disk ({most} for all views), read up to {{{read}}}"
+        yield f"View for pull queries: {view.size} bytes on disk ({most} for all), read up to {{{read}}}"
 
 
 def _error_statistics(
