@@ -49,6 +49,8 @@ def _never(value: Any) -> bool:
     return False
 
 
+#: types that any writer of JSON writes alike
+_WRITTEN = (STRING, BOOLEAN, INTEGER, BIGINT)
 #: types whose JSON values are their Python values -> whether a value is one
 _EXACT: dict[SqlType, Callable[[Any], bool]] = {
     STRING: lambda value: type(value) is str,
@@ -70,6 +72,11 @@ class JsonSerde(Serde):
         """An object with all columns, NULL as ``null``; a bare NULL is a null record."""
         if not self.columns:
             return None
+        if self._names is not None:
+            with contextlib.suppress(TypeError):  # half of a surrogate pair
+                if self.wrapped:
+                    return orjson.dumps(dict(zip(self._names, values, strict=True)))
+                return None if values[0] is None else orjson.dumps(values[0])
         if not self.wrapped:
             return None if values[0] is None else _write(values[0], self.columns[0].type).encode()
         members = (f"{_text(c.name)}:{_write(v, c.type)}" for v, c in zip(values, self.columns, strict=True))
@@ -113,6 +120,13 @@ class JsonSerde(Serde):
                 return None
             values.append(member)
         return values
+
+    @functools.cached_property
+    def _names(self) -> list[str] | None:
+        """The columns' names, if all have the JSON form of their Python values."""
+        if all(c.type in _WRITTEN for c in self.columns):
+            return [c.name for c in self.columns]
+        return None
 
     @functools.cached_property
     def _members(self) -> list[tuple[str, Callable[[Any], bool]]]:

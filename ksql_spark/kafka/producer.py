@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -109,6 +110,20 @@ class RecordProducer:
 
         self._produce(topic, key, value, timestamp_ms, headers, partition, tell)
 
+    def writer(self, topic: str, on_delivered: Callable[[int, KsqlError | None], None]) -> Writer:
+        """A writer of many numbered records.
+
+        Args:
+            topic: an existing topic.
+            on_delivered: called in another thread with a record's number, and None once it is written, or the
+                error.
+        """
+
+        def failure(error: BaseException | KafkaError) -> KsqlError:
+            return self._failure(error, topic)
+
+        return Writer(self._producer, topic, on_delivered, failure)
+
     def _produce(
         self,
         topic: str,
@@ -156,3 +171,46 @@ class RecordProducer:
         """Call delivery callbacks as soon as records are delivered."""
         while not self._closing.is_set():
             self._producer.poll(0.2)
+
+
+class Writer:
+    """Queues numbered records for one topic, with little work for each; see RecordProducer.
+
+    Args:
+        producer: of the client library.
+        topic: an existing topic.
+        on_delivered: as for RecordProducer.writer.
+        failure: makes an error of what the library reports.
+    """
+
+    def __init__(
+        self,
+        producer: Producer,
+        topic: str,
+        on_delivered: Callable[[int, KsqlError | None], None],
+        failure: Callable[[BaseException | KafkaError], KsqlError],
+    ) -> None:
+        self._producer = producer
+        self._topic = topic
+        self._on_delivered = on_delivered
+        self._failure = failure
+
+    def write(self, number: int, key: bytes | None, value: bytes | None, timestamp_ms: int) -> None:
+        """Queue one record.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED.
+        """
+        deliver = partial(self._delivered, number)
+        while True:
+            try:
+                self._producer.produce(self._topic, value, key, timestamp=timestamp_ms, on_delivery=deliver)
+                return
+            except BufferError:
+                # the queue is full: wait until some of it is delivered
+                self._producer.poll(0.01)
+            except (KafkaException, ValueError, TypeError) as error:
+                raise self._failure(error) from None
+
+    def _delivered(self, number: int, error: KafkaError | None, message: Message) -> None:
+        self._on_delivered(number, None if error is None else self._failure(error))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import datetime
 import json
 import threading
@@ -16,6 +17,8 @@ from collections.abc import Callable, Iterable
 from decimal import ROUND_HALF_UP, InvalidOperation
 from decimal import Decimal as PythonDecimal
 from typing import Any, NamedTuple
+
+import orjson
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.producer import RecordProducer
@@ -73,12 +76,13 @@ class RowInserter:
         registry: SchemaRegistry | None,
         on_news: Callable[[], None],
     ) -> None:
-        self._source = source
-        self._producer = producer
+        self._writer = producer.writer(source.topic, self._delivered)
         self._on_news = on_news
         self._key, self._value = writing_serdes(source, registry)
         self._keys = [(c.name, _converter(c.type)) for c in source.schema.key]
         self._values = [(c.name, _converter(c.type)) for c in source.schema.value]
+        #: whether numbers with a fraction need all their digits
+        self._has_decimals = any(_has_decimals(c.type) for c in source.schema.columns)
         #: a member's name as clients write it -> the column's name
         self._names: dict[str, str] = {}
         self._moved = threading.Condition()
@@ -96,6 +100,7 @@ class RowInserter:
 
         It waits while MOST_UNACKNOWLEDGED rows are on their way.
         """
+        write, now_ms = self._writer.write, int(time.time() * 1000)
         for line in lines:
             if self._sent - self._next >= MOST_UNACKNOWLEDGED:
                 self._wait_for_room()
@@ -105,13 +110,7 @@ class RowInserter:
             self._sent += 1
             try:
                 key, value = self._encoded(line)
-                self._producer.send_async(
-                    self._source.topic,
-                    key,
-                    value,
-                    int(time.time() * 1000),
-                    on_delivery=lambda error, n=number: self._delivered(n, error),  # type: ignore[misc]
-                )
+                write(number, key, value, now_ms)
             except KsqlError as error:
                 self._delivered(number, error)
                 return False
@@ -169,13 +168,11 @@ class RowInserter:
         Raises:
             KsqlError: BAD_REQUEST, INVALID_STATEMENT.
         """
-        try:
-            row = _DECODER.decode(line.decode())
-        except (ValueError, RecursionError, InvalidOperation) as error:
-            raise KsqlError("BAD_REQUEST", reason=f"Invalid JSON in inserts stream: {error}") from None
+        row = self._decoded(line)
         if not isinstance(row, dict):
             raise KsqlError("BAD_REQUEST", reason="A row of an inserts stream must be a JSON object")
-        given = {self._column(name): value for name, value in row.items()}
+        names = self._names
+        given = {names.get(name) or self._column(name): value for name, value in row.items()}
         try:
             key = [_converted(name, convert, given) for name, convert in self._keys]
             missing = [name for (name, _), value in zip(self._keys, key, strict=True) if value is None]
@@ -185,6 +182,16 @@ class RowInserter:
             return (self._key.encode(key) if key else None), self._value.encode(value)
         except (ValueError, OverflowError) as error:
             raise KsqlError("INVALID_STATEMENT", reason=str(error)) from None
+
+    def _decoded(self, line: bytes) -> Any:
+        """The JSON value of a line. Raises KsqlError BAD_REQUEST."""
+        if not self._has_decimals:
+            with contextlib.suppress(ValueError):  # json says why, or takes it
+                return orjson.loads(line)
+        try:
+            return _DECODER.decode(line.decode())
+        except (ValueError, RecursionError, InvalidOperation) as error:
+            raise KsqlError("BAD_REQUEST", reason=f"Invalid JSON in inserts stream: {error}") from None
 
     def _column(self, member: str) -> str:
         """The name of the column that a member of a row means: upper case, unless it is quoted."""
@@ -210,6 +217,15 @@ def column_name(text: str) -> str:
 # ---- JSON values as a column's type ----------------------------------------------------------------------
 
 Converter = Callable[[Any], Any]
+
+
+def _has_decimals(type_: SqlType) -> bool:
+    match type_:
+        case Array(inner) | Map(_, inner):
+            return _has_decimals(inner)
+        case Struct(fields):
+            return any(_has_decimals(f.type) for f in fields)
+    return isinstance(type_, Decimal)
 
 
 def _converted(name: str, convert: Converter, given: dict[str, Any]) -> Any:

@@ -26,15 +26,18 @@ class Target:
         self.records: list[tuple[bytes | None, bytes | None]] = []
         self.news = 0
         world.run(CREATE.format(columns=columns))
-        world.send_async = self._send  # type: ignore[attr-defined]
+        world.writer = self._writer  # type: ignore[attr-defined]
         self.inserter: RowInserter = QueryService(world.services).inserter("rows", {}, self._on_news)
 
-    def _send(
-        self, topic: str, key: bytes | None, value: bytes | None, time_ms: int, *, on_delivery: Delivery
-    ) -> None:
-        assert topic == "rows" and time_ms > 1_600_000_000_000
+    def _writer(self, topic: str, on_delivered: Callable[[int, KsqlError | None], None]) -> Target:
+        assert topic == "rows"
+        self._on_delivered = on_delivered
+        return self
+
+    def write(self, number: int, key: bytes | None, value: bytes | None, time_ms: int) -> None:
+        assert time_ms > 1_600_000_000_000
         self.records.append((key, value))
-        self.deliveries.append(on_delivery)
+        self.deliveries.append(lambda error: self._on_delivered(number, error))
 
     def _on_news(self) -> None:
         self.news += 1
