@@ -1,9 +1,13 @@
-"""Statements without their literals: the key by which a plan is found again."""
+"""Statements without their literals, by which plans are found again; values in the place of parameters."""
 
 from __future__ import annotations
 
+import functools
+import math
 import re
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 _INT, _BIGINT = 2**31, 2**63
 
@@ -61,3 +65,102 @@ def put_in(template: Template) -> str:
         return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
 
     return re.sub("\0[sil]", literal, template.text)
+
+
+# ---- parameters -------------------------------------------------------------------------------------------
+
+#: a parameter, and what one cannot be in
+_PARAMETER = re.compile(
+    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | --[^\n]* | /\*.*?\*/
+    | (?P<any>\?) | :(?P<name>[A-Za-z_]\w*)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class ParameterMismatch(ValueError):
+    """Values that do not fit the parameters of a statement; the text says why, for the client."""
+
+
+def with_parameters(text: str, values: Sequence[Any] | Mapping[str, Any]) -> str:
+    """``text`` with a literal in the place of each parameter: ``?`` in their order, or ``:name``.
+
+    A value becomes one literal, whatever characters it has: it never becomes any other part of the statement.
+
+    Args:
+        text: a statement.
+        values: None, bool, int, float, Decimal or str; a list for ``?``, by name for ``:name``.
+
+    Raises:
+        ParameterMismatch: a value is missing, left over, or of another type.
+
+    >>> with_parameters("SELECT '?' FROM t WHERE a = ? AND b = ?;", ["it's", 5])
+    "SELECT '?' FROM t WHERE a =  'it''s'  AND b =  5 ;"
+    >>> with_parameters("SELECT * FROM t WHERE a = :x;", {"x": None})
+    'SELECT * FROM t WHERE a =  NULL ;'
+    """
+    between, names = _parts(text)
+    named = isinstance(values, Mapping)
+    if any((name is not None) != named for name in names):
+        raise ParameterMismatch(
+            "The values of parameters are a list for ? and an object for :name; a statement has either."
+        )
+    if isinstance(values, Mapping):
+        missing = [name for name in names if name not in values]
+        if missing:
+            raise ParameterMismatch(f"The parameter :{missing[0]} has no value.")
+        unknown = [name for name in values if name not in names]
+        if unknown:
+            raise ParameterMismatch(f"The statement has no parameter :{unknown[0]}.")
+        found = [values[name] for name in names if name is not None]
+    else:
+        found = list(values)
+        if len(found) != len(names):
+            raise ParameterMismatch(
+                f"The statement has {len(names)} parameters, and there are {len(found)} values."
+            )
+    parts = [between[0]]
+    for value, following in zip(found, between[1:], strict=True):
+        # with spaces around: it must not become one token with what is before or after
+        parts += (" ", literal(value), " ", following)
+    return "".join(parts)
+
+
+@functools.lru_cache(1000)
+def _parts(text: str) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
+    """The text between parameters, and the parameters: a name, or None for ``?``."""
+    between: list[str] = []
+    names: list[str | None] = []
+    end = 0
+    for found in _PARAMETER.finditer(text):
+        if found["any"] is None and found["name"] is None:
+            continue
+        between.append(text[end : found.start()])
+        names.append(found["name"])
+        end = found.end()
+    return (*between, text[end:]), tuple(names)
+
+
+def literal(value: Any) -> str:
+    """``value`` as a literal of SQL.
+
+    Raises:
+        ParameterMismatch: there is none of its type.
+    """
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int() if -_BIGINT <= value < _BIGINT:
+            return _number(str(value))
+        case float() if math.isfinite(value):
+            return _number(f"{Decimal(repr(value)):E}" if value else "0E0")
+        case Decimal() if value.is_finite():
+            return _number(f"{value:f}")
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+    raise ParameterMismatch(f"A parameter cannot be {value!r}: it has to be null, a boolean, number or text.")
+
+
+def _number(text: str) -> str:
+    return f"({text})" if text.startswith("-") else text  # two minus signs would begin a comment

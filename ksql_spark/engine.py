@@ -97,7 +97,13 @@ class Engine:
         """
         return self._parts.queries.query(request)
 
-    def look_up(self, text: str, properties: Mapping[str, Any]) -> LookUp | None:
+    def look_up(
+        self,
+        text: str,
+        properties: Mapping[str, Any],
+        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+        token: str | None = None,
+    ) -> LookUp | None:
         """A look-up that can be answered without waiting for anything but the view; None: use query().
 
         It never blocks, so that it may be called in an event loop's thread. Every role may look up.
@@ -105,8 +111,13 @@ class Engine:
         Args:
             text: the statement, without variables.
             properties: overrides of the request.
+            parameters: the values of the text's parameters.
+            token: the answer has to have the records that it knows of.
+
+        Raises:
+            KsqlError: BAD_REQUEST for parameters that do not fit, PULL_LIMIT.
         """
-        return self._parts.queries.look_up(text, properties)
+        return self._parts.queries.look_up(text, properties, parameters, token)
 
     def inserter(
         self, target: str, properties: Mapping[str, Any], on_news: Callable[[], None]

@@ -180,6 +180,7 @@ CONDITIONS: dict[str, Condition] = {
     "PROPERTY_UNKNOWN": Condition(
         40000, "Not recognizable as ksql, streams, consumer, or producer property: '{name}'."
     ),
+    "PULL_LIMIT": Condition(42900, "{limit}, which is the limit ({property}). Try again soon."),
     "PUSH_LIMIT": Condition(
         40003,
         "{limit} push queries are running, which is the limit (ksql.max.push.queries). End one first.",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import random
-from collections.abc import Callable, Hashable, Iterator, Mapping
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +14,7 @@ from typing import Any
 
 from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
-from ksql_spark import analyzer
+from ksql_spark import analyzer, config, consistency
 from ksql_spark.analyzer.plan_cache import PlanCache
 from ksql_spark.authorization import check_statement
 from ksql_spark.config import Config
@@ -23,15 +25,18 @@ from ksql_spark.logical.nodes import BatchQuery, Filter, Project, PullQuery, Pus
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import check_runnable, lower_transient
-from ksql_spark.request import Request, context_of, located, parsed, planning, wait_for_command
+from ksql_spark.request import Request, context_of, filled_in, located, parsed, planning, wait_for_command
 from ksql_spark.runtime import batch, lookups, pull, push
+from ksql_spark.runtime.freshness import Ends
 from ksql_spark.runtime.inserts import RowInserter, column_name
 from ksql_spark.runtime.lookups import LookUp
 from ksql_spark.runtime.print_topic import PrintResult
+from ksql_spark.runtime.pull_limits import QPS, PullLimits
 from ksql_spark.runtime.push import PushResult
 from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.runtime.query_errors import is_jvm_gone
 from ksql_spark.runtime.results import QueryStream
+from ksql_spark.runtime.view import View
 from ksql_spark.statements import Services, StatementContext
 from ksql_spark.statements.query_start import start_offsets
 
@@ -51,6 +56,16 @@ class _Catalog:
     metastore: MetaStore
     config: Config
 
+    @functools.cached_property
+    def pull_qps(self) -> int | None:
+        """How many pull queries may come a second; None: any number."""
+        return int(self.config[QPS]) if self.config.is_set(QPS) else None
+
+    @functools.cached_property
+    def lag(self) -> int | None:
+        """How many offsets answers may be behind by default; None: the broker is asked."""
+        return int(self.config[LAG]) if self.config.is_set(LAG) else None
+
 
 @contextmanager
 def _restarting_said() -> Iterator[None]:
@@ -67,9 +82,13 @@ def _restarting_said() -> Iterator[None]:
         raise
 
 
+#: properties of a request that say how fresh its answer is, and so change no plan
+LAG, TOKEN = "ksql.query.pull.max.allowed.offset.lag", "ksql.query.pull.consistency.token.enabled"
+
+
 def _settings(request: Request) -> Hashable | None:
     """What the plan of a request depends on, besides its text; None if its plan is not kept."""
-    if request.variables or "${" in request.text:
+    if request.variables or ("${" in request.text and request.parameters is None):
         return None
     return _settings_of(request.properties)
 
@@ -91,6 +110,7 @@ class QueryService:
         #: plans of pull queries
         self.plans = PlanCache()
         self._known_catalog = _Catalog(services.published, services.config)
+        self._limits = PullLimits(lambda name: services.config[name])
         #: how many queries were started
         self.started = 0
 
@@ -102,6 +122,7 @@ class QueryService:
         """
         services = self._services
         self.started += 1
+        request = filled_in(request)
         wait_for_command(request, services)
         # never with the engine's lock: a statement may have it for as long as Spark takes to start a query
         catalog = self._catalog()
@@ -110,7 +131,7 @@ class QueryService:
             known = self.plans.find(catalog, settings, request.text)
             if known is not None:
                 with registry.with_functions(services.published_functions), _restarting_said():
-                    return self._answer(known.plan)
+                    return self._answer(known.plan, request)
         context = context_of(request, services, catalog.metastore)
         statements = list(parsed(request, context))
         if len(statements) != 1:
@@ -135,7 +156,13 @@ class QueryService:
             self._streams[stream.query_id] = stream
         return stream
 
-    def look_up(self, text: str, properties: Mapping[str, Any]) -> LookUp | None:
+    def look_up(
+        self,
+        text: str,
+        properties: Mapping[str, Any],
+        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+        token: str | None = None,
+    ) -> LookUp | None:
         """A look-up whose plan and view are there already; None: ``query`` has to answer.
 
         It never waits, so that it may be called in an event loop's thread. Every role may look up.
@@ -143,18 +170,43 @@ class QueryService:
         Args:
             text: the statement, without variables.
             properties: overrides of the request.
+            parameters: the values of the text's parameters.
+            token: the answer has to have the records that it knows of.
+
+        Raises:
+            KsqlError: BAD_REQUEST for parameters that do not fit, PULL_LIMIT.
         """
-        if "${" in text:
+        if parameters is not None:
+            text = filled_in(Request(text, parameters=parameters)).text
+        elif "${" in text:
             return None
-        services = self._services
-        known = self.plans.find(self._catalog(), _settings_of(properties), text)
-        plan = None if known is None else lookups.plan_of(known, services.registry)
-        view = None if plan is None else services.views.following(plan.source)
+        catalog, views = self._catalog(), self._services.views
+        known = self.plans.find(catalog, _settings_of(properties), text)
+        plan = None if known is None else lookups.plan_of(known, self._services.registry)
+        view = None if plan is None else views.following(plan.source)
         if known is None or plan is None or view is None:
             return None
         self.started += 1
+        if catalog.pull_qps is not None:
+            self._limits.take(catalog.pull_qps)
+        ends = self._ends(view, catalog, properties, token)
+        if ends is None:
+            when_current = partial(views.when_current, view, PULL_TIMEOUT_S)
+        else:
+            when_current = partial(view.when_reached, ends, time.monotonic() + PULL_TIMEOUT_S)
+        return LookUp(plan, known.values, view, when_current)
 
-        return LookUp(plan, known.values, view, partial(services.views.when_current, view, PULL_TIMEOUT_S))
+    def _ends(
+        self, view: View, catalog: _Catalog, properties: Mapping[str, Any], token: str | None
+    ) -> Ends | None:
+        """What a view must have read for an answer; None: all that the broker has now."""
+        lag = catalog.lag if LAG not in properties else int(properties[LAG])
+        if lag is None and token is None:
+            return None
+        ends = {} if lag is None else dict(view.ends_within(lag))
+        for partition, end in (consistency.decode(token).get(view.topic, {}) if token else {}).items():
+            ends[partition] = max(end, ends.get(partition, 0))
+        return ends
 
     def _print(self, statement: PrintTopic, services: Services) -> QueryStream:
         topic = services.admin.topic(statement.topic)
@@ -252,12 +304,23 @@ class QueryService:
             known = self._known_catalog = _Catalog(services.published, services.config)
         return known
 
-    def _answer(self, plan: PullQuery) -> QueryStream:
+    def _answer(self, plan: PullQuery, request: Request) -> QueryStream:
         """The rows of a look-up or scan of a table."""
-        services = self._services
-        view = services.views.current(plan.source, PULL_TIMEOUT_S)
-        # a look-up needs no Spark, and goes on while Spark is restarted
-        return pull.run(plan, view, lambda: services.spark.running_session, services.registry)
+        services, catalog = self._services, self._catalog()
+        if catalog.pull_qps is not None:
+            self._limits.take(catalog.pull_qps)
+        with self._limits.one():
+            view = services.views.following(plan.source)
+            properties = {config.canonical(name) or name: value for name, value in request.properties.items()}
+            ends = None if view is None else self._ends(view, catalog, properties, request.consistency_token)
+            if view is None or ends is None:
+                view = services.views.current(plan.source, PULL_TIMEOUT_S)
+            else:
+                view.wait_for(ends, PULL_TIMEOUT_S)
+            # a look-up needs no Spark, and goes on while Spark is restarted
+            result = pull.run(plan, view, lambda: services.spark.running_session, services.registry)
+            request.known.note(view.topic, view.positions)
+            return result
 
     def _pull(
         self,
@@ -285,7 +348,7 @@ class QueryService:
                 bound, services.views, session, consumer, PULL_TIMEOUT_S, context.config.__getitem__
             )
         if bound.source.is_table:
-            return self._answer(bound)
+            return self._answer(bound, request)
         services.admin.require_topic(bound.source.topic)
         session = services.spark.running_session
         root: Any = Source(bound.source, bound.source.name)

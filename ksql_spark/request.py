@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import grammar
+from grammar.literals import ParameterMismatch, with_parameters
 from grammar.nodes import Statement
 from ksql_spark import config, deadline
 from ksql_spark.authorization import Role
+from ksql_spark.consistency import Known
 from ksql_spark.deadline import Deadline
 from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.store import MetaStore
@@ -30,10 +32,32 @@ class Request:
     properties: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     command_sequence_number: int | None = None
+    #: the values of ``?`` or ``:name`` in the text; None: it has no parameters
+    parameters: Sequence[Any] | Mapping[str, Any] | None = None
+    #: a token of earlier answers: this one has to have the records that they knew of
+    consistency_token: str | None = None
+    #: the records of which the client knows by the answer
+    known: Known = field(default_factory=Known, compare=False, repr=False)
     #: what the client may do
     role: Role = Role.ADMIN
     #: set where nobody waits for the answer any more
     cancelled: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
+
+
+def filled_in(request: Request) -> Request:
+    """``request`` with its parameters' values as literals. They are not looked at for variables.
+
+    Raises:
+        KsqlError: BAD_REQUEST for values that do not fit.
+    """
+    if request.parameters is None:
+        return request
+    if request.variables:
+        raise KsqlError("BAD_REQUEST", reason="A request has parameters or session variables, not both.")
+    try:
+        return replace(request, text=with_parameters(request.text, request.parameters))
+    except ParameterMismatch as error:
+        raise KsqlError("BAD_REQUEST", reason=str(error)) from None
 
 
 def context_of(request: Request, services: Services, metastore: MetaStore | None = None) -> StatementContext:
@@ -49,7 +73,7 @@ def context_of(request: Request, services: Services, metastore: MetaStore | None
     services.config.with_overrides(properties)  # only checks them
     variables = {name.upper(): value for name, value in request.variables.items()}
     known = services.metastore if metastore is None else metastore
-    return StatementContext(services, known.copy(), properties, variables)
+    return StatementContext(services, known.copy(), properties, variables, known=request.known)
 
 
 def wait_for_command(request: Request, services: Services) -> None:
@@ -72,7 +96,7 @@ def parsed(request: Request, context: StatementContext) -> list[Statement]:
     if len(request.text) * 4 > MAX_BYTES:  # only then it is worth splitting
         for text in _pieces(request.text):
             check_length("its text", len(text.encode()), text)
-    is_substituting = bool(context.config["ksql.variable.substitution.enable"])
+    is_substituting = request.parameters is None and bool(context.config["ksql.variable.substitution.enable"])
     try:
         return grammar.parse(request.text, request.variables, substitution=is_substituting)
     except grammar.ParseFailed as failed:

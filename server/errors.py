@@ -29,6 +29,9 @@ STATEMENT_CODES = frozenset({40001, 40002})
 RETRY_AFTER_S = 10
 
 
+TOO_MANY_REQUESTS = 429
+
+
 class RequestError(Exception):
     """A request that is refused before its statements are read."""
 
@@ -67,7 +70,9 @@ def _generic(code: int, message: str) -> dict[str, Any]:
 def response(error: Exception) -> Response:
     """``error`` as an HTTP response; the status is code / 100."""
     content = body(error)
-    return JSONResponse(content, status_code=content["error_code"] // 100)
+    status = content["error_code"] // 100
+    headers = {"Retry-After": "1"} if status == TOO_MANY_REQUESTS else None
+    return JSONResponse(content, status_code=status, headers=headers)
 
 
 async def refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:

@@ -49,7 +49,13 @@ class Engine(Protocol):
         """Start a SELECT or PRINT."""
         ...
 
-    def look_up(self, text: str, properties: Mapping[str, Any]) -> LookUp | None:
+    def look_up(
+        self,
+        text: str,
+        properties: Mapping[str, Any],
+        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+        token: str | None = None,
+    ) -> LookUp | None:
         """A look-up that can be answered at once; None: use query()."""
         ...
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -19,6 +20,7 @@ from ksql_spark.errors import KsqlError
 from server import errors
 from server.guards import header_of
 from server.host import Host
+from server.models import TOKEN, TOKEN_HEADER
 from server.streaming import (
     DELIMITED,
     FRAMES,
@@ -34,6 +36,7 @@ from server.streaming import (
 if TYPE_CHECKING:
     from ksql_spark.engine import QueryStream
 
+TOKEN_PROPERTY = "ksql.query.pull.consistency.token.enabled"
 #: calls a function once the rows are there, or with why they will not be
 WhenCurrent = Callable[[Callable[[KsqlError | None], None]], None]
 
@@ -110,6 +113,7 @@ class LookUps:
             return False
         try:
             look_up = engine.look_up(*request)
+            _, properties, _, token = request
             if look_up is None:
                 return False
             accept = header_of(scope, b"accept")
@@ -123,6 +127,8 @@ class LookUps:
             await response(scope, _nothing, send)
             return True
         headers = [(b"content-length", b"%d" % len(text)), (b"content-type", media_type.encode())]
+        if wants_token(properties, token):
+            headers.append((TOKEN_HEADER.encode(), look_up.token.encode()))
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": text})
         return True
@@ -138,8 +144,12 @@ def _format(stream: QueryStream, media_type: str) -> Format:
     return JsonArray(stream) if media_type == JSON else Delimited(stream)
 
 
-def _request(text_name: str, properties_name: str, body: bytes) -> tuple[str, dict[str, Any]] | None:
-    """The text and properties of a body that has nothing else; None for any other."""
+#: text, properties, values of parameters, token of earlier answers
+_LookUpRequest = tuple[str, dict[str, Any], "list[Any] | dict[str, Any] | None", "str | None"]
+
+
+def _request(text_name: str, properties_name: str, body: bytes) -> _LookUpRequest | None:
+    """What a body asks for; None if it has more than look-ups need, or is wrong."""
     try:
         members = orjson.loads(body)
     except ValueError:
@@ -147,9 +157,23 @@ def _request(text_name: str, properties_name: str, body: bytes) -> tuple[str, di
     if type(members) is not dict or type(text := members.get(text_name)) is not str:
         return None
     if len(members) == 1:
-        return text, {}
+        return text, {}, None, None
     properties = members.get(properties_name) or {}
-    known = (text_name, properties_name)
-    if type(properties) is not dict or any(value for name, value in members.items() if name not in known):
+    parameters = members.get("parameters") if text_name == "sql" else None
+    own = members.get("requestProperties") or {}
+    if (
+        type(properties) is not dict
+        or type(own) is not dict
+        or type(parameters) not in (NoneType, list, dict)
+    ):
         return None
-    return text, properties
+    known = (text_name, properties_name, "parameters", "requestProperties")
+    token = own.get(TOKEN)
+    if type(token) not in (NoneType, str) or any(v for name, v in members.items() if name not in known):
+        return None
+    return text, properties, parameters, token or None
+
+
+def wants_token(properties: Mapping[str, Any], token: str | None) -> bool:
+    """Whether an answer comes with a consistency token."""
+    return token is not None or str(properties.get(TOKEN_PROPERTY)).lower() == "true"

@@ -43,7 +43,8 @@ class StatementsBody(Body):
             self.streamsProperties or {},
             _texts(self.sessionVariables),
             self.commandSequenceNumber,
-            role,
+            consistency_token=_token(self.requestProperties),
+            role=role,
         )
 
 
@@ -52,6 +53,7 @@ class QueryStreamBody(Body):
 
     sql: str
     properties: dict[str, Any] | None = None
+    parameters: list[Any] | dict[str, Any] | None = None
     sessionVariables: dict[str, Any] | None = None
     requestProperties: dict[str, Any] | None = None
 
@@ -59,7 +61,14 @@ class QueryStreamBody(Body):
         """The request for the engine, of a client with this role."""
         from ksql_spark.engine import Request
 
-        return Request(self.sql, self.properties or {}, _texts(self.sessionVariables), role=role)
+        return Request(
+            self.sql,
+            self.properties or {},
+            _texts(self.sessionVariables),
+            parameters=self.parameters,
+            consistency_token=_token(self.requestProperties),
+            role=role,
+        )
 
 
 class CloseQueryBody(Body):
@@ -103,6 +112,19 @@ class TerminateBody(Body):
     """The body of POST /ksql/terminate."""
 
     deleteTopicList: list[str] | None = None
+
+
+#: the member of requestProperties that has a token of earlier answers
+TOKEN = "request.ksql.query.pull.consistency.token"
+#: the header of answers that has one
+TOKEN_HEADER = "ksql-consistency-token"
+
+
+def _token(properties: dict[str, Any] | None) -> str | None:
+    token = (properties or {}).get(TOKEN)
+    if token is not None and not isinstance(token, str):
+        raise RequestError(f'Member "{TOKEN}" of requestProperties is no text.')
+    return token or None
 
 
 def _texts(variables: dict[str, Any] | None) -> dict[str, str]:

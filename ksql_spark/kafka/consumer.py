@@ -97,6 +97,17 @@ class TopicReader:
         return dict(self._positions)
 
     @property
+    def known_ends(self) -> dict[int, int]:
+        """The ends of partitions as the last fetches told them; not of those that were never fetched."""
+        found: dict[int, int] = {}
+        for partition in self._positions:
+            place = TopicPartition(self.topic, partition)
+            _, end = self._consumer.get_watermark_offsets(place, cached=True)
+            if end >= 0:
+                found[partition] = end
+        return found
+
+    @property
     def at_end(self) -> bool:
         """Whether all records that were there at the last fetch have been read."""
         return len(self._at_end) == len(self._positions)

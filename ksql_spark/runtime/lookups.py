@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ksql_spark.analyzer.plan_cache import Found, Known, Values
+from ksql_spark.consistency import encode
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Cast, Expression, Literal
 from ksql_spark.formats import FramedSerde
@@ -117,6 +118,11 @@ class LookUp:
         self._values = values
         self._view = view
         self.when_current = when_current
+
+    @property
+    def token(self) -> str:
+        """Says which records its answer has, see ksql_spark.consistency."""
+        return encode({self._view.topic: self._view.positions})
 
     def result(self) -> PullResult:
         """Its rows, once ``when_current`` has called back without an error.

@@ -100,6 +100,7 @@ class View:
         self._path = path
         self._moved = threading.Condition()
         self._positions: dict[int, int] = {}
+        self._known_ends: dict[int, int] = {}
         self._waits: list[_Wait] = []
         self._failure: KsqlError | None = None
         self._closing = threading.Event()
@@ -132,6 +133,7 @@ class View:
                         if records:
                             self._apply(db, records, reader.positions)
                             applied += len(records)
+                        self._known_ends = reader.known_ends
                         self._moved_to(reader.positions)
         except KsqlError as error:
             self._fail(error)
@@ -259,6 +261,10 @@ class View:
                 self._waits.append(_Wait(ends, deadline, on_reached))
                 return
         on_reached(None if is_there else failure)
+
+    def ends_within(self, lag: int) -> Ends:
+        """What it must have read to be at most ``lag`` offsets behind, as far as its last fetches know."""
+        return {partition: max(0, end - lag) for partition, end in self._known_ends.items()}
 
     # ---- reading -------------------------------------------------------------------------------------
 

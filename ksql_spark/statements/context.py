@@ -15,6 +15,7 @@ from typing import Any
 
 from ksql_spark.config import Client, Config
 from ksql_spark.connect import ConnectCluster, NoConnect
+from ksql_spark.consistency import Known
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
@@ -136,6 +137,7 @@ class StatementContext:
         first_sequence: the number of the request's first command in the log; None: not determined yet.
         commands: how many of the statements before this one are commands.
         stored: on replay, the query that the statement started.
+        known: takes the offsets of records that the statement writes.
     """
 
     services: Services
@@ -148,6 +150,7 @@ class StatementContext:
     stored: StoredQuery | None = None
     first_sequence: int | None = None
     commands: int = 0
+    known: Known = field(default_factory=Known)
 
     def __post_init__(self) -> None:
         self.queries = [KnownQuery.of(q) for q in self.services.queries.all() if not q.is_transient]

@@ -44,9 +44,11 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
             reason = f"Failed to insert values into '{source.name}'. {error}"
             raise KsqlError("INVALID_STATEMENT", reason=reason) from None
         at = int(time.time() * 1000) if rowtime is None else int(rowtime)
-        # librdkafka takes a timestamp of 0 for none, and sets the current time
-        write = services.producer.send if at else services.write
-        write(source.topic, key_bytes, value_bytes, at)
+        if at:
+            partition, offset = services.producer.send(source.topic, key_bytes, value_bytes, at)
+            context.known.note(source.topic, {partition: offset + 1})
+        else:  # librdkafka takes a timestamp of 0 for none, and sets the current time
+            services.write(source.topic, key_bytes, value_bytes, at)
 
     return Immediate(run)
 

@@ -10,7 +10,8 @@ from starlette.responses import Response
 from server.access import principal_of
 from server.errors import NOT_ACCEPTABLE, RequestError
 from server.host import Host
-from server.models import CloseQueryBody, QueryStreamBody, StatementsBody, described, read_body
+from server.lookups import wants_token
+from server.models import TOKEN_HEADER, CloseQueryBody, QueryStreamBody, StatementsBody, described, read_body
 from server.streaming import (
     DELIMITED,
     FRAMES,
@@ -102,7 +103,11 @@ async def _start(
             return stream, complete_response(stream, format)
         return stream, QueryResponse(host, stream, format)
 
-    return await host.call_while_connected(http, request, start, is_query=True)
+    stream, response = await host.call_while_connected(http, request, start, is_query=True)
+    token = request.known.token
+    if token is not None and wants_token(request.properties, request.consistency_token):
+        response.headers[TOKEN_HEADER] = token
+    return stream, response
 
 
 def _format(stream: engine.QueryStream, media_type: str, print_type: str) -> Format:

@@ -11,7 +11,7 @@ from ksql_spark.config import warning
 from ksql_spark.masking import masked
 from server.access import AUDIT, principal_of
 from server.host import Host
-from server.models import StatementsBody, described, read_body
+from server.models import TOKEN_HEADER, StatementsBody, described, read_body
 
 router = APIRouter()
 
@@ -32,4 +32,9 @@ async def run_statements(http: Request) -> Response:
     if entities:
         warnings = (warning(name, value) for name, value in request.properties.items())
         entities[0]["warnings"] += [{"message": message} for message in warnings if message is not None]
-    return Response(json.dumps(entities, ensure_ascii=False), media_type="application/json")
+    token = request.known.token
+    return Response(
+        json.dumps(entities, ensure_ascii=False),
+        headers={} if token is None else {TOKEN_HEADER: token},
+        media_type="application/json",
+    )

@@ -291,7 +291,7 @@ class FakeEngine:
             return FakeStream("PUSH", columns, rows, final_message="Limit Reached")
         return FakeStream("PUSH", columns, rows, ends=False)
 
-    def look_up(self, text: str, properties: dict[str, Any]) -> None:
+    def look_up(self, *_: Any) -> None:
         """No look-up has a plan here."""
 
     def inserter(self, target: str, properties: Any, on_news: Callable[[], None]) -> FakeInserter:

@@ -17,6 +17,8 @@ import pytest
 
 import grammar
 from ksql_spark import analyzer
+from ksql_spark.config import Config
+from ksql_spark.consistency import decode, encode
 from ksql_spark.errors import KsqlError
 from ksql_spark.logical.nodes import PullQuery
 from ksql_spark.query_service import QueryService
@@ -232,6 +234,93 @@ def test_a_scan_comes_in_pages_and_its_limit_ends_it(service: QueryService, clus
     assert len(read) == 1
 
 
+def test_parameters_use_the_plans_of_literals(service: QueryService) -> None:
+    answer(service, "SELECT n FROM ints WHERE id =  1  AND v =  'v1' ;")
+    for text, parameters in (
+        ("SELECT n FROM ints WHERE id = ? AND v = ?;", [300, "v300"]),
+        ("SELECT n FROM ints WHERE id = :id AND v = :v;", {"v": "v300", "id": 300}),
+    ):
+        look_up = service.look_up(text, {}, parameters)
+        assert look_up is not None
+        assert [row.values for row in look_up.result().read(0) or []] == [[600]]
+        stream = service.query(Request(text, parameters=parameters))
+        assert [row.values for row in stream.read(0) or []] == [[600]]
+
+
+@pytest.mark.parametrize("value", ["${v}", "x' OR 'a' = 'a", "?"])
+def test_values_of_parameters_are_only_values(service: QueryService, value: str) -> None:
+    for _ in range(2):
+        stream = service.query(Request("SELECT * FROM texts WHERE id = ?;", parameters=[value]))
+        assert stream.read(0) == []
+        assert service.look_up("SELECT * FROM texts WHERE id = ?;", {}, [value]) is not None
+
+
+def test_parameters_and_variables_do_not_mix(service: QueryService) -> None:
+    with pytest.raises(KsqlError, match="not both"):
+        service.query(Request("SELECT * FROM texts WHERE id = ?;", variables={"a": "b"}, parameters=["x"]))
+    with pytest.raises(KsqlError, match="1 parameters"):
+        service.query(Request("SELECT * FROM texts WHERE id = ?;", parameters=[]))
+
+
+def test_an_allowed_lag_asks_no_broker(service: QueryService, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, lag = "SELECT n FROM ints WHERE id = 1;", {"ksql.query.pull.max.allowed.offset.lag": 0}
+    service.query(Request(text, lag))
+    views = service._services.views
+    monkeypatch.setattr(views, "ends", lambda *_: pytest.fail("it asked"))
+    monkeypatch.setattr(views, "when_current", lambda *_: pytest.fail("it asked"))
+    stream = service.query(Request(text, lag))
+    assert [row.values for row in stream.read(0) or []] == [[2]]
+    look_up = service.look_up(text, lag)
+    assert look_up is not None
+    errors: list[KsqlError | None] = []
+    look_up.when_current(errors.append)
+    assert errors == [None]
+
+
+def test_an_answer_has_what_its_token_knows(
+    service: QueryService, cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "SELECT n FROM texts WHERE id = 'token';"
+    answer(service, text)
+    for number in range(5):
+        cluster.write("texts", (b"token", json.dumps({"N": number}).encode()))
+        ends = service._services.views.ends(["texts"])["texts"]
+        token = encode({"texts": ends, "another": {0: 10**9}})
+        with monkeypatch.context() as patch:
+            patch.setattr(service._services.views, "ends", lambda *_: pytest.fail("it asked"))
+            request = Request(text, consistency_token=token)
+            stream = service.query(request)
+        assert [row.values for row in stream.read(0) or []] == [[number]]
+        known = request.known.token
+        assert known is not None and decode(known)["texts"] == ends
+
+
+@pytest.mark.parametrize("token", ["x", "!!!", "W10", encode({})[:-1], "a" * 200_000])
+def test_a_token_of_others_is_refused(service: QueryService, token: str) -> None:
+    text = "SELECT n FROM ints WHERE id = 1;"
+    answer(service, text)
+    with pytest.raises(KsqlError, match="token"):
+        service.query(Request(text, consistency_token=token))
+    with pytest.raises(KsqlError, match="token"):
+        service.look_up(text, {}, None, token)
+
+
+def test_pull_queries_that_are_too_many_are_refused(service: QueryService) -> None:
+    services = service._services
+    text = "SELECT n FROM ints WHERE id = 1;"
+    services.config = services.config.with_values({"ksql.query.pull.max.qps": 3})
+    with pytest.raises(KsqlError) as caught:
+        for _ in range(20):
+            answer(service, text)
+    assert caught.value.code == 42900
+    with pytest.raises(KsqlError, match=r"ksql\.query\.pull\.max\.qps"):
+        for _ in range(20):
+            service.look_up(text, {})
+    services.config = Config({"ksql.query.pull.max.concurrent.requests": 0})
+    with pytest.raises(KsqlError, match=r"max\.concurrent"):
+        answer(service, text)
+
+
 def test_over_http_both_ways_give_the_same_bytes(service: QueryService) -> None:
     engine = SimpleNamespace(state="RUNNING", query=service.query, look_up=service.look_up, figures=list)
     host = Host()
@@ -251,6 +340,18 @@ def test_over_http_both_ways_give_the_same_bytes(service: QueryService) -> None:
                         text = sent.text.replace(sent.text.split("query_")[1].split('"')[0], "")
                         bodies.append((text, sent.headers["content-type"]))
                     assert len(set(bodies)) == 1, bodies
+            ask = {"sql": "SELECT n FROM ints WHERE id = :id;", "parameters": {"id": 300}}
+            first = await client.post("/query-stream", json=ask)
+            assert first.text.splitlines()[1] == "[600]" and "ksql-consistency-token" not in first.headers
+            wants = {"properties": {"ksql.query.pull.consistency.token.enabled": True}}
+            for more in (wants, wants):
+                sent = await client.post("/query-stream", json={**ask, **more})
+                token = sent.headers["ksql-consistency-token"]
+                own = {"request.ksql.query.pull.consistency.token": token}
+                again = await client.post("/query-stream", json={**ask, "requestProperties": own})
+                assert again.status_code == 200 and again.headers["ksql-consistency-token"] == token
+            wrong = await client.post("/query-stream", json={**ask, "parameters": {"id": [1]}})
+            assert wrong.status_code == 400 and "has to be null" in wrong.text
             refused = await client.post(
                 "/query-stream", json={"sql": "SELECT * FROM ints WHERE id = 1;"}, headers={"accept": "a/b"}
             )

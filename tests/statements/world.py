@@ -189,7 +189,7 @@ class World:
             config=self._config,
             spark=cast(Any, self.spark),
             evaluate=lambda expressions: [None for _ in expressions],
-            write=self.send,
+            write=lambda *record: self.sent.append(record[:3]),
             registry=schema_registry(self._config),
             connect=connect_cluster(self._config) or NoConnect(),
         )
@@ -206,9 +206,10 @@ class World:
     def close(self) -> None:
         self.queries.shut_down()
 
-    def send(self, topic: str, key: bytes | None, value: bytes | None, time_ms: int) -> None:
+    def send(self, topic: str, key: bytes | None, value: bytes | None, time_ms: int) -> tuple[int, int]:
         """As RecordProducer.send: what INSERT VALUES writes."""
         self.sent.append((topic, key, value))
+        return 0, len(self.sent) - 1
 
     def run(self, text: str, /, **properties: Any) -> list[dict[str, Any]]:
         """The entities of a request."""

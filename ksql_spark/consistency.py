@@ -1,0 +1,63 @@
+"""Tokens that say which records a client knows of, so that an answer of any server has them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import threading
+from collections.abc import Mapping
+
+from ksql_spark.errors import KsqlError
+
+#: topic -> partition -> the offset after the last record that is known of
+Offsets = Mapping[str, Mapping[int, int]]
+_VERSION = 1
+#: longer tokens are none of ours
+_MOST_CHARACTERS = 100_000
+
+
+class Known:
+    """The records that a client knows of, collected while its request is carried out. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._offsets: dict[str, dict[int, int]] = {}
+
+    def note(self, topic: str, ends: Mapping[int, int]) -> None:
+        """All records of ``topic`` before ``ends`` are known."""
+        with self._lock:
+            known = self._offsets.setdefault(topic, {})
+            for partition, end in ends.items():
+                known[partition] = max(end, known.get(partition, 0))
+
+    @property
+    def token(self) -> str | None:
+        """What the client gets; None if it knows of nothing."""
+        with self._lock:
+            return encode(self._offsets) if self._offsets else None
+
+
+def encode(offsets: Offsets) -> str:
+    """The token of ``offsets``, text that needs no quoting anywhere."""
+    body = {topic: {str(p): end for p, end in ends.items()} for topic, ends in offsets.items()}
+    text = json.dumps([_VERSION, body], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decode(token: str) -> Offsets:
+    """The offsets of a token.
+
+    Raises:
+        KsqlError: BAD_REQUEST, it is none of ours.
+    """
+    try:
+        if len(token) > _MOST_CHARACTERS:
+            raise ValueError
+        text = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        version, body = json.loads(text)
+        if version != _VERSION:
+            raise ValueError
+        return {str(t): {int(p): int(end) for p, end in ends.items()} for t, ends in body.items()}
+    except (ValueError, TypeError, AttributeError, RecursionError, binascii.Error):
+        raise KsqlError("BAD_REQUEST", reason="The consistency token is none of this service.") from None

@@ -1,0 +1,60 @@
+"""How many pull queries may run."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ksql_spark.errors import KsqlError
+
+QPS, AT_ONCE = "ksql.query.pull.max.qps", "ksql.query.pull.max.concurrent.requests"
+
+
+class PullLimits:
+    """Refuses pull queries that are too many. Thread-safe.
+
+    Args:
+        setting: the value of a property of the server.
+    """
+
+    def __init__(self, setting: Callable[[str], Any]) -> None:
+        self._setting = setting
+        self._lock = threading.Lock()
+        self._running = 0
+        #: pull queries that may come now, and when that was so
+        self._left, self._at = 0.0, 0.0
+
+    def take(self, most: int) -> None:
+        """Count one pull query, of at most ``most`` a second.
+
+        Raises:
+            KsqlError: PULL_LIMIT.
+        """
+        with self._lock:
+            now = time.monotonic()
+            self._left = min(float(most), self._left + (now - self._at) * most)
+            self._at = now
+            if self._left < 1:
+                raise KsqlError("PULL_LIMIT", limit=f"{most} pull queries a second", property=QPS)
+            self._left -= 1
+
+    @contextlib.contextmanager
+    def one(self) -> Iterator[None]:
+        """A block that answers one pull query.
+
+        Raises:
+            KsqlError: PULL_LIMIT.
+        """
+        most = int(self._setting(AT_ONCE))
+        with self._lock:
+            if self._running >= most:
+                raise KsqlError("PULL_LIMIT", limit=f"{most} pull queries run", property=AT_ONCE)
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1

@@ -1,0 +1,86 @@
+"""Values of parameters are one literal each, whatever is in them and around them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import grammar
+from grammar.literals import ParameterMismatch, with_parameters
+
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(),
+    st.sampled_from(
+        ["'", "''", "' OR '1'='1", "'; DROP TABLE t; --", "\\", "\\'", "/*", "${x}", "?", ":a", "`", '"']
+    ),
+)
+
+
+@given(VALUES, VALUES)
+def test_a_value_never_changes_the_statement(first: Any, second: Any) -> None:
+    for template, values in (
+        ("SELECT * FROM t WHERE f(?, ?);", [first, second]),
+        ("SELECT * FROM t WHERE f(:a,:b);", {"a": first, "b": second}),
+    ):
+        text = with_parameters(template, values)
+        statement = grammar.parse_one(text, substitution=False)
+        call = statement.query.where  # type: ignore[attr-defined]
+        assert len(call.args["arguments"]) == 2, text
+
+
+@given(st.text())
+def test_a_text_comes_out_as_it_went_in(value: str) -> None:
+    statement = grammar.parse_one(
+        with_parameters("SELECT * FROM t WHERE a = ?;", [value]), substitution=False
+    )
+    literal = statement.query.where.expression  # type: ignore[attr-defined]
+    assert literal.is_string and literal.this == value
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "expected"),
+    [
+        ("SELECT a -? FROM t;", [-5], "SELECT a - (-5)  FROM t;"),
+        ("SELECT a? FROM t;", [5], "SELECT a 5  FROM t;"),
+        (
+            "SELECT '?' || ? -- ?\n, `?` /* ? */ FROM t;",
+            ["x"],
+            "SELECT '?' ||  'x'  -- ?\n, `?` /* ? */ FROM t;",
+        ),
+        ("SELECT ? FROM t;", [1.5], "SELECT  1.5E+0  FROM t;"),
+        ("SELECT ? FROM t;", [Decimal("1.50")], "SELECT  1.50  FROM t;"),
+        ("SELECT ?, ? FROM t;", [True, None], "SELECT  TRUE ,  NULL  FROM t;"),
+        ("SELECT :a, :b, :a FROM t;", {"a": 1, "b": 2}, "SELECT  1 ,  2 ,  1  FROM t;"),
+        ("SELECT * FROM t;", [], "SELECT * FROM t;"),
+    ],
+)
+def test_parameters_are_found_where_they_are(text: str, values: Any, expected: str) -> None:
+    assert with_parameters(text, values) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "reason"),
+    [
+        ("SELECT ? FROM t;", [], "1 parameters, and there are 0 values"),
+        ("SELECT 1 FROM t;", [1], "0 parameters, and there are 1 values"),
+        ("SELECT ? FROM t;", {"a": 1}, "either"),
+        ("SELECT :a FROM t;", [1], "either"),
+        ("SELECT :a FROM t;", {}, ":a has no value"),
+        ("SELECT :a FROM t;", {"a": 1, "b": 2}, "no parameter :b"),
+        ("SELECT ? FROM t;", [[1]], "has to be null"),
+        ("SELECT ? FROM t;", [float("nan")], "has to be null"),
+        ("SELECT ? FROM t;", [2**63], "has to be null"),
+        ("SELECT ? FROM t;", [b"x"], "has to be null"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(text: str, values: Any, reason: str) -> None:
+    with pytest.raises(ParameterMismatch, match=reason):
+        with_parameters(text, values)
