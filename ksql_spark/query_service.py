@@ -82,8 +82,8 @@ def _restarting_said() -> Iterator[None]:
         raise
 
 
-#: properties of a request that say how fresh its answer is, and so change no plan
-LAG, TOKEN = "ksql.query.pull.max.allowed.offset.lag", "ksql.query.pull.consistency.token.enabled"
+#: how fresh an answer has to be
+LAG = "ksql.query.pull.max.allowed.offset.lag"
 
 
 def _settings(request: Request) -> Hashable | None:

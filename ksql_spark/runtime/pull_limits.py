@@ -10,7 +10,8 @@ from typing import Any
 
 from ksql_spark.errors import KsqlError
 
-QPS, AT_ONCE = "ksql.query.pull.max.qps", "ksql.query.pull.max.concurrent.requests"
+QPS = "ksql.query.pull.max.qps"
+AT_ONCE = "ksql.query.pull.max.concurrent.requests"
 
 
 class PullLimits:
