@@ -27,12 +27,13 @@ from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import check_runnable, lower_transient
 from ksql_spark.request import Request, context_of, filled_in, located, parsed, planning, wait_for_command
 from ksql_spark.runtime import batch, lookups, pull, push
+from ksql_spark.runtime.feeds import Feeds
 from ksql_spark.runtime.freshness import Ends
 from ksql_spark.runtime.inserts import RowInserter, column_name
 from ksql_spark.runtime.lookups import LookUp
 from ksql_spark.runtime.print_topic import PrintResult
 from ksql_spark.runtime.pull_limits import QPS, PullLimits
-from ksql_spark.runtime.push import PushResult
+from ksql_spark.runtime.push import PushResult, SharedResult
 from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.runtime.query_errors import is_jvm_gone
 from ksql_spark.runtime.results import QueryStream
@@ -110,6 +111,7 @@ class QueryService:
         #: plans of pull queries
         self.plans = PlanCache()
         self._known_catalog = _Catalog(services.published, services.config)
+        self._feeds = Feeds(services.admin)
         self._limits = PullLimits(lambda name: services.config[name])
         #: how many queries were started
         self.started = 0
@@ -279,23 +281,26 @@ class QueryService:
 
     def _start_direct(
         self, query: ManagedQuery, bound: PushQuery, source: DataSource, rows: push.Rows
-    ) -> PushResult:
+    ) -> SharedResult:
         """Read the topic of a stream, without Spark."""
         services = self._services
         consumer = services.client_settings("consumer", query.properties)
-        reader = TopicReader(
-            services.admin.servers,
+        effective = services.config.with_values(query.properties)
+        subscription = self._feeds.subscribe(
             source.topic,
             {int(partition): offset for partition, offset in query.starts[source.topic].items()},
             read_committed=consumer.get("isolation.level") == "read_committed",
-            settings=services.admin.settings,
+            from_now=effective["auto.offset.reset"] == "latest",
         )
 
         def clean_up() -> None:
             self._streams.pop(query.id, None)
 
         services.queries.add(query)
-        return PushResult(query, services.queries, bound.output, reader, rows, bound.limit, clean_up)
+        same = id(source), query.statement
+        return SharedResult(
+            query, services.queries, bound.output, subscription, rows, same, bound.limit, clean_up
+        )
 
     def _catalog(self) -> _Catalog:
         """What statements are bound with now; the same object until that changes."""
@@ -388,3 +393,4 @@ class QueryService:
         for stream in list(self._streams.values()):
             with contextlib.suppress(Exception):
                 stream.close()
+        self._feeds.close()

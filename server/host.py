@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from starlette.requests import Request as HttpRequest
 
+from server.wakeups import Wakeups
+
 if TYPE_CHECKING:
     # not at run time: this import loads Spark, and the port should be open before that
     from ksql_spark.engine import Cluster, Figure, LookUp, QueryStream, Request, RowInserter
@@ -124,6 +126,7 @@ class Host:
         self._reads = ThreadPoolExecutor(max_push_queries + PULL_THREADS, thread_name_prefix="query-read")
         # statements that wait for Kafka or Spark must not delay health checks
         self._checks = ThreadPoolExecutor(CHECK_THREADS, thread_name_prefix="health-check")
+        self.wakeups = Wakeups()
         self._streams: set[QueryStream] = set()
         #: streams that ended because the server is stopping, not because their query ended
         self.cut_off: set[QueryStream] = set()

@@ -5,18 +5,13 @@ A look-up reads one page of a file. Handing it to a thread, and the answer back,
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections import deque
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from starlette.types import Scope, Send
 
-from ksql_spark.errors import KsqlError
 from server import errors
 from server.guards import header_of
 from server.host import Host
@@ -37,59 +32,11 @@ if TYPE_CHECKING:
     from ksql_spark.engine import QueryStream
 
 TOKEN_PROPERTY = "ksql.query.pull.consistency.token.enabled"
-#: calls a function once the rows are there, or with why they will not be
-WhenCurrent = Callable[[Callable[[KsqlError | None], None]], None]
-
 #: path -> the members of its body, and the media types of its answer
 _PLACES = {
     "/query-stream": ("sql", "properties", (DELIMITED, FRAMES, JSON)),
     "/query": ("ksql", "streamsProperties", (FRAMES, JSON, DELIMITED)),
 }
-
-
-class Wakeups:
-    """Lets coroutines of an event loop wait for calls in other threads, many of them in one step."""
-
-    def __init__(self) -> None:
-        self._asking: list[tuple[WhenCurrent, asyncio.Future[None]]] = []
-        self._due: deque[tuple[asyncio.Future[None], KsqlError | None]] = deque()
-        self._is_scheduled = False
-
-    async def until(self, when_current: WhenCurrent) -> None:
-        """Return when ``when_current`` has called back; raise the error with which it did."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[None] = loop.create_future()
-        if not self._asking:
-            # with the others of this step: the first one wakes a thread, which should find them all
-            loop.call_soon(self._ask, loop)
-        self._asking.append((when_current, future))
-        await future
-
-    def _ask(self, loop: asyncio.AbstractEventLoop) -> None:
-        asking, self._asking = self._asking, []
-        for when_current, future in asking:
-            when_current(partial(self._wake, loop, future))
-
-    def _wake(
-        self, loop: asyncio.AbstractEventLoop, future: asyncio.Future[None], error: KsqlError | None
-    ) -> None:
-        """Set ``future`` soon; called in any thread."""
-        self._due.append((future, error))
-        if not self._is_scheduled:
-            self._is_scheduled = True
-            with contextlib.suppress(RuntimeError):  # the loop has been closed
-                loop.call_soon_threadsafe(self._run)
-
-    def _run(self) -> None:
-        self._is_scheduled = False  # before the deque is read: what comes meanwhile schedules again
-        while self._due:
-            future, error = self._due.popleft()
-            if future.done():
-                continue
-            if error is None:
-                future.set_result(None)
-            else:
-                future.set_exception(error)
 
 
 class LookUps:
@@ -101,7 +48,6 @@ class LookUps:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._wakeups = Wakeups()
 
     async def answer(self, scope: Scope, body: bytes, send: Send) -> bool:
         """Answer a POST to /query-stream or /query; False if it is no such look-up, and nothing was sent."""
@@ -118,7 +64,7 @@ class LookUps:
                 return False
             accept = header_of(scope, b"accept")
             media_type = accepted(None if accept is None else accept.decode("latin-1"), offered)
-            await self._wakeups.until(look_up.when_current)
+            await self._host.wakeups.until(look_up.when_current)
             if path == "/query" and media_type == JSON:
                 media_type = FRAMES
             text = complete_body(result := look_up.result(), _format(result, media_type))

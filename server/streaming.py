@@ -291,6 +291,7 @@ class QueryResponse(Response):
         self._failed = False
         self._pieces = self._encoded()
         self._rows_at_once = CHUNK_ROWS
+        self._timeout_s = READ_TIMEOUT_S
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
@@ -299,7 +300,7 @@ class QueryResponse(Response):
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             self._rows_at_once = 1 if _sends_single_rows(scope, self._stream) else CHUNK_ROWS
-            while (pieces := await self._host.read(lambda: next(self._pieces, None))) is not None:
+            while (pieces := await self._next()) is not None:
                 for piece in filter(None, pieces):
                     if self._client_left:
                         return
@@ -310,6 +311,15 @@ class QueryResponse(Response):
         finally:
             watcher.cancel()
             await self._host.close(self._stream)
+
+    async def _next(self) -> list[bytes] | None:
+        """The next pieces; without a thread, if reading does not block."""
+        if not getattr(self._stream, "is_live", False):
+            self._timeout_s = READ_TIMEOUT_S
+            return await self._host.read(lambda: next(self._pieces, None))
+        await self._host.wakeups.until_called(self._stream.when_arrived, READ_TIMEOUT_S)  # type: ignore[attr-defined]
+        self._timeout_s = 0.0
+        return next(self._pieces, None)
 
     async def _watch(self, receive: Receive) -> None:
         """Wait until the client has gone, then close the stream, which ends a waiting read."""
@@ -322,7 +332,7 @@ class QueryResponse(Response):
         """The response in chunks; each step may block for READ_TIMEOUT_S and yield none."""
         yield [self._format.start()]
         try:
-            while (rows := self._stream.read(READ_TIMEOUT_S)) is not None:
+            while (rows := self._stream.read(self._timeout_s)) is not None:
                 size = self._rows_at_once
                 for begin in range(0, len(rows), CHUNK_ROWS):
                     part = rows[begin : begin + CHUNK_ROWS]

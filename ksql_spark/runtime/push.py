@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression, columns_in
@@ -17,6 +17,7 @@ from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.logical.nodes import Filter, Project, PushQuery, Source
 from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
+from ksql_spark.runtime.feeds import Subscription
 from ksql_spark.runtime.plain import READERS, is_plain, rows_of
 from ksql_spark.runtime.queries import ManagedQuery, QueryManager
 from ksql_spark.runtime.results import Row, api_value, result_columns
@@ -177,3 +178,90 @@ class PushResult:
             self._queries.drop(self._query)
             with self._lock:
                 self._reader.close()
+
+
+class SharedResult:
+    """A QueryStream over a push query that needs no Spark; what it reads is shared with others (feeds.py).
+
+    Args:
+        query: as the query manager has it.
+        queries: the manager; once it has the query no more, the result ends.
+        columns: the result's columns.
+        subscription: to the topic.
+        rows: makes rows of its records.
+        same: equal for queries whose rows are the same.
+        limit: the query's LIMIT; None: no limit.
+        on_close: called once.
+    """
+
+    def __init__(
+        self,
+        query: ManagedQuery,
+        queries: QueryManager,
+        columns: Sequence[Column],
+        subscription: Subscription,
+        rows: Rows,
+        same: Hashable,
+        limit: int | None,
+        on_close: Callable[[], None],
+    ) -> None:
+        self.query_id = query.id
+        self.kind = "PUSH"
+        self.statement = query.statement
+        self.columns = result_columns(columns)
+        self.final_message: str | None = None
+        self._query = query
+        self._queries = queries
+        self._subscription = subscription
+        self._rows = rows
+        self._same = same
+        self._left = limit
+        self._on_close = on_close
+        self._lock = threading.Lock()
+        self._closed = False
+
+    @property
+    def is_live(self) -> bool:
+        """Whether read(0) never blocks, so that no thread is needed to read it."""
+        return self._subscription.is_live
+
+    def when_arrived(self, on_arrival: Callable[[], None]) -> None:
+        """Call ``on_arrival`` once, in any thread, when there may be something to read."""
+        self._subscription.when_arrived(on_arrival)
+
+    def read(self, timeout_s: float) -> list[Row] | None:
+        """The rows that have arrived, see QueryStream.
+
+        Raises:
+            KsqlError: of the broker.
+        """
+        if self._closed:
+            self.final_message = self.final_message or "Query Completed"
+            return None
+        if self._left is not None and self._left <= 0:
+            self.final_message = "Limit Reached"
+            self.close()
+            return None
+        with self._lock:
+            batches = [] if self._closed else self._subscription.read(timeout_s)
+        rows = [row for batch in batches for row in batch.made(self._same, self._rows)]
+        if self._left is not None:
+            rows = rows[: self._left]
+            self._left -= len(rows)
+        if not rows and self._queries.find(self.query_id) is None:
+            self.close()  # TERMINATE has removed the query
+            self.final_message = "Query Completed"
+            return None
+        return rows
+
+    def close(self) -> None:
+        """End the query; callable from any thread, more than once."""
+        with contextlib.ExitStack() as stack:
+            if self._closed:
+                return
+            self._closed = True
+            stack.callback(self._on_close)
+            self._queries.drop(self._query)
+            self._subscription.close()
+            with self._lock:
+                self._subscription.free()

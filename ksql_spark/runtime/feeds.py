@@ -1,0 +1,349 @@
+"""One reader of a topic for all push queries that read it, and a bounded queue for each of them.
+
+A feed reads what is new and hands each batch to all its subscriptions, which share it. A subscription that
+starts in the past, or whose client reads too slowly, reads the topic by itself until it has caught up: Kafka
+keeps the records, so memory is bounded and no client waits for another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import Record, TopicReader
+
+log = logging.getLogger(__name__)
+
+#: how many records may wait for one client before it has to read by itself
+MOST_WAITING = 10_000
+#: how many records a feed remembers, so that new subscriptions need no reader of their own
+_REMEMBERED = 5_000
+_REMEMBERED_BYTES = 4 * 1024 * 1024
+#: how long batches wait for more: so long for each subscription, and at most
+_PAUSE_EACH_S, _MOST_PAUSE_S = 0.0001, 0.05
+_POLL_S = 0.2
+
+
+class Batch:
+    """Records that arrived together, and what queries have made of them."""
+
+    def __init__(self, records: list[Record]) -> None:
+        self.records = records
+        self._made: dict[Hashable, Any] = {}
+
+    def made(self, key: Hashable, make: Callable[[Iterable[Record]], Any]) -> Any:
+        """``make(records)``, which is the same for all who have the same ``key``."""
+        if key not in self._made:
+            self._made[key] = make(self.records)
+        return self._made[key]
+
+
+class Feed:
+    """Reads new records of one topic. Thread-safe.
+
+    Args:
+        admin: of the cluster.
+        topic: an existing topic.
+        starts: partition -> the first offset to read.
+        read_committed: skip records of transactions that are open or aborted.
+    """
+
+    def __init__(
+        self, admin: KafkaAdmin, topic: str, starts: Mapping[int, int], *, read_committed: bool
+    ) -> None:
+        self.topic = topic
+        self.error: KsqlError | None = None
+        self._lock = threading.Lock()
+        self._subscriptions: set[Subscription] = set()
+        self._recent: deque[Record] = deque()
+        self._recent_bytes = 0
+        #: partition -> the offset from which on all records are among the recent ones, or to come
+        self._has_from: dict[int, int] = {}
+        self._closing = threading.Event()
+        self._reader = TopicReader(
+            admin.servers, topic, starts, read_committed=read_committed, settings=admin.settings
+        )
+        self._has_from = self._reader.positions
+        self._thread = threading.Thread(target=self._run, name=f"feed-{topic}", daemon=True)
+        self._thread.start()
+
+    def attach(self, subscription: Subscription) -> bool:
+        """Let a subscription have what it lacks, and all that comes; False if it lacks too much."""
+        with self._lock:
+            if self.error is not None or self._closing.is_set():
+                return False
+            places = subscription.next
+            if any(places.get(p, 0) < first for p, first in self._has_from.items()):
+                return False
+            missed = [r for r in self._recent if r.offset >= places.get(r.partition, 0)]
+            subscription.attached(Batch(missed) if missed else None)
+            self._subscriptions.add(subscription)
+            return True
+
+    def detach(self, subscription: Subscription) -> bool:
+        """Take a subscription out; whether it was the last one."""
+        with self._lock:
+            self._subscriptions.discard(subscription)
+            return not self._subscriptions
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._closing.set()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(5)
+
+    def _run(self) -> None:
+        try:
+            with contextlib.closing(self._reader):
+                while not self._closing.is_set():
+                    records = self._reader.poll_batch(_POLL_S)
+                    if records:
+                        self._give(records)
+                        # many clients are woken less often, with more rows each
+                        time.sleep(min(_MOST_PAUSE_S, len(self._subscriptions) * _PAUSE_EACH_S))
+        except KsqlError as error:
+            self._fail(error)
+        except Exception as error:
+            log.exception("reading %s for push queries stopped", self.topic)
+            self._fail(KsqlError("INTERNAL", reason=str(error)))
+
+    def _give(self, records: list[Record]) -> None:
+        batch = Batch(records)
+        with self._lock:
+            for record in records:
+                self._recent.append(record)
+                self._recent_bytes += _size(record)
+            while len(self._recent) > _REMEMBERED or self._recent_bytes > _REMEMBERED_BYTES:
+                old = self._recent.popleft()
+                self._recent_bytes -= _size(old)
+                self._has_from[old.partition] = old.offset + 1
+            slow = [s for s in self._subscriptions if not s.take(batch)]
+            self._subscriptions.difference_update(slow)
+
+    def _fail(self, error: KsqlError) -> None:
+        with self._lock:
+            self.error = error
+            subscriptions, self._subscriptions = self._subscriptions, set()
+        for subscription in subscriptions:
+            subscription.detached()
+
+
+def _size(record: Record) -> int:
+    return 100 + len(record.key or b"") + len(record.value or b"")
+
+
+class Subscription:
+    """What one push query reads of a topic. ``read`` and ``close`` are for one thread at a time.
+
+    Args:
+        feeds: has the feed of the topic.
+        topic: an existing topic.
+        starts: partition -> the first offset to read.
+        read_committed: as for Feed.
+    """
+
+    def __init__(self, feeds: Feeds, topic: str, starts: Mapping[int, int], *, read_committed: bool) -> None:
+        self.topic = topic
+        self.read_committed = read_committed
+        #: partition -> the offset of the next record
+        self.next = dict(starts)
+        #: whether reading does not block: records come from a feed
+        self.is_live = False
+        self._feeds = feeds
+        self._batches: deque[Batch] = deque()
+        #: how many records it has been given, and how many of them were read
+        self._given, self._read = 0, 0
+        self._own: TopicReader | None = None
+        self._arrived = threading.Event()
+        self._on_arrival: Callable[[], None] | None = None
+        self._closed = False
+
+    # ---- called by the feed, with its lock ------------------------------------------------------------
+
+    def attached(self, missed: Batch | None) -> None:
+        """It gets all that comes from now on, and ``missed`` before."""
+        self.is_live = True
+        if missed is not None:
+            self.take(missed)
+
+    def take(self, batch: Batch) -> bool:
+        """Take a batch; False if too much waits already, after which it gets none."""
+        waiting = self._given - self._read
+        if waiting and waiting + len(batch.records) > MOST_WAITING:
+            self.detached()
+            return False
+        self._given += len(batch.records)
+        self._batches.append(batch)
+        self._arrive()
+        return True
+
+    def detached(self) -> None:
+        """It gets no more; what has arrived is still read."""
+        self.is_live = False
+        self._arrive()
+
+    def _arrive(self) -> None:
+        self._arrived.set()
+        on_arrival, self._on_arrival = self._on_arrival, None
+        if on_arrival is not None:
+            on_arrival()
+
+    # ---- called by the query --------------------------------------------------------------------------
+
+    def when_arrived(self, on_arrival: Callable[[], None]) -> None:
+        """Call ``on_arrival`` once, in any thread, when ``read`` has something to do."""
+        self._on_arrival = on_arrival
+        if self._batches or not self.is_live or self._closed:
+            self._arrive()
+
+    def read(self, timeout_s: float) -> list[Batch]:
+        """The batches that have arrived; [] if none comes within ``timeout_s``. With 0 it never blocks.
+
+        Raises:
+            KsqlError: as TopicReader.poll_batch.
+        """
+        if not self._batches and timeout_s > 0 and not self._closed:
+            if self.is_live:
+                self._arrived.wait(timeout_s)
+            else:
+                return self._catch_up(timeout_s)
+        self._arrived.clear()
+        found = []
+        while self._batches:
+            batch = self._batches.popleft()
+            self._read += len(batch.records)
+            wanted = self._wanted(batch)
+            if wanted is not None:
+                found.append(wanted)
+        return found
+
+    def _wanted(self, batch: Batch) -> Batch | None:
+        """``batch`` without records that were read before."""
+        places = self.next
+        kept = [r for r in batch.records if r.offset >= places.get(r.partition, 0)]
+        for record in kept:
+            places[record.partition] = record.offset + 1
+        if len(kept) == len(batch.records):
+            return batch
+        return Batch(kept) if kept else None
+
+    def _catch_up(self, timeout_s: float) -> list[Batch]:
+        """Read by itself, until a feed has all that is missing."""
+        if self._own is None:
+            if self._feeds.attach(self, makes_one=False):
+                return []
+            self._own = self._feeds.reader(self)
+        records = self._own.poll_batch(timeout_s)
+        self.next = self._own.positions
+        if self._feeds.attach(self, makes_one=self._own.at_end or not records):
+            own, self._own = self._own, None
+            own.close()
+        return [Batch(records)] if records else []
+
+    def close(self) -> None:
+        """Read no more; callable from any thread."""
+        self._closed = True
+        self._feeds.leave(self)
+        self._arrive()
+
+    def free(self) -> None:
+        """Close its own reader, if it has one; in the thread that reads."""
+        own, self._own = self._own, None
+        if own is not None:
+            own.close()
+
+
+class Feeds:
+    """The feeds of a server, each for as long as somebody reads it. Thread-safe."""
+
+    def __init__(self, admin: KafkaAdmin) -> None:
+        self._admin = admin
+        self._lock = threading.Lock()
+        self._feeds: dict[tuple[str, bool], Feed] = {}
+
+    def subscribe(
+        self, topic: str, starts: Mapping[int, int], *, read_committed: bool, from_now: bool
+    ) -> Subscription:
+        """Read ``topic`` from ``starts`` (partition -> offset) on.
+
+        Args:
+            topic: an existing topic.
+            starts: of all its partitions.
+            read_committed: skip records of transactions that are open or aborted.
+            from_now: ``starts`` are the topic's ends, or were a moment ago.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
+        """
+        subscription = Subscription(self, topic, starts, read_committed=read_committed)
+        self.attach(subscription, makes_one=from_now)
+        return subscription
+
+    def attach(self, subscription: Subscription, *, makes_one: bool) -> bool:
+        """Attach to the topic's feed if that has what is missing; ``makes_one``: make it if there is none.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
+        """
+        name = subscription.topic, subscription.read_committed
+        with self._lock:
+            feed = self._feeds.get(name)
+            if feed is not None and feed.error is not None:
+                del self._feeds[name]
+                feed = None
+            if feed is None:
+                if not makes_one:
+                    return False
+                feed = Feed(
+                    self._admin,
+                    subscription.topic,
+                    subscription.next,
+                    read_committed=subscription.read_committed,
+                )
+                self._feeds[name] = feed
+            return feed.attach(subscription)
+
+    def reader(self, subscription: Subscription) -> TopicReader:
+        """A reader of its own for a subscription that is behind.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
+        """
+        return TopicReader(
+            self._admin.servers,
+            subscription.topic,
+            subscription.next,
+            read_committed=subscription.read_committed,
+            settings=self._admin.settings,
+        )
+
+    def leave(self, subscription: Subscription) -> None:
+        """Forget a subscription, and the feed that nobody reads any more."""
+        name = subscription.topic, subscription.read_committed
+        with self._lock:
+            feed = self._feeds.get(name)
+            is_last = feed is not None and feed.detach(subscription)
+            if is_last:
+                del self._feeds[name]
+        if feed is not None and is_last:
+            feed.close()
+
+    @property
+    def topics(self) -> list[str]:
+        """The topics that are read."""
+        with self._lock:
+            return sorted(topic for topic, _ in self._feeds)
+
+    def close(self) -> None:
+        """Stop reading."""
+        with self._lock:
+            feeds, self._feeds = list(self._feeds.values()), {}
+        for feed in feeds:
+            feed.close()
