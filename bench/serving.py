@@ -160,6 +160,91 @@ def updates(url: str, target: str, rows: int, rate: int) -> Iterator[None]:
             thread.join()
 
 
+def memory(url: str) -> float:
+    """The server's own memory (not that of the JVMs it starts), MB."""
+    for line in httpx.get(f"{url}/metrics").text.splitlines():
+        if line.startswith("process_resident_memory_bytes"):
+            return float(line.split()[1]) / 1e6
+    return 0.0
+
+
+def scan(url: str, table: str) -> str:
+    """Read a whole table; how many rows a second, and how much memory the server needed for that."""
+    before, most, rows = memory(url), 0.0, 0
+    began = time.perf_counter()
+    with httpx.stream(
+        "POST", f"{url}/query-stream", json={"sql": f"SELECT * FROM {table};"}, timeout=600
+    ) as all_:
+        for number, chunk in enumerate(all_.iter_bytes()):
+            rows += chunk.count(b"\n")
+            if number % 200 == 0:
+                most = max(most, memory(url))
+    took = time.perf_counter() - began
+    return f"{(rows - 1) / took:8.0f}/s of {rows - 1} rows, memory grew by {max(0.0, most - before):.0f} MB"
+
+
+def push(url: str, stream: str, clients: int, rate: int, seconds: float) -> str:
+    """Rows to many clients of one push query: how late they come, and what each costs."""
+    place = urlsplit(url)
+    before = memory(url)
+    selector = selectors.DefaultSelector()
+    received: dict[socket.socket, int] = {}
+    body = json.dumps({"sql": f"SELECT * FROM {stream} EMIT CHANGES;"}).encode()
+    head = f"POST /query-stream HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Length: {len(body)}\r\n\r\n"
+    first: list[float] = []
+    for _ in range(clients):
+        sock = socket.create_connection((place.hostname, place.port))
+        began = time.perf_counter()
+        sock.sendall(head.encode() + body)
+        data = sock.recv(65536)
+        if b"200 OK" not in data:
+            raise RuntimeError(data.decode(errors="replace"))
+        first.append(time.perf_counter() - began)
+        selector.register(sock, selectors.EVENT_READ)
+        received[sock] = 0
+    stop = threading.Event()
+    sent = 0
+
+    def rows() -> Iterator[bytes]:
+        nonlocal sent
+        yield json.dumps({"target": stream}).encode() + b"\n"
+        began = time.perf_counter()
+        while not stop.is_set():
+            yield f'{{"K":1,"N":{time.time_ns()},"V":"x"}}\n'.encode()
+            sent += 1
+            stop.wait(max(0.0, began + sent / rate - time.perf_counter()))
+
+    sender = threading.Thread(target=lambda: httpx.post(f"{url}/inserts-stream", content=rows(), timeout=600))
+    sender.start()
+    late: list[float] = []
+    end = time.perf_counter() + seconds
+    until = end + 10
+    while (now := time.perf_counter()) < until:
+        if now > end:
+            stop.set()
+            if all(count == sent for count in received.values()):
+                break
+        for key, _ in selector.select(0.1):
+            data = key.fileobj.recv(1 << 20)  # type: ignore[union-attr]
+            at = time.time_ns()
+            for line in data.split(b"\n"):
+                if line.startswith(b"[1,") and line.endswith(b"]"):
+                    received[key.fileobj] += 1  # type: ignore[index]
+                    late.append((at - int(line.split(b",")[1])) / 1e6)
+    stop.set()
+    sender.join()
+    grown = memory(url) - before
+    for sock in received:
+        sock.close()
+    late.sort()
+    first.sort()
+    return (
+        f"{sent} rows to each, {sum(received.values()) / (sent * clients):.1%} arrived, "
+        f"p50 {late[len(late) // 2]:.0f}, p99 {late[int(len(late) * 0.99)]:.0f} ms late; "
+        f"{grown / clients:.2f} MB each; started in {first[len(first) // 2] * 1000:.0f} ms (p50)"
+    )
+
+
 @contextmanager
 def statements(url: str, source: str) -> Iterator[list[float]]:
     """Create and drop a stream again and again; yields how long each CREATE took, seconds."""
@@ -225,7 +310,10 @@ def hello() -> Iterator[str]:
 def server() -> Iterator[str]:
     """A server of its own; yields its URL."""
     with tempfile.TemporaryDirectory(prefix="ksql-spark-serving-") as folder:
+        properties = Path(folder, "server.properties")
+        properties.write_text("ksql.max.push.queries=1000\n")
         command = [sys.executable, "-m", "server", "--listen", "127.0.0.1:0", "--data-dir", folder]
+        command += ["--properties", str(properties)]
         with started(command, "ready: ") as line:
             yield line.split()[1]
 
@@ -237,6 +325,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--updates", type=int, default=1000, help="updates a second meanwhile")
     parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--push-clients", type=int, default=0, help="clients of one push query, e.g. 500")
     parser.add_argument("--connections", type=int, nargs="*", default=[1, 8])
     parser.add_argument("--url", help="a server that runs")
     options = parser.parse_args()
@@ -285,6 +374,10 @@ def run(url: str, options: argparse.Namespace, bare: dict[int, Measure]) -> None
         print(f"… while {len(times)} CREATE … AS run         {found}", flush=True)
         if times:
             print(f"    a CREATE … AS took {min(times):.2f} to {max(times):.2f} s", flush=True)
+    print(f"scan                                {scan(url, f'q_{name}')}", flush=True)
+    if options.push_clients:
+        found = push(url, f"s_{name}", options.push_clients, 100, options.seconds)
+        print(f"{options.push_clients} push clients: {found}", flush=True)
     for n in options.connections:
         print(f"INSERT VALUES, {n} connections        {load(url, values, n, options.seconds)}", flush=True)
 

@@ -64,6 +64,14 @@ def encode(value: Any) -> bytes:
     return text.encode(errors="replace")
 
 
+def row_text(row: Row) -> bytes:
+    """The values of ``row`` as JSON, made once for all clients that get it."""
+    text = row.__dict__.get("_text")
+    if text is None:
+        text = row.__dict__["_text"] = encode(row.values)
+    return text  # type: ignore[no-any-return]
+
+
 class Format(Protocol):
     """The format of a response, as JSON or lines in UTF-8."""
 
@@ -113,7 +121,7 @@ class Frames(Format):
         """A row frame each."""
         frames = []
         for row in rows:
-            columns = encode(row.values)
+            columns = row_text(row)
             tombstone = b',"tombstone":true' if row.tombstone else b""
             frames.append(b'%b{"row":{"columns":%b%b}}%b' % (self._before, columns, tombstone, self._after))
         return b"".join(frames)
@@ -144,7 +152,7 @@ class Delimited(Format):
 
     def rows(self, rows: Sequence[Row]) -> bytes:
         """A line each."""
-        return b"".join(encode(row.values) + b"\n" for row in rows if not row.tombstone)
+        return b"".join(row_text(row) + b"\n" for row in rows if not row.tombstone)
 
     def error(self, error: dict[str, Any]) -> bytes:
         """An error line."""
@@ -169,7 +177,7 @@ class JsonArray(Format):
 
     def rows(self, rows: Sequence[Row]) -> bytes:
         """An array each."""
-        return b"".join(b",\n" + encode(row.values) for row in rows if not row.tombstone)
+        return b"".join(b",\n" + row_text(row) for row in rows if not row.tombstone)
 
     def error(self, error: dict[str, Any]) -> bytes:
         """An error object."""
