@@ -66,10 +66,10 @@ def encode(value: Any) -> bytes:
 
 def row_text(row: Row) -> bytes:
     """The values of ``row`` as JSON, made once for all clients that get it."""
-    text = row.__dict__.get("_text")
+    text: bytes | None = row.__dict__.get("_text")
     if text is None:
         text = row.__dict__["_text"] = encode(row.values)
-    return text  # type: ignore[no-any-return]
+    return text
 
 
 class Format(Protocol):
