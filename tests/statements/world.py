@@ -211,6 +211,10 @@ class World:
         self.sent.append((topic, key, value))
         return 0, len(self.sent) - 1
 
+    def writer(self, topic: str, on_delivered: Any) -> Any:
+        """As RecordProducer.writer; nothing is written."""
+        return None
+
     def run(self, text: str, /, **properties: Any) -> list[dict[str, Any]]:
         """The entities of a request."""
         return self.statements.execute(Request(text, properties))
