@@ -145,4 +145,5 @@ $(JVM): $(RUNTIME) ksql_spark/services/ivy.xml ksql_spark/services/ivysettings.x
 	}
 	@echo "== JVM artifacts"
 	@$(BIN)/python -m ksql_spark.services
+	@$(BIN)/python -m ksql_spark.prepare
 	@touch $@

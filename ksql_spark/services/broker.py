@@ -23,8 +23,9 @@ from typing import IO
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services import artifacts
-from ksql_spark.services.cache import Report, cache_dir, digest
-from ksql_spark.services.child import ChildProcess, is_alive
+from ksql_spark.services.cache import Report
+from ksql_spark.services.child import ChildProcess
+from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.services.data_dir import lock_for_child, release
 from ksql_spark.services.java import java_binary
 from ksql_spark.services.ports import HOST, free_port, kept_port
@@ -83,7 +84,8 @@ class EmbeddedBroker:
         self._report = report
         self._lock: IO[str] | None = None
         self._child: ChildProcess | None = None
-        self._archive: tuple[Path, Path] | None = None
+        #: halves the time to start
+        self._archive: ClassArchive | None = None
         self._fetching = False
         self._stopped = False
         self._mutex = threading.Lock()
@@ -157,7 +159,8 @@ class EmbeddedBroker:
             artifacts.interrupt()
         if child:
             child.stop(_STOP_TIMEOUT_S)
-            self._keep_archive()
+            if self._archive:
+                self._archive.keep()
         with self._mutex:
             self._child = None
             if self._lock:
@@ -240,7 +243,9 @@ class EmbeddedBroker:
 
     def _launch(self, last_attempt: bool) -> bool:
         """Start the process and wait until it answers; False if another process has taken its port."""
-        options = ["-Xmx512m", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", *self._class_archive()]
+        archive = self._archive = ClassArchive("broker", artifacts.jars("broker"))
+        classes = archive.options() or archive.recording()
+        options = ["-Xmx512m", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", *classes]
         printed = self.log_file.with_name("broker.out")
         printed.write_bytes(b"")
         log_start = self.log_file.stat().st_size if self.log_file.exists() else 0
@@ -294,33 +299,6 @@ class EmbeddedBroker:
         """Choose the last run's port, the preferred one, or a free one; and a free one for the controller."""
         self.port = kept_port(self.data_dir / "broker.port", self.port)
         self._write_properties(controller_port=free_port())
-
-    # ---- the class archive: halves the time to start
-
-    def _class_archive(self) -> list[str]:
-        """Java options that use the archive of loaded classes, or write one when the broker stops."""
-        jars = (f"{path}:{path.stat().st_mtime_ns}" for path in artifacts.jars("broker"))
-        java = java_binary().resolve()
-        archive = (
-            cache_dir() / "classes" / f"broker-{digest(*jars, str(java), str(java.stat().st_mtime_ns))}.jsa"
-        )
-        if archive.is_file():
-            return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
-        archive.parent.mkdir(parents=True, exist_ok=True)
-        for left_behind in archive.parent.glob("*.jsa.*"):
-            if not is_alive(int(left_behind.name.split(".")[-2])):
-                left_behind.unlink(missing_ok=True)
-        fresh = archive.with_name(f"{archive.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}")
-        self._archive = (fresh, archive)
-        return [f"-XX:ArchiveClassesAtExit={fresh}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
-
-    def _keep_archive(self) -> None:
-        """Move an archive that was written at exit to the cache."""
-        if self._archive:
-            fresh, archive = self._archive
-            with suppress(FileNotFoundError):
-                fresh.replace(archive)
-            self._archive = None
 
 
 def _lines_from(file: Path, start: int) -> Iterable[str]:

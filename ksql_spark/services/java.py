@@ -55,6 +55,11 @@ def java_binary(minimum: int = MINIMUM_VERSION) -> Path:
     return java_home(minimum) / "bin" / "java"
 
 
+def version(home: Path) -> int:
+    """The major version of the Java in a home; 0 if it does not say."""
+    return _major(_release(home).get("JAVA_VERSION", ""))
+
+
 def _candidates() -> list[Path]:
     """Java homes with a ``bin/java``, in order of preference."""
     homes: list[Path] = []

@@ -29,6 +29,7 @@ from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spark_text import SESSION_SETTINGS
 from ksql_spark.services import artifacts, java
+from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.spark import master
 
 log = logging.getLogger(__name__)
@@ -41,6 +42,8 @@ LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 PRINTED_BYTES = 5_000_000
 #: how long the JVM may take to answer, and to stop its session, before it is taken for frozen, seconds
 ANSWER_S, STOP_S = 15.0, 60.0
+#: how long a JVM that writes an archive of its classes may take to exit
+RECORD_S = 300.0
 #: packages that Spark needs opened from Java 17 on (org.apache.spark.launcher.JavaModuleOptions)
 _OPENED = (
     "java.base/java.lang", "java.base/java.lang.invoke", "java.base/java.lang.reflect", "java.base/java.io",
@@ -149,15 +152,19 @@ class SparkProcess:
         memory: the JVM's heap, as an argument of Java's -Xmx.
         master: where tasks run, as in Spark's ``--master``; ``local``: in this JVM, with slots enough.
         settings: more Spark settings; they override SETTINGS.
+        records_classes: whether the JVM writes an archive of its classes when it stops, which takes its time;
+            all others use it.
     """
 
     work_dir: Path
     memory: str = "2g"
     master: str = "local"
     settings: Mapping[str, str] = field(default_factory=dict)
+    records_classes: bool = False
     session: SparkSession | None = None
     _process: subprocess.Popen[bytes] | None = None
     _is_restarting: bool = False
+    _archive: ClassArchive | None = None
 
     def start(self, report: Callable[[str], None] = lambda text: None) -> SparkSession:
         """Start the JVM and the session; artifacts must have been fetched before.
@@ -165,10 +172,7 @@ class SparkProcess:
         Raises:
             KsqlError: SPARK_FAILED when the JVM does not come up; its log has the reason.
         """
-        own = artifacts.compile_java(
-            JVM_SOURCES, [*artifacts.pyspark_jars().glob("*.jar"), *artifacts.jars("spark")], report
-        )
-        jars = [own, *artifacts.jars("spark")]
+        jars = self._own_jars(report)
         self.work_dir.mkdir(parents=True, exist_ok=True)
         self._clean()  # what a killed run left
         (self.work_dir / "tmp").mkdir()
@@ -202,6 +206,15 @@ class SparkProcess:
         finally:
             del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
         return self.session
+
+    def class_archive(self, report: Callable[[str], None] = lambda text: None) -> ClassArchive:
+        """The archive of the JVM's classes, which may be there or not."""
+        return ClassArchive("spark", _class_path(self._own_jars(report)), has_profiles=True)
+
+    def _own_jars(self, report: Callable[[str], None]) -> list[Path]:
+        """What the class path has before Spark's jars; compiles our classes where that was not done yet."""
+        needed = [*artifacts.pyspark_jars().glob("*.jar"), *artifacts.jars("spark")]
+        return [artifacts.compile_java(JVM_SOURCES, needed, report), *artifacts.jars("spark")]
 
     def wait(self) -> int:
         """Wait until the JVM has ended; its exit code, negative: the signal that ended it.
@@ -275,7 +288,8 @@ class SparkProcess:
         return self._process.pid
 
     def _launch(self, jars: list[Path]) -> tuple[int, str]:
-        class_path = os.pathsep.join([*map(str, jars), str(artifacts.pyspark_jars() / "*")])
+        class_path = _class_path(jars)
+        archive = self._archive = ClassArchive("spark", class_path, has_profiles=True)
         printed = self.work_dir / "spark.out"
         with tempfile.TemporaryDirectory(prefix="ksql-spark-") as folder:
             address = Path(folder) / "gateway"
@@ -289,11 +303,12 @@ class SparkProcess:
                 "-XX:G1PeriodicGCInterval=60000",
                 "-XX:+IgnoreUnrecognizedVMOptions",
                 *_JAVA_OPTIONS,
+                *(archive.recording() if self.records_classes else archive.options()),
                 f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}",
                 f"-Dksql.log.file={self.work_dir / 'spark.log'}",
                 f"-Djava.io.tmpdir={self.work_dir / 'tmp'}",
                 "-cp",
-                class_path,
+                os.pathsep.join(map(str, class_path)),
                 "org.apache.spark.deploy.SparkSubmit",
                 "--conf",
                 "spark.ui.enabled=false",
@@ -350,16 +365,22 @@ class SparkProcess:
             if self._process.stdin:
                 self._process.stdin.close()
             try:
-                self._process.wait(5)
+                self._process.wait(RECORD_S if self.records_classes else 5)
             except subprocess.TimeoutExpired:
                 self._kill()
             self._process = None
+        if self.records_classes and self._archive is not None:
+            self._archive.keep()
         self._clean()
 
     def _clean(self) -> None:
         """Remove what only a running JVM needs: scratch files, libraries it unpacked."""
         for name in ("scratch", "tmp", "home"):
             shutil.rmtree(self.work_dir / name, ignore_errors=True)
+
+
+def _class_path(jars: list[Path]) -> list[Path]:
+    return [*jars, *sorted(artifacts.pyspark_jars().glob("*.jar"))]
 
 
 def _is_not_from_py4j(record: logging.LogRecord) -> bool:

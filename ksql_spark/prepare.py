@@ -1,0 +1,95 @@
+"""``python -m ksql_spark.prepare``: make starts fast.
+
+It runs typical statements once, on an engine of its own, and keeps an archive of the classes that Spark's JVM
+has loaded for them. ``make setup`` calls it.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from ksql_spark.config import Config
+from ksql_spark.engine import Engine, Request
+from ksql_spark.errors import KsqlError
+from ksql_spark.spark.session import SparkProcess
+
+STATEMENTS = """
+CREATE STREAM s (k STRING KEY, n BIGINT, ts BIGINT)
+  WITH (KAFKA_TOPIC = 's', PARTITIONS = 2, VALUE_FORMAT = 'JSON', TIMESTAMP = 'ts');
+CREATE TABLE names (k STRING PRIMARY KEY, name STRING)
+  WITH (KAFKA_TOPIC = 'names', PARTITIONS = 2, VALUE_FORMAT = 'JSON');
+INSERT INTO names (k, name) VALUES ('a', 'first');
+INSERT INTO s (k, n, ts) VALUES ('a', 1, 1000);
+INSERT INTO s (k, n, ts) VALUES ('a', 2, 2000);
+CREATE STREAM copies AS SELECT k, n * 2 AS n, UCASE(k) AS upper FROM s WHERE n > 0 EMIT CHANGES;
+CREATE TABLE counts AS SELECT k, COUNT(*) AS c, SUM(n) AS total FROM s GROUP BY k EMIT CHANGES;
+CREATE TABLE by_value AS SELECT n, COUNT(*) AS c FROM s GROUP BY n EMIT CHANGES;
+CREATE TABLE per_minute AS
+  SELECT k, COUNT(*) AS c FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY k EMIT CHANGES;
+CREATE STREAM named AS SELECT s.k, s.n, t.name FROM s JOIN names t ON s.k = t.k EMIT CHANGES;
+CREATE STREAM pairs AS
+  SELECT a.k, a.n, b.n AS m FROM s a JOIN copies b WITHIN 1 MINUTE ON a.k = b.k EMIT CHANGES;
+"""
+#: tables that have a row once their queries have run
+TABLES = ("counts", "by_value", "per_minute")
+TIMEOUT_S = 120.0
+POLL_S = 0.1
+
+
+def main() -> int:
+    """Write the archive if it is not there yet; the exit code."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="ksql-spark-prepare-", ignore_cleanup_errors=True) as folder:
+            record(Path(folder), lambda text: print(text, flush=True))
+    except KsqlError as error:  # starts are slower without it, nothing else
+        print(f"No archive of classes: {error.message}", file=sys.stderr)
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def record(folder: Path, report: Callable[[str], None]) -> bool:
+    """Write the archive, with ``folder`` for everything that the engine writes; False if it was there.
+
+    Raises:
+        KsqlError: something could not be started.
+    """
+    process = SparkProcess(folder / "spark", memory="1g", records_classes=True)
+    if process.class_archive(report).file.is_file():
+        return False
+    report("preparing fast starts: statements run once, half a minute")
+    config = Config({"ksql.spark.data.dir": str(folder), "ksql.service.id": "prepare_"})
+    engine = Engine(config, process)
+    try:
+        process.start()
+        engine.start(lambda text: None)
+        engine.execute(Request(STATEMENTS, {"auto.offset.reset": "earliest"}))
+        deadline = time.monotonic() + TIMEOUT_S
+        for table in TABLES:
+            while not _rows(engine, f"SELECT * FROM {table};") and time.monotonic() < deadline:
+                time.sleep(POLL_S)
+        report("writing the archive of classes")
+    except BaseException:
+        process.records_classes = False
+        raise
+    finally:
+        engine.stop()
+        process.stop()
+    return process.class_archive().file.is_file()
+
+
+def _rows(engine: Engine, text: str) -> bool:
+    """Whether a pull query has rows."""
+    stream = engine.query(Request(text))
+    try:
+        return bool(stream.read(POLL_S))
+    finally:
+        stream.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
