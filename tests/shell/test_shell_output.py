@@ -70,6 +70,18 @@ def test_queries() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "guarantee, status", [("at_least_once", "RUNNING:1"), ("exactly_once_v2", "RUNNING:1, exactly_once_v2")]
+)
+def test_queries_with_another_guarantee_than_the_usual_one(guarantee: str, status: str) -> None:
+    query = {"id": "CSAS_A_1", "statusCount": {"RUNNING": 1}, "processingGuarantee": guarantee}
+    row = shown({"@type": "queries", "queries": [query]})[2]
+    assert row.split("|")[2].strip() == status
+    source = {"name": "A", "type": "STREAM", "extended": True, "writeQueries": [query]}
+    described = shown({"@type": "sourceDescription", "sourceDescription": source})
+    assert f"CSAS_A_1 ({status}) : " in described
+
+
 def test_queries_on_a_terminal_are_cut(out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     query = {
