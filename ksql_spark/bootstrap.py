@@ -201,6 +201,7 @@ class Bootstrap:
             self._data_dir / "views",
             lambda: int(services.config["ksql.pull.views.max.bytes"]),
             lambda: services.config["ksql.pull.views"] == "eager",
+            lambda topic: producer.written.get(topic, {}),
         )
         self._stack.callback(views.close)
         processing_log = self._processing_log(spark, admin)

@@ -239,6 +239,7 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.query.pull.interpreter.enabled", "boolean", True, "Whether pull queries evaluate without compiling.", in_force=False),
     Property("ksql.query.pull.enable.standby.reads", "boolean", False, "Whether pull queries may read from standbys.", in_force=False),
     Property("ksql.query.pull.max.allowed.offset.lag", "long", _LONG_MAX, "How many records of each partition an answer may lack. Where it is not set, the broker is asked, and an answer has all records that were there when the query came; where it is set, an answer is what the last fetch knew.", minimum=0),
+    Property("ksql.query.pull.max.staleness.ms", "long", 20, "How long ago the broker may have been asked for the end of a topic, when look-ups come so often that it need not be asked for each. What was written through this server is in every answer. 0: an answer has all records that were there when the query came.", minimum=0),
     Property("ksql.query.pull.consistency.token.enabled", "boolean", False, "Whether answers come with a token of the records that they have, for later requests."),
     _server("ksql.query.pull.max.qps", "int", _INT_MAX, "Pull queries per second; more are refused with code 42900.", minimum=0),
     _server("ksql.query.pull.max.concurrent.requests", "int", _INT_MAX, "Pull queries at once; more are refused with code 42900. Look-ups that need no thread are not counted.", minimum=0),

@@ -63,6 +63,11 @@ class _Catalog:
         return int(self.config[QPS]) if self.config.is_set(QPS) else None
 
     @functools.cached_property
+    def staleness_ms(self) -> int:
+        """How long ago the broker may have been asked for the end of a topic, by default."""
+        return int(self.config[STALENESS])
+
+    @functools.cached_property
     def lag(self) -> int | None:
         """How many offsets answers may be behind by default; None: the broker is asked."""
         return int(self.config[LAG]) if self.config.is_set(LAG) else None
@@ -84,6 +89,7 @@ def _restarting_said() -> Iterator[None]:
 
 
 #: how fresh an answer has to be
+STALENESS = "ksql.query.pull.max.staleness.ms"
 LAG = "ksql.query.pull.max.allowed.offset.lag"
 
 
@@ -192,11 +198,14 @@ class QueryService:
         if catalog.pull_qps is not None:
             self._limits.take(catalog.pull_qps)
         ends = self._ends(view, catalog, properties, token)
-        if ends is None:
-            when_current = partial(views.when_current, view, PULL_TIMEOUT_S)
-        else:
+        if ends is not None:
+            is_current = view.has_reached(ends)
             when_current = partial(view.when_reached, ends, time.monotonic() + PULL_TIMEOUT_S)
-        return LookUp(plan, known.values, view, when_current)
+        else:
+            staleness_ms = catalog.staleness_ms if STALENESS not in properties else int(properties[STALENESS])
+            is_current = staleness_ms > 0 and views.is_current(view, staleness_ms / 1000)
+            when_current = partial(views.when_current, view, PULL_TIMEOUT_S)
+        return LookUp(plan, known.values, view, is_current=is_current, when_current=when_current)
 
     def _ends(
         self, view: View, catalog: _Catalog, properties: Mapping[str, Any], token: str | None

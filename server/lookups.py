@@ -64,7 +64,8 @@ class LookUps:
                 return False
             accept = header_of(scope, b"accept")
             media_type = accepted(None if accept is None else accept.decode("latin-1"), offered)
-            await self._host.wakeups.until(look_up.when_current)
+            if not look_up.is_current:
+                await self._host.wakeups.until(look_up.when_current)
             if path == "/query" and media_type == JSON:
                 media_type = FRAMES
             text = complete_body(result := look_up.result(), _format(result, media_type))

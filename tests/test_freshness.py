@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.freshness import SharedRequests
+from ksql_spark.runtime.freshness import Freshness, OnReached, SharedRequests
 
 SOON_S = 20.0
 
@@ -46,6 +47,57 @@ def ask(requests: SharedRequests, topic: str, answers: dict[str, object]) -> thr
 def wait_until_asked_for(requests: SharedRequests, *topics: str) -> None:
     while set(topics) - requests._next.topics.keys():
         threading.Event().wait(0.001)
+
+
+class FakeView:
+    """Follows a topic as far as it is told."""
+
+    topic = "t"
+
+    def __init__(self) -> None:
+        self.position = 0
+        self.told: list[int] = []
+
+    def has_reached(self, ends: Mapping[int, int]) -> bool:
+        return all(end <= self.position for end in ends.values())
+
+    def when_reached(self, ends: Mapping[int, int], deadline: float, on_reached: OnReached) -> None:
+        self.told.append(ends[0])
+        on_reached(None)
+
+
+def test_a_look_up_need_not_ask_if_another_has_just_asked() -> None:
+    end, written, asked = 5, dict[int, int](), threading.Semaphore(0)
+
+    def ends(topics: Iterable[str]) -> dict[tuple[str, int], int]:
+        asked.release()
+        return {("t", 0): end}
+
+    freshness, view = Freshness(ends, lambda topic: written), FakeView()
+    try:
+        assert not freshness.is_current(view, 60)  # nobody has asked
+        told = threading.Event()
+        freshness.when_current(view, SOON_S, lambda error: told.set())
+        assert told.wait(SOON_S) and asked.acquire(timeout=SOON_S)
+        assert not freshness.is_current(view, 60)  # the view is behind
+        view.position = 5
+        assert freshness.is_current(view, 60)
+        written[0] = 6  # by this server: that is in every answer
+        assert not freshness.is_current(view, 60)
+        view.position = 6
+        assert freshness.is_current(view, 60)
+        assert not freshness.is_current(view, 0)
+        # in good time before the answer is too old, it is asked again, and nobody waits for that
+        before = freshness._asked["t"].at
+        freshness._asked["t"] = freshness._asked["t"]._replace(at=time.monotonic() - 40)
+        assert freshness.is_current(view, 60) and freshness.is_current(view, 60)
+        assert asked.acquire(timeout=SOON_S)
+        deadline = time.monotonic() + SOON_S
+        while freshness._asked["t"].at <= before:
+            assert time.monotonic() < deadline
+        assert view.told == [5]
+    finally:
+        freshness.close()
 
 
 def test_all_that_wait_share_the_next_request() -> None:

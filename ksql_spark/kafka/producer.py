@@ -39,6 +39,8 @@ class RecordProducer:
                 topic_metadata_propagation_max_ms=2000,
             )
         )
+        #: what was written: topic -> partition -> the offset after the last record
+        self.written: dict[str, dict[int, int]] = {}
         self._closing = threading.Event()
         self._served = threading.Thread(target=self._serve, name="kafka-deliveries", daemon=True)
         self._served.start()
@@ -82,6 +84,7 @@ class RecordProducer:
             raise self._failure(error, topic)
         written_to, offset = message.partition(), message.offset()
         assert written_to is not None and offset is not None  # known once delivered
+        note_written(self.written, topic, written_to, offset)
         return written_to, offset
 
     def send_async(
@@ -122,7 +125,7 @@ class RecordProducer:
         def failure(error: BaseException | KafkaError) -> KsqlError:
             return self._failure(error, topic)
 
-        return Writer(self._producer, topic, on_delivered, failure)
+        return Writer(self._producer, topic, on_delivered, failure, self.written)
 
     def _produce(
         self,
@@ -181,6 +184,7 @@ class Writer:
         topic: an existing topic.
         on_delivered: as for RecordProducer.writer.
         failure: makes an error of what the library reports.
+        written: takes the offsets of what was written.
     """
 
     def __init__(
@@ -189,7 +193,9 @@ class Writer:
         topic: str,
         on_delivered: Callable[[int, KsqlError | None], None],
         failure: Callable[[BaseException | KafkaError], KsqlError],
+        written: dict[str, dict[int, int]],
     ) -> None:
+        self._written = written
         self._producer = producer
         self._topic = topic
         self._on_delivered = on_delivered
@@ -213,4 +219,19 @@ class Writer:
                 raise self._failure(error) from None
 
     def _delivered(self, number: int, error: KafkaError | None, message: Message) -> None:
-        self._on_delivered(number, None if error is None else self._failure(error))
+        if error is not None:
+            self._on_delivered(number, self._failure(error))
+            return
+        partition, offset = message.partition(), message.offset()
+        if partition is not None and offset is not None:
+            note_written(self._written, self._topic, partition, offset)
+        self._on_delivered(number, None)
+
+
+def note_written(written: dict[str, dict[int, int]], topic: str, partition: int, offset: int) -> None:
+    """Note that a record was written, before anybody is told of it."""
+    ends = written.get(topic)
+    if ends is None:
+        ends = written.setdefault(topic, {})
+    if offset >= ends.get(partition, 0):
+        ends[partition] = offset + 1

@@ -31,6 +31,10 @@ class Following(Protocol):
         """Call ``on_reached`` once every record before ``ends`` is there, see View."""
         ...
 
+    def has_reached(self, ends: Ends) -> bool:
+        """Whether every record before ``ends`` is there."""
+        ...
+
 
 class SharedRequests:
     """Requests to a broker, one at a time, each for all who wait for it. Thread-safe.
@@ -90,11 +94,18 @@ class _Shared:
 
 
 class _Wait(NamedTuple):
-    """Somebody who waits for a view to be current."""
+    """Somebody who waits for a view to be current; without ``on_reached``, nobody does: it is asked ahead."""
 
     view: Following
     deadline: float
-    on_reached: OnReached
+    on_reached: OnReached | None
+
+
+class _Asked(NamedTuple):
+    """What the broker said of a topic, and when it was asked (monotonic)."""
+
+    at: float
+    ends: Ends
 
 
 class Freshness:
@@ -102,10 +113,19 @@ class Freshness:
 
     Args:
         ends: as SharedRequests.ask.
+        written: returns what this server itself has written to a topic: that is in every answer.
     """
 
-    def __init__(self, ends: Callable[[Iterable[str]], Mapping[tuple[str, int], int]]) -> None:
+    def __init__(
+        self,
+        ends: Callable[[Iterable[str]], Mapping[tuple[str, int], int]],
+        written: Callable[[str], Ends] = lambda topic: {},
+    ) -> None:
         self._ends = ends
+        self._written = written
+        self._asked: dict[str, _Asked] = {}
+        #: topics that will be asked for, without anybody who waits for it
+        self._ahead: set[str] = set()
         self._waits: deque[_Wait] = deque()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -119,7 +139,24 @@ class Freshness:
 
         The call comes in another thread; after ``timeout_s`` seconds with VIEW_BEHIND.
         """
-        self._waits.append(_Wait(view, time.monotonic() + timeout_s, on_reached))
+        self._put(_Wait(view, time.monotonic() + timeout_s, on_reached))
+
+    def is_current(self, view: Following, staleness_s: float) -> bool:
+        """Whether ``view`` has what was in its topic ``staleness_s`` ago, and all that was written here.
+
+        It only knows if the broker was asked since; then it is asked again in good time for those who come next.
+        """
+        topic, now = view.topic, time.monotonic()
+        asked = self._asked.get(topic)
+        if asked is None or now - asked.at > staleness_s:
+            return False
+        if now - asked.at > staleness_s / 2 and topic not in self._ahead:
+            self._ahead.add(topic)
+            self._put(_Wait(view, now, None))
+        return view.has_reached(asked.ends) and view.has_reached(self._written(topic))
+
+    def _put(self, wait: _Wait) -> None:
+        self._waits.append(wait)
         if self._is_asleep:
             if self._thread is None:
                 self._start()
@@ -154,23 +191,32 @@ class Freshness:
 
     def _tell(self, waits: Sequence[_Wait]) -> None:
         topics = dict.fromkeys(wait.view.topic for wait in waits)
+        self._ahead.difference_update(topics)
+        now = time.monotonic()
         try:
             ends = by_topic(self._ends(topics), topics)
+            for topic, found in ends.items():
+                self._asked[topic] = _Asked(now, found)
         except KsqlError as error:
             if len(topics) > 1:  # perhaps the fault of one topic
                 for topic in topics:
                     self._tell([wait for wait in waits if wait.view.topic == topic])
                 return
-            for wait in waits:
-                wait.on_reached(error)
+            _tell_all(waits, error)
             return
         except Exception as error:
             log.exception("asking for the ends of topics failed")
-            for wait in waits:
-                wait.on_reached(KsqlError("INTERNAL", reason=str(error)))
+            _tell_all(waits, KsqlError("INTERNAL", reason=str(error)))
             return
         for wait in waits:
-            wait.view.when_reached(ends[wait.view.topic], wait.deadline, wait.on_reached)
+            if wait.on_reached is not None:
+                wait.view.when_reached(ends[wait.view.topic], wait.deadline, wait.on_reached)
+
+
+def _tell_all(waits: Sequence[_Wait], error: KsqlError) -> None:
+    for wait in waits:
+        if wait.on_reached is not None:
+            wait.on_reached(error)
 
 
 def by_topic(ends: Mapping[tuple[str, int], int], topics: Iterable[str]) -> dict[str, dict[int, int]]:

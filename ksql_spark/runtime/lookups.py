@@ -108,12 +108,20 @@ class LookUp:
         plan: how it is answered.
         values: of the statement.
         view: has the rows.
-        when_current: calls back once the view is as current as asked for.
+        is_current: whether the view is as current as asked for already.
+        when_current: calls back once it is.
     """
 
     def __init__(
-        self, plan: LookUpPlan, values: Values, view: View, when_current: Callable[[OnReached], None]
+        self,
+        plan: LookUpPlan,
+        values: Values,
+        view: View,
+        *,
+        is_current: bool,
+        when_current: Callable[[OnReached], None],
     ) -> None:
+        self.is_current = is_current
         self._plan = plan
         self._values = values
         self._view = view

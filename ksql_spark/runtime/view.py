@@ -228,6 +228,10 @@ class View:
         for wait in waits:
             wait.on_reached(failure)
 
+    def has_reached(self, ends: Ends) -> bool:
+        """Whether every record before ``ends`` is in the view, and it follows its topic."""
+        return bool(self._positions) and self._failure is None and self._has(ends)
+
     # ---- waiting -------------------------------------------------------------------------------------
 
     def wait_for(self, ends: Ends, timeout_s: float) -> None:

@@ -29,6 +29,7 @@ class Views:
         folder: where their files are.
         most_bytes: returns how many bytes all files may have together (ksql.pull.views.max.bytes).
         is_eager: returns whether tables get their views when they are created (ksql.pull.views).
+        written: returns what this server has written to a topic: partition -> the offset after it.
     """
 
     def __init__(
@@ -37,11 +38,12 @@ class Views:
         folder: Path,
         most_bytes: Callable[[], int] = lambda: 2**63,
         is_eager: Callable[[], bool] = lambda: False,
+        written: Callable[[str], Ends] = lambda topic: {},
     ) -> None:
         self._admin = admin
         self._end_offsets = EndOffsets(admin.servers, admin.settings)
         self._ends = SharedRequests(self._end_offsets.of)
-        self._freshness = Freshness(self._ends.ask)
+        self._freshness = Freshness(self._ends.ask, written)
         self.folder = folder
         self._most_bytes = most_bytes
         self._is_eager = is_eager
@@ -75,6 +77,10 @@ class Views:
     def when_current(self, view: View, timeout_s: float, on_reached: OnReached) -> None:
         """Call ``on_reached`` once ``view`` has all that is in its topic now, see Freshness."""
         self._freshness.when_current(view, timeout_s, on_reached)
+
+    def is_current(self, view: View, staleness_s: float) -> bool:
+        """Whether ``view`` is as current as that, without asking, see Freshness."""
+        return self._freshness.is_current(view, staleness_s)
 
     def positions(self) -> dict[str, tuple[dict[int, int], str]]:
         """How far each view has read (partition -> next offset), and its topic, by the table's name."""
