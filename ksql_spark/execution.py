@@ -22,6 +22,7 @@ from ksql_spark.request import (
     Request,
     check_length,
     context_of,
+    filled_in,
     located,
     parsed,
     planning,
@@ -142,7 +143,7 @@ class StatementExecutor:
             KsqlError: with ``statement``, and ``entities`` of the statements that ran before it.
         """
         with registry.with_functions(self._services.user_functions):
-            return self._execute(request)
+            return self._execute(filled_in(request))
 
     def terminate_cluster(self, topics: Sequence[str]) -> list[dict[str, Any]]:
         """End all queries, and delete the command log and the sinks' topics that match; see Engine.

@@ -32,6 +32,7 @@ class StatementsBody(Body):
     streamsProperties: dict[str, Any] | None = None
     sessionVariables: dict[str, Any] | None = None
     requestProperties: dict[str, Any] | None = None
+    parameters: list[Any] | dict[str, Any] | None = None
     commandSequenceNumber: int | None = None
 
     def request(self, role: Role) -> Request:
@@ -43,6 +44,7 @@ class StatementsBody(Body):
             self.streamsProperties or {},
             _texts(self.sessionVariables),
             self.commandSequenceNumber,
+            parameters=self.parameters,
             consistency_token=_token(self.requestProperties),
             role=role,
         )

@@ -144,7 +144,7 @@ class Freshness:
     def is_current(self, view: Following, staleness_s: float) -> bool:
         """Whether ``view`` has what was in its topic ``staleness_s`` ago, and all that was written here.
 
-        It only knows if the broker was asked since; then it is asked again in good time for those who come next.
+        It only knows if the broker was asked since; it is asked again in good time for those who come next.
         """
         topic, now = view.topic, time.monotonic()
         asked = self._asked.get(topic)

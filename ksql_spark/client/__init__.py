@@ -1,0 +1,58 @@
+"""A client for programs: ``from ksql_spark.client import connect``.
+
+It speaks the REST API, and of all that the server needs it needs httpx alone. A Connection is one of Python's
+DB-API 2.0 (PEP 249) for statements and pull queries; ``stream`` gives the rows of push queries as they come.
+
+    with connect("http://localhost:8088") as connection:
+        cursor = connection.cursor()
+        cursor.execute("SELECT item, n FROM sales WHERE item = ?;", ["tea"])
+        print(cursor.fetchall())
+        for row in connection.stream("SELECT * FROM orders EMIT CHANGES LIMIT 3;"):
+            print(row)
+
+``connect_async`` gives the same for asyncio.
+"""
+
+from ksql_spark.client.asynchronous import AsyncConnection, connect_async
+from ksql_spark.client.connection import Connection, Cursor, Stream, connect
+from ksql_spark.client.errors import (
+    DatabaseError,
+    DataError,
+    Error,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    Warning,
+)
+
+#: DB-API 2.0
+apilevel = "2.0"
+#: threads may share this module, and connections
+threadsafety = 2
+#: ``?``; ``:name`` works, too, with a mapping
+paramstyle = "qmark"
+
+__all__ = [
+    "AsyncConnection",
+    "Connection",
+    "Cursor",
+    "DataError",
+    "DatabaseError",
+    "Error",
+    "IntegrityError",
+    "InterfaceError",
+    "InternalError",
+    "NotSupportedError",
+    "OperationalError",
+    "ProgrammingError",
+    "Stream",
+    "Warning",
+    "apilevel",
+    "connect",
+    "connect_async",
+    "paramstyle",
+    "threadsafety",
+]

@@ -1,0 +1,114 @@
+"""The same for asyncio."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from ksql_spark.client import protocol
+from ksql_spark.client.connection import http_settings
+from ksql_spark.client.errors import OperationalError
+from ksql_spark.client.protocol import Parameters
+
+
+def connect_async(
+    url: str = "http://localhost:8088",
+    *,
+    auth: tuple[str, str] | None = None,
+    token: str | None = None,
+    verify: Any = True,
+    cert: Any = None,
+    properties: Mapping[str, Any] | None = None,
+    reads_own_writes: bool = True,
+) -> AsyncConnection:
+    """A connection for asyncio; the arguments are those of connect()."""
+    settings = http_settings(url, auth, token, verify, cert)
+    return AsyncConnection(httpx.AsyncClient(**settings), properties or {}, reads_own_writes)
+
+
+class AsyncConnection:
+    """See connect_async()."""
+
+    def __init__(
+        self, http: httpx.AsyncClient, properties: Mapping[str, Any], reads_own_writes: bool
+    ) -> None:
+        self._http = http
+        self._properties = dict(properties)
+        self._reads_own_writes = reads_own_writes
+        self._token: str | None = None
+        self._sequence: int | None = None
+
+    async def __aenter__(self) -> AsyncConnection:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._http.aclose()
+
+    async def fetch(self, text: str, parameters: Parameters = None) -> list[tuple[Any, ...]]:
+        """All rows of a SELECT that ends."""
+        return [row async for row in self.stream(text, parameters)]
+
+    async def stream(self, text: str, parameters: Parameters = None) -> AsyncIterator[tuple[Any, ...]]:
+        """The rows of a SELECT as they arrive; leaving the loop ends the query."""
+        body = protocol.query_body(text, parameters, self._properties, self._token)
+        answer = await self._send("/query-stream", json=body, headers={"Accept": protocol.DELIMITED})
+        async with contextlib.aclosing(answer):
+            if answer.status_code != httpx.codes.OK:
+                raise protocol.failure(answer.status_code, await answer.aread())
+            lines = answer.aiter_lines()
+            try:
+                protocol.columns_of(await anext(lines))
+                async for line in lines:
+                    if line:
+                        yield protocol.row_of(line)
+            except httpx.TransportError as error:
+                raise OperationalError(f"The connection broke off: {error}") from error
+
+    async def run(self, text: str, parameters: Parameters = None) -> list[dict[str, Any]]:
+        """Run statements that are no queries; what each answers, as the REST API has it."""
+        body = protocol.statement_body(text, parameters, self._properties, self._sequence)
+        answer = await self._send("/ksql", json=body)
+        async with contextlib.aclosing(answer):
+            content = await answer.aread()
+            if answer.status_code != httpx.codes.OK:
+                raise protocol.failure(answer.status_code, content)
+            if self._reads_own_writes and protocol.TOKEN_HEADER in answer.headers:
+                self._token = answer.headers[protocol.TOKEN_HEADER]
+        entities: list[dict[str, Any]] = json.loads(content)
+        self._sequence = protocol.last_sequence(entities) or self._sequence
+        return entities
+
+    async def insert(self, target: str, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Write rows, given by their columns' names; return how many once the brokers have them."""
+        count = 0
+        content = _again(protocol.insert_lines(target, rows))
+        answer = await self._send("/inserts-stream", content=content)
+        async with contextlib.aclosing(answer):
+            if answer.status_code != httpx.codes.OK:
+                raise protocol.failure(answer.status_code, await answer.aread())
+            async for line in answer.aiter_lines():
+                count = protocol.acknowledged(line) + 1
+        return count
+
+    async def _send(self, path: str, **arguments: Any) -> httpx.Response:
+        try:
+            request = self._http.build_request("POST", path, **arguments)
+            return await self._http.send(request, stream=True)
+        except httpx.TransportError as error:
+            raise OperationalError(f"The server at {self._http.base_url} does not answer: {error}") from error
+
+
+async def _again(lines: Iterable[bytes]) -> AsyncIterator[bytes]:
+    for line in lines:
+        yield line

@@ -1,0 +1,284 @@
+"""Connections, cursors and streams that block."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from ksql_spark.client import protocol
+from ksql_spark.client.errors import InterfaceError, NotSupportedError, OperationalError
+from ksql_spark.client.protocol import Columns, Description, Parameters
+
+CONNECT_TIMEOUT_S = 5.0
+
+
+def connect(
+    url: str = "http://localhost:8088",
+    *,
+    auth: tuple[str, str] | None = None,
+    token: str | None = None,
+    verify: Any = True,
+    cert: Any = None,
+    properties: Mapping[str, Any] | None = None,
+    reads_own_writes: bool = True,
+) -> Connection:
+    """A connection to the server at ``url``.
+
+    Args:
+        url: its address.
+        auth: user and password.
+        token: a bearer token.
+        verify: a file of certificate authorities, or an ssl.SSLContext; False checks nothing.
+        cert: a client's certificate, as httpx takes it.
+        properties: of all statements, such as ``auto.offset.reset``.
+        reads_own_writes: whether queries, of any server, see what this connection has inserted before.
+    """
+    return Connection(
+        httpx.Client(**http_settings(url, auth, token, verify, cert)), properties or {}, reads_own_writes
+    )
+
+
+def http_settings(
+    url: str, auth: tuple[str, str] | None, token: str | None, verify: Any, cert: Any
+) -> dict[str, Any]:
+    """The arguments of httpx's clients."""
+    settings: dict[str, Any] = {
+        "base_url": url if "://" in url else f"http://{url}",
+        "auth": auth,
+        "headers": {"Authorization": f"Bearer {token}"} if token else {},
+        # a statement may take any time; only connecting must be quick
+        "timeout": httpx.Timeout(None, connect=CONNECT_TIMEOUT_S),
+        "limits": httpx.Limits(max_connections=None),
+        "verify": verify,
+    }
+    if cert is not None:
+        settings["cert"] = cert
+    return settings
+
+
+class Connection:
+    """A connection of DB-API 2.0, without transactions: statements take effect at once; see connect()."""
+
+    def __init__(self, http: httpx.Client, properties: Mapping[str, Any], reads_own_writes: bool) -> None:
+        self._http = http
+        self._properties = dict(properties)
+        self._reads_own_writes = reads_own_writes
+        #: what the next query has to know of
+        self._token: str | None = None
+        self._sequence: int | None = None
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def cursor(self) -> Cursor:
+        """A new cursor."""
+        return Cursor(self)
+
+    def execute(self, text: str, parameters: Parameters = None) -> Cursor:
+        """A cursor that has executed a statement."""
+        return self.cursor().execute(text, parameters)
+
+    def commit(self) -> None:
+        """Nothing: all has been written."""
+
+    def rollback(self) -> None:
+        """There are no transactions. Raises NotSupportedError."""
+        raise NotSupportedError("There are no transactions: statements take effect at once.")
+
+    def close(self) -> None:
+        """Close the connection; may be called more than once."""
+        self._http.close()
+
+    def stream(self, text: str, parameters: Parameters = None) -> Stream:
+        """Start a SELECT; its rows come as they arrive, those of a push query without end.
+
+        Raises:
+            DatabaseError: the statement is refused, or the server does not answer.
+        """
+        body = protocol.query_body(text, parameters, self._properties, self._token)
+        headers = {"Accept": protocol.DELIMITED}
+        answer = self._send("/query-stream", json=body, headers=headers)
+        if answer.status_code != httpx.codes.OK:
+            with contextlib.closing(answer):
+                raise protocol.failure(answer.status_code, answer.read())
+        return Stream(self, answer)
+
+    def run(self, text: str, parameters: Parameters = None) -> list[dict[str, Any]]:
+        """Run statements that are no queries; what each answers, as the REST API has it."""
+        body = protocol.statement_body(text, parameters, self._properties, self._sequence)
+        with contextlib.closing(self._send("/ksql", json=body)) as answer:
+            content = answer.read()
+            if answer.status_code != httpx.codes.OK:
+                raise protocol.failure(answer.status_code, content)
+            self._note(answer.headers)
+        entities: list[dict[str, Any]] = json.loads(content)
+        self._sequence = protocol.last_sequence(entities) or self._sequence
+        return entities
+
+    def insert(self, target: str, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Write rows, given by their columns' names; return how many once the brokers have them.
+
+        Raises:
+            ProgrammingError: a row is refused; those before it are written.
+        """
+        count = 0
+        lines = protocol.insert_lines(target, rows)
+        with contextlib.closing(self._send("/inserts-stream", content=lines)) as answer:
+            if answer.status_code != httpx.codes.OK:
+                raise protocol.failure(answer.status_code, answer.read())
+            for line in answer.iter_lines():
+                count = protocol.acknowledged(line) + 1
+        return count
+
+    def close_query(self, query_id: str) -> None:
+        """End a push query."""
+        with contextlib.suppress(OperationalError):
+            self._send("/close-query", json={"queryId": query_id}).close()
+
+    def _note(self, headers: httpx.Headers) -> None:
+        if self._reads_own_writes and protocol.TOKEN_HEADER in headers:
+            self._token = headers[protocol.TOKEN_HEADER]
+
+    def _send(self, path: str, **arguments: Any) -> httpx.Response:
+        try:
+            return self._http.send(self._http.build_request("POST", path, **arguments), stream=True)
+        except httpx.TransportError as error:
+            raise OperationalError(f"The server at {self._http.base_url} does not answer: {error}") from error
+        except RuntimeError as error:  # httpx, of a client that was closed
+            raise InterfaceError("The connection is closed.") from error
+
+
+class Stream:
+    """The rows of a query as tuples, as they arrive. Iterate over it; ``close`` ends a push query."""
+
+    def __init__(self, connection: Connection, answer: httpx.Response) -> None:
+        self._connection = connection
+        self._answer = answer
+        self._lines = answer.iter_lines()
+        self._closed = False
+        try:
+            self.columns: Columns = protocol.columns_of(next(self._lines))
+        except BaseException:
+            answer.close()
+            raise
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self
+
+    def __next__(self) -> tuple[Any, ...]:
+        try:
+            for line in self._lines:
+                if line:
+                    return protocol.row_of(line)
+        except (httpx.TransportError, httpx.StreamError) as error:
+            if not self._closed:
+                raise OperationalError(f"The connection broke off: {error}") from error
+        raise StopIteration
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the query; may be called more than once, and by another thread than the one that reads."""
+        self._closed = True
+        self._answer.close()
+
+
+class Cursor:
+    """A cursor of DB-API 2.0: the rows of one query at a time."""
+
+    #: how many rows fetchmany() gives
+    arraysize = 1
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._stream: Stream | None = None
+        #: what statements that are no queries have answered
+        self.entities: list[dict[str, Any]] = []
+
+    def execute(self, text: str, parameters: Parameters = None) -> Cursor:
+        """Run a statement; ``?`` or ``:name`` in it have the values ``parameters``."""
+        self.close()
+        if protocol.is_query(text):
+            self._stream = self.connection.stream(text, parameters)
+        else:
+            self.entities = self.connection.run(text, parameters)
+        return self
+
+    def executemany(self, text: str, parameters: Sequence[Parameters]) -> Cursor:
+        """Run a statement once for each of ``parameters``."""
+        for each in parameters:
+            self.execute(text, each)
+        return self
+
+    @property
+    def description(self) -> list[Description] | None:
+        """Names and types of the columns; None without a query."""
+        return None if self._stream is None else self._stream.columns.description
+
+    @property
+    def rowcount(self) -> int:
+        """-1: nobody knows before all rows were read."""
+        return -1
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row; None after the last."""
+        return next(self._rows(), None)
+
+    def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
+        """The next ``size`` rows, or as many as there are."""
+        return list(islice(self._rows(), self.arraysize if size is None else size))
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """All rows that are left."""
+        return list(self._rows())
+
+    def arrow(self) -> Any:
+        """All rows that are left as a pyarrow.Table; pyarrow has to be installed."""
+        import pyarrow
+
+        rows, names = self.fetchall(), [name for name, *_ in self.description or ()]
+        columns = [pyarrow.array([row[i] for row in rows]) for i in range(len(names))]
+        return pyarrow.Table.from_arrays(columns, names)
+
+    def df(self) -> Any:
+        """All rows that are left as a pandas.DataFrame; pandas has to be installed."""
+        import pandas
+
+        return pandas.DataFrame(self.fetchall(), columns=[name for name, *_ in self.description or ()])
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self._rows()
+
+    def _rows(self) -> Stream:
+        if self._stream is None:
+            raise InterfaceError("There are no rows: execute a SELECT first.")
+        return self._stream
+
+    def close(self) -> None:
+        """Leave the rest of the rows."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()
+
+    def setinputsizes(self, sizes: Sequence[Any]) -> None:
+        """Nothing."""
+
+    def setoutputsize(self, size: int, column: int | None = None) -> None:
+        """Nothing."""

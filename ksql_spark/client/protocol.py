@@ -1,0 +1,145 @@
+"""What requests and answers of the REST API look like (docs/reference/rest-protocol.md). No I/O."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple, TypeAlias
+
+from ksql_spark.client.errors import DatabaseError, InterfaceError, ProgrammingError, of_answer
+
+#: the form of results that is asked for: a line of metadata, then one array for each row
+DELIMITED = "application/vnd.ksqlapi.delimited.v1"
+#: the header of answers that has a token
+TOKEN_HEADER = "ksql-consistency-token"
+_TOKEN = "request.ksql.query.pull.consistency.token"
+
+Parameters: TypeAlias = "Sequence[Any] | Mapping[str, Any] | None"
+#: a column as DB-API describes it: name, type, and five members that are None
+Description = tuple[str, str, None, None, None, None, None]
+
+_LEADING = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*", re.DOTALL)
+
+
+class Columns(NamedTuple):
+    """The metadata of a result."""
+
+    query_id: str
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+
+    @property
+    def description(self) -> list[Description]:
+        """As DB-API has it."""
+        return [(name, type_, None, None, None, None, None) for name, type_ in zip(*self[1:], strict=True)]
+
+
+def is_query(text: str) -> bool:
+    """Whether a statement is a SELECT, which has rows.
+
+    >>> is_query("-- all\\n SELECT 1 FROM t;"), is_query("with a as (select 1 from t) select * from a;")
+    (True, True)
+    >>> is_query("SHOW TABLES;")
+    False
+    """
+    found = _LEADING.match(text)
+    rest = text[found.end() :] if found is not None else text
+    return rest[:6].upper() == "SELECT" or re.match(r"with\b", rest, re.IGNORECASE) is not None
+
+
+def query_body(
+    text: str, parameters: Parameters, properties: Mapping[str, Any], token: str | None
+) -> dict[str, Any]:
+    """The body of POST /query-stream."""
+    body: dict[str, Any] = {"sql": text}
+    if properties:
+        body["properties"] = dict(properties)
+    if parameters is not None:
+        body["parameters"] = _plain(parameters)
+    if token is not None:
+        body["requestProperties"] = {_TOKEN: token}
+    return body
+
+
+def statement_body(
+    text: str, parameters: Parameters, properties: Mapping[str, Any], sequence: int | None
+) -> dict[str, Any]:
+    """The body of POST /ksql."""
+    body: dict[str, Any] = {"ksql": text}
+    if properties:
+        body["streamsProperties"] = dict(properties)
+    if parameters is not None:
+        body["parameters"] = _plain(parameters)
+    if sequence is not None:
+        body["commandSequenceNumber"] = sequence
+    return body
+
+
+def _plain(parameters: Sequence[Any] | Mapping[str, Any]) -> Any:
+    if isinstance(parameters, (str, bytes)):
+        raise InterfaceError("Parameters are a sequence or a mapping of values, not one text.")
+    if isinstance(parameters, Mapping):
+        return {name: _value(value) for name, value in parameters.items()}
+    return [_value(value) for value in parameters]
+
+
+def _value(value: Any) -> Any:
+    """A value as JSON; what has no JSON form goes as the text that it has in SQL."""
+    if isinstance(value, Decimal) or hasattr(value, "isoformat"):
+        return value.isoformat() if hasattr(value, "isoformat") else str(value)
+    return value
+
+
+def insert_lines(target: str, rows: Any) -> Any:
+    """The lines of POST /inserts-stream."""
+    yield json.dumps({"target": target}).encode() + b"\n"
+    for row in rows:
+        yield json.dumps({name: _value(value) for name, value in row.items()}).encode() + b"\n"
+
+
+def acknowledged(line: str) -> int:
+    """The number of the row that a line acknowledges. Raises ProgrammingError if the row failed."""
+    found = json.loads(line)
+    if found.get("status") != "ok":
+        raise ProgrammingError(
+            f"row {found.get('seq')}: {found.get('message')}", found.get("error_code"), None
+        )
+    return int(found["seq"])
+
+
+def columns_of(line: str) -> Columns:
+    """The first line of a result."""
+    found = json.loads(line)
+    if "columnNames" not in found:
+        raise of_answer(500, found)
+    return Columns(str(found.get("queryId")), tuple(found["columnNames"]), tuple(found["columnTypes"]))
+
+
+def row_of(line: str) -> tuple[Any, ...]:
+    """Any other line of a result. Raises DatabaseError if it is an error."""
+    found = json.loads(line, parse_float=_number)
+    if isinstance(found, dict):
+        raise of_answer(int(found.get("error_code", 50000)) // 100, found)
+    return tuple(found)
+
+
+def _number(text: str) -> float | Decimal:
+    """A DECIMAL keeps its digits where a float would lose them."""
+    number = float(text)
+    return number if Decimal(text) == Decimal(repr(number)) else Decimal(text)
+
+
+def failure(status: int, content: bytes) -> DatabaseError:
+    """The error of an answer that is no result."""
+    try:
+        return of_answer(status, json.loads(content))
+    except ValueError:
+        return of_answer(status, None)
+
+
+def last_sequence(entities: Sequence[Mapping[str, Any]]) -> int | None:
+    """The number of the last command that was carried out; queries that come next wait for it."""
+    numbers = [e["commandSequenceNumber"] for e in entities if (e.get("commandSequenceNumber") or -1) >= 0]
+    return int(numbers[-1]) if numbers else None
