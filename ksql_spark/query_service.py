@@ -202,7 +202,8 @@ class QueryService:
             is_current = view.has_reached(ends)
             when_current = partial(view.when_reached, ends, time.monotonic() + PULL_TIMEOUT_S)
         else:
-            staleness_ms = catalog.staleness_ms if STALENESS not in properties else int(properties[STALENESS])
+            given = properties.get(STALENESS)
+            staleness_ms = catalog.staleness_ms if given is None else int(given)
             is_current = staleness_ms > 0 and views.is_current(view, staleness_ms / 1000)
             when_current = partial(views.when_current, view, PULL_TIMEOUT_S)
         return LookUp(plan, known.values, view, is_current=is_current, when_current=when_current)
@@ -211,7 +212,7 @@ class QueryService:
         self, view: View, catalog: _Catalog, properties: Mapping[str, Any], token: str | None
     ) -> Ends | None:
         """What a view must have read for an answer; None: all that the broker has now."""
-        lag = catalog.lag if LAG not in properties else int(properties[LAG])
+        lag = catalog.lag if properties.get(LAG) is None else int(properties[LAG])
         if lag is None and token is None:
             return None
         ends = {} if lag is None else dict(view.ends_within(lag))

@@ -105,9 +105,9 @@ def _request(text_name: str, properties_name: str, body: bytes) -> _LookUpReques
         return None
     if len(members) == 1:
         return text, {}, None, None
-    properties = members.get(properties_name) or {}
+    properties, own = (members.get(name) for name in (properties_name, "requestProperties"))
+    properties, own = {} if properties is None else properties, {} if own is None else own
     parameters = members.get("parameters") if text_name == "sql" else None
-    own = members.get("requestProperties") or {}
     if (
         type(properties) is not dict
         or type(own) is not dict

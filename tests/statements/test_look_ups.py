@@ -277,6 +277,16 @@ def test_an_allowed_lag_asks_no_broker(service: QueryService, monkeypatch: pytes
     assert errors == [None]
 
 
+def test_properties_that_are_null_are_not_set(service: QueryService) -> None:
+    text = "SELECT n FROM ints WHERE id = 1;"
+    for name in ("ksql.query.pull.max.allowed.offset.lag", "ksql.query.pull.max.staleness.ms"):
+        try:
+            service.query(Request(text, {name: None}))
+        except KsqlError as error:  # or they are refused, but that is no failure of the server
+            assert error.code < 50000
+        service.look_up(text, {name: None})
+
+
 def test_an_answer_has_what_its_token_knows(
     service: QueryService, cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -356,7 +366,13 @@ def test_over_http_both_ways_give_the_same_bytes(service: QueryService) -> None:
                 "/query-stream", json={"sql": "SELECT * FROM ints WHERE id = 1;"}, headers={"accept": "a/b"}
             )
             assert refused.status_code == 406
-            known = [await client.post("/query-stream", content=c) for c in (b"{", b"[]", b'{"sql":1}')]
+            wrong_ones = (
+                b"{",
+                b"[]",
+                b'{"sql":1}',
+                b'{"sql":"SELECT * FROM ints WHERE id = 1;","properties":[]}',
+            )
+            known = [await client.post("/query-stream", content=c) for c in wrong_ones]
             assert {sent.status_code for sent in known} == {400}
             many = await asyncio.gather(
                 *(
