@@ -34,7 +34,8 @@ def admin(cluster: MockCluster) -> Iterator[MockAdmin]:
 
 
 @pytest.fixture
-def make(admin: MockAdmin, tmp_path: Path) -> Iterator[Make]:
+def make(admin: MockAdmin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+    monkeypatch.setattr("ksql_spark.runtime.view._POLL_S", 0.01)  # views end sooner
     made: list[Views] = []
 
     def views(most_bytes: int = 2**40, *, eager: bool = False) -> Views:

@@ -59,7 +59,10 @@ def cluster() -> MockCluster:
 
 
 @pytest.fixture
-def service(make_world: Callable[..., World], cluster: MockCluster, tmp_path: Path) -> Iterator[QueryService]:
+def service(
+    make_world: Callable[..., World], cluster: MockCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[QueryService]:
+    monkeypatch.setattr("ksql_spark.runtime.view._POLL_S", 0.01)  # views end sooner
     admin = MockAdmin(cluster)
     world = make_world()
     for topic in ("ints", "texts", "pairs"):
