@@ -203,9 +203,9 @@ class QueryService:
             when_current = partial(view.when_reached, ends, time.monotonic() + PULL_TIMEOUT_S)
         else:
             given = properties.get(STALENESS)
-            staleness_ms = catalog.staleness_ms if given is None else int(given)
-            is_current = staleness_ms > 0 and views.is_current(view, staleness_ms / 1000)
-            when_current = partial(views.when_current, view, PULL_TIMEOUT_S)
+            staleness_s = (catalog.staleness_ms if given is None else int(given)) / 1000
+            is_current = views.is_current(view, staleness_s)
+            when_current = partial(views.when_current, view, PULL_TIMEOUT_S, staleness_s=staleness_s)
         return LookUp(plan, known.values, view, is_current=is_current, when_current=when_current)
 
     def _ends(

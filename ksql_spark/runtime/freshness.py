@@ -93,10 +93,21 @@ class _Shared:
         self.is_done = threading.Event()
 
 
+#: how many answers before the last one are remembered of each topic
+_REMEMBERED = 3
+
+
+class _Topic:
+    """Stands for a view where only the topic's ends are asked for."""
+
+    def __init__(self, topic: str) -> None:
+        self.topic = topic
+
+
 class _Wait(NamedTuple):
     """Somebody who waits for a view to be current; without ``on_reached``, nobody does: it is asked ahead."""
 
-    view: Following
+    view: Following | _Topic
     deadline: float
     on_reached: OnReached | None
 
@@ -123,7 +134,8 @@ class Freshness:
     ) -> None:
         self._ends = ends
         self._written = written
-        self._asked: dict[str, _Asked] = {}
+        #: topic -> the last answers, the newest first
+        self._asked: dict[str, tuple[_Asked, ...]] = {}
         #: topics that will be asked for, without anybody who waits for it
         self._ahead: set[str] = set()
         self._waits: deque[_Wait] = deque()
@@ -134,26 +146,38 @@ class Freshness:
         self._some = threading.Event()
         self._is_asleep = True
 
-    def when_current(self, view: Following, timeout_s: float, on_reached: OnReached) -> None:
-        """Call ``on_reached`` once ``view`` has all records that are in its topic now.
+    def when_current(
+        self, view: Following, timeout_s: float, on_reached: OnReached, staleness_s: float = 0.0
+    ) -> None:
+        """Call ``on_reached`` once ``view`` has all records that were in its topic ``staleness_s`` ago.
 
-        The call comes in another thread; after ``timeout_s`` seconds with VIEW_BEHIND.
+        The call comes in any thread; after ``timeout_s`` seconds with VIEW_BEHIND.
         """
-        self._put(_Wait(view, time.monotonic() + timeout_s, on_reached))
+        deadline = time.monotonic() + timeout_s
+        ends = self._known_ends(view.topic, staleness_s)
+        # what was written here may be behind an open transaction of somebody else: the broker knows
+        if ends is None or not view.has_reached(self._written(view.topic)):
+            self._put(_Wait(view, deadline, on_reached))
+        else:
+            view.when_reached(ends, deadline, on_reached)
 
     def is_current(self, view: Following, staleness_s: float) -> bool:
         """Whether ``view`` has what was in its topic ``staleness_s`` ago, and all that was written here.
 
         It only knows if the broker was asked since; it is asked again in good time for those who come next.
         """
-        topic, now = view.topic, time.monotonic()
-        asked = self._asked.get(topic)
-        if asked is None or now - asked.at > staleness_s:
-            return False
-        if now - asked.at > staleness_s / 2 and topic not in self._ahead:
+        ends = self._known_ends(view.topic, staleness_s)
+        return ends is not None and view.has_reached(ends) and view.has_reached(self._written(view.topic))
+
+    def _known_ends(self, topic: str, staleness_s: float) -> Ends | None:
+        """The oldest known ends of ``topic`` that are not older than that; None: it was not asked since."""
+        now, asked = time.monotonic(), self._asked.get(topic)
+        if staleness_s <= 0 or asked is None or now - asked[0].at > staleness_s:
+            return None
+        if now - asked[0].at > staleness_s / 2 and topic not in self._ahead:
             self._ahead.add(topic)
-            self._put(_Wait(view, now, None))
-        return view.has_reached(asked.ends) and view.has_reached(self._written(topic))
+            self._put(_Wait(_Topic(topic), now, None))
+        return next(a.ends for a in reversed(asked) if now - a.at <= staleness_s)
 
     def _put(self, wait: _Wait) -> None:
         self._waits.append(wait)
@@ -196,7 +220,7 @@ class Freshness:
         try:
             ends = by_topic(self._ends(topics), topics)
             for topic, found in ends.items():
-                self._asked[topic] = _Asked(now, found)
+                self._asked[topic] = (_Asked(now, found), *self._asked.get(topic, ())[:_REMEMBERED])
         except KsqlError as error:
             if len(topics) > 1:  # perhaps the fault of one topic
                 for topic in topics:
@@ -209,7 +233,7 @@ class Freshness:
             _tell_all(waits, KsqlError("INTERNAL", reason=str(error)))
             return
         for wait in waits:
-            if wait.on_reached is not None:
+            if wait.on_reached is not None and not isinstance(wait.view, _Topic):
                 wait.view.when_reached(ends[wait.view.topic], wait.deadline, wait.on_reached)
 
 

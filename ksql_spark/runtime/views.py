@@ -74,9 +74,11 @@ class Views:
         view = self._views.get(source.name)
         return view if view is not None and _is_of(view, source) else None
 
-    def when_current(self, view: View, timeout_s: float, on_reached: OnReached) -> None:
-        """Call ``on_reached`` once ``view`` has all that is in its topic now, see Freshness."""
-        self._freshness.when_current(view, timeout_s, on_reached)
+    def when_current(
+        self, view: View, timeout_s: float, on_reached: OnReached, staleness_s: float = 0.0
+    ) -> None:
+        """Call ``on_reached`` once ``view`` is as current as that, see Freshness."""
+        self._freshness.when_current(view, timeout_s, on_reached, staleness_s)
 
     def is_current(self, view: View, staleness_s: float) -> bool:
         """Whether ``view`` is as current as that, without asking, see Freshness."""
