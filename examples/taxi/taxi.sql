@@ -36,18 +36,9 @@ CREATE TABLE zones (
   service_zone STRING
 ) WITH (KAFKA_TOPIC = 'zones', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 
---@fill zones
+--@generate zones
 --@generate rides --rate 50/s
 --@generate green_rides --rate 5/s
-
--- Count, revenue and mean distance by vendor.
-CREATE TABLE rides_by_vendor AS
-  SELECT VendorID, COUNT(*) AS trips, SUM(total_amount) AS revenue, AVG(trip_distance) AS distance
-  FROM rides
-  GROUP BY VendorID
-  EMIT CHANGES;
-
---@show Rides by vendor | key VENDORID; bar TRIPS | SELECT * FROM rides_by_vendor EMIT CHANGES;
 
 -- Split the rides into two topics by price.
 CREATE STREAM expensive_rides AS
@@ -57,6 +48,15 @@ CREATE STREAM cheap_rides AS
   SELECT * FROM rides WHERE total_amount < 40 EMIT CHANGES;
 
 --@show Rides of $40 and more | | SELECT TRIP_DISTANCE, TOTAL_AMOUNT, VENDORID FROM expensive_rides EMIT CHANGES;
+
+-- Count, revenue and mean distance by vendor.
+CREATE TABLE rides_by_vendor AS
+  SELECT VendorID, COUNT(*) AS trips, SUM(total_amount) AS revenue, AVG(trip_distance) AS distance
+  FROM rides
+  GROUP BY VendorID
+  EMIT CHANGES;
+
+--@show Rides by vendor | key VENDORID; bar TRIPS | SELECT * FROM rides_by_vendor EMIT CHANGES;
 
 -- Count and revenue by vendor and minute.
 CREATE TABLE rides_per_minute AS
