@@ -46,10 +46,13 @@ _DATAGEN = _ENDS_WITH_US + "from ksql_spark.datagen import main; sys.exit(main(s
 _REGISTRY = _ENDS_WITH_US + (
     "from ksql_spark.services.registry_command import main; sys.exit(main(sys.argv[1:]))"
 )
+_CONNECT = _ENDS_WITH_US + (
+    "from ksql_spark.services.connect_command import main; sys.exit(main(sys.argv[1:]))"
+)
 _PROGRAM = _ENDS_WITH_US + (
     "import runpy; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
 )
-_CREATED = re.compile(r"^CREATE\s+(?:OR\s+REPLACE\s+)?(?:SOURCE\s+)?(STREAM|TABLE)\s+(\w+)", re.I)
+_CREATED = re.compile(r"^CREATE\s+(?:OR\s+REPLACE\s+)?(?:SOURCE\s+)?(STREAM|TABLE|CONNECTOR)\s+(\w+)", re.I)
 _DROPPED = re.compile(r"^DROP\s+(STREAM|TABLE)\s+(\w+)", re.I)
 
 
@@ -173,6 +176,9 @@ class Demo:
             properties = dict(self._story.server)
             if self._story.has_registry:
                 self._registry = properties["ksql.schema.registry.url"] = self._start_registry(folder)
+            if self._story.connectors:
+                install = ["install", "--data-dir", str(folder / "data"), *self._story.connectors]
+                self._child(_CONNECT, "connectors", install, True)
             file = folder / "demo.properties"
             file.write_text(
                 "".join(f"{name}={value}\n" for name, value in properties.items()), encoding="utf-8"
@@ -272,7 +278,8 @@ class Demo:
                 client.run(f"TERMINATE {query};")
         for name, kind in reversed(self._created.items()):
             with contextlib.suppress(ClientError):
-                client.run(f"DROP {kind} IF EXISTS {name} DELETE TOPIC;")
+                topic = "" if kind.upper() == "CONNECTOR" else " DELETE TOPIC"
+                client.run(f"DROP {kind} IF EXISTS {name}{topic};")
 
     # ---- what is shown ----------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ The first line of a story is a comment with its title. A directive is a line of 
 
     --@server NAME = VALUE         a property of the demo's server
     --@registry                    the demo's server uses a schema registry that is started first
+    --@connector GROUP:ARTIFACT:VERSION  a connector that the demo's server needs
     --@fill SCHEMA OPTIONS         write all events of ``ksql-spark datagen SCHEMA OPTIONS``, then go on
     --@generate SCHEMA OPTIONS     write generated events from now on
     --@run FILE.py OPTIONS         run a program that is in the story's folder, then go on
@@ -83,6 +84,7 @@ class Story:
         steps: what is done, in order.
         server: properties of the server.
         has_registry: whether Python programs need a schema registry before the first statement.
+        connectors: what Maven Central calls the connectors that are needed.
     """
 
     name: str
@@ -91,6 +93,7 @@ class Story:
     steps: tuple[Step, ...]
     server: Mapping[str, str]
     has_registry: bool
+    connectors: tuple[str, ...] = ()
 
 
 def names(folder: Path = FOLDER) -> list[str]:
@@ -117,6 +120,7 @@ def read(file: Path, text: str) -> Story:
     steps: list[tuple[int, Step]] = [(part.line, part) for part in grammar.split(text)]
     server: dict[str, str] = {}
     has_registry = False
+    connectors: list[str] = []
     for match in _DIRECTIVE.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
         word, rest = match[1], match[2]
@@ -125,13 +129,15 @@ def read(file: Path, text: str) -> Story:
             server[name.strip()] = value.strip()
         elif word == "registry":
             has_registry = True
+        elif word == "connector":
+            connectors.append(rest)
         else:
             step = _step(word, rest, file.parent)
             if step is None:
                 raise StoryProblem(f"{file}:{line}: cannot read this: {match[0]}")
             steps.append((line, step))
     ordered = tuple(step for _, step in sorted(steps, key=lambda placed: placed[0]))
-    return Story(file.stem, file, title, ordered, server, has_registry)
+    return Story(file.stem, file, title, ordered, server, has_registry, tuple(connectors))
 
 
 def _step(word: str, rest: str, folder: Path) -> Step | None:

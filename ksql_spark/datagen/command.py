@@ -40,6 +40,7 @@ SCHEMAS: dict[str, Schema] = {
         everyday.CUSTOMERS,
         everyday.LOYALTY,
         everyday.INVOICES,
+        everyday.CALLS,
     )
 }
 

@@ -175,3 +175,9 @@ INVOICES = schema(
     key="invoice_id",
     is_table=True,
 )
+
+CALLS = schema(
+    "calls",
+    "calls of customers to a shop",
+    {"customer": integer(1, 8), "duration": integer(5, 600)},
+)

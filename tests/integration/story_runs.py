@@ -28,6 +28,8 @@ from shell.session import Session
 #: how long a result may take, seconds; it only matters where a test fails
 TIMEOUT_S = 120.0
 SEED = 7
+#: how many records or changes a program makes that would go on for ever
+BACKGROUND = 20
 
 Row = dict[str, Any]
 
@@ -73,6 +75,8 @@ class StoryRun:
         self._step_ms = step_ms
         self._registry = registry
         self._then = then
+        #: programs that go on
+        self.running: list[subprocess.Popen[str]] = []
 
     def tell(self) -> StoryRun:
         """Run all statements, generators and programs of the story, in order."""
@@ -84,9 +88,7 @@ class StoryRun:
                     case stories.Generate():
                         self._generate(step)
                     case stories.Program():
-                        self.program(
-                            step.file.name, *step.arguments, *([] if step.is_awaited else ["--count", "20"])
-                        )
+                        self._program(step)
                     case stories.Then():
                         self._then(self, next(pauses))
                     case stories.Show():
@@ -114,10 +116,29 @@ class StoryRun:
             Given(_plain_key(e.key), json.loads(e.value), e.timestamp_ms) for e in events
         ]
 
+    def _program(self, step: stories.Program) -> None:
+        """Run a program to its end; one that goes on does as much as fits into a test."""
+        if step.is_awaited:
+            self.program(step.file.name, *step.arguments)
+            return
+        command = self._command(
+            step.file.name, *step.arguments, "--count", str(BACKGROUND), "--seed", str(SEED)
+        )
+        self.running.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+
+    def close(self) -> None:
+        """End the programs that go on."""
+        for process in self.running:
+            process.terminate()
+            process.communicate(timeout=TIMEOUT_S)
+
+    def _command(self, name: str, *arguments: str) -> list[str]:
+        more = ["--bootstrap-servers", self._servers, "--schema-registry", str(self._registry)]
+        return [sys.executable, str(self.story.file.parent / name), *arguments, *more]
+
     def program(self, name: str, *arguments: str) -> str:
         """Run a program of the story to its end; what it printed."""
-        more = ["--bootstrap-servers", self._servers, "--schema-registry", str(self._registry)]
-        command = [sys.executable, str(self.story.file.parent / name), *arguments, *more]
+        command = self._command(name, *arguments)
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
         assert done.returncode == 0, done.stderr
         return done.stdout

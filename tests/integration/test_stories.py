@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import math
 import os
+import stat
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from examples.cdc import database
 from ksql_spark.bootstrap import registry_settings, schema_registry
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine
+from ksql_spark.errors import KsqlError
+from ksql_spark.services import artifacts
 from ksql_spark.spark.session import set_registry
 from shell import stories
 from tests.integration.story_runs import Given, Row, StoryRun
@@ -33,10 +38,15 @@ def tell(url: str, engine: Engine, execute: Callable[[str], Any]) -> Iterator[Te
     """Run a story; what it has made is dropped after the test."""
     before = {query.id for query in engine.services.queries.all()}
 
+    runs: list[StoryRun] = []
+
     def run(name: str, counts: dict[str, int] | None = None, **more: Any) -> StoryRun:
-        return StoryRun(name, url, engine, counts or {}, **more).tell()
+        runs.append(StoryRun(name, url, engine, counts or {}, **more))
+        return runs[-1].tell()
 
     yield run
+    for told in runs:
+        told.close()
     # a stream cannot be dropped while INSERT INTO writes it
     for query in engine.services.queries.all():
         if query.id not in before and query.id.startswith("INSERTQUERY"):
@@ -348,3 +358,38 @@ def test_avro(tell: Tell, registry: RegistryServer, engine: Engine) -> None:
     last = dict(line.split(": ", 1) for line in printed)
     assert last == {v: f"{count} trips, {revenue:.2f}" for v, (count, revenue) in truth.items()}
     assert run.shown() == 2
+
+
+@pytest.fixture
+def can_run_postgres() -> None:
+    """Skip the test where PostgreSQL is not installed or cannot run."""
+    try:
+        database.program("initdb")
+    except database.Problem as problem:
+        pytest.skip(str(problem))
+    if os.geteuid() == 0 and not os.stat(os.devnull).st_mode & stat.S_IWOTH:
+        pytest.skip(f"PostgreSQL does not run as root, and others may not write {os.devnull} here")
+
+
+@slow
+def test_cdc(tell: Tell, engine: Engine, execute: Callable[[str], Any], can_run_postgres: None) -> None:
+    plugins = Path(str(engine.services.config["ksql.spark.data.dir"])) / "connect" / "plugins"
+    try:
+        artifacts.install(stories.load("cdc").connectors[0], plugins)
+    except KsqlError as error:
+        pytest.skip(f"there is no Debezium: {error.message}")
+    run = tell("cdc", {"calls": 20})
+    try:
+        (process,) = run.running
+        assert process.stdout is not None and process.stdout.readline() == "all changes are made\n"
+        lines = [line.split("|") for line in database.sql(54329, "SELECT * FROM customers").splitlines()]
+        run.table(
+            "customers", {int(n): [name, city] for n, name, city in lines}, lambda r: [r["NAME"], r["CITY"]]
+        )
+        cities = Counter(city for *_, city in lines)
+        emptied = {city: 0 for city in database.CITIES} | cities
+        run.table("customers_by_city", emptied, lambda row: row["CUSTOMERS"])
+        assert len(run.rows("named_calls", 20)) == 20
+        assert run.shown() == 3
+    finally:
+        execute("DROP CONNECTOR customers_cdc;")
