@@ -95,7 +95,8 @@ def _outcome(url: str, text: str, expected: str) -> str:
     (entity,) = answer.json()
     if entity["@type"] == "currentStatus":
         message = str(entity["commandStatus"]["message"])
-        return re.sub(r"Created query with ID (\w+?)(_\d+)?$", r"created query \1", message).lower()
+        query = re.fullmatch(r"Created query with ID (\w+?)_\d+", message)
+        return f"created query {query[1]}" if query else message.lower()
     return f"warning: {entity['message']}" if entity["@type"] == "warning_entity" else "answered"
 
 
