@@ -153,17 +153,19 @@ class StoryRun:
         """Wait until a table has the rows ``truth``: key -> what ``of`` makes of a row.
 
         A key is a value, or a tuple of several and of the bounds of a window. Numbers are compared to six
-        decimals.
+        decimals. Rows of which ``of`` makes None are left out.
         """
 
         def folded(found: list[tuple[Any, Row | None]]) -> dict[Any, Any]:
             last = dict(found)
-            return {key: _rounded(of(row)) for key, row in last.items() if row is not None}
+            shown = {key: of(row) for key, row in last.items() if row is not None}
+            return {key: _rounded(value) for key, value in shown.items() if value is not None}
 
         expected = {key: _rounded(value) for key, value in truth.items()}
         assert expected
         found = self._read(name, lambda found: folded(found) == expected)
-        assert folded(found) == expected
+        shown = folded(found)
+        assert shown == expected, f"{name}: {shown} is not {expected}"
 
     def lookup(self, sql: str) -> list[Row]:
         """What a pull query answers over REST."""

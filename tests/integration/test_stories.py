@@ -382,13 +382,20 @@ def test_cdc(tell: Tell, engine: Engine, execute: Callable[[str], Any], can_run_
     try:
         (process,) = run.running
         assert process.stdout is not None and process.stdout.readline() == "all changes are made\n"
-        lines = [line.split("|") for line in database.sql(54329, "SELECT * FROM customers").splitlines()]
-        run.table(
-            "customers", {int(n): [name, city] for n, name, city in lines}, lambda r: [r["NAME"], r["CITY"]]
-        )
-        cities = Counter(city for *_, city in lines)
-        emptied = {city: 0 for city in database.CITIES} | cities
-        run.table("customers_by_city", emptied, lambda row: row["CUSTOMERS"])
+        # what was there when the connector began, then changes of each kind
+        for changes in (
+            "",
+            "DELETE FROM customers WHERE id = (SELECT min(id) FROM customers);"
+            "UPDATE customers SET city = 'Cork' WHERE id = (SELECT max(id) FROM customers);"
+            "INSERT INTO customers VALUES (9, 'Ida', 'Oslo')",
+        ):
+            database.sql(54329, changes)
+            lines = [line.split("|") for line in database.sql(54329, "SELECT * FROM customers").splitlines()]
+            truth = {int(n): (name, city) for n, name, city in lines}
+            run.table("customers", truth, lambda row: (row["NAME"], row["CITY"]))
+            cities = Counter(city for *_, city in lines)
+            # a city that nobody lives in any more has the count 0
+            run.table("customers_by_city", dict(cities), lambda row: row["CUSTOMERS"] or None)
         assert len(run.rows("named_calls", 20)) == 20
         assert run.shown() == 3
     finally:
