@@ -307,7 +307,7 @@ class Bootstrap:
             own=read_properties(file) if file else {},
         )
         worker = EmbeddedConnect(self._data_dir / "connect", settings, connect_settings(properties), say)
-        cluster = ConnectOnDemand(worker, say, registry_url)
+        cluster = ConnectOnDemand(worker, say, registry_url, settings.own)
         self._stack.callback(cluster.close)
         if file or cluster.has_connectors():
             cluster.start_in_background()

@@ -173,7 +173,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.lag.reporting.send.interval.ms", "long", 5000, "How often a node reports its lag.", minimum=1, in_force=False),
     _server("ksql.runtime.feature.shared.enabled", "boolean", False, "Whether ALTER SYSTEM is allowed; queries never share a runtime here."),
     _server("ksql.connect.url", "string", "", "The Kafka Connect cluster, workers separated by commas; ksql.connect.ssl.* for TLS, as PEM files. Without it, a worker is started below the data folder when a statement first needs it."),
-    _server("ksql.connect.request.timeout.ms", "int", 10_000, "How long Connect may take for an answer.", minimum=1),
+    _server("ksql.connect.request.timeout.ms", "int", 5000, "How long Connect may take for an answer.", minimum=1),
     _server("ksql.connect.basic.auth.credentials.source", "string", "NONE", "Where the user and password for Connect are: FILE, USER_INFO, or NONE.", choices=("NONE", "FILE", "USER_INFO")),
     _server("ksql.connect.basic.auth.credentials.file", "string", "", "A file of properties with username and password; it is read again when it changes."),
     _server("ksql.connect.basic.auth.user.info", "password", None, "user:password for Connect."),

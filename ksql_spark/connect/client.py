@@ -18,7 +18,7 @@ NAME = "Kafka Connect"
 #: prefix of the properties of this client
 PREFIX = "ksql.connect."
 #: how long a request may take that only reads
-TIMEOUT_MS = 10_000
+TIMEOUT_MS = 5_000
 #: how long one may take that creates: Connect checks the configuration, often against a database
 _CREATE_TIMEOUT_S = 90.0
 _OPEN_TIMEOUT_S = 3.0
@@ -150,9 +150,7 @@ class ConnectClient:
                 return _result(answer, absent, self.url)
             waits = answer is not None and answer.status_code == _CONFLICT
             is_over = time.monotonic() - began > _REBALANCE_S if waits else attempt == _ATTEMPTS
-            # a request that may have arrived is not repeated if it creates something
-            may_repeat = method != "POST" or answer is not None or isinstance(problem, httpx.ConnectError)
-            if is_over or not may_repeat or self._is_stopping():
+            if is_over or not _may_repeat(method, problem) or self._is_stopping():
                 if answer is not None:
                     return _result(answer, absent, self.url)
                 reason = str(problem) or type(problem).__name__
@@ -253,6 +251,13 @@ def _tls(settings: Mapping[str, str]) -> ssl.SSLContext | bool:
         reason = f"it cannot be used ({error.strerror if isinstance(error, OSError) else error}); "
         raise _invalid(name, settings.get(name, ""), f"{reason}it must be a PEM file") from None
     return context
+
+
+def _may_repeat(method: str, problem: Exception | None) -> bool:
+    """Whether a request may help a second time: not where a worker hangs, or may have created something."""
+    if isinstance(problem, httpx.TimeoutException):
+        return False
+    return method != "POST" or problem is None or isinstance(problem, httpx.ConnectError)
 
 
 def _invalid(setting: str, value: str, reason: str) -> KsqlError:

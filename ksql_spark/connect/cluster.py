@@ -32,6 +32,9 @@ class ConnectCluster(Protocol):
         ConnectClient.connectors(); empty for clusters of others.
         """
 
+    def worker_properties(self) -> Mapping[str, str]:
+        """The properties in the file that configures a worker of ours; empty for clusters of others."""
+
     def completed(self, kind: str, config: Mapping[str, str]) -> dict[str, str]:
         """``config`` with what this cluster needs besides, for a new connector of a kind (SOURCE, SINK)."""
 
@@ -58,6 +61,10 @@ class ConfiguredConnect:
         """See ConnectCluster."""
         return {}
 
+    def worker_properties(self) -> Mapping[str, str]:
+        """See ConnectCluster."""
+        return {}
+
     def completed(self, kind: str, config: Mapping[str, str]) -> dict[str, str]:
         """See ConnectCluster."""
         return dict(config)
@@ -79,6 +86,10 @@ class NoConnect:
         return None
 
     def last_seen(self) -> Mapping[str, Any]:
+        """See ConnectCluster."""
+        return {}
+
+    def worker_properties(self) -> Mapping[str, str]:
         """See ConnectCluster."""
         return {}
 

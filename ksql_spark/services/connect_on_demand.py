@@ -73,6 +73,7 @@ class ConnectOnDemand:
         report: called with a line when it has ended by itself.
         registry_url: the address of a schema registry with Confluent's API, for converters of Avro; called
             where one needs it.
+        own: the properties in the file that configures the worker.
         pause_s: the first pause before it is started again, seconds.
     """
 
@@ -81,11 +82,13 @@ class ConnectOnDemand:
         worker: Worker,
         report: Report = lambda text: None,
         registry_url: Callable[[], str | None] = lambda: None,
+        own: Mapping[str, str] | None = None,
         pause_s: float = _FIRST_PAUSE_S,
     ) -> None:
         self._worker = worker
         self._report = report
         self._registry_url = registry_url
+        self._own = own or {}
         self._pause_s = pause_s
         self._known_file = worker.data_dir / "connectors.json"
         self._known = self._read()
@@ -154,6 +157,10 @@ class ConnectOnDemand:
             }
             for name, info in self._known.items()
         }
+
+    def worker_properties(self) -> Mapping[str, str]:
+        """See ConnectCluster."""
+        return self._own
 
     def completed(self, kind: str, config: Mapping[str, str]) -> dict[str, str]:
         """See ConnectCluster.

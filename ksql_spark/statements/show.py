@@ -10,6 +10,7 @@ from ksql_spark.config import find
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
+from ksql_spark.masking import masked_values
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.statements.connectors import show_connectors, show_plugins, writers
 from ksql_spark.statements.context import Action, Entity, Immediate, StatementContext
@@ -83,6 +84,10 @@ def _properties(statement: Show, context: StatementContext) -> Entity:
                 "level": "QUERY" if entry.level == "query" else "SERVER",
             }
         )
+    for name, value in sorted(context.services.connect.worker_properties().items()):
+        shown = masked_values({name: value})[name]
+        scope = "EMBEDDED CONNECT WORKER"
+        rows.append({"name": name, "scope": scope, "value": shown, "editable": False, "level": "SERVER"})
     return entity(
         "properties",
         statement.source_text,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,6 +75,18 @@ def test_a_server_that_stops_waits_for_nothing(server: ConnectServer) -> None:
     with pytest.raises(KsqlError):
         ConnectClient(server.url, is_stopping=lambda: True).names()
     assert len(server.requests) == 1
+
+
+def test_a_worker_that_hangs_is_asked_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        connect = ConnectClient(url, {"request.timeout.ms": "50"})
+        error = refused(connect)
+        assert error.condition == "REMOTE_UNREACHABLE" and "timed out" in error.message
+        silent.setblocking(False)
+        silent.accept()[0].close()
+        with pytest.raises(BlockingIOError):
+            silent.accept()
 
 
 def test_something_else_at_that_address() -> None:

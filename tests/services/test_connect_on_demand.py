@@ -196,6 +196,10 @@ def test_a_converter_of_avro_is_the_one_that_there_is(make: Callable[..., Connec
     assert named["value.converter.apicurio.registry.url"] == "http://there:1" and asked == ["url"]
 
 
+def test_the_worker_s_own_properties(make: Callable[..., ConnectOnDemand]) -> None:
+    assert make(own={"group.id": "g"}).worker_properties() == {"group.id": "g"}
+
+
 def test_what_is_kept_is_what_show_needs(
     worker: FakeWorker, server: ConnectServer, make: Callable[..., ConnectOnDemand]
 ) -> None:
