@@ -17,6 +17,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.services import artifacts
 from ksql_spark.services.cache import Report
 from ksql_spark.services.child import ChildProcess
+from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.services.data_dir import lock_for_child, make_data_dir, release
 from ksql_spark.services.java import java_binary
 from ksql_spark.services.ports import HOST, kept_port
@@ -99,6 +100,8 @@ class EmbeddedConnect:
         self._lock: IO[str] | None = None
         self._child: ChildProcess | None = None
         self._client: ConnectClient | None = None
+        #: makes the next start faster
+        self._archive: ClassArchive | None = None
         self._fetching = False
         self._stopped = False
         self._mutex = threading.Lock()
@@ -178,6 +181,8 @@ class EmbeddedConnect:
             artifacts.interrupt()
         if child:
             child.stop(_STOP_TIMEOUT_S)
+            if self._archive:
+                self._archive.keep()
         with self._mutex:
             self._child = None
             if self._client:
@@ -214,6 +219,8 @@ class EmbeddedConnect:
         printed.write_bytes(b"")
         self._log_start = self.log_file.stat().st_size if self.log_file.exists() else 0
         options = [f"-Xmx{self._settings.memory}", "-XX:+UseSerialGC", "-XX:-UsePerfData"]
+        archive = self._archive = ClassArchive("connect", artifacts.jars(artifacts.CONNECT))
+        options += archive.options() or archive.recording()
         options += [f"-Djava.io.tmpdir={scratch}", f"-Dksql.log.file={self.log_file}"]
         command = java_command(DISTRIBUTED, [str(file)], options, "connect-log4j2.properties")
         with self._mutex:
