@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+import server.main
 from ksql_spark.config import Config
 from server.main import MaskingFormatter, StartableEngine, _bind, main
 
@@ -181,6 +182,14 @@ def test_help_says_how_properties_are_written_in_the_environment(capsys: pytest.
     assert main(["--help"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "with _ for a dot, __ for an underscore and ___ for a dash" in shown
+
+
+def test_folders_of_connectors_may_be_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    configs: list[Config] = []
+    monkeypatch.setattr(server.main.Running, "run", lambda self, exits: configs.append(self._config) or 0)
+    monkeypatch.setattr(server.main, "_bind", lambda host, port: socket.socket())
+    assert main(["--connect-plugins", "/a", "--connect-plugins", "/b,/c"]) == 0
+    assert configs[0]["ksql.spark.connect.plugins"] == ["/a", "/b", "/c"]
 
 
 def test_taken_port_is_one_line(run) -> None:
