@@ -32,6 +32,11 @@ class ConnectCluster(Protocol):
         ConnectClient.connectors(); empty for clusters of others.
         """
 
+    def complaints(self) -> Mapping[str, str]:
+        """What the log of a worker of ours said lately of connectors that cannot do their work: name ->
+        message or Java stack trace; empty for clusters of others.
+        """
+
     def worker_properties(self) -> Mapping[str, str]:
         """The properties in the file that configures a worker of ours; empty for clusters of others."""
 
@@ -61,6 +66,10 @@ class ConfiguredConnect:
         """See ConnectCluster."""
         return {}
 
+    def complaints(self) -> Mapping[str, str]:
+        """See ConnectCluster."""
+        return {}
+
     def worker_properties(self) -> Mapping[str, str]:
         """See ConnectCluster."""
         return {}
@@ -86,6 +95,10 @@ class NoConnect:
         return None
 
     def last_seen(self) -> Mapping[str, Any]:
+        """See ConnectCluster."""
+        return {}
+
+    def complaints(self) -> Mapping[str, str]:
         """See ConnectCluster."""
         return {}
 

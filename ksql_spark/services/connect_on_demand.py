@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import logging
 import threading
@@ -14,6 +15,7 @@ from typing import Any, Protocol
 from ksql_spark.connect import ConnectClient
 from ksql_spark.errors import KsqlError
 from ksql_spark.services.cache import Report
+from ksql_spark.services.connect_log import complaints
 
 #: how often it is looked whether the worker still runs, and how often what it says of its connectors is kept
 _LOOK_S, _KEEP_S = 0.5, 5.0
@@ -24,6 +26,8 @@ _TOPIC_CREATION = {
     "topic.creation.default.replication.factor": "-1",
 }
 _CLASS = "connector.class"
+#: connectors repeat what fails; what is older may be over
+_LATELY = datetime.timedelta(seconds=30)
 _AVRO_CONVERTER = "io.apicurio.registry.utils.converter.AvroConverter"
 #: so that records and subjects are those of Confluent's converter
 _AVRO_SETTINGS = {
@@ -43,6 +47,10 @@ class Worker(Protocol):
     """As much of EmbeddedConnect as is used here."""
 
     data_dir: Path
+
+    @property
+    def log_file(self) -> Path:
+        """Its log."""
 
     @property
     def client(self) -> ConnectClient:
@@ -157,6 +165,10 @@ class ConnectOnDemand:
             }
             for name, info in self._known.items()
         }
+
+    def complaints(self) -> Mapping[str, str]:
+        """See ConnectCluster."""
+        return complaints(self._worker.log_file, datetime.datetime.now() - _LATELY)
 
     def worker_properties(self) -> Mapping[str, str]:
         """See ConnectCluster."""

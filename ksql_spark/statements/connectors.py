@@ -202,6 +202,7 @@ def show_connectors(statement: Show, context: StatementContext) -> Entity:
             if not found:
                 raise
             warnings.append({"message": error.message})
+    complaints = cluster.complaints() if found and not warnings else {}
     rows = []
     for name, facts in sorted(found.items()):
         info, status = facts.get("info") or {}, facts.get("status") or {}
@@ -210,7 +211,10 @@ def show_connectors(statement: Show, context: StatementContext) -> Entity:
         if statement.scope is None or type_.upper() == statement.scope:
             class_ = config.get(_CLASS, "")
             rows.append({"name": name, "type": type_, "className": class_, "state": _state(status)})
-            warnings += [{"message": text} for text in _failures(name, _without_secrets(status, config))]
+            failures = list(_failures(name, _without_secrets(status, config)))
+            if not failures and (said := _cause(masked(complaints.get(name, ""), secrets(config)))):
+                failures = [f"Connector {name} is running, but its log says: {said}"]
+            warnings += [{"message": text} for text in failures]
     answer = entity("connector_list", statement.source_text, connectors=rows)
     return {**answer, "warnings": warnings}
 

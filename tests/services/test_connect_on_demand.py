@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ class FakeWorker:
 
     def __init__(self, folder: Path, url: str) -> None:
         self.data_dir = folder / "connect"
+        self.log_file = self.data_dir / "connect.log"
         self.client = ConnectClient(url)
         self.starts = 0
         self.running = False
@@ -194,6 +196,29 @@ def test_a_converter_of_avro_is_the_one_that_there_is(make: Callable[..., Connec
     assert made["key.converter"] == "a.StringConverter" and asked == ["url"]
     named = cluster.completed("SINK", {**avro, "value.converter.schema.registry.url": "http://there:1"})
     assert named["value.converter.apicurio.registry.url"] == "http://there:1" and asked == ["url"]
+
+
+def test_what_its_log_says_of_connectors(worker: FakeWorker, make: Callable[..., ConnectOnDemand]) -> None:
+    cluster = make()
+    assert cluster.complaints() == {}
+    worker.data_dir.mkdir()
+    now = f"{datetime.datetime.now():%Y-%m-%d %H:%M:%S},001"
+    worker.log_file.write_text(f"""2001-01-01 00:00:00,123 ERROR [old|task-0] Task: of long ago
+{now} WARN [a|task-0] Task: will retry
+org.x.RetriableException: it is away
+\tat org.x.Y(Y.java:1)
+Caused by: java.net.ConnectException: refused
+{now} WARN [b|task-0] Task: only a warning
+{now} ERROR [b|c|worker] Task: is wrong: very
+{now} ERROR [d] e|task-0|offsets] Offsets: cannot commit
+{now} ERROR NetworkClient: of nobody
+""")
+    trace = "org.x.RetriableException: it is away\n\tat org.x.Y(Y.java:1)\n"
+    assert cluster.complaints() == {
+        "a": f"{trace}Caused by: java.net.ConnectException: refused",
+        "b|c": "is wrong: very",
+        "d] e": "cannot commit",
+    }
 
 
 def test_the_worker_s_own_properties(make: Callable[..., ConnectOnDemand]) -> None:

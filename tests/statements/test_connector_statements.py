@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.connect import ConfiguredConnect
 from tests.connect_server import PLUGINS, ConnectServer
 from tests.statements.world import World
 
@@ -74,6 +75,21 @@ def test_show_says_why_tasks_have_failed(world: World, connect: ConnectServer) -
     assert "pw-4711" not in described and "FileStreamSourceTask.java:91" in described
     connect.tasks["lines"] = ["FAILED", "UNASSIGNED"]
     assert world.one("SHOW CONNECTORS;")["connectors"][0]["state"] == "FAILED (0/2 tasks RUNNING)"
+
+
+def test_show_says_what_the_log_of_our_worker_does(
+    world: World, connect: ConnectServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect.connectors["my sink"]["database.password"] = "pw-4711"
+    connect.tasks["lines"] = [TRACE]
+    said = {"my sink": "x.RetriableException: no pw-4711\n\tat x.y\nCaused by: y.z.IoException: refused"}
+    monkeypatch.setattr(ConfiguredConnect, "complaints", lambda self: said | {"lines": "x"})
+    failed, complaint = (warning["message"] for warning in world.one("SHOW CONNECTORS;")["warnings"])
+    assert failed.startswith("Connector lines, task 0 is FAILED")
+    assert complaint == (
+        "Connector my sink is running, but its log says: "
+        "RetriableException: no [hidden], caused by IoException: refused"
+    )
 
 
 def test_describe(world: World, connect: ConnectServer) -> None:
