@@ -70,10 +70,6 @@ class ConnectClient:
         self._auth = _Authentication(given)
         self._http = httpx.Client(verify=_tls(given), follow_redirects=True, trust_env=not is_local)
 
-    def close(self) -> None:
-        """Close its connections."""
-        self._http.close()
-
     def names(self) -> list[str]:
         """The names of all connectors."""
         return list(self._ask("GET", "connectors") or [])

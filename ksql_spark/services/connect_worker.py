@@ -100,6 +100,7 @@ class EmbeddedConnect:
         self._lock: IO[str] | None = None
         self._child: ChildProcess | None = None
         self._client: ConnectClient | None = None
+        self._log_start = 0
         #: makes the next start faster
         self._archive: ClassArchive | None = None
         self._fetching = False
@@ -185,8 +186,6 @@ class EmbeddedConnect:
                 self._archive.keep()
         with self._mutex:
             self._child = None
-            if self._client:
-                self._client.close()
             if self._lock:
                 release(self._lock)
                 self._lock = None
