@@ -69,6 +69,9 @@ class Worker(Protocol):
         """Why it has ended by itself."""
 
 
+_AGAIN = "It is being started again."
+
+
 class ConnectOnDemand:
     """See ConnectCluster.
 
@@ -130,7 +133,11 @@ class ConnectOnDemand:
 
     def problem(self) -> str | None:
         """Why the worker does not run although it should; None: it runs, or nothing has needed it."""
-        return self._trouble.message if self._trouble is not None else None
+        trouble = self._trouble
+        is_down = self._watcher is not None and self._settled.is_set() and not self._worker.is_running()
+        if trouble is None and is_down and not self._closed.is_set():
+            trouble = self._ended()  # the watcher has not noticed yet
+        return trouble.message if trouble is not None else None
 
     def client(self) -> ConnectClient:
         """See ConnectCluster."""
@@ -141,7 +148,7 @@ class ConnectOnDemand:
                     raise KsqlError("STOPPED")
                 if not self._worker.is_running():
                     if self._watcher is not None:  # the watcher will notice, too
-                        raise self._worker.failure()
+                        raise self._ended()
                     self._worker.start()
                 self._watch()
         trouble = self._trouble
@@ -216,7 +223,7 @@ class ConnectOnDemand:
         while not self._closed.wait(_LOOK_S):
             if not self._worker.is_running():
                 if self._trouble is None:
-                    self._fail(self._worker.failure())
+                    self._fail(self._ended())
                 if self._closed.wait(pause):
                     return
                 pause, seen_at = min(pause * 2, _LONGEST_PAUSE_S), 0.0
@@ -235,10 +242,16 @@ class ConnectOnDemand:
             self._trouble = None
         except KsqlError as error:
             if not self._closed.is_set():
+                error.hint = _AGAIN
                 self._fail(error)
 
+    def _ended(self) -> KsqlError:
+        """Why the worker has ended by itself."""
+        error = self._worker.failure()
+        error.hint = _AGAIN
+        return error
+
     def _fail(self, error: KsqlError) -> None:
-        error.hint = "It is being started again."
         log.error(error.message)
         self._report(error.message)
         self._trouble = error

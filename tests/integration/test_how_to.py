@@ -41,13 +41,18 @@ def own_engine(kafka_admin: KafkaAdmin, spark_process: SparkProcess, tmp_path: P
 
 def test_streaming_queries(own_engine: Engine) -> None:
     properties: dict[str, str] = {}
+    written: set[str] = set()
     for block in re.findall(r"^```sql\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), flags=re.S | re.M):
         # topics of other tests may be there
         text = re.sub(r"KAFKA_TOPIC = '(\w+)'", r"KAFKA_TOPIC = 'how_to_\1'", block)
         text = re.sub(r"(TABLE|STREAM) (\w+) (AS|WITH \((?=START|ORDER|HEADERS))", _with_topic, text)
+        written |= {
+            name.upper() for name in re.findall(r"(?:STREAM|TABLE) (\w+) (?:WITH \(.*?\) )?AS\b", text)
+        }
         own_engine.execute(Request(text, properties))
-    states = {query.id: query.state for query in own_engine.services.queries.all()}
-    assert len(states) == 11 and set(states.values()) == {"RUNNING"}
+    queries = own_engine.services.queries.all()
+    assert {"_".join(query.id.split("_")[1:-1]) for query in queries} == written and len(written) >= 12
+    assert {query.state for query in queries} == {"RUNNING"}
 
 
 def test_tutorial(own_engine: Engine) -> None:

@@ -116,10 +116,10 @@ def test_it_is_started_again_and_says_why_meanwhile(
     until(cluster.last_seen)
     worker.may_start.clear()
     worker.running = False
+    assert "has ended: signal 9" in str(cluster.problem())  # at once, whoever notices first
     with pytest.raises(KsqlError) as caught:
         cluster.client()
     assert "has ended: signal 9" in caught.value.message and "there.log" in caught.value.message
-    until(cluster.problem)
     assert "It is being started again." in str(cluster.problem())
     assert cluster.last_seen()["c"]["status"]["tasks"] == [{"id": 0, "state": "UNASSIGNED"}]
     worker.fails = True
