@@ -338,3 +338,11 @@ def test_sections_that_are_named_exist() -> None:
         if number not in SECTIONS
     }
     assert len(SECTIONS) > 50 and not missing
+
+
+def test_decisions_have_numbers_of_their_own() -> None:
+    pages = sorted((ROOT / "docs" / "adr").glob("*.md"))
+    numbers = [int(page.name[:4]) for page in pages]
+    assert numbers == list(range(1, len(pages) + 1))
+    for page, number in zip(pages, numbers, strict=True):
+        assert page.read_text(encoding="utf-8").startswith(f"# {number}. "), page.name
