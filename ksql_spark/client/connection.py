@@ -179,6 +179,8 @@ class Stream:
     def __next__(self) -> tuple[Any, ...]:
         try:
             for line in self._lines:
+                if self._closed:  # what came with earlier rows is left, too
+                    break
                 if line:
                     return protocol.row_of(line)
         except (httpx.TransportError, httpx.StreamError) as error:
