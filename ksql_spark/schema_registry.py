@@ -8,8 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
+from uuid import UUID
 
 AVRO, JSON, PROTOBUF = "AVRO", "JSON", "PROTOBUF"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The name that a schema has for another one, and its place in the registry."""
+
+    name: str
+    subject: str
+    version: int
 
 
 @dataclass(frozen=True)
@@ -20,13 +30,16 @@ class RegisteredSchema:
         id: its id in the registry.
         kind: AVRO, JSON or PROTOBUF.
         text: the schema itself.
-        references: the schemas it refers to, also indirectly: name (of an import, a $ref, a type) -> text.
+        references: the schemas it refers to, also indirectly: name (of an import, a $ref, a type) -> text;
+            each after those that it refers to itself.
+        refers: where the registry has those that it refers to directly.
     """
 
     id: int
     kind: str
     text: str
     references: Mapping[str, str] = field(default_factory=dict)
+    refers: tuple[Reference, ...] = ()
 
 
 class SchemaRegistry(Protocol):
@@ -55,14 +68,14 @@ class SchemaRegistry(Protocol):
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
         """The schema with this id, or None."""
 
-    def kept(self, schema_id: int) -> RegisteredSchema | None:
-        """Like ``by_id``, but asked only once for an id that there is: for records."""
+    def kept(self, schema_id: int | UUID) -> RegisteredSchema | None:
+        """Like ``by_id``, but asked only once for an id that there is: for records. A UUID is its GUID."""
 
-    def incompatibility(self, subject: str, kind: str, text: str) -> str | None:
-        """Why a schema cannot be registered under ``subject``, in the registry's words; None: it can be."""
+    def incompatibility(self, subject: str, schema: RegisteredSchema) -> str | None:
+        """Why ``schema`` cannot be registered under ``subject``, in the registry's words; None: it can be."""
 
-    def register(self, subject: str, kind: str, text: str) -> int:
-        """Register a schema under ``subject``, if it is not there, and return its id.
+    def register(self, subject: str, schema: RegisteredSchema) -> int:
+        """Register ``schema``, whose id counts for nothing, under ``subject``, and return its id.
 
         Raises:
             KsqlError: SCHEMA_INCOMPATIBLE with the registry's words.
@@ -72,6 +85,21 @@ class SchemaRegistry(Protocol):
         """The subjects of the schema with this id; empty if there is no such id."""
 
 
-def subject_of(topic: str, is_key: bool) -> str:
-    """The subject of a topic's keys or values (reference §5.5)."""
-    return f"{topic}-{'key' if is_key else 'value'}"
+#: how subjects are named, by the names of Confluent's strategies
+TOPIC_NAME, RECORD_NAME, TOPIC_RECORD_NAME = STRATEGIES = (
+    "TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy",
+)  # fmt: skip
+
+
+def subject_of(topic: str, is_key: bool, strategy: str = TOPIC_NAME, record: str | None = None) -> str:
+    """The subject of a topic's keys or values (reference §5.5).
+
+    Args:
+        topic: the topic.
+        is_key: whether it is that of keys.
+        strategy: one of STRATEGIES.
+        record: the full name of the record or message; without one, the topic's name counts.
+    """
+    if strategy == TOPIC_NAME or record is None:
+        return f"{topic}-{'key' if is_key else 'value'}"
+    return record if strategy == RECORD_NAME else f"{topic}-{record}"

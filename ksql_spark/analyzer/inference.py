@@ -9,7 +9,7 @@ from typing import Any
 import grammar
 from grammar.statements.sources import CreateSource
 from ksql_spark.analyzer.failures import Placed, failure, invalid, within_statement
-from ksql_spark.analyzer.properties import CREATE, Properties
+from ksql_spark.analyzer.properties import CREATE, Properties, with_naming
 from ksql_spark.analyzer.serialization import check_wrapping
 from ksql_spark.analyzer.sources import OR_LIST_COLUMNS, format_names
 from ksql_spark.formats import CAPABILITIES
@@ -18,7 +18,7 @@ from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, ReadSche
 from ksql_spark.formats.schemas import read_schema
 from ksql_spark.metastore.sources import DataSource, FormatSpec
 from ksql_spark.schema import Column, Role
-from ksql_spark.schema_registry import PROTOBUF, RegisteredSchema, SchemaRegistry, subject_of
+from ksql_spark.schema_registry import PROTOBUF, TOPIC_NAME, RegisteredSchema, SchemaRegistry, subject_of
 from ksql_spark.types import quote_identifier
 
 #: name of the column of a bare key or value
@@ -61,7 +61,7 @@ def _side(
 ) -> tuple[tuple[Column, ...], ReadSchema] | None:  # fmt: skip
     """The columns of one side and the schema they come from; None if nothing is inferred."""
     name = format_names(given, statement, config)[side]
-    spec = given.format_spec(side, name)
+    spec = with_naming(given.format_spec(side, name), side, config)
     wanted = ("KEY", "PRIMARY KEY") if side == "KEY" else (None,)
     is_listed = any(c.constraint in wanted for c in statement.columns)
     node = given.node(f"{side}_SCHEMA_ID")
@@ -187,13 +187,13 @@ def _fetched(
             "SCHEMA_REGISTRY_MISSING", node, what=f"Taking the {side.lower()} columns from a schema",
             alternative=OR_LIST_COLUMNS if spec.schema_id is None else "",
         )  # fmt: skip
-    subject = subject_of(topic, side == "KEY")
+    subject = subject_of(topic, side == "KEY", spec.naming or TOPIC_NAME, spec.full_name)
     schema = registry.latest(subject) if spec.schema_id is None else registry.by_id(spec.schema_id)
     if schema is None:
         raise failure(
             "SCHEMA_UNKNOWN", node, what=f"message {side.lower()}s", topic=topic,
             looked_for=f"Subject: {subject}" if spec.schema_id is None else f"Schema Id: {spec.schema_id}",
-            hint=None if spec.schema_id is not None else "List the columns, or register a schema first.",
+            hint=_missing_hint(side, spec),
         )  # fmt: skip
     expected = KINDS[spec.name]
     if schema.kind != expected:
@@ -205,6 +205,14 @@ def _fetched(
             node,
         )
     return schema
+
+
+def _missing_hint(side: str, spec: FormatSpec) -> str | None:
+    if spec.schema_id is not None:
+        return None
+    if spec.naming is not None and spec.full_name is None:
+        return f"With {spec.naming}, {side}_SCHEMA_FULL_NAME says which record's schema is meant."
+    return "List the columns, or register a schema first."
 
 
 def _columns(

@@ -14,7 +14,13 @@ from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.coercion import is_implicit
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.inference import with_schema_ids
-from ksql_spark.analyzer.properties import CREATE_AS, INSERT, Properties, check_topic_name
+from ksql_spark.analyzer.properties import (
+    CREATE_AS,
+    INSERT,
+    Properties,
+    check_topic_name,
+    with_naming,
+)
 from ksql_spark.analyzer.queries import Planned, bind_any, fitted, make_context
 from ksql_spark.analyzer.relations import relations_of
 from ksql_spark.analyzer.serialization import check_columns, check_wrapping
@@ -145,7 +151,8 @@ def _sink(
     if topic is None:
         check_topic_name(f"{prefix}{statement.name}", None)
     key_format = _key_format(statement, given, planned, schema, origin, config)
-    value_format = _value_format(statement, given, schema, origin, config)
+    key_format = with_naming(key_format, "KEY", config)
+    value_format = with_naming(_value_format(statement, given, schema, origin, config), "VALUE", config)
     retention = given.get("RETENTION_MS")
     if retention is not None and statement.kind == TABLE and window is None:
         raise invalid(

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from grammar import nodes
-from ksql_spark.analyzer import timestamp_text
+from ksql_spark.analyzer import settings, timestamp_text
 from ksql_spark.analyzer.failures import failure, invalid
 from ksql_spark.analyzer.serialization import PROPERTY_NAMES, known_format
-from ksql_spark.errors import nearest
+from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.formats import CAPABILITIES
 from ksql_spark.logical.nodes import Start
 from ksql_spark.metastore.sources import TABLE, FormatSpec, TimestampColumn, Windowing
 from ksql_spark.schema import Role, Schema
+from ksql_spark.schema_registry import STRATEGIES, TOPIC_NAME
 from ksql_spark.types import BIGINT, HEADERS, STRING, TIMESTAMP
 
 CREATE, CREATE_AS, INSERT = "CREATE", "CREATE AS", "INSERT"
@@ -356,6 +357,23 @@ def _pattern_problem(pattern: str) -> str | None:
         return f"Unknown pattern letter: {letter} (texts need quotes: ''{letter}'')"
     reserved = next((c for c in bare if c in "{}#"), None)
     return f"'{reserved}' is reserved" if reserved else None
+
+
+def with_naming(spec: FormatSpec, side: str, config: Mapping[str, Any]) -> FormatSpec:
+    """``spec`` of ``side`` (KEY or VALUE) with the strategy that names the subject of its schemas.
+
+    Raises:
+        KsqlError: PROPERTY_INVALID for a strategy that is none of schema_registry.STRATEGIES.
+    """
+    name = f"ksql.schema.registry.{side.lower()}.subject.name.strategy"
+    given = settings.text(config, name)
+    if given is None or not CAPABILITIES[spec.name].registry:
+        return spec
+    strategy = given.strip().rpartition(".")[2]  # as for other programs, it may be a Java class
+    if strategy not in STRATEGIES:
+        reason = f"Expected one of {', '.join(STRATEGIES)}"
+        raise KsqlError("PROPERTY_INVALID", name=name, value=given, reason=reason)
+    return replace(spec, naming=None if strategy == TOPIC_NAME else strategy)
 
 
 def _identifier(text: str) -> str:

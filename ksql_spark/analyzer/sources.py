@@ -10,7 +10,7 @@ from grammar import nodes
 from grammar.statements.sources import AlterSource, CreateSource
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
-from ksql_spark.analyzer.properties import CREATE, Properties
+from ksql_spark.analyzer.properties import CREATE, Properties, with_naming
 from ksql_spark.analyzer.serialization import check_columns, check_wrapping, known_format
 from ksql_spark.analyzer.type_nodes import bind_type
 from ksql_spark.formats import CAPABILITIES
@@ -189,8 +189,8 @@ def _formats(
     key_name, value_name = names["KEY"], names["VALUE"]
     if not schema.key and key_node is None and not CAPABILITIES[key_name].registry:
         key_name = "NONE" if statement.columns else key_name
-    key_format = given.format_spec("KEY", key_name)
-    value_format = given.format_spec("VALUE", value_name)
+    key_format = with_naming(given.format_spec("KEY", key_name), "KEY", config)
+    value_format = with_naming(given.format_spec("VALUE", value_name), "VALUE", config)
     if schema.key:
         check_columns(key_name, schema.key, is_key=True, node=statement)
     if value_name == "NONE":

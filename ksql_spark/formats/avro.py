@@ -10,6 +10,7 @@ from decimal import Context
 from decimal import Decimal as PythonDecimal
 from functools import lru_cache
 from typing import Any, ClassVar
+from uuid import UUID
 
 from ksql_spark.formats import avro_schema
 from ksql_spark.formats.base import BadRecord
@@ -69,7 +70,7 @@ class AvroSerde(FramedSerde):
         import fastavro  # slow to import
 
         assert self.spec.schema is not None
-        schema = _parsed(RegisteredSchema(0, AVRO, self.spec.schema))
+        schema = _parsed(RegisteredSchema(0, AVRO, self.spec.schema, dict(self.spec.references)))
         type_, value = self._type, values[0]
         if self.wrapped:
             value = {c.name: v for c, v in zip(self.columns, values, strict=True)}
@@ -80,7 +81,7 @@ class AvroSerde(FramedSerde):
             raise ValueError(f"The values do not fit the registered schema: {error}") from None
         return out.getvalue()
 
-    def decode_body(self, schema_id: int, body: bytes) -> list[Any] | None:
+    def decode_body(self, schema_id: int | UUID, body: bytes) -> list[Any] | None:
         """Fields that the writer does not have are NULL."""
         import fastavro  # slow to import
 
@@ -124,7 +125,12 @@ class AvroSerde(FramedSerde):
         if not self.columns:
             return "cast(NULL as binary)"
         members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(self.columns, texts, strict=True))
-        name = f"{'encode_avro' if self.wrapped else 'encode_avro_bare'}:{self.schema_id}:{self.spec.schema}"
+        given = {
+            "id": self.schema_id,
+            "schema": self.spec.schema,
+            "references": [text for _, text in self.spec.references],
+        }
+        name = f"{'encode_avro' if self.wrapped else 'encode_avro_bare'}:{json.dumps(given)}"
         return f"ksql.{quote_identifier(name)}(named_struct({members}))"
 
 

@@ -90,11 +90,13 @@ def read(text: str, references: Mapping[str, str]) -> ReadSchema:
 
 
 def parse(text: str, references: Sequence[str]) -> tuple[Any, dict[str, Any]]:
-    """The Avro schema ``text``, and the named types in it and in ``references``; for errors see ``read``."""
+    """The Avro schema ``text``, and the named types in it and in ``references``; for errors see ``read``.
+
+    Each of ``references`` comes after those that it refers to itself.
+    """
     types: dict[str, Any] = {}
     try:
-        # what was found last is what nothing else refers to
-        for other in reversed(references):
+        for other in references:
             fastavro.schema.parse_schema(json.loads(other), named_schemas=types, _write_hint=False)
         schema = fastavro.schema.parse_schema(json.loads(text), named_schemas=types, _write_hint=False)
     except (ValueError, TypeError, KeyError, fastavro.schema.SchemaParseException) as error:

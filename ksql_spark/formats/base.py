@@ -79,6 +79,13 @@ class Serde(ABC):
     def decode_sql(self, data: str) -> str:
         """Spark SQL text: the STRUCT of the columns in the binary ``data``; NULL if NULL or unreadable."""
 
+    def framed_sql(self, data: str, headers: str) -> str:
+        """Spark SQL text: the binary ``data`` as the other texts take it.
+
+        ``headers``: text of the record's headers, an ARRAY of STRUCTs: they may say how its bytes are read.
+        """
+        return data
+
     def or_null_sql(self, data: str) -> str:
         """Spark SQL text: the binary ``data``, but NULL if its bytes mean null in this format."""
         return data

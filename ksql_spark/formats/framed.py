@@ -1,6 +1,7 @@
 """Formats whose schemas are in a registry: Confluent's frame around each record (reference §5.2).
 
-The frame is a zero byte and the id of the writer's schema, four bytes, most significant first.
+The frame is a zero byte and four bytes of the id of the writer's schema, most significant first; or a one and
+the 16 bytes of its GUID, which newer serializers write into a header of the record instead.
 """
 
 from __future__ import annotations
@@ -8,12 +9,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from ksql_spark.formats.base import BadRecord, Serde
+from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.schema_registry import RegisteredSchema
+from ksql_spark.types import quote_identifier
 
-MAGIC = b"\0"
-FRAME = 5
+MAGIC, GUID_MAGIC = b"\0", b"\1"
+FRAME, GUID_FRAME = 5, 17
+#: side -> the header that may have its frame
+HEADERS = {KEY: "__key_schema_id", VALUE: "__value_schema_id"}
 
 
 def framed(schema_id: int, body: bytes) -> bytes:
@@ -21,12 +27,24 @@ def framed(schema_id: int, body: bytes) -> bytes:
     return MAGIC + schema_id.to_bytes(4, "big", signed=True) + body
 
 
-def unframed(data: bytes) -> tuple[int, bytes]:
-    """The id of a record's schema, and what follows it.
+def with_schema_id(
+    data: bytes | None, headers: Sequence[tuple[str, bytes | None]], side: str
+) -> bytes | None:
+    """A record's key or value behind the frame in its headers; as it is if there is none."""
+    if data is None:
+        return None
+    name = HEADERS[side]
+    return next((frame + data for header, frame in headers if header == name and frame is not None), data)
+
+
+def unframed(data: bytes) -> tuple[int | UUID, bytes]:
+    """The id of a record's schema, or its GUID, and what follows it.
 
     Raises:
         BadRecord: there is no frame.
     """
+    if data[:1] == GUID_MAGIC and len(data) >= GUID_FRAME:
+        return UUID(bytes=data[1:GUID_FRAME]), data[GUID_FRAME:]
     if len(data) < FRAME or data[:1] != MAGIC:
         raise BadRecord("It does not start with a zero and the id of a schema.")
     return int.from_bytes(data[1:FRAME], "big", signed=True), data[FRAME:]
@@ -49,7 +67,7 @@ class FramedSerde(Serde):
         """What follows the frame; for errors see Serde.encode."""
 
     @abstractmethod
-    def decode_body(self, schema_id: int, body: bytes) -> list[Any] | None:
+    def decode_body(self, schema_id: int | UUID, body: bytes) -> list[Any] | None:
         """The column values in ``body``; for errors see Serde.decode."""
 
     @property
@@ -59,8 +77,8 @@ class FramedSerde(Serde):
             raise ValueError(f"the schema of {self.spec.subject} is not registered yet")
         return self.spec.schema_id
 
-    def writer(self, schema_id: int) -> RegisteredSchema:
-        """The schema with this id.
+    def writer(self, schema_id: int | UUID) -> RegisteredSchema:
+        """The schema with this id or GUID.
 
         Raises:
             BadRecord: the registry does not have it.
@@ -68,7 +86,8 @@ class FramedSerde(Serde):
         """
         found = None if self.registry is None else self.registry.kept(schema_id)
         if found is None:
-            raise BadRecord(f"The schema registry has no schema with the id {schema_id}.")
+            kind = "id" if isinstance(schema_id, int) else "GUID"
+            raise BadRecord(f"The schema registry has no schema with the {kind} {schema_id}.")
         return found
 
     def encode(self, values: Sequence[Any]) -> bytes | None:
@@ -80,3 +99,7 @@ class FramedSerde(Serde):
     def decode(self, data: bytes) -> list[Any] | None:
         """The body of the frame."""
         return self.decode_body(*unframed(data))
+
+    def framed_sql(self, data: str, headers: str) -> str:
+        """A call of Frame.java."""
+        return f"ksql.{quote_identifier(f'framed:{HEADERS[self.spec.side]}')}({data}, {headers})"

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
+from uuid import UUID
 
 from ksql_spark.formats import json_schema
-from ksql_spark.formats.framed import FRAME, MAGIC, FramedSerde, framed
+from ksql_spark.formats.framed import FramedSerde, framed
 from ksql_spark.formats.json import JsonSerde
 from ksql_spark.formats.spec import SerdeSpec
 from ksql_spark.functions.spark_text import string
@@ -39,7 +40,7 @@ class JsonSrSerde(FramedSerde):
         assert body is not None
         return body
 
-    def decode_body(self, schema_id: int, body: bytes) -> list[Any] | None:
+    def decode_body(self, schema_id: int | UUID, body: bytes) -> list[Any] | None:
         """JSON."""
         return self._json.decode(body)
 
@@ -47,16 +48,16 @@ class JsonSrSerde(FramedSerde):
 
     def decode_sql(self, data: str) -> str:
         """JSON's decoder, on what follows the frame."""
-        return f"if({_is_framed(data)}, {self._json.decode_sql(_body(data))}, NULL)"
+        return self._json.decode_sql(_body(data))
 
     def or_null_sql(self, data: str) -> str:
         """The literal ``null`` is a NULL key or value."""
-        return f"if({_is_framed(data)} AND ksql.is_json_null({_body(data)}), NULL, {data})"
+        return f"if(ksql.is_json_null({_body(data)}), NULL, {data})"
 
     def explain_sql(self, data: str) -> str:
         """The words of JSON's decoder, if there is a frame."""
         missing = string("It does not start with a zero and the id of a schema.")
-        return f"if({_is_framed(data)}, {self._json.explain_sql(_body(data))}, {missing})"
+        return f"if({_body(data)} IS NULL, {missing}, {self._json.explain_sql(_body(data))})"
 
     def encode_sql(self, texts: Sequence[str]) -> str:
         """JSON's encoder, behind the frame."""
@@ -65,9 +66,6 @@ class JsonSrSerde(FramedSerde):
         return f"concat(X'{framed(self.schema_id, b'').hex()}', {self._json.encode_sql(texts)})"
 
 
-def _is_framed(data: str) -> str:
-    return f"octet_length({data}) >= {FRAME} AND substring({data}, 1, 1) = X'{MAGIC.hex()}'"
-
-
 def _body(data: str) -> str:
-    return f"substring({data}, {FRAME + 1})"
+    """What follows the frame; NULL if there is none."""
+    return f"ksql.frame_body({data})"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from decimal import Context
 from decimal import Decimal as PythonDecimal
 from typing import Any, ClassVar
+from uuid import UUID
 
 from ksql_spark.formats import protobuf_schema
 from ksql_spark.formats.base import BadRecord, Serde
@@ -97,7 +98,7 @@ class ProtobufSerde(FramedSerde):
         place = b"\0" if path == (0,) else b"".join(varint(zigzag(i)) for i in (len(path), *path))
         return place + _encoded(file.at(path), self.columns, values)
 
-    def decode_body(self, schema_id: int, body: bytes) -> list[Any] | None:
+    def decode_body(self, schema_id: int | UUID, body: bytes) -> list[Any] | None:
         """By the schema and the message that the record names."""
         path, at = _place(body)
         return _decoded(proto_file(self.writer(schema_id)).at(path), self.columns, body[at:])

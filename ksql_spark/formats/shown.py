@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import CAPABILITIES, BadRecord, Serde, SerdeSpec, bind
 from ksql_spark.formats.framed import unframed
@@ -24,7 +26,7 @@ class Shown:
     def __init__(self, registry: SchemaRegistry) -> None:
         self._registry = registry
         self._is_away = not registry.has_schemas()
-        self._serdes: dict[tuple[int, str | None], tuple[Serde, Serde]] = {}
+        self._serdes: dict[tuple[int | UUID, str | None], tuple[Serde, Serde]] = {}
 
     def text(self, format_: str, data: bytes) -> str:
         """A key or value in ``format_`` as JSON.
@@ -38,14 +40,14 @@ class Shown:
             raise BadRecord("It has no schema of this format.")
         try:
             name = message_name(schema, body) if format_ == ProtobufSerde.name else None
-            serde, json = self._serdes.get((schema_id, name)) or self._bound(format_, schema, name)
+            serde, json = self._serdes.get((schema_id, name)) or self._bound(format_, schema_id, schema, name)
             values = serde.decode(data)
         except (NotConvertible, FieldLeftOut, KsqlError) as error:
             raise BadRecord(str(error)) from None
         encoded = None if values is None else json.encode(values)
         return "null" if encoded is None else encoded.decode()
 
-    def _schema(self, schema_id: int) -> RegisteredSchema | None:
+    def _schema(self, schema_id: int | UUID) -> RegisteredSchema | None:
         if self._is_away:
             return None
         try:
@@ -54,7 +56,9 @@ class Shown:
             self._is_away = True
             return None
 
-    def _bound(self, format_: str, schema: RegisteredSchema, name: str | None) -> tuple[Serde, Serde]:
+    def _bound(
+        self, format_: str, schema_id: int | UUID, schema: RegisteredSchema, name: str | None
+    ) -> tuple[Serde, Serde]:
         read = read_schema(schema, name)
         wrapped = isinstance(read.type, Struct)
         fields = columns(read.type, None if wrapped else "VALUE", keep_case=True)
@@ -63,5 +67,5 @@ class Shown:
             bind(SerdeSpec(format_, own, wrapped), self._registry),
             bind(SerdeSpec(JsonSerde.name, own, wrapped)),
         )
-        self._serdes[schema.id, name] = made
+        self._serdes[schema_id, name] = made
         return made

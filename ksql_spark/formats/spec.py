@@ -25,7 +25,7 @@ class SerdeSpec:
         nullable: PROTOBUF's OPTIONAL or WRAPPER.
         schema_id: the id of the schema that is written. Records are read by the schemas that they name.
         schema: the text of that schema; None: not registered yet.
-        references: PROTOBUF only: the files that it imports: path and text.
+        references: the schemas that it refers to: name and text, each after those that it refers to itself.
     """
 
     format: str

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import astuple
 from typing import TypeVar
 from urllib.parse import quote
+from uuid import UUID
 
-from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.schema_registry import AVRO, RegisteredSchema
+from ksql_spark.schema_registry import AVRO, Reference, RegisteredSchema
 
 NAME = "The schema registry"
 PROPERTY = "ksql.schema.registry.url"
@@ -43,8 +45,8 @@ class ConfluentRegistry:
 
     def __init__(self, url: str, settings: Mapping[str, str] | None = None) -> None:
         self.url = url
-        #: schemas by id, which never change
-        self._known: dict[int, RegisteredSchema] = {}
+        #: schemas by id and by GUID, which never change
+        self._known: dict[int | UUID, RegisteredSchema] = {}
         given = settings or {}
         own = {theirs: given[ours] for ours, theirs in _SETTINGS.items() if given.get(ours)}
         token = given.get("bearer.auth.token")
@@ -82,29 +84,33 @@ class ConfluentRegistry:
         found = self._ask(lambda: self._client.get_schema(schema_id))
         return None if found is None else self._schema(schema_id, found)
 
-    def kept(self, schema_id: int) -> RegisteredSchema | None:
+    def kept(self, schema_id: int | UUID) -> RegisteredSchema | None:
         """See SchemaRegistry."""
         known = self._known.get(schema_id)
         if known is None:
-            known = self.by_id(schema_id)
+            known = self.by_id(schema_id) if isinstance(schema_id, int) else self._by_guid(schema_id)
             if known is not None:
                 self._known[schema_id] = known
         return known
 
-    def incompatibility(self, subject: str, kind: str, text: str) -> str | None:
+    def _by_guid(self, guid: UUID) -> RegisteredSchema | None:
+        found = self._ask(lambda: self._client.get_schema_by_guid(str(guid)))
+        return None if found is None else self._schema(0, found)
+
+    def incompatibility(self, subject: str, schema: RegisteredSchema) -> str | None:
         """See SchemaRegistry."""
         path = f"compatibility/subjects/{quote(subject, safe='')}/versions/latest?verbose=true"
-        body = Schema(text, kind).to_dict()
+        body = _sent(schema).to_dict()
         # test_compatibility leaves out the registry's words
         found = self._ask(lambda: self._client._rest_client.post(path, body=body))
         if found is None or found["is_compatible"]:
             return None
         return _sentence("; ".join(found.get("messages") or ["it is incompatible with the latest"]))
 
-    def register(self, subject: str, kind: str, text: str) -> int:
+    def register(self, subject: str, schema: RegisteredSchema) -> int:
         """See SchemaRegistry."""
         try:
-            found = self._ask(lambda: self._client.register_schema(subject, Schema(text, kind)), _CONFLICT)
+            found = self._ask(lambda: self._client.register_schema(subject, _sent(schema)), _CONFLICT)
         except SchemaRegistryError as error:
             reason = _sentence(str(error.error_message))
             raise KsqlError("SCHEMA_INCOMPATIBLE", subject=subject, reason=reason) from None
@@ -120,12 +126,12 @@ class ConfluentRegistry:
     def _schema(self, schema_id: int, schema: Schema) -> RegisteredSchema:
         references: dict[str, str] = {}
         self._add_references(schema, references)
-        return RegisteredSchema(schema_id, schema.schema_type or AVRO, schema.schema_str or "", references)
+        text, kind = schema.schema_str or "", schema.schema_type or AVRO
+        return RegisteredSchema(schema_id, kind, text, references, tuple(_references(schema)))
 
     def _add_references(self, schema: Schema, found: dict[str, str]) -> None:
-        for reference in schema.references or []:
-            name, subject, version = reference.name, reference.subject, reference.version
-            if name is None or subject is None or version is None or name in found:
+        for name, subject, version in map(astuple, _references(schema)):
+            if name in found:
                 continue
             registered = self._ask(lambda s=subject, v=version: self._client.get_version(s, v))  # type: ignore[misc]
             if registered is None or registered.schema is None:
@@ -134,8 +140,10 @@ class ConfluentRegistry:
                     name=NAME,
                     reason=f"version {version} of {subject}, which a schema refers to, is not there",
                 )
-            found[name] = registered.schema.schema_str or ""
+            found[name] = ""  # so that it is not looked for again on the way to what it refers to
             self._add_references(registered.schema, found)
+            del found[name]
+            found[name] = registered.schema.schema_str or ""
 
     def _ask(self, call: Callable[[], Answer], passed_on: int | None = None) -> Answer | None:
         """The result of ``call``, or None if the registry answers that it does not exist.
@@ -158,6 +166,18 @@ class ConfluentRegistry:
             raise KsqlError(
                 "REMOTE_UNREACHABLE", name=NAME, url=self.url, reason=reason, setting=PROPERTY
             ) from None
+
+
+def _references(schema: Schema) -> Iterator[Reference]:
+    for one in schema.references or []:
+        if one.name is not None and one.subject is not None and one.version is not None:
+            yield Reference(one.name, one.subject, one.version)
+
+
+def _sent(schema: RegisteredSchema) -> Schema:
+    """A schema as the client takes it."""
+    refers = [SchemaReference(r.name, r.subject, r.version) for r in schema.refers]
+    return Schema(schema.text, schema.kind, refers)
 
 
 def _sentence(reason: str) -> str:

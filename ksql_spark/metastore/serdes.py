@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import CAPABILITIES, FramedSerde, RecordSpec, Serde, SerdeSpec, bind
 from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, columns
@@ -12,7 +11,7 @@ from ksql_spark.formats.schemas import read_schema
 from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.metastore.sources import DataSource, FormatSpec
 from ksql_spark.schema import Column
-from ksql_spark.schema_registry import PROTOBUF, RegisteredSchema, SchemaRegistry, subject_of
+from ksql_spark.schema_registry import RegisteredSchema, SchemaRegistry, subject_of
 
 
 def record_spec(source: DataSource) -> RecordSpec:
@@ -25,7 +24,7 @@ def record_spec(source: DataSource) -> RecordSpec:
 
 def _spec(topic: str, format_: FormatSpec, own: tuple[Column, ...], *, is_key: bool) -> SerdeSpec:
     capability = CAPABILITIES[format_.name]
-    return SerdeSpec(
+    spec = SerdeSpec(
         format=format_.name,
         columns=own,
         wrapped=capability.wraps(len(own), is_key, format_.wrapped),
@@ -37,6 +36,17 @@ def _spec(topic: str, format_: FormatSpec, own: tuple[Column, ...], *, is_key: b
         nullable=format_.nullable,
         schema_id=format_.schema_id,
     )
+    if spec.subject is None or format_.naming is None or not own:
+        return spec
+    record = format_.full_name or _record_name(spec)
+    return replace(spec, subject=subject_of(topic, is_key, format_.naming, record))
+
+
+def _record_name(spec: SerdeSpec) -> str | None:
+    """The name of the record or message in a new schema; None for a bare value, or if it has none."""
+    serde = bind(spec)
+    assert isinstance(serde, FramedSerde)
+    return read_schema(RegisteredSchema(0, CAPABILITIES[spec.format].registry or "", serde.new_schema)).name
 
 
 def registered(records: RecordSpec, registry: SchemaRegistry | None) -> RecordSpec:
@@ -46,8 +56,7 @@ def registered(records: RecordSpec, registry: SchemaRegistry | None) -> RecordSp
     its columns. Either is registered under the side's subject.
 
     Raises:
-        KsqlError: SCHEMA_REGISTRY_MISSING, SCHEMA_INCOMPATIBLE, SCHEMA_UNKNOWN; NOT_DONE_YET for an id whose
-            schema refers to others.
+        KsqlError: SCHEMA_REGISTRY_MISSING, SCHEMA_INCOMPATIBLE, SCHEMA_UNKNOWN.
     """
 
     def of(spec: SerdeSpec) -> SerdeSpec:
@@ -57,10 +66,10 @@ def registered(records: RecordSpec, registry: SchemaRegistry | None) -> RecordSp
         if schema is None or spec.subject is None or registry is None:
             return spec
         if spec.schema_id is None:
-            schema_id = registry.register(spec.subject, schema.kind, schema.text)
+            schema_id = registry.register(spec.subject, schema)
             return replace(spec, schema_id=schema_id, schema=schema.text)
         if not _is_under(spec, registry):
-            registry.register(spec.subject, schema.kind, schema.text)
+            registry.register(spec.subject, schema)
         return replace(spec, schema=schema.text, references=tuple(schema.references.items()))
 
     return RecordSpec(of(records.key), of(records.value))
@@ -91,7 +100,7 @@ def writing_serdes(source: DataSource, registry: SchemaRegistry | None) -> tuple
 
 def _is_of(schema: RegisteredSchema, spec: SerdeSpec) -> bool:
     """Whether a schema has the columns of ``spec``, and nothing else."""
-    if schema.kind != CAPABILITIES[spec.format].registry or not _can_refer(schema):
+    if schema.kind != CAPABILITIES[spec.format].registry:
         return False
     try:
         single = None if spec.wrapped else spec.columns[0].name if spec.columns else None
@@ -109,7 +118,7 @@ def check_registrable(records: RecordSpec, registry: SchemaRegistry | None) -> N
         if schema is None or spec.subject is None or registry is None:
             continue
         if spec.schema_id is None or not _is_under(spec, registry):
-            reason = registry.incompatibility(spec.subject, schema.kind, schema.text)
+            reason = registry.incompatibility(spec.subject, schema)
             if reason is not None:
                 raise KsqlError("SCHEMA_INCOMPATIBLE", subject=spec.subject, reason=reason)
 
@@ -132,11 +141,6 @@ def _is_under(spec: SerdeSpec, registry: SchemaRegistry) -> bool:
     return spec.schema_id is not None and spec.subject in registry.subjects(spec.schema_id)
 
 
-def _can_refer(schema: RegisteredSchema) -> bool:
-    """Whether records can be written by a schema in spite of those that it refers to."""
-    return not schema.references or schema.kind == PROTOBUF
-
-
 def _to_write(spec: SerdeSpec, registry: SchemaRegistry | None) -> RegisteredSchema | None:
     """The schema that is written, with the id 0 if it is a new one; None: the format has none."""
     serde = bind(spec, registry)
@@ -154,13 +158,6 @@ def _to_write(spec: SerdeSpec, registry: SchemaRegistry | None) -> RegisteredSch
             what=f"message {spec.side.lower()}s",
             topic=spec.topic,
             looked_for=f"Schema Id: {spec.schema_id}",
-        )
-    if not _can_refer(found):
-        raise KsqlError(
-            "NOT_DONE_YET",
-            what=f"Writing {spec.format} by a schema that refers to others",
-            version=__version__,
-            hint=None,
         )
     return found
 

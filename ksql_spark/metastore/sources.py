@@ -23,6 +23,7 @@ class FormatSpec:
         full_name: name of the record or message, for formats with a schema registry.
         schema_id: the id from KEY_SCHEMA_ID or VALUE_SCHEMA_ID.
         nullable: PROTOBUF's OPTIONAL or WRAPPER.
+        naming: how the subject of its schemas is named (schema_registry.STRATEGIES); None: by the topic.
     """
 
     name: str
@@ -31,6 +32,7 @@ class FormatSpec:
     full_name: str | None = None
     schema_id: int | None = None
     nullable: str | None = None
+    naming: str | None = None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
+from ksql_spark.formats.framed import with_schema_id
 from ksql_spark.formats.shown import Shown
+from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.runtime.results import ResultColumn, Row
@@ -170,8 +172,8 @@ class PrintResult:
         return rows
 
     def _lines(self, record: Record) -> list[str]:
-        key = self._guesses["Key"].show(record.key)
-        value = self._guesses["Value"].show(record.value)
+        key = self._guesses["Key"].show(with_schema_id(record.key, record.headers, KEY))
+        value = self._guesses["Value"].show(with_schema_id(record.value, record.headers, VALUE))
         lines = []
         for side, guess in self._guesses.items():
             if self._announced.get(side) != str(guess):

@@ -18,6 +18,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.formats import CAPABILITIES
+from ksql_spark.formats.framed import with_schema_id
+from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.metastore.sources import DataSource, Windowing
@@ -185,7 +188,7 @@ class View:
         """Write what ``records`` change, and that it has read up to ``positions``."""
         window = self.source.window
         changed: dict[tuple[bytes, int, int], Record] = {}
-        for record in records:
+        for record in map(self._framed, records):
             if record.key is None:
                 continue
             try:
@@ -199,6 +202,17 @@ class View:
         db.executemany(_DELETE, [k for k, r in changed.items() if r.value is None])
         db.executemany("INSERT OR REPLACE INTO position VALUES (?, ?)", list(positions.items()))
         db.execute("COMMIT")
+
+    def _framed(self, record: Record) -> Record:
+        """The record with the ids of its schemas, which newer serializers write into its headers."""
+        if not record.headers:
+            return record
+        key, value = record.key, record.value
+        if CAPABILITIES[self.source.key_format.name].registry:
+            key = with_schema_id(key, record.headers, KEY)
+        if CAPABILITIES[self.source.value_format.name].registry:
+            value = with_schema_id(value, record.headers, VALUE)
+        return record._replace(key=key, value=value)
 
     def _moved_to(self, positions: dict[int, int]) -> None:
         now = time.monotonic()

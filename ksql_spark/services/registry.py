@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import IO
+from uuid import UUID
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.schema_registry import RegisteredSchema, SchemaRegistry
@@ -257,17 +258,17 @@ class RegistryOnDemand:
         """See SchemaRegistry."""
         return self._started().by_id(schema_id)
 
-    def kept(self, schema_id: int) -> RegisteredSchema | None:
+    def kept(self, schema_id: int | UUID) -> RegisteredSchema | None:
         """See SchemaRegistry."""
         return self._started().kept(schema_id)
 
-    def incompatibility(self, subject: str, kind: str, text: str) -> str | None:
+    def incompatibility(self, subject: str, schema: RegisteredSchema) -> str | None:
         """See SchemaRegistry."""
-        return self._started().incompatibility(subject, kind, text)
+        return self._started().incompatibility(subject, schema)
 
-    def register(self, subject: str, kind: str, text: str) -> int:
+    def register(self, subject: str, schema: RegisteredSchema) -> int:
         """See SchemaRegistry."""
-        return self._started().register(subject, kind, text)
+        return self._started().register(subject, schema)
 
     def subjects(self, schema_id: int) -> list[str]:
         """See SchemaRegistry."""

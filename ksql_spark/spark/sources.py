@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import expr
 
 from ksql_spark.formats import RecordSpec, Serde
 from ksql_spark.functions.spark_text import string
@@ -99,6 +100,12 @@ def decode(
     """
     schema = source.schema
     key_serde, value_serde = serdes(source, records)
+    framed = {
+        "key": key_serde.framed_sql("key", "headers") if schema.key else "key",
+        "value": value_serde.framed_sql("value", "headers") if schema.value else "value",
+    }
+    if any(name != text for name, text in framed.items()):
+        raw = raw.withColumns({name: expr(text) for name, text in framed.items()})
     key_bytes, bounds = _window(source)
     # a windowed key is NULL only where the record has none (aggregates drop NULL groups): its bounds are
     # NULL too, and so is the key that sinks put together

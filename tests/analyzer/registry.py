@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 from ksql_spark.schema_registry import AVRO, RegisteredSchema
 
@@ -19,17 +21,21 @@ class FakeRegistry:
     def add(self, subject: str, schema: Any, kind: str = AVRO) -> int:
         """Make ``schema`` (JSON, or a text) the latest of ``subject``; gives its id."""
         text = schema if isinstance(schema, str) and kind != AVRO else json.dumps(schema)
-        return self.register(subject, kind, text)
+        return self.register(subject, RegisteredSchema(0, kind, text))
 
-    def kept(self, schema_id: int) -> RegisteredSchema | None:
-        return self.by_id(schema_id)
+    def guid(self, schema_id: int) -> UUID:
+        """The GUID of a schema."""
+        return UUID(int=2**64 + schema_id)
 
-    def incompatibility(self, subject: str, kind: str, text: str) -> str | None:
+    def kept(self, schema_id: int | UUID) -> RegisteredSchema | None:
+        return self.by_id(schema_id if isinstance(schema_id, int) else schema_id.int - 2**64)
+
+    def incompatibility(self, subject: str, schema: RegisteredSchema) -> str | None:
         return None
 
-    def register(self, subject: str, kind: str, text: str) -> int:
-        known = (s for s in self._by_id.values() if (s.kind, s.text) == (kind, text))
-        found = next(known, None) or RegisteredSchema(len(self._by_id) + 1, kind, text)
+    def register(self, subject: str, schema: RegisteredSchema) -> int:
+        same = (s for s in self._by_id.values() if replace(s, id=0) == replace(schema, id=0))
+        found = next(same, None) or replace(schema, id=len(self._by_id) + 1)
         self._latest[subject] = self._by_id[found.id] = found
         return found.id
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ksql_spark.formats import CAPABILITIES, FramedSerde, Serde, SerdeSpec, bind
 from ksql_spark.schema import Column
+from ksql_spark.schema_registry import RegisteredSchema
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -79,7 +80,7 @@ def serde(format_: str, columns: Sequence[Column], wrapped: bool = True, registr
     made = bind(spec, registry)
     if kind is None or not isinstance(made, FramedSerde) or not columns:
         return made
-    schema_id = registry.register("any", kind, made.new_schema)
+    schema_id = registry.register("any", RegisteredSchema(0, kind, made.new_schema))
     return bind(replace(spec, schema_id=schema_id, schema=made.new_schema), registry)
 
 

@@ -9,13 +9,17 @@ import pytest
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.schema_registry import ConfluentRegistry
-from ksql_spark.schema_registry import AVRO
+from ksql_spark.schema_registry import AVRO, RegisteredSchema
 from ksql_spark.services import java
 from ksql_spark.services.child import is_alive
 from ksql_spark.services.registry import EmbeddedRegistry, RegistryOnDemand
 
-TAKEN = '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}'
-REFUSED = '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "string"}]}'
+TAKEN, REFUSED = (
+    RegisteredSchema(
+        0, AVRO, f'{{"type": "record", "name": "R", "fields": [{{"name": "a", "type": "{type_}"}}]}}'
+    )
+    for type_ in ("int", "string")
+)
 
 
 @pytest.mark.kafka
@@ -23,10 +27,10 @@ def test_schemas_and_address_outlive_a_restart(tmp_path: Path) -> None:
     lines: list[str] = []
     with EmbeddedRegistry(tmp_path / "registry", port=0, report=lines.append) as registry:
         client, url = ConfluentRegistry(registry.url), registry.url
-        schema_id = client.register("topic-value", AVRO, TAKEN)
-        assert client.incompatibility("topic-value", AVRO, REFUSED) is not None
+        schema_id = client.register("topic-value", TAKEN)
+        assert client.incompatibility("topic-value", REFUSED) is not None
         with pytest.raises(KsqlError) as refused:
-            client.register("topic-value", AVRO, REFUSED)
+            client.register("topic-value", REFUSED)
         assert refused.value.condition == "SCHEMA_INCOMPATIBLE"
         with pytest.raises(KsqlError) as taken:
             EmbeddedRegistry(tmp_path / "registry").start()

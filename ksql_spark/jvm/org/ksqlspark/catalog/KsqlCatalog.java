@@ -12,6 +12,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.ksqlspark.formats.AvroDecoder;
 import org.ksqlspark.formats.AvroEncoder;
 import org.ksqlspark.formats.DelimitedDecoder;
+import org.ksqlspark.formats.Frame;
 import org.ksqlspark.formats.JsonDecoder;
 import org.ksqlspark.formats.JsonEncoder;
 import org.ksqlspark.formats.KafkaCodec;
@@ -153,6 +154,10 @@ public final class KsqlCatalog implements FunctionCatalog {
                         types ->
                                 new ProtobufDecoder.Explain(
                                         new ProtobufDecoder(argument, RegistryClient.ofSession())));
+            case "frame_body":
+                return new Unbound(full, types -> new Frame.Body());
+            case "framed":
+                return new Unbound(full, types -> new Frame.FromHeader(argument, types));
             case "encode_protobuf":
                 return new Unbound(full, types -> new ProtobufEncoder(row(types), argument));
             case "log_caused":

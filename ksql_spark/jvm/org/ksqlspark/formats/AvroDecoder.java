@@ -19,7 +19,6 @@ import org.ksqlspark.registry.RegistryClient;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -35,14 +34,13 @@ import java.util.Map;
  * value.
  */
 public final class AvroDecoder extends BytesToRow {
-    static final int FRAME = 5;
     private static final long MICROS = 1000;
     private static final int READERS_KEPT = 1000;
     private static final String WHOLE = "It";
 
     private final boolean wrapped;
     private final Map<String, String> registry;
-    private transient Map<Integer, Reader> readers;
+    private transient Map<Object, Reader> readers;
     private transient Reader last;
     private transient int lastId;
     private transient AvroInput input;
@@ -69,15 +67,12 @@ public final class AvroDecoder extends BytesToRow {
     }
 
     private InternalRow decode(byte[] data) {
-        if (data.length < FRAME || data[0] != 0) {
-            throw new IllegalArgumentException(
-                    "It does not start with a zero and the id of a schema.");
-        }
-        Reader reader = reader(ByteBuffer.wrap(data).getInt(1));
+        int frame = Frame.size(data);
+        Reader reader = frame == Frame.BY_ID ? reader(Frame.id(data)) : reader(Frame.writer(data));
         if (input == null) {
             input = new AvroInput();
         }
-        input.start(data, FRAME);
+        input.start(data, frame);
         Object value = reader.read(input);
         if (input.left() > 0) {
             throw new IllegalArgumentException("There are bytes after its end.");
@@ -86,20 +81,23 @@ public final class AvroDecoder extends BytesToRow {
     }
 
     private Reader reader(int id) {
-        if (last != null && id == lastId) {
-            return last;
+        if (last == null || id != lastId) {
+            last = reader((Object) id);
+            lastId = id;
         }
+        return last;
+    }
+
+    private Reader reader(Object writtenBy) {
         if (readers == null || readers.size() > READERS_KEPT) {
             readers = new HashMap<>();
         }
-        Reader found = readers.get(id);
+        Reader found = readers.get(writtenBy);
         if (found == null) {
-            Schema writer = parse(RegistryClient.of(registry).schema(id));
+            Schema writer = parse(RegistryClient.of(registry).schema(writtenBy));
             found = reader(writer, wrapped ? schema : schema.fields()[0].dataType(), WHOLE);
-            readers.put(id, found);
+            readers.put(writtenBy, found);
         }
-        lastId = id;
-        last = found;
         return found;
     }
 

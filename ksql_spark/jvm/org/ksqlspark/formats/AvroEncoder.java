@@ -1,5 +1,7 @@
 package org.ksqlspark.formats;
 
+import com.fasterxml.jackson.databind.JsonNode;
+
 import org.apache.avro.JsonProperties;
 import org.apache.avro.Schema;
 import org.apache.avro.generic.GenericData;
@@ -27,6 +29,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -42,25 +45,28 @@ public final class AvroEncoder implements ScalarFunction<byte[]> {
     private final boolean bare;
     private final int id;
     private final String text;
+    private final List<String> references = new ArrayList<>();
     private transient Writer writer;
     private transient ByteArrayOutputStream bytes;
     private transient BinaryEncoder out;
 
     /**
-     * @param argument the schema's id, a colon and its text
+     * @param argument a JSON object: "id" and "schema" are the schema's id and text, "references"
+     *     those that it refers to, each after those that it refers to itself
      */
     public AvroEncoder(StructType row, boolean bare, String argument) {
-        int colon = argument.indexOf(':');
+        JsonNode given = ProtobufDecoder.json(argument);
         this.row = row;
         this.bare = bare;
-        this.id = Integer.parseInt(argument.substring(0, colon));
-        this.text = argument.substring(colon + 1);
+        this.id = given.path("id").asInt();
+        this.text = given.path("schema").asText();
+        given.path("references").forEach(reference -> references.add(reference.asText()));
         writer(); // says now what does not fit
     }
 
     private Writer writer() {
         if (writer == null) {
-            Schema schema = AvroDecoder.parse(new RegistryClient.Registered(text, List.of()));
+            Schema schema = AvroDecoder.parse(new RegistryClient.Registered(text, references));
             DataType type = bare ? row.fields()[0].dataType() : row;
             writer = writer(schema, type);
             if (writer == null) {

@@ -44,7 +44,6 @@ import java.util.Map;
  * message. Or the message alone, by a schema that is given.
  */
 public final class ProtobufDecoder extends BytesToRow {
-    private static final int FRAME = 5;
     private static final int READERS_KEPT = 1000;
     private static final long MICROS = 1000;
     private static final long SECOND_MICROS = 1_000_000;
@@ -57,7 +56,7 @@ public final class ProtobufDecoder extends BytesToRow {
     private transient MessageReader last;
     private transient int lastId;
 
-    private record Place(int id, List<Integer> path) {}
+    private record Place(Object writer, List<Integer> path) {}
 
     /**
      * @param argument a JSON object: "ddl" is the columns; "schema" is a .proto file, by whose
@@ -98,14 +97,12 @@ public final class ProtobufDecoder extends BytesToRow {
             }
             return last.readAll(CodedInputStream.newInstance(data));
         }
-        if (data.length < FRAME || data[0] != 0) {
-            throw new IllegalArgumentException(
-                    "It does not start with a zero and the id of a schema.");
-        }
-        int id = data[1] << 24 | (data[2] & 0xff) << 16 | (data[3] & 0xff) << 8 | data[4] & 0xff;
-        CodedInputStream in = CodedInputStream.newInstance(data, FRAME, data.length - FRAME);
+        int frame = Frame.size(data);
+        boolean byId = frame == Frame.BY_ID;
+        int id = byId ? Frame.id(data) : 0;
+        CodedInputStream in = CodedInputStream.newInstance(data, frame, data.length - frame);
         int count = in.readSInt32();
-        if (count == 0 && last != null && id == lastId) {
+        if (byId && count == 0 && last != null && id == lastId) {
             return last.readAll(in);
         }
         if (count < 0 || count > in.getBytesUntilLimit() && count > data.length) {
@@ -115,8 +112,9 @@ public final class ProtobufDecoder extends BytesToRow {
         for (int i = 0; i < count; i++) {
             path.add(in.readSInt32());
         }
-        MessageReader reader = reader(new Place(id, count == 0 ? List.of(0) : path));
-        if (count == 0) {
+        Object writer = byId ? (Object) id : Frame.writer(data);
+        MessageReader reader = reader(new Place(writer, count == 0 ? List.of(0) : path));
+        if (byId && count == 0) {
             last = reader;
             lastId = id;
         }
@@ -129,7 +127,7 @@ public final class ProtobufDecoder extends BytesToRow {
         }
         MessageReader found = readers.get(place);
         if (found == null) {
-            RegistryClient.Registered registered = RegistryClient.of(registry).schema(place.id);
+            RegistryClient.Registered registered = RegistryClient.of(registry).schema(place.writer);
             ProtobufSchema writer = new ProtobufSchema(registered.text(), registered.references());
             found = new MessageReader(writer.message(place.path), schema);
             readers.put(place, found);

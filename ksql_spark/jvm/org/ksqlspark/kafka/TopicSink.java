@@ -24,6 +24,7 @@ import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -45,6 +46,9 @@ import java.util.Set;
  */
 public final class TopicSink implements TableProvider {
     private static final String SETTING = "kafka.";
+
+    /** Headers that say how the bytes of a record are read: not of those that are written here. */
+    private static final Set<String> SCHEMA_IDS = Set.of("__key_schema_id", "__value_schema_id");
 
     @Override
     public StructType inferSchema(CaseInsensitiveStringMap options) {
@@ -224,14 +228,15 @@ public final class TopicSink implements TableProvider {
         }
 
         private static List<Header> headers(ArrayData all) {
-            Header[] made = new Header[all.numElements()];
-            for (int i = 0; i < made.length; i++) {
+            List<Header> made = new ArrayList<>(all.numElements());
+            for (int i = 0; i < all.numElements(); i++) {
                 InternalRow one = all.getStruct(i, 2);
-                made[i] =
-                        new RecordHeader(
-                                one.getString(0), one.isNullAt(1) ? null : one.getBinary(1));
+                String name = one.getString(0);
+                if (!SCHEMA_IDS.contains(name)) {
+                    made.add(new RecordHeader(name, one.isNullAt(1) ? null : one.getBinary(1)));
+                }
             }
-            return Arrays.asList(made);
+            return made;
         }
 
         @Override

@@ -27,12 +27,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 
 import javax.net.ssl.SSLContext;
 
 /**
- * Schemas by id from a registry with Confluent's API. An id is asked for once in a JVM and then
+ * Schemas by id or GUID from a registry with Confluent's API. Each is asked for once in a JVM and then
  * kept, so that records of known schemas are read while the registry is away. While it is, or where
  * it does not know an id, it is left alone for some seconds.
  */
@@ -67,11 +68,11 @@ public final class RegistryClient {
 
     private final List<String> urls = new ArrayList<>();
     private final Map<String, String> settings;
-    private final Map<Integer, Registered> known = new ConcurrentHashMap<>();
-    private final Map<Integer, Unknown> unknown =
+    private final Map<Object, Registered> known = new ConcurrentHashMap<>();
+    private final Map<Object, Unknown> unknown =
             new LinkedHashMap<>() {
                 @Override
-                protected boolean removeEldestEntry(Map.Entry<Integer, Unknown> eldest) {
+                protected boolean removeEldestEntry(Map.Entry<Object, Unknown> eldest) {
                     return size() > UNKNOWN_KEPT;
                 }
             };
@@ -105,13 +106,13 @@ public final class RegistryClient {
         return CLIENTS.computeIfAbsent(Map.copyOf(settings), RegistryClient::new);
     }
 
-    /** The schema with this id; throws NoSchema. */
-    public Registered schema(int id) {
+    /** The schema with this id, an Integer, or this GUID, a UUID; throws NoSchema. */
+    public Registered schema(Object id) {
         Registered found = known.get(id);
         return found != null ? found : fetched(id);
     }
 
-    private synchronized Registered fetched(int id) {
+    private synchronized Registered fetched(Object id) {
         Registered found = known.get(id);
         if (found != null) {
             return found;
@@ -127,9 +128,12 @@ public final class RegistryClient {
         if (urls.isEmpty()) {
             throw new NoSchema("No schema registry is configured (ksql.schema.registry.url).");
         }
-        JsonNode schema = id < 0 ? null : get("/schemas/ids/" + id);
+        boolean isGuid = id instanceof UUID;
+        boolean canBe = isGuid || (Integer) id >= 0;
+        JsonNode schema = canBe ? get((isGuid ? "/schemas/guids/" : "/schemas/ids/") + id) : null;
         if (schema == null) {
-            String reason = "The schema registry has no schema with the id " + id + ".";
+            String kind = isGuid ? "GUID " : "id ";
+            String reason = "The schema registry has no schema with the " + kind + id + ".";
             unknown.put(id, new Unknown(reason, now + UNKNOWN_NANOS));
             throw new NoSchema(reason);
         }

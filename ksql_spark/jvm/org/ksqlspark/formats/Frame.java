@@ -1,0 +1,140 @@
+package org.ksqlspark.formats;
+
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.List;
+import java.util.UUID;
+
+/**
+ * What comes before a record whose format keeps schemas in a registry, and names the schema that
+ * the record was written by: a zero and four bytes of its id, or a one and sixteen bytes of its
+ * GUID.
+ */
+public final class Frame {
+    static final int BY_ID = 5;
+    static final int BY_GUID = 17;
+
+    private Frame() {}
+
+    /** How long the frame of a record is, BY_ID or BY_GUID; 0: there is none. */
+    static int sizeOrZero(byte[] data) {
+        if (data.length >= BY_ID && data[0] == 0) {
+            return BY_ID;
+        }
+        return data.length >= BY_GUID && data[0] == 1 ? BY_GUID : 0;
+    }
+
+    /** The same; throws where there is none. */
+    static int size(byte[] data) {
+        int size = sizeOrZero(data);
+        if (size == 0) {
+            throw new IllegalArgumentException(
+                    "It does not start with a zero and the id of a schema.");
+        }
+        return size;
+    }
+
+    /** The id in a frame of BY_ID bytes. */
+    static int id(byte[] data) {
+        return data[1] << 24 | (data[2] & 0xff) << 16 | (data[3] & 0xff) << 8 | data[4] & 0xff;
+    }
+
+    /** What a frame says of the schema: an Integer or a UUID, see RegistryClient.schema. */
+    static Object writer(byte[] data) {
+        if (size(data) == BY_ID) {
+            return id(data);
+        }
+        ByteBuffer bytes = ByteBuffer.wrap(data, 1, BY_GUID - 1);
+        return new UUID(bytes.getLong(), bytes.getLong());
+    }
+
+    /** What follows the frame; NULL where there is none. */
+    public static final class Body implements ScalarFunction<byte[]> {
+        /** Spark's generated code calls this overload. */
+        public byte[] invoke(byte[] data) {
+            int size = data == null ? 0 : sizeOrZero(data);
+            return size == 0 ? null : Arrays.copyOfRange(data, size, data.length);
+        }
+
+        @Override
+        public byte[] produceResult(InternalRow input) {
+            return input.isNullAt(0) ? null : invoke(input.getBinary(0));
+        }
+
+        @Override
+        public DataType[] inputTypes() {
+            return new DataType[] {DataTypes.BinaryType};
+        }
+
+        @Override
+        public DataType resultType() {
+            return DataTypes.BinaryType;
+        }
+
+        @Override
+        public String name() {
+            return "frame_body";
+        }
+    }
+
+    /**
+     * A record behind the frame that newer serializers write into a header of the record instead,
+     * the first one of the given name; the record as it is where there is no such header.
+     */
+    public static final class FromHeader implements ScalarFunction<byte[]> {
+        private final UTF8String header;
+        private final List<DataType> types;
+
+        public FromHeader(String header, StructType types) {
+            this.header = UTF8String.fromString(header);
+            this.types = List.of(types.fields()[0].dataType(), types.fields()[1].dataType());
+        }
+
+        /** Spark's generated code calls this overload. */
+        public byte[] invoke(byte[] data, ArrayData headers) {
+            if (data == null || headers == null) {
+                return data;
+            }
+            for (int i = 0; i < headers.numElements(); i++) {
+                InternalRow one = headers.getStruct(i, 2);
+                if (header.equals(one.getUTF8String(0)) && !one.isNullAt(1)) {
+                    byte[] frame = one.getBinary(1);
+                    byte[] whole = Arrays.copyOf(frame, frame.length + data.length);
+                    System.arraycopy(data, 0, whole, frame.length, data.length);
+                    return whole;
+                }
+            }
+            return data;
+        }
+
+        @Override
+        public byte[] produceResult(InternalRow input) {
+            return invoke(
+                    input.isNullAt(0) ? null : input.getBinary(0),
+                    input.isNullAt(1) ? null : input.getArray(1));
+        }
+
+        @Override
+        public DataType[] inputTypes() {
+            return types.toArray(DataType[]::new);
+        }
+
+        @Override
+        public DataType resultType() {
+            return DataTypes.BinaryType;
+        }
+
+        @Override
+        public String name() {
+            return "framed";
+        }
+    }
+}
