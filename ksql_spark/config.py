@@ -184,6 +184,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.schema.registry.url", "string", "", "The schema registry; ksql.schema.registry.* for its authentication. Without it, one is started below the data folder when a statement first needs it."),
     Property("ksql.schema.registry.key.subject.name.strategy", "string", "TopicNameStrategy", "How the subject of a key's schemas is named: TopicNameStrategy, RecordNameStrategy or TopicRecordNameStrategy."),
     Property("ksql.schema.registry.value.subject.name.strategy", "string", "TopicNameStrategy", "The same for values."),
+    Property("ksql.spark.infer.records", "int", 1000, "How many of a topic's newest records CREATE … WITH (INFER = 'sample') reads to infer columns.", minimum=1),
     _server("ksql.spark.schema.registry.enabled", "boolean", True, "Whether a schema registry is started where a statement needs one and ksql.schema.registry.url is not set."),
     _server("ksql.functions.max.elements", "int", 1048576, "How many elements a function may make of one row: those of the arrays and maps in its result, through all levels. More are an error of the row: the result is NULL, and the processing log says so. The default is about as many as a record of Kafka's default size has bytes.", minimum=1),
     _server("ksql.functions.max.bytes", "int", 16777216, "How many bytes of text, or of BYTES, a function may make of one row. More are an error of the row: the result is NULL, and the processing log says so. The default is 16 times Kafka's limit for a record.", minimum=1),

@@ -1,25 +1,28 @@
-"""Columns from a schema registry: for CREATE without columns, and for *_SCHEMA_ID (reference §5.6)."""
+"""Columns that CREATE does not list: from a schema registry, or from sample records (reference §5.6)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import grammar
 from grammar.statements.sources import CreateSource
+from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import Placed, failure, invalid, within_statement
 from ksql_spark.analyzer.properties import CREATE, Properties, with_naming
-from ksql_spark.analyzer.serialization import check_wrapping
+from ksql_spark.analyzer.serialization import check_wrapping, known_format
 from ksql_spark.analyzer.sources import OR_LIST_COLUMNS, format_names
 from ksql_spark.formats import CAPABILITIES
 from ksql_spark.formats.capabilities import KINDS
+from ksql_spark.formats.framed import with_schema_id
 from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, ReadSchema, columns
+from ksql_spark.formats.sampling import Sample, guessed, propose, schema_of
 from ksql_spark.formats.schemas import read_schema
 from ksql_spark.metastore.sources import DataSource, FormatSpec
-from ksql_spark.schema import Column, Role
+from ksql_spark.schema import RESERVED_COLUMNS, Column, Role
 from ksql_spark.schema_registry import PROTOBUF, TOPIC_NAME, RegisteredSchema, SchemaRegistry, subject_of
-from ksql_spark.types import quote_identifier
+from ksql_spark.types import STRING, Array, Field, Map, SqlType, Struct, quote_identifier
 
 #: name of the column of a bare key or value
 SINGLE = {"KEY": "ROWKEY", "VALUE": "ROWVAL"}
@@ -27,28 +30,35 @@ _WORDS = {"STREAM": "KEY", "TABLE": "PRIMARY KEY"}
 
 
 def infer_columns(
-    statement: CreateSource, config: Mapping[str, Any], registry: SchemaRegistry | None
+    statement: CreateSource,
+    config: Mapping[str, Any],
+    registry: SchemaRegistry | None,
+    sample: Sampler = lambda topic: (),
 ) -> CreateSource:
-    """The statement with its columns from the registry written out; unchanged if no columns are missing.
+    """The statement with the columns that it does not list; unchanged if no columns are missing.
 
     A key or value without columns, whose format keeps schemas in a registry, gets the columns of the latest
-    schema of its subject, or of the schema in KEY_SCHEMA_ID or VALUE_SCHEMA_ID. The command log stores the
-    result, so that the registry is not asked again; do not call this function with it.
+    schema of its subject, or of the schema in KEY_SCHEMA_ID or VALUE_SCHEMA_ID. With INFER = 'sample', the
+    formats and columns that are missing are those of records in the topic (beyond ksqlDB). The command log
+    stores the result, so that nobody is asked again; do not call this function with it.
 
     Args:
         statement: CREATE [OR REPLACE] [SOURCE] STREAM | TABLE as the user wrote it.
         config: server and session properties.
         registry: None if none is configured.
+        sample: gives records of a topic, for INFER.
 
     Raises:
         KsqlError: SCHEMA_REGISTRY_MISSING; SCHEMA_UNKNOWN; INVALID_STATEMENT for a schema without columns in
-            SQL, or for an id together with columns.
+            SQL, for an id together with columns, or for samples that give no columns; those of ``sample``.
     """
     with within_statement(statement):
         given = Properties(statement.properties, CREATE)
         topic = given.get("KAFKA_TOPIC")
         if not topic:
             return statement  # it will be refused later
+        if "INFER" in given:
+            return _sampled(statement, given, topic, config, registry, sample)
         found = {side: _side(statement, side, given, topic, config, registry) for side in ("KEY", "VALUE")}
     if not any(found.values()):
         return statement
@@ -94,6 +104,137 @@ def _side(
     return found, read
 
 
+# ---- from samples --------------------------------------------------------------------------------------
+
+#: gives records of a topic
+Sampler = Callable[[str], Sequence[Sample]]
+#: INFER
+SAMPLE = "sample"
+
+
+def _sampled(
+    statement: CreateSource, given: Properties, topic: str, config: Mapping[str, Any],
+    registry: SchemaRegistry | None, sample: Sampler,
+) -> CreateSource:  # fmt: skip
+    """``statement`` with the formats and columns of sample records, and without INFER."""
+    node = given.node("INFER")
+    if str(given.get("INFER")).lower() != SAMPLE:
+        reason = f"Expected '{SAMPLE}', got '{given.get('INFER')}'"
+        raise failure("PROPERTY_IN_WITH", node, name="INFER", reason=reason)
+    words = {side: _WORDS[statement.kind] if side == "KEY" else None for side in ("KEY", "VALUE")}
+    missing = [s for s, word in words.items() if all(c.constraint != word for c in statement.columns)]
+    if not missing:
+        raise invalid("INFER is for statements that do not list all columns.", node)
+    if given.windowing() is not None and "KEY" in missing:
+        raise invalid("The key of a windowed topic cannot be inferred: list it.", node)
+    samples = sample(topic)
+    found: dict[str, tuple[tuple[Column, ...], ReadSchema] | None] = {"KEY": None, "VALUE": None}
+    properties = [grammar.render(p) for p in statement.properties if p.name.upper() != "INFER"]
+    for side in missing:
+        own = [(r.key if side == "KEY" else r.value, r.headers) for r in samples]
+        data = [d for d, _ in own if d is not None]
+        framed = [d for data_, headers in own if (d := with_schema_id(data_, headers, side)) is not None]
+        if not data and side == "KEY" and statement.kind == "STREAM":
+            continue
+        if not data:
+            raise invalid(
+                f"Topic '{topic}' has no records with a {side.lower()} that columns could be inferred from.",
+                node,
+                hint="List the columns.",
+            )
+        name, is_given = _format_of(side, given, config, framed, registry)
+        data = framed if CAPABILITIES[name].registry else data
+        if not is_given:
+            properties.append(f"{side}_FORMAT = '{name}'")
+        columns_, read = _proposed(side, given, config, topic, name, data, registry, node or statement)
+        found[side] = columns_, read
+    taken = {c.name for c in found["KEY"][0]} if found["KEY"] else set()
+    taken |= {c.name for c in statement.columns} | RESERVED_COLUMNS
+    if found["VALUE"] is not None:
+        kept = tuple(c for c in found["VALUE"][0] if c.name not in taken)
+        found["VALUE"] = kept, found["VALUE"][1]
+    return _written_out(statement, found, given, properties)
+
+
+def _format_of(
+    side: str, given: Properties, config: Mapping[str, Any], data: Sequence[bytes],
+    registry: SchemaRegistry | None,
+) -> tuple[str, bool]:  # fmt: skip
+    """The format of a side, guessed where it is not given; and whether it is."""
+    name, node = given.format_name(side)
+    default = settings.text(config, "ksql.persistence.default.format.value") if side == "VALUE" else None
+    if name is None and default is not None:
+        name = known_format(default, given.node("INFER") or node)
+    if name is not None:
+        return name, node is not None
+    return guessed(data, registry) or "KAFKA", False
+
+
+def _proposed(
+    side: str, given: Properties, config: Mapping[str, Any], topic: str, name: str, data: Sequence[bytes],
+    registry: SchemaRegistry | None, node: Placed,
+) -> tuple[tuple[Column, ...], ReadSchema]:  # fmt: skip
+    spec = with_naming(given.format_spec(side, name), side, config)
+    role = Role.KEY if side == "KEY" else Role.VALUE
+    if CAPABILITIES[name].registry:
+        return _of_named_schema(side, spec, topic, data, registry, node)
+    if name in ("NONE", "PROTOBUF_NOSR"):
+        raise invalid(f"Records in {name} do not say what their columns are: list the columns.", node)
+    proposal = propose(name, data, spec.delimiter)
+    if proposal is None or not proposal.fields:
+        raise invalid(
+            f"None of {len(data)} {side.lower()}s in topic '{topic}' is {name} with columns.", node,
+            hint="PRINT shows what the records look like.",
+        )  # fmt: skip
+    fields = proposal.fields
+    if name == "DELIMITED" and side == "KEY":
+        fields = tuple(Field(f.name.replace("COL", "KEY"), f.type) for f in fields)
+    if side == "VALUE" and proposal.is_bare and name == "JSON" and spec.wrapped is not False:
+        raise invalid(
+            f"The values in topic '{topic}' are no JSON objects.", node,
+            hint="For bare values, add WRAP_SINGLE_VALUE = false.",
+        )  # fmt: skip
+    if side == "VALUE" and spec.wrapped is False and not proposal.is_bare:
+        fields = (Field("", Struct(fields)),)
+    if side == "KEY" and len(fields) == 1 and fields[0].name:
+        fields = (Field("", fields[0].type if name == "DELIMITED" else Struct(fields)),)
+    if side == "KEY":
+        fields = tuple(Field(f.name, _without_maps(f.type)) for f in fields)
+    return tuple(Column(f.name or SINGLE[side], f.type, role) for f in fields), ReadSchema(Struct(fields))
+
+
+def _without_maps(type_: SqlType) -> SqlType:
+    """A key has no MAP; its text is a STRING."""
+    match type_:
+        case Map():
+            return STRING
+        case Array(element):
+            return Array(_without_maps(element))
+        case Struct(fields):
+            return Struct(tuple(Field(f.name, _without_maps(f.type)) for f in fields))
+    return type_
+
+
+def _of_named_schema(
+    side: str, spec: FormatSpec, topic: str, data: Sequence[bytes], registry: SchemaRegistry | None,
+    node: Placed,
+) -> tuple[tuple[Column, ...], ReadSchema]:  # fmt: skip
+    """The columns of the newest schema that the records name."""
+    if registry is None:
+        raise failure(
+            "SCHEMA_REGISTRY_MISSING", node, what=f"Taking the {side.lower()} columns from a schema",
+            alternative=OR_LIST_COLUMNS,
+        )  # fmt: skip
+    found = schema_of(spec.name, data, registry)
+    if found is None:
+        raise invalid(f"None of {len(data)} {side.lower()}s in topic '{topic}' names a schema.", node)
+    schema, message = found
+    _check_kind(side, spec, topic, schema, node)
+    is_bare = CAPABILITIES[spec.name].unwrapped if side == "KEY" else spec.wrapped is False
+    spec = replace(spec, full_name=spec.full_name or message)
+    return _columns(side, spec, topic, schema, is_bare, node)
+
+
 def check_id(side: str, format_name: str, node: Placed | None) -> None:
     """Refuse KEY_SCHEMA_ID or VALUE_SCHEMA_ID for a format that keeps no schemas in a registry."""
     if not CAPABILITIES[format_name].registry:
@@ -108,8 +249,12 @@ def _written_out(
     statement: CreateSource,
     found: Mapping[str, tuple[tuple[Column, ...], ReadSchema] | None],
     given: Properties,
+    kept: Sequence[str] | None = None,
 ) -> CreateSource:
-    """``statement`` with the inferred columns, and with the full name of a schema that an id denotes."""
+    """``statement`` with the inferred columns, and with the full name of a schema that an id denotes.
+
+    ``kept``: the text of its properties; None: as they are.
+    """
     word = _WORDS[statement.kind]
     listed: list[str] = []
     for side, is_side in (("KEY", ("KEY", "PRIMARY KEY")), ("VALUE", (None,))):
@@ -130,7 +275,9 @@ def _written_out(
     bare = statement.copy()
     bare.set("columns", [])
     bare.set("properties", [])
-    properties = ", ".join([*map(grammar.render, statement.properties), *names])
+    if kept is None:
+        kept = list(map(grammar.render, statement.properties))
+    properties = ", ".join([*kept, *names])
     text = f"{grammar.render(bare)} ({', '.join(listed)}) WITH ({properties})"
     written = grammar.parse_one(text, substitution=False)
     assert isinstance(written, CreateSource)
@@ -195,6 +342,11 @@ def _fetched(
             looked_for=f"Subject: {subject}" if spec.schema_id is None else f"Schema Id: {spec.schema_id}",
             hint=_missing_hint(side, spec),
         )  # fmt: skip
+    _check_kind(side, spec, topic, schema, node)
+    return schema
+
+
+def _check_kind(side: str, spec: FormatSpec, topic: str, schema: RegisteredSchema, node: Placed) -> None:
     expected = KINDS[spec.name]
     if schema.kind != expected:
         fitting = next((f for f, kind in KINDS.items() if kind == schema.kind), schema.kind)
@@ -204,7 +356,6 @@ def _fetched(
             f"actual format from Schema Registry: {schema.kind}",
             node,
         )
-    return schema
 
 
 def _missing_hint(side: str, spec: FormatSpec) -> str | None:

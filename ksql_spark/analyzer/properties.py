@@ -37,6 +37,7 @@ class Rule:
 PROPERTIES: dict[str, Rule] = {
     "FORMAT": Rule("string"),
     "HEADERS": Rule("string", frozenset({CREATE_AS})),
+    "INFER": Rule("string", frozenset({CREATE})),
     "KAFKA_TOPIC": Rule("string"),
     "KEY_DELIMITER": Rule("string"),
     "KEY_FORMAT": Rule("string"),

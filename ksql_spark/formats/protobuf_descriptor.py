@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
+from collections.abc import Mapping
 
 from ksql_spark.formats.base import BadRecord
 from ksql_spark.formats.protobuf_wire import fields_of
@@ -25,8 +27,10 @@ _TYPES = {
         1,
     )
 }
-_REPEATED = 3
+_OPTIONAL, _REQUIRED, _REPEATED = 1, 2, 3
 _MAP_ENTRY = 7
+#: the number of Confluent's option of fields
+_FIELD_META = 1088
 
 
 def proto_text(text: str) -> str:
@@ -39,10 +43,15 @@ def proto_text(text: str) -> str:
         return text
     try:
         file = _Parts(base64.b64decode(text, validate=False))
-        syntax, package = file.text(12) or "proto2", file.text(2)
+        # a file of an edition differs from one of proto2 in what we do not need
+        syntax, package = "proto3" if file.text(12) == "proto3" else "proto2", file.text(2)
         lines = [f'syntax = "{syntax}";', *([f"package {package};"] if package else [])]
         lines += [f'import "{path.decode()}";' for path in file.all(3)]
-        lines += [_message(_Parts(m)) for m in file.all(4)] + [_enum(_Parts(e)) for e in file.all(5)]
+        labels: dict[int | None, str] = {_REPEATED: "repeated "}
+        if syntax == "proto2":
+            labels |= {_OPTIONAL: "optional ", _REQUIRED: "required "}
+        lines += [_message(_Parts(m), labels) for m in file.all(4)]
+        lines += [_enum(_Parts(e)) for e in file.all(5)]
     except (binascii.Error, BadRecord, UnicodeDecodeError, IndexError, KeyError) as error:
         raise NotConvertible(f"it is no Protobuf schema: {error}") from None
     return "\n".join(lines)
@@ -67,35 +76,43 @@ class _Parts:
         return value if isinstance(value, int) else None
 
 
-def _message(message: _Parts) -> str:
+def _message(message: _Parts, labels: Mapping[int | None, str]) -> str:
     nested = [_Parts(n) for n in message.all(3)]
     entries = {n.text(1): n for n in nested if any(_Parts(o).number(_MAP_ENTRY) for o in n.all(7))}
-    lines = [_message(n) for n in nested if n.text(1) not in entries]
+    # those of maps too: records name messages by their places among all of them
+    lines = [_message(n, labels) for n in nested]
     lines += [_enum(_Parts(e)) for e in message.all(4)]
     one_ofs = [_Parts(o).text(1) for o in message.all(8)]
     members: dict[int, list[str]] = {}
     for field in map(_Parts, message.all(2)):
         index = field.number(9)
         if index is None or field.number(17):
-            lines.append(_field(field, entries))
+            lines.append(_field(field, entries, labels))
         else:
             members.setdefault(index, []).append(f"{_type(field)} {field.text(1)} = {field.number(3)};")
     lines += [f"oneof {one_ofs[i]} {{ {' '.join(fields)} }}" for i, fields in members.items()]
     return f"message {message.text(1)} {{ {' '.join(lines)} }}"
 
 
-def _field(field: _Parts, entries: dict[str, _Parts]) -> str:
-    name, label = field.text(1), ""
+def _field(field: _Parts, entries: dict[str, _Parts], labels: Mapping[int | None, str]) -> str:
+    name, label = field.text(1), "optional " if field.number(17) else labels.get(field.number(4), "")
     type_ = _type(field)
     entry = entries.get(type_.rpartition(".")[2])
     if entry is not None:
         key, value = sorted(map(_Parts, entry.all(2)), key=lambda f: f.number(3) or 0)
-        type_ = f"map<{_type(key)}, {_type(value)}>"
-    elif field.number(4) == _REPEATED:
-        label = "repeated "
-    elif field.number(17):
-        label = "optional "
-    return f"{label}{type_} {name} = {field.number(3)};"
+        label, type_ = "", f"map<{_type(key)}, {_type(value)}>"
+    return f"{label}{type_} {name} = {field.number(3)}{_params(field)};"
+
+
+def _params(field: _Parts) -> str:
+    """The option (confluent.field_meta).params, which has the precision and scale of a decimal."""
+    pairs = [
+        f"{{key: {json.dumps(pair.text(1))}, value: {json.dumps(pair.text(2))}}}"
+        for options in field.all(8)
+        for meta in _Parts(options).all(_FIELD_META)
+        for pair in map(_Parts, _Parts(meta).all(2))
+    ]
+    return f" [(confluent.field_meta) = {{params: [{', '.join(pairs)}]}}]" if pairs else ""
 
 
 def _type(field: _Parts) -> str:

@@ -59,11 +59,11 @@ class ProtoField:
 class Message:
     """A message; its fields are read when they are first asked for, so it may be part of itself."""
 
-    def __init__(self, file: ProtoFile, name: str, node: ast.Message, is_proto2: bool) -> None:
+    def __init__(self, file: ProtoFile, name: str, node: ast.Message, is_explicit: bool) -> None:
         self.name = name
         self._file = file
         self._node = node
-        self._is_proto2 = is_proto2
+        self._is_explicit = is_explicit
 
     @cached_property
     def fields(self) -> tuple[ProtoField, ...]:
@@ -91,9 +91,9 @@ class Message:
             key, value = (self._file.type(t, self.name) for t in (field.key_type, field.value_type))
             return ProtoField(field.name, field.number, value, repeated=True, key=key)
         given = field.cardinality
-        presence = is_alternative or given is ast.FieldCardinality.OPTIONAL
-        presence = presence or (self._is_proto2 and given is ast.FieldCardinality.REQUIRED)
         repeated = given is ast.FieldCardinality.REPEATED
+        presence = is_alternative or given is ast.FieldCardinality.OPTIONAL
+        presence = presence or (self._is_explicit and not repeated)
         return ProtoField(
             field.name, field.number, self._file.type(field.type, self.name), repeated, presence
         )
@@ -119,10 +119,16 @@ class ProtoFile:
         self._add(self._file)
 
     def _add(self, file: ast.File) -> None:
-        is_proto2 = file.syntax in (None, "proto2") and file.edition is None
+        # in proto2 and in editions, fields that have no default of their own can be absent
+        is_explicit = file.syntax in (None, "proto2") and not any(
+            isinstance(e, ast.Option)
+            and e.name == "features.field_presence"
+            and e.value == ast.Identifier("IMPLICIT")
+            for e in file.file_elements
+        )
         for found in protobuf_schema.definitions(file):
             if isinstance(found.node, ast.Message):
-                self._messages[found.name] = Message(self, found.name, found.node, is_proto2)
+                self._messages[found.name] = Message(self, found.name, found.node, is_explicit)
             else:
                 values = [e for e in found.node.elements if isinstance(e, ast.EnumValue)]
                 self._enums[found.name] = {v.number: v.name for v in reversed(values)}

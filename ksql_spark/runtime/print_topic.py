@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import datetime
 import itertools
-import json
-import struct
 import threading
-from collections.abc import Callable
-from functools import partial
 from typing import Literal
 
 from ksql_spark.formats.framed import with_schema_id
+from ksql_spark.formats.guess import Guess
 from ksql_spark.formats.shown import Shown
 from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -20,100 +17,6 @@ from ksql_spark.runtime.results import ResultColumn, Row
 from ksql_spark.schema_registry import SchemaRegistry
 
 _numbers = itertools.count(1)
-
-
-def _json(data: bytes) -> str:
-    text = data.decode()
-    if not isinstance(json.loads(text), (dict, list)):
-        raise ValueError("a bare value is no evidence of JSON")
-    return text
-
-
-def _number(layout: str) -> Callable[[bytes], str]:
-    return lambda data: str(struct.unpack(layout, data)[0])
-
-
-def _text(data: bytes) -> str:
-    text = data.decode()
-    if any(ord(c) < 32 and c not in "\t\r\n" for c in text):
-        raise ValueError("control characters")
-    return text
-
-
-#: formats whose records name a schema
-REGISTERED = ("AVRO", "PROTOBUF", "JSON_SR")
-#: name -> decoder, which raises ValueError or struct.error if the bytes do not fit; in order of preference
-CANDIDATES: dict[str, Callable[[bytes], str]] = {
-    "JSON": _json,
-    "KAFKA_INT": _number(">i"),
-    "KAFKA_BIGINT": _number(">q"),
-    "KAFKA_DOUBLE": _number(">d"),
-    "KAFKA_STRING": _text,
-}
-
-
-def _windowed(data: bytes) -> str:
-    """A key followed by 8 bytes that are a plausible window start (epoch ms): ``[key@start/-]``."""
-    (start,) = struct.unpack(">q", data[-8:])
-    if not 0 <= start < 32_503_680_000_000:  # the year 3000
-        raise ValueError("no window")
-    for read in CANDIDATES.values():
-        try:
-            return f"[{read(data[:-8])}@{start}/-]"
-        except (ValueError, struct.error):
-            continue
-    raise ValueError("no key")
-
-
-def _session(data: bytes) -> str:
-    """A key followed by 16 bytes, a session's end and start (epoch ms): ``[key@start/end]``."""
-    end, start = struct.unpack(">qq", data[-16:])
-    if not 0 <= start <= end < 32_503_680_000_000:
-        raise ValueError("no session")
-    for read in CANDIDATES.values():
-        try:
-            return f"[{read(data[:-16])}@{start}/{end}]"
-        except (ValueError, struct.error):
-            continue
-    raise ValueError("no key")
-
-
-class Guess:
-    """The formats that fit all the keys, or all the values, seen so far.
-
-    ``shown`` reads records that name a schema; None: there is no registry.
-    """
-
-    def __init__(self, *, is_key: bool, shown: Shown | None = None) -> None:
-        self._readers: dict[str, Callable[[bytes], str]] = {}
-        if shown is not None:
-            self._readers |= {name: partial(shown.text, name) for name in REGISTERED}
-        self._readers |= CANDIDATES
-        if is_key:
-            self._readers["SESSION windowed key"] = _session
-            self._readers["TUMBLING or HOPPING windowed key"] = _windowed
-        self._seen = False
-
-    def show(self, data: bytes | None) -> str:
-        """``data`` as text; formats that it does not fit are ruled out."""
-        if data is None:
-            return "<null>"
-        self._seen = True
-        texts: dict[str, str] = {}
-        for name, read in self._readers.items():
-            try:
-                texts[name] = read(data)
-            except (ValueError, struct.error):
-                continue
-        if not texts:
-            return f"<{len(data)} bytes: {data[:32].hex()}{'…' if len(data) > 32 else ''}>"
-        self._readers = {name: self._readers[name] for name in texts}
-        return next(iter(texts.values()))
-
-    def __str__(self) -> str:
-        if not self._seen:
-            return "¯\\_(ツ)_/¯ - no data processed"
-        return " or ".join(self._readers)
 
 
 class PrintResult:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import grammar
 from grammar.statements.inserts import InsertSelect
 from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark import analyzer
 from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.formats.sampling import Sample
 from ksql_spark.kafka.admin import Topic
+from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.runtime.pending import CleanupRecord, Orphans
@@ -36,9 +40,15 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
     if existing is not None and not statement.or_replace:
         return _exists(statement, statement.kind, statement.if_not_exists, existing)
     _check_or_replace(statement, context)
+    inferred: list[str] = []
     if not context.is_replay:
         # on replay the statement has all columns: the registry may have others by now
-        statement = analyzer.infer_columns(statement, context.config, context.services.registry)
+        written = analyzer.infer_columns(
+            statement, context.config, context.services.registry, partial(_sample, context)
+        )
+        is_sampled = any(p.name.upper() == "INFER" for p in statement.properties)
+        inferred = [grammar.render(c) for c in written.columns] if is_sampled else []
+        statement = written
     source = analyzer.bind_create_source(statement, context.metastore, context.config)
     if existing is not None and existing.is_sink:
         reason = f"Cannot replace {existing.kind.lower()} '{existing.name}': a query made it."
@@ -61,7 +71,8 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
     def apply(_: Starts) -> Outcome:
         services.metastore.add(source)
         services.views.renew(source)
-        return Outcome(f"{statement.kind.capitalize()} created")
+        shown = f" with the columns {', '.join(inferred)}" if inferred else ""
+        return Outcome(f"{statement.kind.capitalize()} created{shown}")
 
     command_id = f"{statement.kind.lower()}/`{source.name}`/create"
 
@@ -70,6 +81,23 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
         return CleanupRecord(unlogged=Orphans((source.topic,) if is_new else ()))
 
     return Logged(command_id, apply, prepare, cleanup=cleanup, statement=statement.source_text)
+
+
+def _sample(context: StatementContext, topic: str) -> list[Sample]:
+    """The newest records of ``topic``, at most ksql.spark.infer.records.
+
+    Raises:
+        KsqlError: TOPIC_MISSING; those of TopicReader.
+    """
+    admin, most = context.services.admin, int(context.config["ksql.spark.infer.records"])
+    partitions = _required_topic(topic, context).partitions
+    each = -(-most // partitions)
+    ends = {partition: end for (_, partition), end in admin.end_offsets(topic).items()}
+    starts = {p: max(ends[p] - each, start) for (_, p), start in admin.beginning_offsets(topic).items()}
+    with TopicReader(admin.servers, topic, starts, settings=admin.settings) as reader:
+        records = [record for batch in reader.read_to_end() for record in batch]
+    records.sort(key=lambda record: record.timestamp_ms)
+    return [Sample(r.key, r.value, r.headers) for r in records[-most:]]
 
 
 def _topic_partitions(source: DataSource, context: StatementContext) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ import grammar
 from grammar.statements.sources import CreateAsSelect, CreateSource
 from ksql_spark import analyzer
 from ksql_spark.errors import KsqlError
+from ksql_spark.formats.sampling import Sample
+from ksql_spark.metastore.serdes import record_spec
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema_registry import JSON, PROTOBUF
@@ -248,3 +251,161 @@ def test_an_id_needs_a_registry() -> None:
     with pytest.raises(KsqlError) as caught:
         create_as("CREATE STREAM o WITH (VALUE_SCHEMA_ID=1) AS SELECT * FROM s;", None)
     assert caught.value.code == 42801
+
+
+# ---- INFER = 'sample' -----------------------------------------------------------------------------------
+
+
+def sampled(
+    text: str, records: Sequence[Sample], registry: FakeRegistry | None = None, **config: Any
+) -> CreateSource:
+    statement = grammar.parse_one(text)
+    assert isinstance(statement, CreateSource)
+    return analyzer.infer_columns(statement, config, registry, lambda topic: records)
+
+
+def of_values(*values: bytes, key: bytes | None = None) -> list[Sample]:
+    return [Sample(key, value) for value in values]
+
+
+@pytest.mark.parametrize(
+    ("properties", "records", "columns", "written"),
+    [
+        (
+            "VALUE_FORMAT = 'JSON'",
+            of_values(b'{"id": 1, "at": {"x": 1.5}}', b'{"id": null, "tags": ["a"], "rowtime": 1}', key=b"k"),
+            "`ROWKEY` STRING KEY, `ID` BIGINT, `AT` STRUCT<`X` DOUBLE>, `TAGS` ARRAY<STRING>",
+            "VALUE_FORMAT = 'JSON', KEY_FORMAT = 'KAFKA'",
+        ),
+        (
+            "PARTITIONS = 1",
+            [Sample(b'{"a": 1, "b": "x"}', b'{"a": 1, "B": 2, "c": 1e3}'), Sample(None, None)],
+            "`A` BIGINT KEY, `B` STRING KEY, `C` DOUBLE",
+            "PARTITIONS = 1, KEY_FORMAT = 'JSON', VALUE_FORMAT = 'JSON'",
+        ),
+        (
+            "KEY_FORMAT = 'JSON', VALUE_FORMAT = 'DELIMITED', VALUE_DELIMITER = ';'",
+            [Sample(b'{"a": {"m": {}}}', b"1;x"), Sample(b'{"a": null}', b"2;007")],
+            "`ROWKEY` STRUCT<`A` STRUCT<`M` STRING>> KEY, `COL1` BIGINT, `COL2` STRING",
+            "KEY_FORMAT = 'JSON', VALUE_FORMAT = 'DELIMITED', VALUE_DELIMITER = ';'",
+        ),
+        (
+            "VALUE_FORMAT = 'JSON', WRAP_SINGLE_VALUE = false",
+            of_values(b"[1]", b"null", b"no json"),
+            "`ROWVAL` ARRAY<BIGINT>",
+            "VALUE_FORMAT = 'JSON', WRAP_SINGLE_VALUE = FALSE",
+        ),
+        (
+            "PARTITIONS = 1",
+            of_values(b"\0\0\0\5", key=b"\0\0\0\0\0\0\0\1"),
+            "`ROWKEY` BIGINT KEY, `ROWVAL` INTEGER",
+            "PARTITIONS = 1, KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'KAFKA'",
+        ),
+    ],
+)
+def test_columns_and_formats_of_samples(
+    properties: str, records: list[Sample], columns: str, written: str
+) -> None:
+    text = f"CREATE STREAM s WITH (KAFKA_TOPIC = 't', {properties}, INFER = 'sample');"
+    statement = sampled(text, records)
+    source = analyzer.bind_create_source(statement, MetaStore(), {})
+    assert ", ".join(map(str, source.schema.columns)) == columns
+    assert grammar.render(statement).endswith(f"WITH (KAFKA_TOPIC = 't', {written})")
+
+
+def test_samples_name_their_schema(registry: FakeRegistry) -> None:
+    old, new = registry.add("x", record(a="int")), registry.add("x", record(a="int", b="string"))
+    records = [
+        Sample(None, b"\0" + new.to_bytes(4, "big") + b"\2\2x"),
+        Sample(None, b"\0" + old.to_bytes(4, "big") + b"\2"),
+        Sample(None, b"\0\0\0\0\x63junk"),
+    ]
+    text = "CREATE STREAM s WITH (KAFKA_TOPIC = 'any', INFER = 'SAMPLE');"
+    for columns in ("`A` INTEGER, `B` STRING",):
+        assert f"({columns})" in grammar.render(sampled(text, records, registry))
+    assert "VALUE_FORMAT = 'AVRO'" in grammar.render(sampled(text, records, registry))
+    header = (("__value_schema_id", b"\1" + registry.guid(new).bytes),)
+    by_guid = grammar.render(sampled(text, [Sample(None, b"\2\2x", header)], registry))
+    assert "(`A` INTEGER, `B` STRING)" in by_guid and "'AVRO'" in by_guid
+    proto = 'syntax = "proto3"; message P { int32 x = 1; } message Q { bool y = 1; }'
+    schema_id = registry.add("p", proto, PROTOBUF)
+    second = [Sample(None, b"\0" + schema_id.to_bytes(4, "big") + b"\2\2\x08\1")]
+    assert "(`Y` BOOLEAN)" in grammar.render(sampled(text, second, registry))
+
+
+@pytest.mark.parametrize(
+    ("text", "records", "reason"),
+    [
+        ("CREATE STREAM s WITH (KAFKA_TOPIC = 't', INFER = 'guess');", [], "Expected 'sample'"),
+        ("CREATE STREAM s WITH (KAFKA_TOPIC = 't', INFER = 'sample');", [], "no records with a value"),
+        (
+            "CREATE TABLE s WITH (KAFKA_TOPIC = 't', INFER = 'sample');",
+            of_values(b"{}"),
+            "no records with a key",
+        ),
+        (
+            "CREATE STREAM s (k INT KEY, v INT) WITH (KAFKA_TOPIC = 't', INFER = 'sample');",
+            of_values(b"{}"),
+            "do not list all columns",
+        ),
+        (
+            "CREATE STREAM s WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', INFER = 'sample');",
+            of_values(b"1"),
+            "no JSON objects",
+        ),
+        (
+            "CREATE STREAM s WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', INFER = 'sample');",
+            of_values(b"{"),
+            "None of 1 values in topic 't' is JSON",
+        ),
+        (
+            "CREATE STREAM s WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'PROTOBUF_NOSR', INFER = 'sample');",
+            of_values(b"\x08\1"),
+            "do not say what their columns are",
+        ),
+        (
+            "CREATE STREAM s WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'AVRO', INFER = 'sample');",
+            of_values(b"\x08\1"),
+            "names a schema",
+        ),
+    ],
+)
+def test_samples_that_give_no_columns(
+    text: str, records: list[Sample], reason: str, registry: FakeRegistry
+) -> None:
+    with pytest.raises(KsqlError, match=reason):
+        sampled(text, records, registry)
+
+
+# ---- subjects -------------------------------------------------------------------------------------------
+
+
+def test_strategies_name_the_subject(registry: FakeRegistry) -> None:
+    registry.add("n.R", record(a="int"))
+    registry.add("t-n.R", record(b="int"))
+    text = "CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO', VALUE_SCHEMA_FULL_NAME='n.R');"
+    name = "ksql.schema.registry.value.subject.name.strategy"
+    by_record = create(text, registry, **{name: "RecordNameStrategy"})
+    assert [c.name for c in by_record.schema.value] == ["A"]
+    assert record_spec(by_record).value.subject == "n.R"
+    java = "io.confluent.kafka.serializers.subject.TopicRecordNameStrategy"
+    by_both = create(text, registry, **{name: java})
+    assert [c.name for c in by_both.schema.value] == ["B"]
+    assert record_spec(by_both).value.subject == "t-n.R"
+    assert record_spec(create(text, registry)).value.subject == "t-value"
+    listed = create(
+        "CREATE STREAM s (a INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO');",
+        registry,
+        **{name: "RecordNameStrategy"},
+    )
+    own = "io.confluent.ksql.avro_schemas.KsqlDataSourceSchema"
+    assert record_spec(listed).value.subject == own
+
+
+def test_strategies_that_do_not_help(registry: FakeRegistry) -> None:
+    name = "ksql.schema.registry.value.subject.name.strategy"
+    text = "CREATE STREAM s WITH (KAFKA_TOPIC='none', VALUE_FORMAT='AVRO');"
+    with pytest.raises(KsqlError, match="VALUE_SCHEMA_FULL_NAME says which record's schema is meant"):
+        create(text, registry, **{name: "RecordNameStrategy"})
+    with pytest.raises(KsqlError, match="Expected one of TopicNameStrategy"):
+        create(text, registry, **{name: "MyStrategy"})

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from google.protobuf import descriptor_pb2
 
+from ksql_spark.formats.protobuf_message import proto_file
 from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, ReadSchema, columns
 from ksql_spark.formats.schemas import read_schema
 from ksql_spark.schema_registry import AVRO, JSON, PROTOBUF, RegisteredSchema
@@ -273,3 +276,46 @@ def test_a_protobuf_schema_may_be_a_serialized_descriptor() -> None:
         "OPT BOOLEAN",
         "XS ARRAY<DOUBLE>",
     ]
+
+
+def descriptor(syntax: str) -> str:
+    """A file in base64 whose message has a map, which is a message too, before one that is nested."""
+    file = descriptor_pb2.FileDescriptorProto(name="f.proto", package="p", syntax=syntax)
+    outer = file.message_type.add(name="Outer")
+    outer.field.add(name="required", number=1, type=5, label=2 if syntax == "proto2" else 1)
+    outer.field.add(name="optional", number=2, type=5, label=1)
+    outer.field.add(name="tags", number=3, type=11, type_name=".p.Outer.TagsEntry", label=3)
+    price = outer.field.add(name="price", number=4, type=11, type_name=".confluent.type.Decimal", label=1)
+    params = b"".join(
+        b"\x12" + bytes([len(p)]) + p for p in (b"\n\tprecision\x12\x019", b"\n\x05scale\x12\x012")
+    )
+    # (confluent.field_meta), which Python's own descriptors do not know
+    price.options.MergeFromString(b"\x82\x44" + bytes([len(params)]) + params)
+    entry = outer.nested_type.add(name="TagsEntry")
+    entry.options.map_entry = True
+    entry.field.add(name="key", number=1, type=9, label=1)
+    entry.field.add(name="value", number=2, type=5, label=1)
+    outer.nested_type.add(name="Inner").field.add(name="x", number=1, type=5, label=1)
+    return base64.b64encode(file.SerializeToString()).decode()
+
+
+def test_messages_of_maps_count_in_places() -> None:
+    file = proto_file(RegisteredSchema(1, PROTOBUF, descriptor("proto3")))
+    assert (file.at([0, 0]).name, file.at([0, 1]).name) == ("p.Outer.TagsEntry", "p.Outer.Inner")
+    assert file.path("p.Outer.Inner") == (0, 1)
+
+
+def test_labels_and_options_of_descriptors() -> None:
+    assert listed(PROTOBUF, descriptor("proto2")) == [
+        "REQUIRED INTEGER", "OPTIONAL INTEGER", "TAGS MAP<STRING, INTEGER>", "PRICE DECIMAL(9, 2)",
+    ]  # fmt: skip
+
+    def presence(text: str) -> list[bool]:
+        file = proto_file(RegisteredSchema(1, PROTOBUF, text))
+        return [f.presence for f in file.at([0]).fields if not f.repeated and f.type.is_plain]
+
+    assert presence(descriptor("proto2")) == [True, True]
+    assert presence(descriptor("proto3")) == [False, False]
+    assert presence("edition = '2023'; message M { int32 a = 1; }") == [True]
+    implicit = "edition = '2023'; option features.field_presence = IMPLICIT; message M { int32 a = 1; }"
+    assert presence(implicit) == [False]

@@ -21,12 +21,16 @@ import java.util.regex.Pattern;
 final class ProtobufDescriptor {
     private static final Pattern BASE64 = Pattern.compile("[A-Za-z0-9+/\\s]+={0,2}\\s*");
 
+    private static final Pattern EDITION =
+            Pattern.compile("(^|[;\\n/])\\s*edition\\s*=\\s*[\"'][^\"']*[\"']\\s*;");
+
     private ProtobufDescriptor() {}
 
     /** {@code text}, a .proto file; or the .proto file of the descriptor that it is. */
     static String protoText(String text) {
         if (!BASE64.matcher(text).matches()) {
-            return text;
+            // the parser does not know editions; in proto3, too, fields need no labels
+            return EDITION.matcher(text).replaceFirst("$1syntax = \"proto3\";");
         }
         FileDescriptorProto file;
         try {
@@ -34,31 +38,38 @@ final class ProtobufDescriptor {
         } catch (InvalidProtocolBufferException bad) {
             throw new IllegalArgumentException("The schema is no Protobuf schema.", bad);
         }
+        // a file of an edition differs from one of proto2 in what we do not need
+        boolean isProto2 = !file.getSyntax().equals("proto3");
         StringBuilder made = new StringBuilder("syntax = \"");
-        made.append(file.getSyntax().isEmpty() ? "proto2" : file.getSyntax()).append("\";\n");
+        made.append(isProto2 ? "proto2" : "proto3").append("\";\n");
         if (!file.getPackage().isEmpty()) {
             made.append("package ").append(file.getPackage()).append(";\n");
         }
         file.getDependencyList().forEach(path -> made.append("import \"" + path + "\";\n"));
-        file.getMessageTypeList().forEach(message -> add(message, made));
+        file.getMessageTypeList().forEach(message -> add(message, isProto2, made));
         file.getEnumTypeList().forEach(symbols -> add(symbols, made));
         return made.toString();
     }
 
-    private static void add(DescriptorProto message, StringBuilder made) {
+    /** Whether {@code text} is a .proto file of an edition. */
+    static boolean isEdition(String text) {
+        return EDITION.matcher(text).find();
+    }
+
+    private static void add(DescriptorProto message, boolean isProto2, StringBuilder made) {
         made.append("message ").append(message.getName()).append(" {\n");
         Map<String, DescriptorProto> entries = new HashMap<>();
         for (DescriptorProto nested : message.getNestedTypeList()) {
             if (nested.getOptions().getMapEntry()) {
                 entries.put(nested.getName(), nested);
-            } else {
-                add(nested, made);
             }
+            // those of maps too: records name messages by their places among all of them
+            add(nested, isProto2, made);
         }
         message.getEnumTypeList().forEach(symbols -> add(symbols, made));
         for (FieldDescriptorProto field : message.getFieldList()) {
             if (!isAlternative(field)) {
-                made.append(label(field, entries)).append(' ');
+                made.append(label(field, entries, isProto2)).append(' ');
                 made.append(member(field, type(field, entries)));
             }
         }
@@ -85,11 +96,12 @@ final class ProtobufDescriptor {
         return type + " " + field.getName() + " = " + field.getNumber() + ";\n";
     }
 
-    private static String label(FieldDescriptorProto field, Map<String, DescriptorProto> entries) {
+    private static String label(
+            FieldDescriptorProto field, Map<String, DescriptorProto> entries, boolean isProto2) {
         if (field.getLabel() == FieldDescriptorProto.Label.LABEL_REPEATED) {
             return entries.containsKey(simple(field.getTypeName())) ? "" : "repeated";
         }
-        return field.getProto3Optional() ? "optional" : "";
+        return field.getProto3Optional() || isProto2 ? "optional" : "";
     }
 
     private static String type(FieldDescriptorProto field, Map<String, DescriptorProto> entries) {

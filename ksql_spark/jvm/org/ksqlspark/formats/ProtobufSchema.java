@@ -104,14 +104,14 @@ final class ProtobufSchema {
     final class Message {
         private final String name;
         private final MessageElement element;
-        private final boolean isProto2;
+        private final boolean isExplicit;
         private List<Field> fields;
         private List<OneOf> oneOfs;
 
-        private Message(String name, MessageElement element, boolean isProto2) {
+        private Message(String name, MessageElement element, boolean isExplicit) {
             this.name = name;
             this.element = element;
-            this.isProto2 = isProto2;
+            this.isExplicit = isExplicit;
         }
 
         String name() {
@@ -154,7 +154,7 @@ final class ProtobufSchema {
             boolean hasPresence =
                     isAlternative
                             || element.getLabel() == Label.OPTIONAL
-                            || isProto2 && element.getLabel() == Label.REQUIRED;
+                            || isExplicit && !repeated;
             if (type.startsWith("map<")) {
                 int comma = type.indexOf(',');
                 Type key = type(type.substring(4, comma).strip(), name);
@@ -181,12 +181,12 @@ final class ProtobufSchema {
      * @param references the files that it imports, also indirectly
      */
     ProtobufSchema(String text, List<String> references) {
-        add(parse(WELL_KNOWN));
+        add(parse(WELL_KNOWN), false);
         for (String reference : references) {
-            add(parse(reference));
+            add(parse(reference), ProtobufDescriptor.isEdition(reference));
         }
         file = parse(text);
-        add(file);
+        add(file, ProtobufDescriptor.isEdition(text));
     }
 
     private static ProtoFileElement parse(String text) {
@@ -194,18 +194,26 @@ final class ProtobufSchema {
                 Location.get("schema.proto"), ProtobufDescriptor.protoText(text));
     }
 
-    private void add(ProtoFileElement added) {
+    private void add(ProtoFileElement added, boolean isEdition) {
         String scope = added.getPackageName() == null ? "" : added.getPackageName();
         Syntax syntax = added.getSyntax();
-        add(added.getTypes(), scope, syntax == null || syntax.toString().equals("proto2"));
+        // in proto2 and in editions, fields that have no default of their own can be absent
+        boolean isImplicit =
+                !isEdition && syntax != null && syntax.toString().equals("proto3")
+                        || added.getOptions().stream()
+                                .anyMatch(
+                                        option ->
+                                                option.getName().equals("features.field_presence")
+                                                        && "IMPLICIT".equals(option.getValue()));
+        add(added.getTypes(), scope, !isImplicit);
     }
 
-    private void add(List<? extends TypeElement> types, String scope, boolean isProto2) {
+    private void add(List<? extends TypeElement> types, String scope, boolean isExplicit) {
         for (TypeElement type : types) {
             String name = scope.isEmpty() ? type.getName() : scope + "." + type.getName();
             if (type instanceof MessageElement message) {
-                messages.put(name, new Message(name, message, isProto2));
-                add(message.getNestedTypes(), name, isProto2);
+                messages.put(name, new Message(name, message, isExplicit));
+                add(message.getNestedTypes(), name, isExplicit);
             } else if (type instanceof EnumElement constants) {
                 Map<Integer, String> symbols = new LinkedHashMap<>();
                 for (EnumConstantElement constant : constants.getConstants()) {

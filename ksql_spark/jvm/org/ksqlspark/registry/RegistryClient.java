@@ -33,9 +33,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import javax.net.ssl.SSLContext;
 
 /**
- * Schemas by id or GUID from a registry with Confluent's API. Each is asked for once in a JVM and then
- * kept, so that records of known schemas are read while the registry is away. While it is, or where
- * it does not know an id, it is left alone for some seconds.
+ * Schemas by id or GUID from a registry with Confluent's API. Each is asked for once in a JVM and
+ * then kept, so that records of known schemas are read while the registry is away. While it is, or
+ * where it does not know an id, it is left alone for some seconds.
  */
 public final class RegistryClient {
     /** Settings of a Spark session that start with this are the registry's. */

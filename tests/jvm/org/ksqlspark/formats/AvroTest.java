@@ -1,12 +1,16 @@
 package org.ksqlspark.formats;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpServer;
 
 import org.apache.avro.Schema;
@@ -19,6 +23,8 @@ import org.apache.avro.io.DecoderFactory;
 import org.apache.avro.io.EncoderFactory;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.junit.jupiter.api.AfterEach;
@@ -31,6 +37,8 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -100,6 +108,17 @@ class AvroTest {
         return out.toByteArray();
     }
 
+    /** AvroEncoder's argument. */
+    private static String encoding(int id, String schema, String... references) {
+        try {
+            return new ObjectMapper()
+                    .writeValueAsString(
+                            Map.of("id", id, "schema", schema, "references", references));
+        } catch (JsonProcessingException impossible) {
+            throw new AssertionError(impossible);
+        }
+    }
+
     private static GenericRecord record(Schema schema, int a, String b) {
         return new GenericRecordBuilder(schema)
                 .set("a", a)
@@ -141,7 +160,7 @@ class AvroTest {
                                 + "{'name':'a','type':'long','default':10},"
                                 + "{'name':'b','type':['null','long'],'default':null}]}");
         AvroEncoder encoder =
-                new AvroEncoder(StructType.fromDDL("A BIGINT, B BIGINT"), false, "3:" + schema);
+                new AvroEncoder(StructType.fromDDL("A BIGINT, B BIGINT"), false, encoding(3, schema.toString()));
         InternalRow row =
                 decoder("A BIGINT, B BIGINT").invoke(encoder.invoke(new GenericInternalRow(2)));
         assertEquals(10L, row.getLong(0));
@@ -221,6 +240,68 @@ class AvroTest {
     }
 
     @Test
+    void aSchemaIsWrittenWithThoseThatItRefersTo() {
+        String e = "{\"type\":\"enum\",\"name\":\"n.E\",\"symbols\":[\"X\",\"Y\"]}";
+        String inner =
+                "{\"type\":\"record\",\"name\":\"n.I\",\"fields\":[{\"name\":\"E\",\"type\":\"n.E\"}]}";
+        String outer =
+                "{\"type\":\"record\",\"name\":\"R\",\"fields\":[{\"name\":\"I\",\"type\":\"n.I\"}]}";
+        AvroEncoder encoder =
+                new AvroEncoder(
+                        StructType.fromDDL("I STRUCT<E: STRING>"),
+                        false,
+                        encoding(6, outer, e, inner));
+        InternalRow row =
+                new GenericInternalRow(
+                        new Object[] {
+                            new GenericInternalRow(new Object[] {UTF8String.fromString("Y")})
+                        });
+        assertArrayEquals(new byte[] {0, 0, 0, 0, 6, 2}, encoder.invoke(row));
+    }
+
+    @Test
+    void aGuidNamesASchemaToo() {
+        Schema schema = register(7, RECORD);
+        String guid = "01234567-89ab-cdef-0123-456789abcdef";
+        answers.put("/schemas/guids/" + guid, answers.remove("/schemas/ids/7"));
+        byte[] byId = framed(7, schema, record(schema, 5, "é"));
+        byte[] body = Arrays.copyOfRange(byId, Frame.BY_ID, byId.length);
+        byte[] frame = HexFormat.of().parseHex("01" + guid.replace("-", ""));
+        StructType types =
+                StructType.fromDDL("v BINARY, h ARRAY<STRUCT<key: STRING, value: BINARY>>");
+        Frame.FromHeader framed = new Frame.FromHeader("__value_schema_id", types);
+        AvroDecoder decoder = decoder("A INT, B STRING");
+        for (int i = 0; i < 2; i++) {
+            byte[] data =
+                    framed.invoke(
+                            body, headers("other", body, "__value_schema_id", frame, "x", body));
+            assertEquals("é", decoder.invoke(data).getString(1));
+        }
+        assertEquals(List.of("/schemas/guids/" + guid), asked);
+        assertSame(body, framed.invoke(body, headers("__key_schema_id", frame)));
+        assertSame(body, framed.invoke(body, headers("__value_schema_id", null)));
+        assertNull(framed.invoke(null, headers("__value_schema_id", frame)));
+        byte[] unknown = HexFormat.of().parseHex("01" + "00".repeat(16) + "08");
+        assertEquals(
+                "The schema registry has no schema with the GUID"
+                        + " 00000000-0000-0000-0000-000000000000.",
+                reason("A INT", unknown));
+        byte[] truncated = HexFormat.of().parseHex("0101234567");
+        assertEquals(
+                "It does not start with a zero and the id of a schema.",
+                reason("A INT", truncated));
+    }
+
+    private static ArrayData headers(Object... namesAndValues) {
+        Object[] made = new Object[namesAndValues.length / 2];
+        for (int i = 0; i < made.length; i++) {
+            Object name = UTF8String.fromString((String) namesAndValues[2 * i]);
+            made[i] = new GenericInternalRow(new Object[] {name, namesAndValues[2 * i + 1]});
+        }
+        return new GenericArrayData(made);
+    }
+
+    @Test
     void damagedRecordsAreNoRowsAndTakeNoMemory() {
         Schema schema = register(5, RECORD);
         byte[] good = framed(5, schema, record(schema, 5, "some text"));
@@ -230,7 +311,7 @@ class AvroTest {
         for (int i = 0; i < 100_000; i++) {
             byte[] bad = good.clone();
             for (int n = random.nextInt(3); n >= 0; n--) {
-                bad[AvroDecoder.FRAME + random.nextInt(bad.length - AvroDecoder.FRAME)] =
+                bad[Frame.BY_ID + random.nextInt(bad.length - Frame.BY_ID)] =
                         (byte) random.nextInt();
             }
             decoder.invoke(java.util.Arrays.copyOf(bad, random.nextInt(bad.length + 1)));
@@ -247,7 +328,7 @@ class AvroTest {
                         + "{'name':'b','type':['null','string'],'default':null},".replace('\'', '"')
                         + "{'name':'A','type':'long'}]}".replace('\'', '"');
         AvroEncoder encoder =
-                new AvroEncoder(StructType.fromDDL("A BIGINT, B STRING"), false, "6:" + text);
+                new AvroEncoder(StructType.fromDDL("A BIGINT, B STRING"), false, encoding(6, text));
         byte[] data =
                 encoder.invoke(
                         new GenericInternalRow(new Object[] {4L, UTF8String.fromString("é")}));
@@ -264,12 +345,13 @@ class AvroTest {
                 () -> encoder.invoke(new GenericInternalRow(new Object[] {null, null})));
         assertThrows(
                 IllegalArgumentException.class,
-                () -> new AvroEncoder(StructType.fromDDL("B STRING"), false, "6:" + text));
+                () -> new AvroEncoder(StructType.fromDDL("B STRING"), false, encoding(6, text)));
     }
 
     @Test
     void aBareNullIsANullRecord() {
-        AvroEncoder encoder = new AvroEncoder(StructType.fromDDL("A BIGINT"), true, "6:\"long\"");
+        AvroEncoder encoder =
+                new AvroEncoder(StructType.fromDDL("A BIGINT"), true, encoding(6, "\"long\""));
         assertNull(encoder.invoke(new GenericInternalRow(new Object[] {null})));
         assertFalse(encoder.invoke(new GenericInternalRow(new Object[] {1L})).length == 0);
     }

@@ -10,6 +10,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.protobuf.CodedOutputStream;
+import com.google.protobuf.DescriptorProtos.DescriptorProto;
+import com.google.protobuf.DescriptorProtos.FieldDescriptorProto;
+import com.google.protobuf.DescriptorProtos.FieldDescriptorProto.Label;
+import com.google.protobuf.DescriptorProtos.FieldDescriptorProto.Type;
+import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
+import com.google.protobuf.DescriptorProtos.MessageOptions;
 import com.sun.net.httpserver.HttpServer;
 
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -26,6 +32,7 @@ import java.io.IOException;
 import java.math.BigDecimal;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.Base64;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -335,6 +342,60 @@ class ProtobufTest {
         assertEquals("x", read.getStruct(3, 2).getString(1));
         assertTrue(read.isNullAt(4));
         assertEquals("[0.5]", read.getArray(5).toString());
+    }
+
+    /** As descriptors have them: the message of a map counts, and proto2 tells NULL from 0. */
+    @Test
+    void descriptorsKeepTheirLabelsAndThePlacesOfTheirMessages() {
+        DescriptorProto.Builder outer =
+                DescriptorProto.newBuilder()
+                        .setName("Outer")
+                        .addField(field("req", 1, Type.TYPE_INT32).setLabel(Label.LABEL_REQUIRED))
+                        .addField(field("opt", 2, Type.TYPE_INT32).setLabel(Label.LABEL_OPTIONAL))
+                        .addField(
+                                field("tags", 3, Type.TYPE_MESSAGE)
+                                        .setTypeName(".Outer.TagsEntry")
+                                        .setLabel(Label.LABEL_REPEATED))
+                        .addNestedType(
+                                DescriptorProto.newBuilder()
+                                        .setName("TagsEntry")
+                                        .setOptions(MessageOptions.newBuilder().setMapEntry(true))
+                                        .addField(field("key", 1, Type.TYPE_STRING))
+                                        .addField(field("value", 2, Type.TYPE_INT32)))
+                        .addNestedType(
+                                DescriptorProto.newBuilder()
+                                        .setName("Inner")
+                                        .addField(field("x", 1, Type.TYPE_INT32)));
+        String text =
+                Base64.getEncoder()
+                        .encodeToString(
+                                FileDescriptorProto.newBuilder()
+                                        .setName("f.proto")
+                                        .addMessageType(outer)
+                                        .build()
+                                        .toByteArray());
+        assertEquals(
+                "Outer.Inner", new ProtobufSchema(text, List.of()).message(List.of(0, 1)).name());
+        InternalRow read =
+                decoder("REQ int, OPT int, TAGS map<string, int>", text).invoke(hex("0805"));
+        assertEquals(5, read.getInt(0));
+        assertTrue(read.isNullAt(1));
+        assertEquals(0, read.getMap(2).numElements());
+    }
+
+    private static FieldDescriptorProto.Builder field(String name, int number, Type type) {
+        return FieldDescriptorProto.newBuilder().setName(name).setNumber(number).setType(type);
+    }
+
+    @Test
+    void inEditionsFieldsCanBeAbsent() {
+        String fields = "message M { int32 a = 1; string b = 2; }";
+        InternalRow read =
+                decoder("A int, B string", "edition = '2023'; " + fields).invoke(hex("0805"));
+        assertEquals(5, read.getInt(0));
+        assertTrue(read.isNullAt(1));
+        String implicit = "edition = '2023';\noption features.field_presence = IMPLICIT; " + fields;
+        assertEquals("", decoder("A int, B string", implicit).invoke(hex("0805")).getString(1));
     }
 
     @Test
