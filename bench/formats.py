@@ -1,18 +1,28 @@
 """The cost of formats: records per CPU second that are read and written, compared with our JSON.
 
     PYTHONPATH=. python bench/formats.py [FORMAT...] [--rows N]
+    PYTHONPATH=. python bench/formats.py --streams [FORMAT...] [--rounds N]
 
 The records have eight columns: numbers, texts, a time, a decimal, a list and a nested STRUCT. Each call runs
 as a batch job from a cached frame to Spark's noop sink; the formats take turns in one JVM, and the best of
 several rounds counts. Measured is the CPU time of the tasks, from Linux's /proc. "of JSON" is the speed
 relative to JSON's: above 1.00, the format is faster. "both" is a record read and written.
+
+With --streams, our decoders and encoders are called without Spark, in turn with serdes as one writes them for
+Kafka Streams (serdes/Serdes.java); "times" is our speed for both, relative to theirs.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import json
+import os
+import random
+import subprocess
 import tempfile
 from dataclasses import replace
+from decimal import Decimal as PythonDecimal
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +31,7 @@ from functions import _seconds
 from ksql_spark.formats import CAPABILITIES, FramedSerde, Serde, SerdeSpec, bind
 from ksql_spark.schema import Column
 from ksql_spark.services import artifacts
+from ksql_spark.services.java import java_binary
 from ksql_spark.spark.session import SparkProcess, set_registry
 from ksql_spark.types import (
     BIGINT,
@@ -38,6 +49,8 @@ from ksql_spark.types import (
 from tests.registry_server import RegistryServer
 
 ROUNDS = 6
+SERDES = Path(__file__).parent / "serdes"
+JVM_SOURCES = Path(__file__).parents[1] / "ksql_spark" / "jvm"
 FORMATS = ("JSON", "JSON_SR", "AVRO", "PROTOBUF", "PROTOBUF_NOSR")
 
 #: SQL type and Spark SQL text over a row number
@@ -97,10 +110,53 @@ def measure(session: Any, pid: int, formats: list[str], rows: int) -> None:
             )
 
 
+def compare_streams(formats: list[str], rounds: int) -> None:
+    """Print a line for each format, with our speed and that of a serde for Kafka Streams."""
+    dice = random.Random(1)
+    rows = [
+        [
+            i * 1234567, f"Name {i % 97} {i:X}", dice.random() * 1e9, i % 3 == 0,
+            1_600_000_000_000 + i * 1234,
+            PythonDecimal(dice.randrange(-(10**9), 10**9)).scaleb(-2), [f"{i:X}", "x", f"{i * 7:X}"],
+            {"CITY": f"City {i % 89}", "ZIP": i % 99999 + 1},
+        ]
+        for i in range(1, 10_001)
+    ]  # fmt: skip
+    needed = [*sorted(artifacts.pyspark_jars().glob("*.jar")), *artifacts.jars("spark")]
+    needed.insert(0, artifacts.compile_java(JVM_SOURCES, report=print))
+    own = artifacts.compile_java(SERDES, needed, print)
+    with RegistryServer() as registry, tempfile.TemporaryDirectory(prefix="ksql-spark-bench-") as folder:
+        described = []
+        for name in formats:
+            made = _serde(name, registry)
+            spec = made.spec
+            texts = [f"`{name}`" for name in COLUMNS]
+            described.append(
+                {
+                    "name": name, "ddl": made.ddl, "id": spec.schema_id, "schema": spec.schema,
+                    "decode": _argument(made.decode_sql("data")), "encode": _argument(made.encode_sql(texts)),
+                    "records": [base64.b64encode(made.encode(row) or b"").decode() for row in rows],
+                }
+            )  # fmt: skip
+        file = Path(folder) / "input.json"
+        file.write_text(json.dumps({"registry": registry.url, "formats": described}), encoding="utf-8")
+        classpath = os.pathsep.join(map(str, [own, *needed]))
+        java = [str(java_binary()), "-Xmx3g", "-XX:+UseParallelGC", "-cp", classpath, "Serdes"]
+        subprocess.run([*java, str(file), str(rounds)], check=True)
+
+
+def _argument(call: str) -> str:
+    """What follows the colon in the name of the function that ``call`` calls."""
+    name = call.removeprefix("ksql.`").rpartition("`(")[0]
+    return name.partition("`(")[0].replace("``", "`").partition(":")[2]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("formats", nargs="*", metavar="FORMAT", help=f"of {', '.join(FORMATS)}")
     parser.add_argument("--rows", type=int, default=300_000)
+    parser.add_argument("--streams", action="store_true", help="compare with serdes for Kafka Streams")
+    parser.add_argument("--rounds", type=int, default=25, help="of --streams")
     options = parser.parse_args()
     unknown = set(options.formats) - set(FORMATS)
     if unknown:
@@ -108,6 +164,9 @@ def main() -> None:
     # JSON is what the others are compared with
     chosen = ["JSON", *(f for f in FORMATS if f != "JSON" and (not options.formats or f in options.formats))]
     artifacts.ensure(report=print)
+    if options.streams:
+        compare_streams(chosen, options.rounds)
+        return
     with tempfile.TemporaryDirectory(prefix="ksql-spark-bench-") as folder:
         process = SparkProcess(Path(folder), memory="3g")
         try:

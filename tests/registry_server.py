@@ -7,6 +7,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote, urlsplit
+from uuid import UUID
 
 
 class RegistryServer:
@@ -57,13 +58,18 @@ class RegistryServer:
             versions.append(schema_id)
         return schema_id
 
+    def guid(self, schema_id: int) -> UUID:
+        """The GUID of a schema, as newer registries have it."""
+        return UUID(int=2**64 + schema_id)
+
     def answer(self, method: str, parts: list[str], sent: Any) -> tuple[int, Any]:
         """Status and body of an answer."""
         match method, *parts:
             case "POST", "subjects", subject, "versions":
                 if self.refused is not None:
                     return 409, {"error_code": 409, "message": self.refused}
-                return 200, {"id": self.add(subject, sent["schema"], sent.get("schemaType") or "AVRO")}
+                schema_id = self.add(subject, sent["schema"], sent.get("schemaType") or "AVRO")
+                return 200, {"id": schema_id, "guid": str(self.guid(schema_id))}
             case "GET", "subjects", subject, "versions", version if subject in self.subjects:
                 versions = self.subjects[subject]
                 number = len(versions) if version == "latest" else int(version)
@@ -72,6 +78,8 @@ class RegistryServer:
                 return 200, body
             case "GET", "schemas", "ids", schema_id if int(schema_id) in self.schemas:
                 return 200, self.schemas[int(schema_id)]
+            case "GET", "schemas", "guids", guid if UUID(guid).int - 2**64 in self.schemas:
+                return 200, self.schemas[UUID(guid).int - 2**64]
             case "POST", "compatibility", "subjects", subject, "versions", "latest" if (
                 subject in self.subjects
             ):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import csv
 import io
 import re
@@ -157,7 +156,7 @@ def _read(text: str, column: Column) -> Any:
         if type_ == BYTES:
             return base64.b64decode(text, validate=True)
         return parse_integer(text, NUMBER_OF.get(type_, type_))
-    except (BadRecord, binascii.Error) as error:
+    except ValueError as error:
         raise BadRecord(f"column {quote_identifier(column.name)}: {error}") from None
 
 

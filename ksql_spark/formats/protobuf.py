@@ -309,15 +309,15 @@ def _item(items: list[Any], type_: FieldType, to: SqlType, path: str) -> Callabl
 def _entry(
     entries: dict[Any, Any], key: FieldType, item: FieldType, to: Map, path: str
 ) -> Callable[[int, Any], None]:
-    read_key, read_item = _reader(key, to.key, path), _reader(item, to.value, path)
+    parts = {1: (_wire(key), _reader(key, to.key, path)), 2: (_wire(item), _reader(item, to.value, path))}
 
     def add(wire: int, value: Any) -> None:
         if wire != LENGTH:
             return
         found: dict[int, Any] = {1: _default(key, to.key), 2: _default(item, to.value)}
-        for number, _, part in fields_of(value):
-            if number in found:
-                found[number] = (read_key if number == 1 else read_item)(part)
+        for number, kind, part in fields_of(value):
+            if number in parts and kind == parts[number][0]:
+                found[number] = parts[number][1](part)
         entries[found[1]] = found[2]
 
     return add

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka import Producer
+from confluent_kafka.schema_registry import SchemaRegistryClient, header_schema_id_serializer
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
@@ -213,78 +214,128 @@ def test_print_shows_records_by_the_schemas_that_they_name(
         assert 'key: 7, value: {"V":1,"S":"x"}, partition: 0' in lines[2]
 
 
-def test_confluents_serializers_of_protobuf_write_what_we_read_and_read_what_we_write(
+def test_protobuf_that_cannot_be_read_is_left_out_and_counted(
     execute: Callable[[str], Any],
     registry: RegistryServer,
     kafka_admin: KafkaAdmin,
     topic_names: Callable[[str], str],
 ) -> None:
-    """Three versions of a Protobuf message in one topic."""
-    pytest.importorskip("google.protobuf")
-    from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-    client = SchemaRegistryClient({"url": registry.url})
-    producer = RecordProducer(kafka_admin.servers)
-
-    def message(version: int, fields: list[tuple[str, int, int]]) -> Any:
-        file = descriptor_pb2.FileDescriptorProto(name=f"v{version}.proto", syntax="proto3")
-        made = file.message_type.add(name="Reading")
-        for name, number, type_ in fields:
-            made.field.add(name=name, number=number, type=type_, label=1)
-        pool = descriptor_pool.DescriptorPool()
-        pool.Add(file)
-        return message_factory.GetMessageClass(pool.FindMessageTypeByName("Reading"))
-
-    int64, text, double = 3, 9, 1
-    versions = [
-        [("id", 1, int64)],
-        [("id", 1, int64), ("name", 2, text)],
-        [("id", 1, int64), ("extra", 3, double), ("name", 2, text)],
-    ]
-    values = [{"id": 1}, {"id": 2, "name": "b"}, {"id": 3, "name": "c", "extra": 0.5}]
+    """Bad records among good ones; then the registry goes away."""
     source, sink = topic_names("in"), topic_names("out")
     execute(f"""
-        CREATE STREAM proto_in (id BIGINT, name STRING)
+        CREATE STREAM bad_in (id BIGINT, name STRING)
           WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'PROTOBUF', PARTITIONS = 1);
-        CREATE STREAM proto_out WITH (KAFKA_TOPIC = '{sink}') AS SELECT id * 10 AS id, name FROM proto_in;
+        CREATE STREAM bad_out WITH (KAFKA_TOPIC = '{sink}', VALUE_FORMAT = 'JSON') AS SELECT * FROM bad_in;
     """)
-    at = SerializationContext(source, MessageField.VALUE)
-    for number, (fields, value) in enumerate(zip(versions, values, strict=True)):
-        kind = message(number, fields)
-        write = ProtobufSerializer(kind, client, {"use.deprecated.format": False})
-        producer.send(source, None, write(kind(**value), at))
-    found = records(kafka_admin, sink, 3)
-    own = message(9, [("ID", 1, int64), ("NAME", 2, text)])
-    read = ProtobufDeserializer(own, {"use.deprecated.format": False})
-    got = [read(r.value, SerializationContext(sink, MessageField.VALUE)) for r in found]
-    assert [(m.ID, m.NAME) for m in got] == [(10, ""), (20, "b"), (30, "c")]
+    proto = 'syntax = "proto3"; message R { int64 id = 1; string name = 2; repeated R more = 3; }'
+    schema_id = registry.add(f"{source}-value", proto, "PROTOBUF")
+    avro = registry.add("other", json.dumps(V1))
+    frame = b"\0" + schema_id.to_bytes(4, "big")
+    producer = RecordProducer(kafka_admin.servers)
+
+    def good(number: int) -> bytes:
+        return frame + b"\0\x08" + bytes([number]) + b"\x12\1x"
+
+    bad = [
+        b"", b"\0", frame[:4], b"{}", b"\7" + good(1)[1:],  # no frame
+        frame, frame + b"\2\4\x08\1", frame + b"\xff\xff\xff\xff\x0f",  # no message
+        frame + b"\0\x08", frame + b"\0\x12\5x", frame + b"\0\x12\2\xff\xff", frame + b"\0\x0f",  # no fields
+        b"\0\0\0\x27\x0f" + good(1)[5:], b"\0" + avro.to_bytes(4, "big") + good(1)[5:],  # no schema
+    ]  # fmt: skip
+    for number, data in enumerate(bad, 1):
+        producer.send(source, None, good(number))
+        producer.send(source, None, data)
+    records(kafka_admin, sink, len(bad))
+    asked = len(registry.requests)
+    registry.stop()
+    producer.send(source, None, good(100))
+    producer.send(source, None, b"\0\0\0\x27\x10" + good(1)[5:])
+    producer.send(source, None, good(101))
+    found = [json.loads(r.value or b"") for r in records(kafka_admin, sink, len(bad) + 2)]
+    assert [r["ID"] for r in found] == [*range(1, len(bad) + 1), 100, 101]
+    assert {r["NAME"] for r in found} == {"x"}
+    assert len([r for r in registry.requests if r.endswith(f"ids/{schema_id}")]) == 1 and asked
+    described = execute("DESCRIBE bad_in EXTENDED;")[0]["sourceDescription"]
+    assert f"consumer-failed-messages: {len(bad) + 1} " in described["errorStats"]
 
 
-def test_confluents_serializers_of_json_write_what_we_read_and_read_what_we_write(
+def test_schema_ids_in_headers(
     execute: Callable[[str], Any],
+    engine: Engine,
     registry: RegistryServer,
     kafka_admin: KafkaAdmin,
     topic_names: Callable[[str], str],
 ) -> None:
-    """Three versions of a JSON schema in one topic."""
-    from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
+    """Newer serializers write a schema's GUID into a header, and nothing before the record."""
+    from ksql_spark.request import Request
 
-    client = SchemaRegistryClient({"url": registry.url})
-    producer = RecordProducer(kafka_admin.servers)
-    values = [{"id": 1}, {"id": 2, "name": "b"}, {"id": 3, "name": "c", "extra": 0.5}]
-    source, sink = topic_names("in"), topic_names("out")
+    source, sink, shown = topic_names("in"), topic_names("out"), topic_names("shown")
     execute(f"""
-        CREATE STREAM js_in (id BIGINT, name STRING)
-          WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON_SR', PARTITIONS = 1);
-        CREATE STREAM js_out WITH (KAFKA_TOPIC = '{sink}') AS SELECT id * 10 AS id, name FROM js_in;
+        CREATE TABLE header_in (k BIGINT PRIMARY KEY, v BIGINT)
+          WITH (KAFKA_TOPIC = '{source}', FORMAT = 'AVRO', PARTITIONS = 1);
+        CREATE TABLE header_out WITH (KAFKA_TOPIC = '{sink}') AS SELECT k, v + 1 AS v FROM header_in;
+        CREATE SOURCE TABLE header_view (k BIGINT PRIMARY KEY, v BIGINT)
+          WITH (KAFKA_TOPIC = '{source}', FORMAT = 'AVRO');
+        CREATE TABLE header_json WITH (KAFKA_TOPIC = '{shown}', FORMAT = 'JSON') AS SELECT * FROM header_out;
     """)
-    at = SerializationContext(source, MessageField.VALUE)
-    for value in values:
-        schema = {"title": "R", "type": "object", "properties": {name: {} for name in value}}
-        producer.send(source, None, JSONSerializer(json.dumps(schema), client)(value, at))
-    found = records(kafka_admin, sink, 3)
-    latest = registry.schemas[registry.subjects[f"{sink}-value"][-1]]["schema"]
-    read_json = JSONDeserializer(latest)
-    rows = [read_json(r.value, SerializationContext(sink, MessageField.VALUE)) for r in found]
-    assert rows == [{"ID": 10, "NAME": None}, {"ID": 20, "NAME": "b"}, {"ID": 30, "NAME": "c"}]
+    client = SchemaRegistryClient({"url": registry.url})
+    settings = {"schema.id.serializer": header_schema_id_serializer}
+    producer = Producer({"bootstrap.servers": kafka_admin.servers})
+    for schema, value in ((V1, {"v": 1}), (V2, {"v": 2, "d": 3, "more": ["x"]})):
+        headers: list[tuple[str, bytes]] = [("own", b"h")]
+        at_key = SerializationContext(source, MessageField.KEY, headers)
+        at_value = SerializationContext(source, MessageField.VALUE, headers)
+        key = AvroSerializer(client, json.dumps("long"), conf=settings)(7, at_key)
+        data = AvroSerializer(client, json.dumps(schema), conf=settings)(value, at_value)
+        producer.produce(source, data, key, headers=headers)
+    producer.flush()
+    found = records(kafka_admin, sink, 2)
+    read = AvroDeserializer(client)
+    for record, wanted in zip(found, (2, 3), strict=True):
+        assert record.headers == (("own", b"h"),)
+        at = SerializationContext(sink, MessageField.VALUE, list(record.headers))
+        assert read(record.value, at) == {"V": wanted}
+    assert [r.value for r in records(kafka_admin, shown, 2)] == [b'{"V":2}', b'{"V":3}']
+    stream = engine.query(Request("SELECT v FROM header_view WHERE k = 7;"))
+    assert [row.values for row in stream.read(TIMEOUT_S) or []] == [[2]]
+    stream.close()
+    stream = engine.query(Request(f"PRINT {source} FROM BEGINNING LIMIT 1;"))
+    lines: list[str] = []
+    while (batch := stream.read(TIMEOUT_S)) is not None:
+        lines += [str(row.values[0]) for row in batch]
+    stream.close()
+    assert lines[:2] == ["Key format: AVRO", "Value format: AVRO"] and 'value: {"v":1}' in lines[2]
+
+
+def test_columns_are_inferred_from_samples(
+    execute: Callable[[str], Any],
+    kafka_admin: KafkaAdmin,
+    topic_names: Callable[[str], str],
+) -> None:
+    source, sink = topic_names("in"), topic_names("out")
+    kafka_admin.create_topic(source, 2)
+    producer = RecordProducer(kafka_admin.servers)
+    values: list[dict[str, Any]] = [
+        {"id": 1, "at": {"lat": 1, "lon": 2.5}},
+        {"id": 2, "at": {"lat": 1.5, "lon": 2.5}, "tags": ["a"], "Name": "x"},
+    ]
+    for number, value in enumerate(values):
+        producer.send(source, f"key {number}".encode(), json.dumps(value).encode())
+    (created, *_) = execute(f"""
+        CREATE STREAM sampled WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON', INFER = 'sample');
+        CREATE STREAM sampled_out WITH (KAFKA_TOPIC = '{sink}') AS
+          SELECT rowkey, id, at->lat AS lat, tags, name FROM sampled;
+    """)
+    columns = (
+        "`ROWKEY` STRING KEY, `ID` BIGINT, `AT` STRUCT<`LAT` DOUBLE, `LON` DOUBLE>, "
+        "`TAGS` ARRAY<STRING>, `NAME` STRING"
+    )
+    assert created["commandStatus"]["message"] == f"Stream created with the columns {columns}"
+    (described,) = execute("DESCRIBE sampled EXTENDED;")
+    stored = described["sourceDescription"]["statement"]
+    assert f"({columns})" in stored and "INFER" not in stored
+    rows = sorted((json.loads(r.value or b"") for r in records(kafka_admin, sink, 2)), key=lambda r: r["ID"])
+    assert rows == [
+        {"ID": 1, "LAT": 1.0, "TAGS": None, "NAME": None},
+        {"ID": 2, "LAT": 1.5, "TAGS": ["a"], "NAME": "x"},
+    ]

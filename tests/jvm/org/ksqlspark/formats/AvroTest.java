@@ -160,7 +160,10 @@ class AvroTest {
                                 + "{'name':'a','type':'long','default':10},"
                                 + "{'name':'b','type':['null','long'],'default':null}]}");
         AvroEncoder encoder =
-                new AvroEncoder(StructType.fromDDL("A BIGINT, B BIGINT"), false, encoding(3, schema.toString()));
+                new AvroEncoder(
+                        StructType.fromDDL("A BIGINT, B BIGINT"),
+                        false,
+                        encoding(3, schema.toString()));
         InternalRow row =
                 decoder("A BIGINT, B BIGINT").invoke(encoder.invoke(new GenericInternalRow(2)));
         assertEquals(10L, row.getLong(0));

@@ -1,0 +1,251 @@
+"""Damaged records: ``python -m tests.formats.fuzz [FORMAT...] [--seed N] [--records N]``.
+
+For each format, that many random records and that many mutated ones are read on the JVM and in Python, by two
+programs. A record must be bad for both, or have the same values for both; nothing may stop the query. A seed
+gives the same records again. It prints a line for each format, and the first records on which they differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal as PythonDecimal
+from pathlib import Path
+from typing import Any
+
+from ksql_spark.formats import BadRecord, FramedSerde, Serde, json_serde
+from ksql_spark.schema import Column
+from ksql_spark.services import artifacts
+from ksql_spark.spark.session import SparkProcess, set_registry
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+)
+from tests.analyzer.registry import FakeRegistry
+from tests.formats.samples import serde
+from tests.registry_server import RegistryServer
+
+PLAIN: dict[str, SqlType] = {
+    "I": INTEGER, "L": BIGINT, "D": DOUBLE, "B": BOOLEAN, "S": STRING, "Y": BYTES, "DT": DATE, "TM": TIME,
+    "TS": TIMESTAMP, "DE": Decimal(10, 2),
+}  # fmt: skip
+NESTED: dict[str, SqlType] = {
+    "A": Array(INTEGER),
+    "M": Map(STRING, DOUBLE),
+    "R": Struct((Field("X", BIGINT), Field("INN", Struct((Field("Y", STRING), Field("Z", Array(DATE))))))),
+    "AR": Array(Struct((Field("X", INTEGER), Field("M", Map(STRING, Decimal(4, 1)))))),
+}
+#: what is read, by the name of the format, and for KAFKA of the type too
+COLUMNS: dict[str, dict[str, SqlType]] = {
+    **dict.fromkeys(("AVRO", "JSON", "JSON_SR", "PROTOBUF", "PROTOBUF_NOSR"), PLAIN | NESTED),
+    "DELIMITED": PLAIN,
+    **{f"KAFKA {t}": {"V": t} for t in (INTEGER, BIGINT, DOUBLE, STRING, BYTES)},
+}
+#: bytes that formats give a meaning to
+_TELLING = b'\x00\x01\x02\x7f\x80\xff"{}[],:\\0-.eE\n;'
+#: records that are read at a time
+_BATCH = 20_000
+
+
+@dataclass
+class Outcome:
+    """How many records were read and how many were bad; those on which JVM and Python differ."""
+
+    read: int = 0
+    bad: int = 0
+    differences: list[tuple[bytes, str, str]] = field(default_factory=list)
+
+
+def bound(name: str, registry: FakeRegistry) -> Serde:
+    """The serde of COLUMNS."""
+    columns = [Column(n, t) for n, t in COLUMNS[name].items()]
+    return serde(name.partition(" ")[0], columns, len(columns) > 1, registry)
+
+
+def _value(type_: SqlType, dice: random.Random) -> Any:
+    if dice.random() < 0.1 and type_ != STRING:
+        return None
+    number = dice.choice((0, 1, -1, 63, 64, -65, 2**31 - 1, -(2**31), dice.randrange(-(2**31), 2**31)))
+    match type_:
+        case Array(element):
+            return [_value(element, dice) for _ in range(dice.randrange(4))]
+        case Map(_, value):
+            return {dice.choice("abcé"): _value(value, dice) for _ in range(dice.randrange(3))}
+        case Struct(fields):
+            return {f.name: _value(f.type, dice) for f in fields}
+        case Decimal(precision, scale):
+            return PythonDecimal(number % 10**precision - (10 ** (precision - 1))).scaleb(-scale)
+    if type_ == BIGINT:
+        return dice.choice((number, 2**63 - 1, -(2**63), number << 20))
+    if type_ == DOUBLE:
+        return dice.choice((0.0, -0.0, 1.5, 1e300, -1e-300, number / 8))
+    if type_ == BOOLEAN:
+        return dice.random() < 0.5
+    if type_ == STRING:
+        return "".join(dice.choice('ab,"\\\n é😀\x01') for _ in range(dice.randrange(6)))
+    if type_ == BYTES:
+        return dice.randbytes(dice.randrange(6))
+    if type_ == DATE:
+        return number % 40_000 - 10_000
+    if type_ == TIME:
+        return number % 86_400_000
+    if type_ == TIMESTAMP:
+        return number * 1000
+    return number
+
+
+def _mutated(data: bytes, start: int, dice: random.Random) -> bytes:
+    """``data`` with one to three changes, mostly after ``start``."""
+    made = bytearray(data)
+    for _ in range(dice.choice((1, 1, 1, 2, 3))):
+        at = dice.randrange(0 if dice.random() < 0.05 else min(start, len(made)), len(made) + 1)
+        match dice.randrange(6):
+            case 0:
+                made[at : at + 1] = bytes([dice.choice(_TELLING)])
+            case 1:
+                made[at : at + 1] = dice.randbytes(1)
+            case 2:
+                made[at:at] = bytes([dice.choice(_TELLING)])
+            case 3:
+                del made[at : at + dice.randrange(1, 4)]
+            case 4:
+                made[at:at] = made[at : at + dice.randrange(1, 9)]
+            case 5:
+                del made[at:]
+    return bytes(made)
+
+
+def records(bound_: Serde, count: int, seed: int) -> Iterator[bytes]:
+    """``count`` random records, then as many mutated ones."""
+    dice = random.Random(f"{seed} {bound_.name} {bound_.columns}")
+    types = [c.type for c in bound_.columns]
+    frame = b""
+    if isinstance(bound_, FramedSerde):
+        frame = b"\0" + bound_.schema_id.to_bytes(4, "big") + (b"\0" if bound_.name == "PROTOBUF" else b"")
+    for _ in range(count):
+        body = dice.randbytes(dice.randrange(40))
+        if dice.random() < 0.5:
+            body = bytes(dice.choice(_TELLING) for _ in range(dice.randrange(40)))
+        yield body if dice.random() < 0.1 else frame + body
+    for _ in range(count):
+        good = bound_.encode([_value(t, dice) for t in types])
+        yield _mutated(good or b"", len(frame), dice)
+
+
+def compare(session: Any, bound_: Serde, count: int, seed: int) -> Outcome:
+    """Read the records of ``seed`` on the JVM and in Python."""
+    outcome = Outcome()
+    rows = json_serde(bound_.columns)
+    names = [f"r.`{c.name}`" for c in bound_.columns]
+    batch: list[bytes] = []
+
+    def run() -> None:
+        frame = session.createDataFrame(
+            [(i, bytearray(d)) for i, d in enumerate(batch)], "i INT, data BINARY"
+        )
+        frame = frame.selectExpr(
+            "i", f"{bound_.decode_sql('data')} AS r", f"{bound_.explain_sql('data')} AS e"
+        )
+        encoded = f"if(r IS NULL, NULL, {rows.encode_sql(names)})"
+        found = {row[0]: row for row in frame.selectExpr("i", encoded, "e").collect()}
+        for i, data in enumerate(batch):
+            theirs = _text(found[i][1], found[i][2])
+            try:
+                values = bound_.decode(data)
+                mine = _text(None if values is None else rows.encode(values), "It is null.")
+            except BadRecord as error:
+                mine = f"bad: {error}"
+            is_bad = mine.startswith("bad: ")
+            outcome.bad += is_bad
+            outcome.read += not is_bad
+            if mine != theirs and not (is_bad and theirs.startswith("bad: ")):
+                outcome.differences.append((data, theirs, mine))
+
+    for data in records(bound_, count, seed):
+        batch.append(data)
+        if len(batch) == _BATCH:
+            run()
+            batch.clear()
+    if batch:
+        run()
+    return outcome
+
+
+def _text(data: bytes | None, reason: str | None) -> str:
+    return f"bad: {reason}" if data is None else bytes(data).decode()
+
+
+def fuzz(session: Any, names: Sequence[str], count: int, seed: int) -> dict[str, Outcome]:
+    """``compare`` for each of ``names``, with a registry."""
+    registry = FakeRegistry()
+    serdes = {name: bound(name, registry) for name in names}
+    with RegistryServer() as server:
+        for schema_id, schema in sorted(registry.by_ids().items()):
+            assert server.add(str(schema_id), schema.text, schema.kind) == schema_id
+        set_registry(session, {"url": server.url})
+        try:
+            return {name: compare(session, bound_, count, seed) for name, bound_ in serdes.items()}
+        finally:
+            set_registry(session, {})
+
+
+def main() -> int:
+    """Fuzz the chosen formats; 1 if there is any difference."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("formats", nargs="*", metavar="FORMAT")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--records", type=int, default=100_000)
+    options = parser.parse_args()
+    known = {name.partition(" ")[0] for name in COLUMNS}
+    unknown = {f.upper() for f in options.formats} - known
+    if unknown:
+        parser.error(
+            f"unknown format {', '.join(sorted(unknown))}; the formats are {', '.join(sorted(known))}"
+        )
+    chosen = {f.upper() for f in options.formats} or known
+    artifacts.ensure(report=print)
+    differ = False
+    with tempfile.TemporaryDirectory(prefix="ksql-spark-fuzz-") as folder:
+        process = SparkProcess(Path(folder), memory="3g")
+        try:
+            session = process.start()
+            size = f"{options.records:,}"
+            print(f"seed {options.seed}; {size} random and {size} mutated records each")
+            for name in COLUMNS:
+                if name.partition(" ")[0] not in chosen:
+                    continue
+                start = time.monotonic()
+                outcome = fuzz(session, [name], options.records, options.seed)[name]
+                differ = differ or bool(outcome.differences)
+                print(
+                    f"{name:15}{outcome.read:9,} read{outcome.bad:9,} bad"
+                    f"{len(outcome.differences):7,} different{time.monotonic() - start:7.0f} s",
+                    flush=True,
+                )
+                for data, theirs, mine in outcome.differences[:5]:
+                    print(f"    {data!r}\n      JVM:    {theirs}\n      Python: {mine}")
+        finally:
+            process.stop()
+    return int(differ)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
