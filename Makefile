@@ -14,7 +14,7 @@ TOOLS := .venv/.tools
 JVM := .venv/.jvm
 
 .PHONY: help setup run server demo test test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: test-stories test-cluster docs-site cases metamorphic exactly-once conformance conformance-parse docs latency plans
+.PHONY: test-stories test-cluster docs-site cases fuzz metamorphic exactly-once conformance conformance-parse docs latency plans
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -59,6 +59,9 @@ test-stories: setup ## all stories of the folder examples: their results, and th
 
 metamorphic: setup ## all cases, replayed, or stopped, killed or split into batches at some point (SEED=n, RELATION=name, CASE=path:line)
 	@METAMORPHIC=all $(BIN)/python -m pytest -q tests/cases/test_metamorphic.py $(ARGS)
+
+fuzz: setup ## 200,000 damaged records of each format, read by the JVM and by Python (ARGS="--seed n FORMAT")
+	@$(BIN)/python -m tests.formats.fuzz $(ARGS)
 
 lint: $(TOOLS) ## style, with ruff
 	@echo "== ruff"

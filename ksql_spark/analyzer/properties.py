@@ -72,6 +72,11 @@ _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _UNITS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
 _NULLABLE = ("OPTIONAL", "WRAPPER")
+#: side -> the property that says how subjects are named
+_STRATEGY = {
+    "KEY": "ksql.schema.registry.key.subject.name.strategy",
+    "VALUE": "ksql.schema.registry.value.subject.name.strategy",
+}
 
 
 class Properties:
@@ -366,14 +371,13 @@ def with_naming(spec: FormatSpec, side: str, config: Mapping[str, Any]) -> Forma
     Raises:
         KsqlError: PROPERTY_INVALID for a strategy that is none of schema_registry.STRATEGIES.
     """
-    name = f"ksql.schema.registry.{side.lower()}.subject.name.strategy"
-    given = settings.text(config, name)
+    given = settings.text(config, _STRATEGY[side])
     if given is None or not CAPABILITIES[spec.name].registry:
         return spec
     strategy = given.strip().rpartition(".")[2]  # as for other programs, it may be a Java class
     if strategy not in STRATEGIES:
         reason = f"Expected one of {', '.join(STRATEGIES)}"
-        raise KsqlError("PROPERTY_INVALID", name=name, value=given, reason=reason)
+        raise KsqlError("PROPERTY_INVALID", name=_STRATEGY[side], value=given, reason=reason)
     return replace(spec, naming=None if strategy == TOPIC_NAME else strategy)
 
 

@@ -229,3 +229,23 @@ def test_wrapping() -> None:
 )
 def test_doubles_are_written_as_java_does(value: float, text: str) -> None:
     assert double_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("format_", "data", "type_"),
+    [
+        ("DELIMITED", "é".encode(), BYTES),
+        ("JSON", '{"A": "é"}'.encode(), BYTES),
+        # a message of a decimal whose scale no number has
+        ("PROTOBUF_NOSR", b"\x0a\x0c\x0a\x01\x05\x18\x80\x80\x80\x80\xf8\xff\xff\xff\x01", Decimal(10, 2)),
+    ],
+)
+def test_what_cannot_be_read_is_a_bad_record(format_: str, data: bytes, type_: SqlType) -> None:
+    with pytest.raises(BadRecord):
+        serde(format_, [column(type_)], CAPABILITIES[format_].wrapped).decode(data)
+
+
+def test_an_entry_of_a_map_with_a_number_for_a_text() -> None:
+    """Fields of another wire type are skipped, as unknown ones are."""
+    map_ = serde("PROTOBUF_NOSR", [column(Map(STRING, Decimal(4, 1)))], True)
+    assert map_.decode(b"\x0a\x05\x0a\x01k\x10\x07") == [{"k": None}]
