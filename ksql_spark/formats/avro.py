@@ -88,7 +88,7 @@ class AvroSerde(FramedSerde):
         schema = _schema(self.writer(schema_id))
         data = io.BytesIO(body)
         try:
-            value = fastavro.schemaless_reader(data, schema.plain, None)
+            value = fastavro.schemaless_reader(data, schema.plain, None, handle_unicode_errors="replace")
         except (
             EOFError,
             ValueError,

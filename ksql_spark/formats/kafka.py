@@ -64,7 +64,7 @@ class KafkaSerde(Serde):
         if type_ == BYTES:
             return f"if({data} is null, NULL, named_struct({name}, {data}))"
         if type_ == STRING:
-            return f"if({data} is null, NULL, named_struct({name}, cast({data} as string)))"
+            return f"if({data} is null, NULL, named_struct({name}, make_valid_utf8(cast({data} as string))))"
         made = f"named_struct({name}, {_DECODERS[type_]}({data}))"
         return f"if(octet_length({data}) = {_PACKED[type_].size}, {made}, NULL)"  # type: ignore[index]
 

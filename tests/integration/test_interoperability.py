@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka.schema_registry import Schema as RegistrySchema
 from confluent_kafka.schema_registry import SchemaReference, SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
-from confluent_kafka.schema_registry.confluent.types import decimal_pb2
+from confluent_kafka.schema_registry.confluent.type import decimal_pb2
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -287,7 +287,8 @@ def test_three_writers_of_json(
 
     def write(version: int, topic: str) -> bytes:
         properties = {name: {} for name in values[version]}
-        schema = {"title": "R", "type": "object", "properties": properties}
+        # a schema that allows other members could not get more of its own
+        schema = {"title": "R", "type": "object", "properties": properties, "additionalProperties": False}
         return JSONSerializer(json.dumps(schema), registry)(values[version], at(topic)) or b""
 
     found = evolved(execute, kafka_admin, topic_names, "JSON_SR", write)
@@ -334,6 +335,8 @@ def test_a_schema_with_references_is_read_and_written(
         CREATE STREAM ref_out
           WITH (KAFKA_TOPIC = '{sink}', VALUE_FORMAT = 'AVRO', VALUE_SCHEMA_ID = {schema_id}) AS
           SELECT * FROM ref_in;
+    """)
+    execute(f"""
         CREATE STREAM ref_again WITH (KAFKA_TOPIC = '{sink}', VALUE_FORMAT = 'AVRO');
         INSERT INTO ref_in VALUES ('B', STRUCT(kind := 'A', x := 5));
         INSERT INTO ref_again VALUES ('A', STRUCT(kind := 'B', x := 6));
@@ -358,6 +361,9 @@ def test_subjects_are_named_by_the_record(
           WITH (KAFKA_TOPIC = '{sink}', VALUE_FORMAT = 'AVRO', VALUE_SCHEMA_FULL_NAME = '{record}') AS
           SELECT v FROM named_in;
         INSERT INTO named_in VALUES (1);
+    """)
+    execute(f"""
+        SET 'ksql.schema.registry.value.subject.name.strategy' = 'RecordNameStrategy';
         CREATE STREAM named_again
           WITH (KAFKA_TOPIC = '{sink}', VALUE_FORMAT = 'AVRO', VALUE_SCHEMA_FULL_NAME = '{record}');
     """)

@@ -305,6 +305,7 @@ def test_schema_ids_in_headers(
         lines += [str(row.values[0]) for row in batch]
     stream.close()
     assert lines[:2] == ["Key format: AVRO", "Value format: AVRO"] and 'value: {"v":1}' in lines[2]
+    execute("DROP TABLE header_view;")  # the topic of a read-only table is not deleted
 
 
 def test_columns_are_inferred_from_samples(
@@ -316,18 +317,18 @@ def test_columns_are_inferred_from_samples(
     kafka_admin.create_topic(source, 2)
     producer = RecordProducer(kafka_admin.servers)
     values: list[dict[str, Any]] = [
-        {"id": 1, "at": {"lat": 1, "lon": 2.5}},
-        {"id": 2, "at": {"lat": 1.5, "lon": 2.5}, "tags": ["a"], "Name": "x"},
+        {"id": 1, "place": {"lat": 1, "lon": 2.5}},
+        {"id": 2, "place": {"lat": 1.5, "lon": 2.5}, "tags": ["a"], "Name": "x"},
     ]
     for number, value in enumerate(values):
         producer.send(source, f"key {number}".encode(), json.dumps(value).encode())
     (created, *_) = execute(f"""
         CREATE STREAM sampled WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON', INFER = 'sample');
         CREATE STREAM sampled_out WITH (KAFKA_TOPIC = '{sink}') AS
-          SELECT rowkey, id, at->lat AS lat, tags, name FROM sampled;
+          SELECT rowkey, id, place->lat AS lat, tags, name FROM sampled;
     """)
     columns = (
-        "`ROWKEY` STRING KEY, `ID` BIGINT, `AT` STRUCT<`LAT` DOUBLE, `LON` DOUBLE>, "
+        "`ROWKEY` STRING KEY, `ID` BIGINT, `PLACE` STRUCT<`LAT` DOUBLE, `LON` DOUBLE>, "
         "`TAGS` ARRAY<STRING>, `NAME` STRING"
     )
     assert created["commandStatus"]["message"] == f"Stream created with the columns {columns}"

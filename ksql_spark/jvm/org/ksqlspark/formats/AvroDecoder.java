@@ -222,7 +222,7 @@ public final class AvroDecoder extends BytesToRow {
                 return name.equals("double") ? in -> in.real() : null;
             case STRING:
                 return switch (name) {
-                    case "string" -> in -> UTF8String.fromBytes(in.bytes());
+                    case "string" -> in -> text(in.bytes());
                     case "binary" -> in -> in.bytes();
                     default -> null;
                 };
@@ -278,9 +278,14 @@ public final class AvroDecoder extends BytesToRow {
         return switch (type.typeName()) {
             case "binary" -> in -> isFixed ? in.bytes(size) : in.bytes();
             case "string" ->
-                    isFixed || isDecimal(writer) ? null : in -> UTF8String.fromBytes(in.bytes());
+                    isFixed || isDecimal(writer) ? null : in -> text(in.bytes());
             default -> null;
         };
+    }
+
+    /** As Java reads texts: bytes that are no UTF-8 become U+FFFD. */
+    private static UTF8String text(byte[] data) {
+        return UTF8String.fromBytes(data).makeValid();
     }
 
     static boolean isDecimal(Schema schema) {
@@ -315,7 +320,7 @@ public final class AvroDecoder extends BytesToRow {
             Map<Object, Object> entries = new LinkedHashMap<>();
             for (int count; (count = in.block()) > 0; ) {
                 for (int i = 0; i < count; i++) {
-                    entries.put(UTF8String.fromBytes(in.bytes()), value.read(in));
+                    entries.put(text(in.bytes()), value.read(in));
                 }
             }
             return mapOf(entries);
