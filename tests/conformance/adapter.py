@@ -175,7 +175,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
     def _grow_topics(self, sql: str) -> None:
         """Give topics the partitions that CREATE says they have.
 
-        The cases say of all source topics that they exist, with one partition where nothing else is said; some
+        The cases say that all source topics exist, with one partition where nothing else is said; some
         statements were written for a topic that they create themselves.
         """
         with contextlib.suppress(Exception):  # what cannot be parsed is refused by the engine

@@ -249,3 +249,12 @@ def test_an_entry_of_a_map_with_a_number_for_a_text() -> None:
     """Fields of another wire type are skipped, as unknown ones are."""
     map_ = serde("PROTOBUF_NOSR", [column(Map(STRING, Decimal(4, 1)))], True)
     assert map_.decode(b"\x0a\x05\x0a\x01k\x10\x07") == [{"k": None}]
+
+
+@pytest.mark.parametrize("format_", ["AVRO", "DELIMITED", "KAFKA"])
+def test_bytes_that_are_no_utf8(format_: str) -> None:
+    """As Java reads texts."""
+    bare = serde(format_, [column(STRING)], False)
+    data = bare.encode(["abc"])
+    assert data is not None
+    assert bare.decode(data.replace(b"b", b"\xff")) == ["a\ufffdc"]

@@ -229,6 +229,16 @@ class AvroTest {
     }
 
     @Test
+    void bytesThatAreNoUtf8AreReplaced() {
+        register(3, "'string'");
+        assertEquals(
+                "a\uFFFDc",
+                decoder("=A STRING")
+                        .invoke(new byte[] {0, 0, 0, 0, 3, 6, 'a', (byte) 0xff, 'c'})
+                        .getString(0));
+    }
+
+    @Test
     void referencesAreFetched() {
         answers.put(
                 "/schemas/ids/4",
