@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from decimal import Context
 from decimal import Decimal as PythonDecimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -49,6 +50,8 @@ _TAKEN: dict[str, tuple[SqlType, ...]] = {
 }
 #: arithmetic with more digits than any DECIMAL has
 _EXACT = Context(prec=1000)
+#: types that are nested more deeply are read in a way that cannot exhaust the stack
+_MOST_NESTED = 100
 #: bounds of an int
 _INT = range(-(2**31), 2**31)
 
@@ -83,12 +86,12 @@ class AvroSerde(FramedSerde):
 
     def decode_body(self, schema_id: int | UUID, body: bytes) -> list[Any] | None:
         """Fields that the writer does not have are NULL."""
-        import fastavro  # slow to import
-
         schema = _schema(self.writer(schema_id))
         data = io.BytesIO(body)
         try:
-            value = fastavro.schemaless_reader(data, schema.plain, None, handle_unicode_errors="replace")
+            value = schema.reader(data, schema.plain, None, handle_unicode_errors="replace")
+        except RecursionError:
+            raise BadRecord("It is nested too deeply.") from None
         except (
             EOFError,
             ValueError,
@@ -162,6 +165,68 @@ class _Schema:
             json.dumps(_without_logical(json.loads(text))),
             [json.dumps(_without_logical(json.loads(r))) for r in references],
         )
+        self._is_empty(self.root, {})
+
+    @cached_property
+    def reader(self) -> Any:
+        """fastavro's function that reads a record.
+
+        The one in C ends the process where data are nested too deeply, as only a type that is part of itself
+        allows; the one in Python raises RecursionError.
+        """
+        if self._depth(self.root, {}) > _MOST_NESTED:
+            from fastavro import _read_py
+
+            return _read_py.schemaless_reader
+        from fastavro import schemaless_reader  # slow to import
+
+        return schemaless_reader
+
+    def _depth(self, schema: Any, known: dict[str, float]) -> float:
+        """How deeply values can be nested; ``known``: the depths of records."""
+        found = self._of(schema)
+        if isinstance(found, list):
+            return max((self._depth(branch, known) for branch in found), default=0)
+        match found["type"]:
+            case "record":
+                if found["name"] not in known:
+                    known[found["name"]] = math.inf  # if it is met again within itself
+                    fields = (self._depth(f["type"], known) for f in found["fields"])
+                    known[found["name"]] = 1 + max(fields, default=0)
+                return known[found["name"]]
+            case "array":
+                return 1 + self._depth(found["items"], known)
+            case "map":
+                return 1 + self._depth(found["values"], known)
+        return 0
+
+    def _is_empty(self, schema: Any, known: dict[str, bool]) -> bool:
+        """Whether values take no bytes; ``known``: of records.
+
+        Raises:
+            NotConvertible: it has an array of such values, of which five bytes would make billions.
+        """
+        found = self._of(schema)
+        if isinstance(found, list):
+            for branch in found:
+                self._is_empty(branch, known)
+            return False
+        match found["type"]:
+            case "record":
+                if found["name"] not in known:
+                    known[found["name"]] = False
+                    known[found["name"]] = all([self._is_empty(f["type"], known) for f in found["fields"]])
+                return known[found["name"]]
+            case "array":
+                if self._is_empty(found["items"], known):
+                    raise NotConvertible("the items of an array take no bytes")
+            case "map":
+                self._is_empty(found["values"], known)
+            case "fixed":
+                return not found["size"]
+            case "null":
+                return True
+        return False
 
     def _of(self, schema: Any) -> Any:
         """The schema as an object or a list of branches; names are looked up."""

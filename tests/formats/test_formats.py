@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.formats import CAPABILITIES, FORMATS, BadRecord, SerdeSpec, bind
+from ksql_spark.formats import CAPABILITIES, FORMATS, BadRecord, Serde, SerdeSpec, bind
 from ksql_spark.formats.number_text import double_text
 from ksql_spark.types import (
     BIGINT,
@@ -31,7 +31,7 @@ from ksql_spark.types import (
     Struct,
 )
 
-from .samples import NESTED, SAMPLES, carried, column, read_back, serde
+from .samples import NESTED, REGISTRY, SAMPLES, carried, column, read_back, serde
 
 CARRIED = [
     (format_, type_, value)
@@ -258,3 +258,28 @@ def test_bytes_that_are_no_utf8(format_: str) -> None:
     data = bare.encode(["abc"])
     assert data is not None
     assert bare.decode(data.replace(b"b", b"\xff")) == ["a\ufffdc"]
+
+
+def avro_reader(schema: Any, type_: SqlType) -> tuple[Serde, bytes]:
+    """A serde of one column A, and the frame of records written by ``schema``."""
+    schema_id = REGISTRY.add("hostile", schema)
+    spec = SerdeSpec("AVRO", (column(type_),))
+    return bind(spec, REGISTRY), b"\0" + schema_id.to_bytes(4, "big")
+
+
+def test_avro_that_is_nested_without_end() -> None:
+    """A short record of a type that is part of itself must not exhaust the stack."""
+    fields = [{"name": "A", "type": "int"}, {"name": "next", "type": ["null", "N"]}]
+    reader, frame = avro_reader({"type": "record", "name": "N", "fields": fields}, INTEGER)
+    assert reader.decode(frame + b"\2\2\4\0") == [1]
+    with pytest.raises(BadRecord, match="too deeply"):
+        reader.decode(frame + b"\2\2" * 200_000 + b"\2\0")
+
+
+@pytest.mark.parametrize("item", ["null", {"type": "record", "name": "E", "fields": []}])
+def test_avro_whose_items_take_no_bytes(item: Any) -> None:
+    """A few bytes would ask for billions of items."""
+    fields = [{"name": "A", "type": "int"}, {"name": "x", "type": {"type": "array", "items": item}}]
+    reader, frame = avro_reader({"type": "record", "name": "R", "fields": fields}, INTEGER)
+    with pytest.raises(BadRecord, match="take no bytes"):
+        reader.decode(frame + b"\2\x80\x80\x80\x80\x20\0")

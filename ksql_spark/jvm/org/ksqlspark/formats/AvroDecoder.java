@@ -61,7 +61,7 @@ public final class AvroDecoder extends BytesToRow {
         }
         try {
             return decode(data);
-        } catch (RuntimeException bad) {
+        } catch (RuntimeException | StackOverflowError bad) {
             return null;
         }
     }
@@ -143,7 +143,9 @@ public final class AvroDecoder extends BytesToRow {
         try {
             return decode(data) == null ? "It is null." : "Nothing is wrong with it.";
         } catch (RuntimeException bad) {
-            return bad.getMessage();
+            return String.valueOf(bad.getMessage());
+        } catch (StackOverflowError bad) {
+            return "Its schema is nested too deeply.";
         }
     }
 

@@ -7,12 +7,16 @@ import org.apache.avro.Schema;
  * the bytes ask for, so that a damaged record could take all memory; this one looks first.
  */
 final class AvroInput {
+    private static final int MOST_NESTED = 1000;
+
     private byte[] data;
     private int at;
+    private int depth;
 
     void start(byte[] bytes, int from) {
         data = bytes;
         at = from;
+        depth = 0;
     }
 
     int left() {
@@ -101,7 +105,16 @@ final class AvroInput {
         return new IllegalArgumentException("It ends too early.");
     }
 
+    /** Passes over a value; a type that is part of itself may be nested without end. */
     void skip(Schema schema) {
+        if (++depth > MOST_NESTED) {
+            throw new IllegalArgumentException("It is nested too deeply.");
+        }
+        skipValue(schema);
+        depth--;
+    }
+
+    private void skipValue(Schema schema) {
         switch (schema.getType()) {
             case BOOLEAN -> skip(1);
             case INT, LONG, ENUM -> number();

@@ -84,7 +84,7 @@ public final class ProtobufDecoder extends BytesToRow {
         }
         try {
             return decode(data);
-        } catch (IOException | RuntimeException bad) {
+        } catch (IOException | RuntimeException | StackOverflowError bad) {
             return null;
         }
     }
@@ -170,6 +170,8 @@ public final class ProtobufDecoder extends BytesToRow {
             return "It is no Protobuf message: " + bad.getMessage();
         } catch (RuntimeException bad) {
             return String.valueOf(bad.getMessage());
+        } catch (StackOverflowError bad) {
+            return "Its schema is nested too deeply.";
         }
     }
 

@@ -229,6 +229,22 @@ class AvroTest {
     }
 
     @Test
+    void aTypeThatIsPartOfItselfIsPassedOverUnlessNestedTooDeeply() {
+        register(
+                9,
+                "{'type':'record','name':'N','fields':[{'name':'a','type':'int'},"
+                        + "{'name':'next','type':['null','N']}]}");
+        byte[] two = {0, 0, 0, 0, 9, 2, 2, 4, 0};
+        assertEquals(1, decoder("A INT").invoke(two).getInt(0));
+        byte[] deep = new byte[400_007];
+        java.util.Arrays.fill(deep, 5, deep.length, (byte) 2);
+        deep[4] = 9;
+        deep[deep.length - 1] = 0;
+        assertNull(decoder("A INT").invoke(deep));
+        assertEquals("It is nested too deeply.", reason("A INT", deep));
+    }
+
+    @Test
     void bytesThatAreNoUtf8AreReplaced() {
         register(3, "'string'");
         assertEquals(
