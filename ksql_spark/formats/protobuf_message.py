@@ -166,11 +166,7 @@ class ProtoFile:
         return inside(self._file.file_elements, scope, ()) or (0,)
 
     def type(self, name: str, scope: str) -> FieldType:
-        """The type that a field in the message ``scope`` calls ``name``.
-
-        Raises:
-            NotConvertible: there is none.
-        """
+        """The type that a field in the message ``scope`` calls ``name``; a missing one fits no column."""
         if name in SCALARS:
             return FieldType(name)
         places = [] if name.startswith(".") else protobuf_schema.outwards(scope)
@@ -181,7 +177,7 @@ class ProtoFile:
                 return FieldType(full, message=self._messages[full])
             if full in self._enums:
                 return FieldType(full, symbols=self._enums[full])
-        raise NotConvertible(f"The schema refers to {name}, which is not there.")
+        return FieldType(f"{name}, which is not in the schema")
 
 
 @lru_cache(maxsize=1000)

@@ -88,6 +88,15 @@ WELL_KNOWN = """
     message Duration { int64 seconds = 1; int32 nanos = 2; }
     message Empty { }
     message FieldMask { repeated string paths = 1; }
+    message Struct { map<string, Value> fields = 1; }
+    message ListValue { repeated Value values = 1; }
+    enum NullValue { NULL_VALUE = 0; }
+    message Value {
+      oneof kind {
+        NullValue null_value = 1; double number_value = 2; string string_value = 3; bool bool_value = 4;
+        Struct struct_value = 5; ListValue list_value = 6;
+      }
+    }
 """
 #: prefix of the full names that Connect generates, which do not select a message
 _DEFAULT_NAME = "ConnectDefault"

@@ -30,6 +30,9 @@ from ksql_spark.types import (
 #: precision of decimals whose schema has none
 DEFAULT_PRECISION = 64
 
+#: fields of a STRUCT, those of STRUCTs in it too: a type may be named in several places, and these nested
+_MOST_FIELDS = 10_000
+
 #: names of Connect's logical types start with it
 CONNECT = "org.apache.kafka.connect.data."
 #: what a schema's name makes of a type
@@ -67,9 +70,10 @@ def struct_of(fields: Iterable[tuple[str, Callable[[], SqlType]]]) -> Struct:
     """A STRUCT of named fields, without those whose type SQL does not have.
 
     Raises:
-        NotConvertible: two fields have the same name, or one has none.
+        NotConvertible: two fields have the same name, or one has none; there are too many.
     """
     kept: list[Field] = []
+    count = 0
     for name, read in fields:
         if not isinstance(name, str):
             raise NotConvertible(f"{name} is no name of a field")
@@ -79,7 +83,19 @@ def struct_of(fields: Iterable[tuple[str, Callable[[], SqlType]]]) -> Struct:
             kept.append(Field(name, read()))
         except FieldLeftOut:
             continue
+        count += 1 + _fields_in(kept[-1].type)
+        if count > _MOST_FIELDS:
+            raise NotConvertible(f"it has more than {_MOST_FIELDS:,} fields")
     return Struct(tuple(kept))
+
+
+def _fields_in(type_: SqlType) -> int:
+    match type_:
+        case Array(inner) | Map(_, inner):
+            return _fields_in(inner)
+        case Struct(fields):
+            return sum(1 + _fields_in(f.type) for f in fields)
+    return 0
 
 
 def map_of(key: SqlType, value: SqlType) -> Map:

@@ -283,3 +283,15 @@ def test_avro_whose_items_take_no_bytes(item: Any) -> None:
     reader, frame = avro_reader({"type": "record", "name": "R", "fields": fields}, INTEGER)
     with pytest.raises(BadRecord, match="take no bytes"):
         reader.decode(frame + b"\2\x80\x80\x80\x80\x20\0")
+
+
+def test_protobuf_fields_of_types_that_are_not_there() -> None:
+    """Such as google.type.Money, which serializers do not register: other fields are read all the same."""
+    proto = (
+        'syntax = "proto3"; message M { google.type.Money m = 1; google.protobuf.Struct s = 2; int32 a = 3; }'
+    )
+    schema_id = REGISTRY.add("money", proto, "PROTOBUF")
+    record = b"\0" + schema_id.to_bytes(4, "big") + b"\0\x0a\x02\x10\x01\x12\0\x18\x05"
+    assert bind(SerdeSpec("PROTOBUF", (column(INTEGER),)), REGISTRY).decode(record) == [5]
+    with pytest.raises(BadRecord, match="Money, which is not in the schema"):
+        bind(SerdeSpec("PROTOBUF", (column(INTEGER, "M"),)), REGISTRY).decode(record)

@@ -319,3 +319,13 @@ def test_labels_and_options_of_descriptors() -> None:
     assert presence("edition = '2023'; message M { int32 a = 1; }") == [True]
     implicit = "edition = '2023'; option features.field_presence = IMPLICIT; message M { int32 a = 1; }"
     assert presence(implicit) == [False]
+
+
+def test_a_type_that_is_named_twice_in_each_of_many() -> None:
+    """A short schema would have billions of columns."""
+    schema: Any = {"type": "record", "name": "R0", "fields": [{"name": "x", "type": "int"}]}
+    for i in range(1, 40):
+        fields = [{"name": "a", "type": schema}, {"name": "b", "type": f"R{i - 1}"}]
+        schema = {"type": "record", "name": f"R{i}", "fields": fields}
+    with pytest.raises(NotConvertible, match="more than 10,000 fields"):
+        read(AVRO, schema)

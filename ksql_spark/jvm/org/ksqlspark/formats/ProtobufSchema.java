@@ -68,7 +68,13 @@ final class ProtobufSchema {
                     + " message Any { string type_url = 1; bytes value = 2; }"
                     + " message Duration { int64 seconds = 1; int32 nanos = 2; }"
                     + " message Empty { }"
-                    + " message FieldMask { repeated string paths = 1; }";
+                    + " message FieldMask { repeated string paths = 1; }"
+                    + " message Struct { map<string, Value> fields = 1; }"
+                    + " message ListValue { repeated Value values = 1; }"
+                    + " enum NullValue { NULL_VALUE = 0; }"
+                    + " message Value { oneof kind { NullValue null_value = 1;"
+                    + " double number_value = 2; string string_value = 3; bool bool_value = 4;"
+                    + " Struct struct_value = 5; ListValue list_value = 6; } }";
 
     /**
      * A type: one of SCALARS, WRAPPERS' keys or the names above; or else a message or an enum.
@@ -262,9 +268,8 @@ final class ProtobufSchema {
             if (enums.containsKey(full)) {
                 return new Type(full, null, enums.get(full));
             }
-            if (place.isEmpty()) {
-                throw new IllegalArgumentException(
-                        "The schema refers to " + name + ", which is not there.");
+            if (place.isEmpty()) { // it fits no column, but other fields are read
+                return new Type(name + ", which is not in the schema", null, null);
             }
         }
     }
