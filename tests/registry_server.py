@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -13,9 +14,13 @@ from uuid import UUID
 class RegistryServer:
     """A context. ``requests`` has what was asked: "METHOD /path". Any schema is compatible with any other,
     unless ``refused`` says why it is not.
+
+    Args:
+        authorization: the header that it requires.
+        tls: for HTTPS, at the name localhost.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, authorization: str | None = None, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[str] = []
         self.refused: str | None = None
         #: id -> what was registered
@@ -32,6 +37,8 @@ class RegistryServer:
                 registry.requests.append(f"{self.command} {path}")
                 parts = [unquote(part) for part in path.strip("/").split("/")]
                 status, body = registry.answer(self.command, parts, sent)
+                if authorization is not None and self.headers.get("Authorization") != authorization:
+                    status, body = 401, {"error_code": 40101, "message": "Who are you?"}
                 data = json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(data)))
@@ -44,7 +51,10 @@ class RegistryServer:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        port = self._server.server_address[1]
+        self.url = f"http://127.0.0.1:{port}" if tls is None else f"https://localhost:{port}"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     def add(self, subject: str, text: str, kind: str = "AVRO", **more: Any) -> int:

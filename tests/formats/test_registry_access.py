@@ -1,0 +1,114 @@
+"""Registries that want to know who asks, that speak TLS, or of which one is away: for Python and the JVM."""
+
+from __future__ import annotations
+
+import base64
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksql_spark.bootstrap import registry_settings
+from ksql_spark.config import Config
+from ksql_spark.errors import KsqlError
+from ksql_spark.formats import SerdeSpec, bind
+from ksql_spark.kafka.schema_registry import ConfluentRegistry
+from ksql_spark.schema import Column
+from ksql_spark.schema_registry import AVRO
+from ksql_spark.spark.session import set_registry
+from ksql_spark.types import STRING
+from tests.certificates import make
+from tests.registry_server import RegistryServer
+
+SPEC = SerdeSpec("AVRO", (Column("A", STRING),), wrapped=False)
+RECORD = b"\0\0\0\0\1\2x"
+#: what reads RECORD, given the settings of a registry: its text, or None if it is unreadable
+Read = Callable[[dict[str, str]], str | None]
+
+
+@pytest.fixture(params=["python", pytest.param("jvm", marks=pytest.mark.spark)])
+def read(request: pytest.FixtureRequest) -> Iterator[Read]:
+    with ExitStack() as cleanup:
+        if request.param == "jvm":
+            session = request.getfixturevalue("local_spark")
+            cleanup.callback(set_registry, session, {})
+        yield _of_python if request.param == "python" else lambda settings: _of_jvm(session, settings)
+
+
+def _settings(given: dict[str, str]) -> dict[str, str]:
+    return registry_settings(Config({f"ksql.schema.registry.{name}": v for name, v in given.items()}))
+
+
+def _of_python(given: dict[str, str]) -> str | None:
+    settings = _settings(given)
+    values = bind(SPEC, ConfluentRegistry(settings["url"], settings)).decode(RECORD)
+    return None if values is None else str(values[0])
+
+
+def _of_jvm(session: Any, given: dict[str, str]) -> str | None:
+    set_registry(session, _settings(given))
+    text = f"X'{RECORD.hex()}'"
+    decoded, reason = bind(SPEC).decode_sql(text), bind(SPEC).explain_sql(text)
+    row = session.range(1).selectExpr(f"{decoded} AS r", f"{reason} AS reason").collect()[0]
+    if row.r is None:
+        raise KsqlError("REMOTE_REFUSED", name="", reason=row.reason)
+    return None if row.r is None else str(row.r.A)
+
+
+def serving(**more: Any) -> RegistryServer:
+    server = RegistryServer(**more)
+    server.add("any", '"string"', AVRO)
+    return server
+
+
+def free_url() -> str:
+    """An address at which nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+
+
+def test_a_user_and_a_password(read: Read) -> None:
+    known = "Basic " + base64.b64encode(b"me:secret").decode()
+    with serving(authorization=known) as server:
+        user = {"basic.auth.user.info": "me:secret", "basic.auth.credentials.source": "USER_INFO"}
+        assert read({"url": server.url, **user}) == "x"
+        assert read({"url": server.url.replace("//", "//me:secret@")}) == "x"
+        with pytest.raises(KsqlError, match="401"):
+            read({"url": server.url})
+
+
+def test_a_token(read: Read) -> None:
+    with serving(authorization="Bearer t0ken") as server:
+        assert read({"url": server.url, "bearer.auth.token": "t0ken"}) == "x"
+        with pytest.raises(KsqlError, match="401"):
+            read({"url": server.url, "bearer.auth.token": "other"})
+
+
+def test_one_of_several_is_away(read: Read) -> None:
+    with serving() as server:
+        assert read({"url": f"{free_url()}, {server.url}/"}) == "x"
+
+
+def test_certificates(read: Read, tmp_path: Path) -> None:
+    authority = make(tmp_path, "authority")
+    make(tmp_path, "server", authority)
+    make(tmp_path, "client", authority)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(tmp_path / "server.pem", tmp_path / "server.key")
+    tls.load_verify_locations(tmp_path / "authority.pem")
+    tls.verify_mode = ssl.CERT_REQUIRED
+    with serving(tls=tls) as server:
+        trust = {"url": server.url, "ssl.truststore.location": str(tmp_path / "authority.pem")}
+        own = {
+            "ssl.keystore.location": str(tmp_path / "client.pem"),
+            "ssl.key.location": str(tmp_path / "client.key"),
+        }
+        assert read({**trust, **own}) == "x"
+        for lacking in (trust, {"url": server.url, **own}):
+            with pytest.raises(KsqlError):
+                read(lacking)
