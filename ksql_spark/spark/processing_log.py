@@ -29,7 +29,8 @@ STREAM_COLUMNS = """
   message STRUCT<
     type INT,
     deserializationError STRUCT<
-      target VARCHAR, errorMessage VARCHAR, recordB64 VARCHAR, cause ARRAY<VARCHAR>, `topic` VARCHAR>,
+      target VARCHAR, errorMessage VARCHAR, recordB64 VARCHAR, cause ARRAY<VARCHAR>, `topic` VARCHAR,
+      `partition` INT, `offset` BIGINT>,
     recordProcessingError STRUCT<errorMessage VARCHAR, record VARCHAR, cause ARRAY<VARCHAR>>,
     productionError STRUCT<errorMessage VARCHAR>,
     serializationError STRUCT<
@@ -98,9 +99,13 @@ class QueryLog:
         return f"{self._function('log_caused', step, message)}({cause})"
 
     def unreadable(self, step: str, topic: str, target: str, reason: str, data: str) -> str:
-        """Spark SQL text of a FALSE that reports a record; ``reason``, ``data``: texts of cause and bytes."""
+        """Spark SQL text of a FALSE that reports a record; ``reason``, ``data``: texts of cause and bytes.
+
+        The columns ``partition`` and ``offset`` say which record it is.
+        """
         shown = data if self.shows_rows else "NULL"
-        return f"{self._function('log_unreadable', step, target, topic)}({reason}, {shown})"
+        arguments = f"{reason}, {shown}, partition, offset"
+        return f"{self._function('log_unreadable', step, target, topic)}({arguments})"
 
     def record(self, members: Mapping[str, str]) -> str:
         """Spark SQL text of a row's JSON; ``members``: name -> text. Empty if rows are not to be shown."""

@@ -30,6 +30,7 @@ INSERT INTO s (k, a) VALUES (1, 3);
 --@test: a line with too many fields
 CREATE STREAM entries AS
   SELECT logger, message->deserializationError->`topic` = '${case}_d' AS is_topic,
+    message->deserializationError->`partition` AS part, message->deserializationError->`offset` AS off,
     message->deserializationError->cause AS cause
   FROM KSQL_PROCESSING_LOG EMIT CHANGES;
 CREATE STREAM raw (v STRING) WITH (KAFKA_TOPIC = '${case}_d', VALUE_FORMAT = 'KAFKA', PARTITIONS = 1);
@@ -42,9 +43,9 @@ INSERT INTO d (a, b) VALUES (1, 'b');
 -- a | b
 -- 1 | b
 --@output ENTRIES ordered
--- logger                                               | is_topic | cause
--- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | true     | ["Unexpected field count: there are 3, the schema has 2."]
--- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | true     | ["Column A: 'x' does not fit the column's type."]
+-- logger                                               | is_topic | part | off | cause
+-- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | true     | 0    | 0   | ["Unexpected field count: there are 3, the schema has 2."]
+-- processing.CSAS_COPY_4.KsqlTopic.Source.deserializer | true     | 0    | 1   | ["Column A: 'x' does not fit the column's type."]
 
 --@test: expressions that fail
 CREATE STREAM entries AS

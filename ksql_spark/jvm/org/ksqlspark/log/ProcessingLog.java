@@ -260,7 +260,14 @@ public final class ProcessingLog {
     }
 
     private void unreadable(
-            String query, String step, String target, String topic, String reason, byte[] record) {
+            String query,
+            String step,
+            String target,
+            String topic,
+            String reason,
+            byte[] record,
+            int partition,
+            long offset) {
         Counts mine = counts(query);
         mine.unreadable.increment();
         mine.lastMs = System.currentTimeMillis();
@@ -277,6 +284,8 @@ public final class ProcessingLog {
                             record == null ? null : Base64.getEncoder().encodeToString(record));
                     causes(json, reason);
                     json.writeStringField("topic", topic);
+                    json.writeNumberField("partition", partition);
+                    json.writeNumberField("offset", offset);
                 });
     }
 
@@ -467,12 +476,25 @@ public final class ProcessingLog {
      */
     public static final class Unreadable extends Report {
         public Unreadable(String said) {
-            super(said, DataTypes.StringType, DataTypes.BinaryType);
+            super(
+                    said,
+                    DataTypes.StringType,
+                    DataTypes.BinaryType,
+                    DataTypes.IntegerType,
+                    DataTypes.LongType);
         }
 
-        public boolean invoke(UTF8String cause, byte[] record) {
+        public boolean invoke(UTF8String cause, byte[] record, int partition, long offset) {
             of(said[0])
-                    .unreadable(said[1], said[2], said[3], said[4], String.valueOf(cause), record);
+                    .unreadable(
+                            said[1],
+                            said[2],
+                            said[3],
+                            said[4],
+                            String.valueOf(cause),
+                            record,
+                            partition,
+                            offset);
             return false;
         }
     }
