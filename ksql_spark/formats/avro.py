@@ -161,11 +161,30 @@ class _Schema:
 
     def __init__(self, text: str, references: Sequence[str]) -> None:
         self.root, self._types = avro_schema.parse(text, references)
-        self.plain, _ = avro_schema.parse(
-            json.dumps(_without_logical(json.loads(text))),
-            [json.dumps(_without_logical(json.loads(r))) for r in references],
-        )
+        whole = self._whole(self.root, set()) if references else json.loads(text)
+        self.plain, _ = avro_schema.parse(json.dumps(_without_logical(whole)), [])
         self._is_empty(self.root, {})
+
+    def _whole(self, schema: Any, seen: set[str]) -> Any:
+        """A schema with the types that it refers to in place of their names, where each is met first."""
+        match schema:
+            case str() if schema in self._types and schema not in seen:
+                return self._whole(self._types[schema], seen)
+            case list():
+                return [self._whole(branch, seen) for branch in schema]
+            case {"name": name, "type": "record" | "error"}:
+                seen.add(name)
+                fields = [{**f, "type": self._whole(f["type"], seen)} for f in schema["fields"]]
+                return {**schema, "fields": fields}
+            case {"name": name}:
+                seen.add(name)
+            case {"type": "array"}:
+                return {**schema, "items": self._whole(schema["items"], seen)}
+            case {"type": "map"}:
+                return {**schema, "values": self._whole(schema["values"], seen)}
+            case {"type": inner} if not isinstance(inner, str) or inner in self._types:
+                return self._whole(inner, seen)
+        return schema
 
     @cached_property
     def reader(self) -> Any:

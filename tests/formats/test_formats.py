@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal as PythonDecimal
 from itertools import product
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import CAPABILITIES, FORMATS, BadRecord, Serde, SerdeSpec, bind
 from ksql_spark.formats.number_text import double_text
+from ksql_spark.schema_registry import RegisteredSchema
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -295,3 +297,31 @@ def test_protobuf_fields_of_types_that_are_not_there() -> None:
     assert bind(SerdeSpec("PROTOBUF", (column(INTEGER),)), REGISTRY).decode(record) == [5]
     with pytest.raises(BadRecord, match="Money, which is not in the schema"):
         bind(SerdeSpec("PROTOBUF", (column(INTEGER, "M"),)), REGISTRY).decode(record)
+
+
+@pytest.mark.parametrize("root", ["record", "union", "name"])
+def test_avro_with_references_in_python(root: str) -> None:
+    kind = {"type": "enum", "name": "n.Kind", "symbols": ["X", "Y"]}
+    part = {"type": "record", "name": "n.Part", "fields": [
+        {"name": "A", "type": "n.Kind"},
+        {"name": "B", "type": {"type": "array", "items": ["null", "n.Kind"]}},
+    ]}  # fmt: skip
+    whole = {"type": "record", "name": "n.W", "fields": [
+        {"name": "P", "type": "n.Part"}, {"name": "K", "type": ["null", "n.Kind"]},
+    ]}  # fmt: skip
+    text = {"record": whole, "union": ["null", "n.Part"], "name": "n.Part"}[root]
+    references = {"n.Kind": json.dumps(kind), "n.Part": json.dumps(part)}
+    registered = RegisteredSchema(0, "AVRO", json.dumps(text), references)
+    schema_id = REGISTRY.register("any", registered)
+    columns = [column(STRING), column(Array(STRING), "B")]
+    values: list[Any] = ["Y", ["X", None]]
+    if root == "record":
+        part_type = Struct((Field("A", STRING), Field("B", Array(STRING))))
+        columns, values = [column(part_type, "P"), column(STRING, "K")], [{"A": "Y", "B": ["X", None]}, "X"]
+    made = bind(
+        SerdeSpec("AVRO", tuple(columns), schema_id=schema_id, schema=registered.text,
+                  references=tuple(references.items())),
+        REGISTRY,
+    )  # fmt: skip
+    data = made.encode(values)
+    assert data is not None and made.decode(data) == values

@@ -279,8 +279,7 @@ public final class AvroDecoder extends BytesToRow {
         }
         return switch (type.typeName()) {
             case "binary" -> in -> isFixed ? in.bytes(size) : in.bytes();
-            case "string" ->
-                    isFixed || isDecimal(writer) ? null : in -> text(in.bytes());
+            case "string" -> isFixed || isDecimal(writer) ? null : in -> text(in.bytes());
             default -> null;
         };
     }

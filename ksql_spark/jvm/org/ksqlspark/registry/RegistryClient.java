@@ -234,6 +234,7 @@ public final class RegistryClient {
         Map<String, Object> given = new HashMap<>();
         given.put("ssl.protocol", "TLSv1.3");
         given.put("ssl.enabled.protocols", List.of("TLSv1.3", "TLSv1.2"));
+        given.put("ssl.cipher.suites", List.of()); // all that Java has
         if (settings.containsKey("ssl.truststore.location")) {
             given.put("ssl.truststore.type", "PEM");
             given.put("ssl.truststore.location", settings.get("ssl.truststore.location"));

@@ -390,7 +390,9 @@ class ProtobufTest {
     @Test
     void fieldsOfTypesThatAreNotThereFitNoColumn() {
         String schema =
-                PROTO3 + "message M { google.type.Money m = 1; google.protobuf.Struct s = 2; int32 a = 3; }";
+                PROTO3
+                        + "message M { google.type.Money m = 1; google.protobuf.Struct s = 2; int32"
+                        + " a = 3; }";
         byte[] data = hex("0a021001 1200 1805");
         assertEquals(5, decoder("A int", schema).invoke(data).getInt(0));
         assertNull(decoder("M int", schema).invoke(data));
