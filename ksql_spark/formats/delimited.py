@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats.base import BadRecord, Serde
+from ksql_spark.formats.binary_text import from_base64
 from ksql_spark.formats.number_text import double_text, parse_decimal, parse_double, parse_integer
 from ksql_spark.formats.spec import SerdeSpec
 from ksql_spark.formats.temporal import NUMBER_OF, to_number
@@ -35,6 +36,9 @@ NAMED_DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 
 #: delimiters that may occur in fields of types other than STRING
 _IN_PLAIN_FIELDS = frozenset("0123456789+-.=/") | frozenset(string_constants.ascii_letters)
+
+
+csv.field_size_limit(2**31 - 1)  # as large as records are
 
 
 class DelimitedSerde(Serde):
@@ -74,7 +78,8 @@ class DelimitedSerde(Serde):
         """One value for each field; as many fields as columns."""
         text = data.decode(errors="replace")
         try:
-            fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter), [])
+            lines = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, strict=True)
+            fields = next((line for line in lines if line), [])
         except csv.Error as error:
             raise BadRecord(str(error)) from None
         if len(fields) != len(self.columns):
@@ -154,7 +159,7 @@ def _read(text: str, column: Column) -> Any:
         if isinstance(type_, Decimal):
             return parse_decimal(text, type_)
         if type_ == BYTES:
-            return base64.b64decode(text, validate=True)
+            return from_base64(text)
         return parse_integer(text, NUMBER_OF.get(type_, type_))
     except ValueError as error:
         raise BadRecord(f"column {quote_identifier(column.name)}: {error}") from None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import contextlib
 import functools
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal as PythonDecimal
 from decimal import InvalidOperation
@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import orjson
 
 from ksql_spark.formats.base import BadRecord, Serde
+from ksql_spark.formats.binary_text import from_base64
 from ksql_spark.formats.number_text import (
     double_text,
     fit_decimal,
@@ -43,6 +44,8 @@ from ksql_spark.types import (
 )
 
 _LONG_DIGITS = 19
+#: half of a character, which may stand alone
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def _never(value: Any) -> bool:
@@ -95,6 +98,8 @@ class JsonSerde(Serde):
             raise BadRecord(f"not JSON: {error}") from None
         except InvalidOperation:
             raise BadRecord("not JSON: a number has too large an exponent") from None
+        if _SURROGATE.search(data):
+            value = _without_lone_surrogates(value)
         if not self.wrapped:
             return None if value is None else [_read(value, self.columns[0].type, "$")]
         if value is None:
@@ -194,6 +199,18 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON number")
 
 
+def _without_lone_surrogates(value: Any) -> Any:
+    """A JSON value whose texts can be written; Java writes "?" too."""
+    match value:
+        case str():
+            return value.encode(errors="replace").decode()
+        case list():
+            return [_without_lone_surrogates(v) for v in value]
+        case dict():
+            return {_without_lone_surrogates(k): _without_lone_surrogates(v) for k, v in value.items()}
+    return value
+
+
 def _folded(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name.upper(): value for name, value in record.items()}
 
@@ -247,10 +264,7 @@ def _read_scalar(value: Any, type_: SqlType, path: str) -> Any:
         if is_text:
             return parse_decimal(value, type_)
     if type_ == BYTES and is_text:
-        try:
-            return base64.b64decode(value, validate=True)
-        except binascii.Error:
-            pass
+        return from_base64(value)
     raise _mismatch(value, type_, path)
 
 

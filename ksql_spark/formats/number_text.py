@@ -10,6 +10,12 @@ from ksql_spark.formats.base import BadRecord
 from ksql_spark.types import INTEGER, Decimal, SqlType
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+#: as Java's Double.parseDouble takes them
+_DOUBLE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
+_HEXADECIMAL = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?")
+_NO_NUMBER = re.compile(r"[+-]?(NaN|Infinity)")
+#: what Java's String.trim takes away
+_SPACE = "".join(map(chr, range(33)))
 
 
 def double_text(value: float) -> str:
@@ -58,14 +64,17 @@ def parse_double(text: str) -> float:
     Raises:
         BadRecord: it is not a number.
     """
-    stripped = text.strip()
+    stripped = text.strip(_SPACE)
     try:
-        # Java accepts only the full forms NaN and Infinity, and no underscores
-        if "_" in stripped or stripped.lower().lstrip("+-") in ("inf", "infinity", "nan"):
-            return {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}[stripped]
-        return float(stripped)
-    except (ValueError, KeyError):
-        raise BadRecord(f"{text!r} is no DOUBLE") from None
+        if _DOUBLE.fullmatch(stripped):
+            return float(stripped.rstrip("fFdD"))
+        if _HEXADECIMAL.fullmatch(stripped):
+            return float.fromhex(stripped.rstrip("fFdD"))
+        if _NO_NUMBER.fullmatch(stripped):
+            return float(stripped)
+    except OverflowError:
+        return float("-inf") if stripped.startswith("-") else float("inf")
+    raise BadRecord(f"{text!r} is no DOUBLE")
 
 
 def parse_decimal(text: str, type_: Decimal) -> PythonDecimal:
@@ -75,7 +84,9 @@ def parse_decimal(text: str, type_: Decimal) -> PythonDecimal:
         BadRecord: it is not a number, or does not fit without rounding.
     """
     try:
-        return fit_decimal(PythonDecimal(text.strip()), type_)
+        if "_" in text:  # which only Python takes
+            raise BadRecord(f"{text!r} is no {type_}")
+        return fit_decimal(PythonDecimal(text.strip(_SPACE)), type_)
     except InvalidOperation:
         raise BadRecord(f"{text!r} is no {type_}") from None
 

@@ -76,6 +76,9 @@ _EPOCH = datetime.date(1970, 1, 1).toordinal()
 #: arithmetic with more digits than any DECIMAL has
 _EXACT = Context(prec=1000)
 _NANOS_PER_MS = 1_000_000
+_DAYS_IN_400_YEARS = 146_097
+#: of Java's dates
+_LAST_YEAR = 999_999_999
 _MS_PER_S = 1000
 
 
@@ -398,15 +401,19 @@ def _scalar(name: str, to: SqlType) -> Reader | None:
         return None
     if to == INTEGER or to in (SQL_DATE, SQL_TIME):
         return lambda value: _in_int(whole(value))
-    if to in (BIGINT, SQL_TIMESTAMP):
+    if to == BIGINT:
         return lambda value: signed(whole(value), 64)
+    if to == SQL_TIMESTAMP:
+        return lambda value: _in_time(signed(whole(value), 64))
     if to == DOUBLE:
         return lambda value: float(signed(whole(value), 64))
     return (lambda value: str(signed(whole(value), 64))) if to == STRING else None
 
 
 def _whole(name: str) -> Callable[[Any], int] | None:
-    if name in ("sint32", "sint64"):
+    if name == "sint32":
+        return lambda n: unzigzag(n & 0xFFFFFFFF)
+    if name == "sint64":
         return unzigzag
     if name in ("int32", "int64"):
         return lambda n: signed(n, 32 if name == "int32" else 64)
@@ -432,6 +439,12 @@ def _in_int(number: int) -> int:
     return number
 
 
+def _in_time(milliseconds: int) -> int:
+    if not -(2**63) <= milliseconds * 1000 < 2**63:
+        raise BadRecord(f"{milliseconds} does not fit TIMESTAMP.")
+    return milliseconds
+
+
 def _text(data: bytes) -> str:
     try:
         return data.decode()
@@ -450,7 +463,9 @@ def _numbers(data: bytes) -> list[int]:
 
 def _timestamp(data: bytes) -> int:
     _, seconds, nanos, *_ = _numbers(data)
-    return seconds * _MS_PER_S + nanos // _NANOS_PER_MS
+    found = seconds * _MS_PER_S + nanos // _NANOS_PER_MS
+    _in_time(seconds * _MS_PER_S)
+    return _in_time(found)
 
 
 def _date(data: bytes) -> int | None:
@@ -458,26 +473,35 @@ def _date(data: bytes) -> int | None:
     _, year, month, day, _ = _numbers(data)
     if not (year or month or day):
         return None
+    # any four centuries are the same, but Python has only those of the years 1 to 9999
+    centuries, within = divmod(year, 400)
     try:
-        return datetime.date(year, month, day).toordinal() - _EPOCH
+        if not -_LAST_YEAR <= year <= _LAST_YEAR:
+            raise ValueError(year)
+        days = datetime.date(within + 400, month, day).toordinal() - _EPOCH
     except (ValueError, OverflowError):
         raise BadRecord(f"There is no date of year {year}, month {month}, day {day}.") from None
+    return _in_int(days + (centuries - 1) * _DAYS_IN_400_YEARS)
 
 
 def _time(data: bytes) -> int:
-    _, hours, minutes, seconds, nanos = _numbers(data)
-    return _in_int(((hours * 60 + minutes) * 60 + seconds) * _MS_PER_S + nanos // _NANOS_PER_MS)
+    _, hours, minutes, seconds, nanos = map(_in_int, _numbers(data))
+    millis = abs(nanos) // _NANOS_PER_MS * (1 if nanos >= 0 else -1)
+    return _in_int(((hours * 60 + minutes) * 60 + seconds) * _MS_PER_S + millis)
 
 
 def _decimal(data: bytes, to: Decimal) -> PythonDecimal:
     digits, scale = b"", 0
-    for number, _, value in fields_of(data):
-        if number == 1 and isinstance(value, bytes):
+    for number, wire, value in fields_of(data):
+        if number == 1 and wire == LENGTH:
             digits = value
-        elif number == 3 and isinstance(value, int):
+        elif number == 3 and wire == VARINT:
             scale = signed(value, 32)
     unscaled = PythonDecimal(int.from_bytes(digits, "big", signed=True))
-    return fit_decimal(unscaled.scaleb(-scale, _EXACT), to)
+    try:
+        return fit_decimal(unscaled.scaleb(-scale, _EXACT) if unscaled else unscaled, to)
+    except ArithmeticError:
+        raise BadRecord(f"A number with a scale of {scale} does not fit {to}.") from None
 
 
 # ---- writing -----------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from ksql_spark.formats.base import BadRecord
 
 #: how a value is stored: a number of one to ten bytes, eight bytes, a length and as many bytes, four bytes
 VARINT, EIGHT, LENGTH, GROUP, GROUP_END, FOUR = range(6)
+#: groups within groups, as in Google's library
+_MOST_NESTED = 100
 
 
 def varint(number: int) -> bytes:
@@ -61,9 +63,12 @@ def fields_of(data: bytes) -> Iterator[tuple[int, int, Any]]:
     Raises:
         BadRecord: ``data`` is no message.
     """
-    at, groups = 0, 0
+    at = 0
+    #: numbers of the groups that have begun
+    groups: list[int] = []
     while at < len(data):
         tag, at = read_varint(data, at)
+        tag &= 0xFFFFFFFF
         number, wire = tag >> 3, tag & 7
         value: Any = None
         if number == 0:
@@ -76,12 +81,15 @@ def fields_of(data: bytes) -> Iterator[tuple[int, int, Any]]:
                 size, at = read_varint(data, at)
             value, at = data[at : at + size], at + size
         elif wire == GROUP:
-            groups += 1
+            groups.append(number)
+            if len(groups) > _MOST_NESTED:
+                raise BadRecord("It is no Protobuf message: it is nested too deeply.")
         elif wire == GROUP_END:
-            groups -= 1
+            if not groups or groups.pop() != number:
+                raise BadRecord("It is no Protobuf message: a group ends that has not begun.")
         else:
             raise BadRecord(f"It is no Protobuf message: there is no wire type {wire}.")
-        if at > len(data) or groups < 0:
+        if at > len(data):
             raise BadRecord("It is no Protobuf message: it ends too early.")
         if not groups and value is not None:
             yield number, wire, value

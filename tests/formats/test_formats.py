@@ -283,7 +283,7 @@ def test_avro_whose_items_take_no_bytes(item: Any) -> None:
     """A few bytes would ask for billions of items."""
     fields = [{"name": "A", "type": "int"}, {"name": "x", "type": {"type": "array", "items": item}}]
     reader, frame = avro_reader({"type": "record", "name": "R", "fields": fields}, INTEGER)
-    with pytest.raises(BadRecord, match="take no bytes"):
+    with pytest.raises(BadRecord, match="too early"):
         reader.decode(frame + b"\2\x80\x80\x80\x80\x20\0")
 
 

@@ -277,7 +277,7 @@ public final class ProtobufDecoder extends BytesToRow {
                         oneOf.fields().get(found).number(),
                         (in, tag, values) -> {
                             if (WireFormat.getTagWireType(tag) != wire) {
-                                in.skipField(tag);
+                                skip(in, tag);
                                 return;
                             }
                             Object[] own = new Object[struct.size()];
@@ -292,14 +292,7 @@ public final class ProtobufDecoder extends BytesToRow {
                 if (!(type instanceof MapType map)) {
                     throw mismatch(path, "map", type);
                 }
-                Reader key = value(field.mapKey(), map.keyType(), path);
-                Reader value = value(field.type(), map.valueType(), path);
-                EntryReader entry =
-                        new EntryReader(
-                                key,
-                                standard(field.mapKey(), map.keyType()),
-                                value,
-                                standard(field.type(), map.valueType()));
+                EntryReader entry = EntryReader.of(field.mapKey(), field.type(), map, path);
                 return entries(entry, at);
             }
             if (!field.repeated()) {
@@ -312,21 +305,15 @@ public final class ProtobufDecoder extends BytesToRow {
                     if (WireFormat.getTagWireType(tag) == wire) {
                         values[at] = read.read(in);
                     } else {
-                        in.skipField(tag);
+                        skip(in, tag);
                     }
                 };
             }
             ProtobufSchema.Message message = field.type().message();
             if (type instanceof MapType map && message != null && message.isEntry()) {
-                ProtobufSchema.Field key = message.fields().get(0);
-                ProtobufSchema.Field value = message.fields().get(1);
-                return entries(
-                        new EntryReader(
-                                value(key.type(), map.keyType(), path),
-                                standard(key.type(), map.keyType()),
-                                value(value.type(), map.valueType(), path),
-                                standard(value.type(), map.valueType())),
-                        at);
+                ProtobufSchema.Type key = message.fields().get(0).type();
+                ProtobufSchema.Type value = message.fields().get(1).type();
+                return entries(EntryReader.of(key, value, map, path), at);
             }
             if (!(type instanceof ArrayType array)) {
                 throw mismatch(path, "repeated " + field.type().name(), type);
@@ -360,7 +347,7 @@ public final class ProtobufDecoder extends BytesToRow {
                     }
                     in.popLimit(limit);
                 } else {
-                    in.skipField(tag);
+                    skip(in, tag);
                 }
             };
         }
@@ -376,7 +363,7 @@ public final class ProtobufDecoder extends BytesToRow {
                     };
             return (in, tag, values) -> {
                 if (WireFormat.getTagWireType(tag) != WireFormat.WIRETYPE_LENGTH_DELIMITED) {
-                    in.skipField(tag);
+                    skip(in, tag);
                     return;
                 }
                 @SuppressWarnings("unchecked")
@@ -405,8 +392,8 @@ public final class ProtobufDecoder extends BytesToRow {
                 FieldReader reader = number < SMALL_NUMBERS ? small[number] : large.get(number);
                 if (reader != null) {
                     reader.read(in, tag, values);
-                } else if (!in.skipField(tag)) {
-                    throw new IllegalArgumentException("A group ends that has not begun.");
+                } else {
+                    skip(in, tag);
                 }
             }
             if (gathers) {
@@ -421,16 +408,30 @@ public final class ProtobufDecoder extends BytesToRow {
     }
 
     /** Reads an entry of a map, in which key and value may be left out. */
-    private record EntryReader(Reader key, Object noKey, Reader value, Object noValue) {
+    private record EntryReader(
+            Reader key, int keyTag, Object noKey, Reader value, int valueTag, Object noValue) {
+        static EntryReader of(
+                ProtobufSchema.Type keys, ProtobufSchema.Type values, MapType map, String path) {
+            return new EntryReader(
+                    ProtobufDecoder.value(keys, map.keyType(), path),
+                    1 << 3 | wireType(keys),
+                    standard(keys, map.keyType()),
+                    ProtobufDecoder.value(values, map.valueType(), path),
+                    2 << 3 | wireType(values),
+                    standard(values, map.valueType()));
+        }
+
         void read(CodedInputStream in, Map<Object, Object> into) throws IOException {
             int limit = in.pushLimit(in.readRawVarint32());
             Object foundKey = noKey;
             Object foundValue = noValue;
             for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
-                switch (WireFormat.getTagFieldNumber(tag)) {
-                    case 1 -> foundKey = key.read(in);
-                    case 2 -> foundValue = value.read(in);
-                    default -> in.skipField(tag);
+                if (tag == keyTag) {
+                    foundKey = key.read(in);
+                } else if (tag == valueTag) {
+                    foundValue = value.read(in);
+                } else {
+                    skip(in, tag);
                 }
             }
             in.popLimit(limit);
@@ -556,16 +557,17 @@ public final class ProtobufDecoder extends BytesToRow {
         ProtobufSchema.Type type = new ProtobufSchema.Type(scalar, null, null);
         Reader read = value(type, to, path);
         Object none = standard(type, to);
+        int valueTag = 1 << 3 | wireType(type);
         return in ->
                 inside(
                         in,
                         part -> {
                             Object value = none;
                             for (int tag = part.readTag(); tag != 0; tag = part.readTag()) {
-                                if (WireFormat.getTagFieldNumber(tag) == 1) {
+                                if (tag == valueTag) {
                                     value = read.read(part);
                                 } else {
-                                    part.skipField(tag);
+                                    skip(part, tag);
                                 }
                             }
                             return value;
@@ -647,6 +649,13 @@ public final class ProtobufDecoder extends BytesToRow {
         };
     }
 
+    /** Passes over a field that no column has. */
+    private static void skip(CodedInputStream in, int tag) throws IOException {
+        if (!in.skipField(tag)) {
+            throw new IllegalArgumentException("A group ends that has not begun.");
+        }
+    }
+
     /** The numbers in the fields 1 to 4 of a message. */
     private static long[] numbers(CodedInputStream in) throws IOException {
         long[] found = new long[5];
@@ -656,7 +665,7 @@ public final class ProtobufDecoder extends BytesToRow {
                     && WireFormat.getTagWireType(tag) == WireFormat.WIRETYPE_VARINT) {
                 found[number] = in.readInt64();
             } else {
-                in.skipField(tag);
+                skip(in, tag);
             }
         }
         return found;
@@ -689,6 +698,9 @@ public final class ProtobufDecoder extends BytesToRow {
 
     private static Object time(CodedInputStream in) throws IOException {
         long[] n = numbers(in);
+        for (long part : n) { // so that nothing below is too large for a long
+            Math.toIntExact(part);
+        }
         return Math.toIntExact(((n[1] * 60 + n[2]) * 60 + n[3]) * 1000 + n[4] / NANOS_PER_MILLI);
     }
 
@@ -696,10 +708,10 @@ public final class ProtobufDecoder extends BytesToRow {
         byte[] digits = {};
         int scale = 0;
         for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
-            switch (WireFormat.getTagFieldNumber(tag)) {
-                case 1 -> digits = in.readByteArray();
-                case 3 -> scale = in.readInt32();
-                default -> in.skipField(tag);
+            switch (tag) {
+                case 1 << 3 | WireFormat.WIRETYPE_LENGTH_DELIMITED -> digits = in.readByteArray();
+                case 3 << 3 | WireFormat.WIRETYPE_VARINT -> scale = in.readInt32();
+                default -> skip(in, tag);
             }
         }
         BigInteger unscaled = digits.length == 0 ? BigInteger.ZERO : new BigInteger(digits);

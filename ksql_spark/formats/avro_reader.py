@@ -1,0 +1,418 @@
+"""Avro's binary encoding as SQL values: each record by its own writer's schema, as in AvroDecoder.java.
+
+fastavro, which writes records, does not read them here, because it trusts its bytes: a damaged record may
+make it take all memory, end the process, or read a branch of a union that is not there.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Context
+from decimal import Decimal as PythonDecimal
+from typing import Any
+
+from ksql_spark.formats.avro_schema import branch_name, is_decimal
+from ksql_spark.formats.base import BadRecord
+from ksql_spark.formats.number_text import fit_decimal
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Array,
+    Decimal,
+    Map,
+    SqlType,
+    Struct,
+)
+
+_INT, _LONG = range(-(2**31), 2**31), range(-(2**63), 2**63)
+#: arithmetic with more digits than any DECIMAL has
+_EXACT = Context(prec=1000)
+#: how long a number is at most, in bits
+_NUMBER_BITS = 64
+_WHOLE = "It"
+_MICROS = 1000
+
+
+class Input:
+    """Bytes that are read from their start; all methods raise BadRecord where they are not what is read."""
+
+    __slots__ = ("at", "data")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    @property
+    def left(self) -> int:
+        """How many bytes are left."""
+        return len(self.data) - self.at
+
+    def number(self) -> int:
+        """A long."""
+        data, at, found, shift = self.data, self.at, 0, 0
+        while shift < _NUMBER_BITS:
+            if at >= len(data):
+                raise _ended()
+            byte = data[at]
+            at += 1
+            found |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                self.at = at
+                found &= (1 << _NUMBER_BITS) - 1
+                return found >> 1 ^ -(found & 1)
+            shift += 7
+        raise BadRecord("A number is too long.")
+
+    def integer(self) -> int:
+        """An int."""
+        found = self.number()
+        if found not in _INT:
+            raise BadRecord("A number does not fit INT.")
+        return found
+
+    def take(self, size: int) -> bytes:
+        """The next bytes."""
+        if not 0 <= size <= self.left:
+            raise _ended()
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def bytes(self) -> bytes:
+        """Bytes behind their length."""
+        return self.take(self.number())
+
+    def block(self) -> int:
+        """The number of items in the next block of an array or map; 0: there is none."""
+        count = self.number()
+        if count < 0:
+            count = -count
+            self.number()  # the block's size, for those who skip
+        if count > self.left:  # an item has a byte at least
+            raise _ended()
+        return count
+
+    def index(self, count: int) -> int:
+        """The number of a union's branch or of an enum's symbol."""
+        found = self.integer()
+        if not 0 <= found < count:
+            raise BadRecord(f"There is no choice number {found}.")
+        return found
+
+
+def _ended() -> BadRecord:
+    return BadRecord("It ends too early.")
+
+
+Read = Callable[[Input], Any]
+
+
+class Readers:
+    """Makes readers of one writer's schema.
+
+    Args:
+        root: the schema, from avro_schema.parse.
+        types: the named types in it.
+    """
+
+    def __init__(self, root: Any, types: Mapping[str, Any]) -> None:
+        self._root = root
+        self._types = types
+
+    def reader(self, type_: SqlType) -> Callable[[bytes], Any]:
+        """Reads a whole record as ``type_``; raises BadRecord."""
+        read = self._reader(self._root, type_, _WHOLE)
+
+        def whole(data: bytes) -> Any:
+            source = Input(data)
+            try:
+                found = read(source)
+            except RecursionError:
+                raise BadRecord("It is nested too deeply.") from None
+            if source.left:
+                raise BadRecord("There are bytes after its end.")
+            return found
+
+        return whole
+
+    def of(self, schema: Any) -> Any:
+        """The schema as an object or a list of branches; names are looked up."""
+        while True:
+            if isinstance(schema, str):
+                if schema not in self._types:
+                    return {"type": schema}
+                schema = self._types[schema]
+            elif isinstance(schema, dict) and not isinstance(schema["type"], str):
+                schema = schema["type"]
+            elif isinstance(schema, dict) and schema["type"] in self._types:
+                schema = self._types[schema["type"]]
+            else:
+                return schema
+
+    def _reader(self, schema: Any, type_: SqlType, path: str) -> Read:
+        found = self.of(schema)
+        if isinstance(found, list):
+            return self._union(found, type_, path)
+        match found["type"], type_:
+            case "record" | "error", Struct():
+                return self._record(found, type_, path)
+            case "array", Array(element):
+                return _array(self._reader(found["items"], element, path))
+            case "array", Map() if self._is_entry(entry := self.of(found["items"])):
+                return self._entries(entry, type_, path)
+            case "map", Map(_, value):
+                return _map(self._reader(found["values"], value, path))
+        plain = _plain(found, type_)
+        if plain is not None:
+            return plain
+        reason = f"{path} is of the Avro type {found['type']}, which does not fit {type_}."
+
+        def mismatch(_: Input) -> Any:
+            # only a record that has the value is bad: it may be one of a union
+            raise BadRecord(reason)
+
+        return mismatch
+
+    def _record(self, schema: Any, type_: Struct, path: str) -> Read:
+        theirs = schema["fields"]
+        named: dict[int, str] = {}
+        reads: dict[int, Read] = {}
+        for own in type_.fields:
+            at = _position([f["name"] for f in theirs], own.name)
+            if at is not None and (at not in named or theirs[at]["name"] == own.name):
+                named[at] = own.name
+                place = ("The field " if path == _WHOLE else f"{path}.") + theirs[at]["name"]
+                reads[at] = self._reader(theirs[at]["type"], own.type, place)
+        steps = [(named.get(i), reads.get(i), f["type"]) for i, f in enumerate(theirs)]
+        names = [f.name for f in type_.fields]
+
+        def record(source: Input) -> dict[str, Any]:
+            values: dict[str, Any] = dict.fromkeys(names)
+            for name, read, skipped in steps:
+                if read is None or name is None:
+                    self._skip(source, skipped)
+                else:
+                    values[name] = read(source)
+            return values
+
+        return record
+
+    def _union(self, branches: Sequence[Any], type_: SqlType, path: str) -> Read:
+        others = [b for b in branches if not self._is_null(b)]
+        if len(others) > 1 and isinstance(type_, Struct) and self._is_union_of(type_, branches):
+            reads = [self._alternative(b, type_, path) for b in branches]
+        else:
+            reads = [_null if self._is_null(b) else self._reader(b, type_, path) for b in branches]
+        return lambda source: reads[source.index(len(reads))](source)
+
+    def _alternative(self, branch: Any, type_: Struct, path: str) -> Read:
+        """A union of several types is, as Connect has it, a STRUCT with a field for each of them."""
+        if self._is_null(branch):
+            return _null
+        names = [f.name for f in type_.fields]
+        at = _position(names, branch_name(self.of(branch)))
+        read = None if at is None else self._reader(branch, type_.fields[at].type, path)
+
+        def alternative(source: Input) -> dict[str, Any]:
+            values: dict[str, Any] = dict.fromkeys(names)
+            if read is None or at is None:
+                self._skip(source, branch)
+            else:
+                values[names[at]] = read(source)
+            return values
+
+        return alternative
+
+    def _entries(self, entry: Any, type_: Map, path: str) -> Read:
+        """How Connect writes maps whose keys are no plain strings: an array of key and value."""
+        kinds = {f["name"]: f["type"] for f in entry["fields"]}
+        keys = self._reader(kinds["key"], type_.key, path)
+        values = self._reader(kinds["value"], type_.value, path)
+        key_first = entry["fields"][0]["name"] == "key"
+
+        def entries(source: Input) -> dict[Any, Any]:
+            found = {}
+            while count := source.block():
+                for _ in range(count):
+                    first, second = (keys, values) if key_first else (values, keys)
+                    pair = first(source), second(source)
+                    key, value = pair if key_first else pair[::-1]
+                    if key is None:
+                        raise BadRecord("The key of a map is null.")
+                    found[key] = value
+            return found
+
+        return entries
+
+    def _is_null(self, schema: Any) -> bool:
+        found = self.of(schema)
+        return isinstance(found, dict) and found["type"] == "null"
+
+    def _is_union_of(self, type_: Struct, branches: Sequence[Any]) -> bool:
+        names = {branch_name(self.of(b)).upper() for b in branches}
+        return all(f.name.upper() in names for f in type_.fields)
+
+    @staticmethod
+    def _is_entry(schema: Any) -> bool:
+        if not isinstance(schema, dict) or schema["type"] != "record":
+            return False
+        is_named = schema.get("connect.internal.type") == "MapEntry"
+        is_named = is_named or schema["name"].rpartition(".")[2] == "MapEntry"
+        return is_named and {f["name"] for f in schema["fields"]} == {"key", "value"}
+
+    def _skip(self, source: Input, schema: Any) -> None:
+        """Pass over a value."""
+        found = self.of(schema)
+        if isinstance(found, list):
+            self._skip(source, found[source.index(len(found))])
+            return
+        match found["type"]:
+            case "int" | "long" | "enum":
+                source.number()
+            case "string" | "bytes":
+                source.bytes()
+            case "record" | "error":
+                for field in found["fields"]:
+                    self._skip(source, field["type"])
+            case "array":
+                while count := source.block():
+                    for _ in range(count):
+                        self._skip(source, found["items"])
+            case "map":
+                while count := source.block():
+                    for _ in range(count):
+                        source.bytes()
+                        self._skip(source, found["values"])
+            case "fixed":
+                source.take(found["size"])
+            case kind:
+                source.take({"boolean": 1, "float": 4, "double": 8}.get(kind, 0))
+
+
+def _null(_: Input) -> None:
+    return None
+
+
+def _position(names: Sequence[str], name: str) -> int | None:
+    """Where a name is, or else it in another case."""
+    if name in names:
+        return names.index(name)
+    return next((i for i, n in enumerate(names) if n.upper() == name.upper()), None)
+
+
+def _array(item: Read) -> Read:
+    def array(source: Input) -> list[Any]:
+        found = []
+        while count := source.block():
+            found += [item(source) for _ in range(count)]
+        return found
+
+    return array
+
+
+def _map(value: Read) -> Read:
+    def map_(source: Input) -> dict[str, Any]:
+        found = {}
+        while count := source.block():
+            for _ in range(count):
+                key = _text(source)
+                found[key] = value(source)
+        return found
+
+    return map_
+
+
+def _text(source: Input) -> str:
+    """As Java reads texts: bytes that are no UTF-8 become U+FFFD."""
+    return source.bytes().decode(errors="replace")
+
+
+def _truth(source: Input) -> bool:
+    return source.take(1) != b"\0"
+
+
+def _single(source: Input) -> float:
+    return float(struct.unpack("<f", source.take(4))[0])
+
+
+def _double(source: Input) -> float:
+    return float(struct.unpack("<d", source.take(8))[0])
+
+
+def _plain(schema: Mapping[str, Any], type_: SqlType) -> Read | None:
+    """Reads a value that is neither nested nor a union; None: it does not fit ``type_``."""
+    kind = schema["type"]
+    if kind in ("bytes", "fixed"):
+        return _of_bytes(schema, type_)
+    if kind == "enum" and type_ == STRING:
+        symbols = schema["symbols"]
+        return lambda source: symbols[source.index(len(symbols))]
+    if kind == "long":
+        return _of_long(str(schema.get("logicalType")), type_)
+    readers: dict[str, dict[SqlType, Read]] = {
+        "boolean": {BOOLEAN: _truth, STRING: lambda source: str(_truth(source)).lower()},
+        "int": {
+            **dict.fromkeys((INTEGER, BIGINT, DATE, TIME), Input.integer),
+            DOUBLE: lambda source: float(source.integer()),
+            STRING: lambda source: str(source.integer()),
+        },
+        "float": {DOUBLE: _single},
+        "double": {DOUBLE: _double},
+        "string": {STRING: _text, BYTES: Input.bytes},
+    }
+    return readers.get(kind, {}).get(type_)
+
+
+def _of_long(logical: str, type_: SqlType) -> Read | None:
+    def milliseconds(source: Input) -> int:
+        found = source.number()
+        if found * _MICROS not in _LONG:
+            raise BadRecord("long overflow")
+        return found
+
+    def time(source: Input) -> int:
+        found = source.number()
+        cut = abs(found) // _MICROS * (1 if found >= 0 else -1)
+        if cut not in _INT:
+            raise BadRecord("integer overflow")
+        return cut
+
+    if type_ == TIMESTAMP and logical == "timestamp-micros":
+        return lambda source: source.number() // _MICROS
+    if type_ in (TIME, INTEGER):
+        return time if logical == "time-micros" else None
+    readers: dict[SqlType, Read] = {
+        BIGINT: Input.number,
+        DOUBLE: lambda source: float(source.number()),
+        STRING: lambda source: str(source.number()),
+        TIMESTAMP: milliseconds,
+    }
+    return readers.get(type_)
+
+
+def _of_bytes(schema: Mapping[str, Any], type_: SqlType) -> Read | None:
+    size = schema.get("size")
+    take: Read = Input.bytes if size is None else lambda source: source.take(size)
+    if isinstance(type_, Decimal):
+        if not is_decimal(schema):
+            return None
+        scale = int(schema.get("scale", 0))
+
+        def decimal(source: Input) -> PythonDecimal:
+            digits = take(source)
+            if not digits:
+                raise BadRecord("A decimal has no digits.")
+            unscaled = PythonDecimal(int.from_bytes(digits, "big", signed=True))
+            return fit_decimal(unscaled.scaleb(-scale, _EXACT), type_)
+
+        return decimal
+    if type_ == BYTES:
+        return take
+    return _text if type_ == STRING and size is None and not is_decimal(schema) else None

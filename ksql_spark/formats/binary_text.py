@@ -1,0 +1,21 @@
+"""BYTES as texts, as Java reads them."""
+
+from __future__ import annotations
+
+import binascii
+
+from ksql_spark.formats.base import BadRecord
+
+
+def from_base64(text: str) -> bytes:
+    """The bytes in ``text``; the padding at its end may be missing as a whole.
+
+    Raises:
+        BadRecord: it is no base64.
+    """
+    if "=" not in text:
+        text += "=" * (-len(text) % 4)
+    try:
+        return binascii.a2b_base64(text.encode("ascii"), strict_mode=True)
+    except ValueError as error:
+        raise BadRecord(f"It is no base64: {error}") from None
