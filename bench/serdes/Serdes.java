@@ -37,7 +37,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.ksqlspark.formats.AvroDecoder;
 import org.ksqlspark.formats.AvroEncoder;
-import org.ksqlspark.formats.Frame;
 import org.ksqlspark.formats.JsonDecoder;
 import org.ksqlspark.formats.JsonEncoder;
 import org.ksqlspark.formats.ProtobufDecoder;
@@ -74,11 +73,9 @@ public final class Serdes {
         return side(decoder::invoke, encoder::invoke);
       }
       case "JSON_SR": {
-        JsonDecoder decoder = new JsonDecoder(ddl);
-        JsonEncoder encoder = new JsonEncoder(row, false);
-        Frame.Body body = new Frame.Body();
-        byte[] frame = {0, 0, 0, 0, 1};
-        return side(data -> decoder.invoke(body.invoke(data)), value -> joined(frame, encoder.invoke(value)));
+        JsonDecoder decoder = new JsonDecoder(ddl, true);
+        JsonEncoder encoder = new JsonEncoder(row, false, "0000000001");
+        return side(decoder::invoke, encoder::invoke);
       }
       case "JSON": {
         JsonDecoder decoder = new JsonDecoder(ddl);
@@ -367,7 +364,7 @@ public final class Serdes {
         for (int n = 0; n < 2; n++) {
           // in turn: ours first in one round, second in the next
           int at = (n + round) % 2;
-          double[] found = round(format.getValue()[at], records.get(format.getKey()), 5);
+          double[] found = round(format.getValue()[at], records.get(format.getKey()), 40);
           if (own[at] == null) {
             own[at] = new double[] {Double.MAX_VALUE, Double.MAX_VALUE};
           } else { // the first round warms up

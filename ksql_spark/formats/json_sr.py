@@ -16,6 +16,7 @@ from ksql_spark.formats.json import JsonSerde
 from ksql_spark.formats.spec import SerdeSpec
 from ksql_spark.functions.spark_text import string
 from ksql_spark.schema_registry import SchemaRegistry
+from ksql_spark.types import quote_identifier
 
 
 class JsonSrSerde(FramedSerde):
@@ -47,8 +48,8 @@ class JsonSrSerde(FramedSerde):
     # ---- in Spark SQL --------------------------------------------------------------------------------
 
     def decode_sql(self, data: str) -> str:
-        """JSON's decoder, on what follows the frame."""
-        return self._json.decode_sql(_body(data))
+        """A call of JsonDecoder.java, the columns in the function's name."""
+        return f"ksql.{quote_identifier(f'decode_json_sr:{self.ddl}')}({data})"
 
     def or_null_sql(self, data: str) -> str:
         """The literal ``null`` is a NULL key or value."""
@@ -60,10 +61,13 @@ class JsonSrSerde(FramedSerde):
         return f"if({_body(data)} IS NULL, {missing}, {self._json.explain_sql(_body(data))})"
 
     def encode_sql(self, texts: Sequence[str]) -> str:
-        """JSON's encoder, behind the frame."""
+        """A call of JsonEncoder.java, the frame in the function's name."""
         if not self.columns:
             return "cast(NULL as binary)"
-        return f"concat(X'{framed(self.schema_id, b'').hex()}', {self._json.encode_sql(texts)})"
+        members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(self.columns, texts, strict=True))
+        name = "encode_json_sr" if self.wrapped else "encode_json_sr_bare"
+        name = quote_identifier(f"{name}:{framed(self.schema_id, b'').hex()}")
+        return f"ksql.{name}(named_struct({members}))"
 
 
 def _body(data: str) -> str:

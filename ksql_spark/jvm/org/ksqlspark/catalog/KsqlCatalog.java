@@ -128,6 +128,8 @@ public final class KsqlCatalog implements FunctionCatalog {
         switch (function) {
             case "decode_json":
                 return new Unbound(full, types -> new JsonDecoder(argument));
+            case "decode_json_sr":
+                return new Unbound(full, types -> new JsonDecoder(argument, true));
             case "explain_json":
                 return new Unbound(full, types -> new JsonDecoder.Explain(argument));
             case "decode_delimited":
@@ -182,6 +184,10 @@ public final class KsqlCatalog implements FunctionCatalog {
                 return new Unbound(full, types -> new JsonEncoder(row(types), false));
             case "encode_json_bare":
                 return new Unbound(full, types -> new JsonEncoder(row(types), true));
+            case "encode_json_sr":
+                return new Unbound(full, types -> new JsonEncoder(row(types), false, argument));
+            case "encode_json_sr_bare":
+                return new Unbound(full, types -> new JsonEncoder(row(types), true, argument));
             case "kafka_int_decode":
                 return new Unbound(full, types -> new KafkaCodec.DecodeInt());
             case "kafka_bigint_decode":

@@ -45,11 +45,21 @@ public final class JsonDecoder extends BytesToRow {
 
     private final Reader reader;
     private final boolean wrapped;
+    private final boolean framed;
 
     public JsonDecoder(String ddl) {
+        this(ddl, false);
+    }
+
+    /**
+     * @param framed whether a frame is before each record; the columns say what is read, not the
+     *     schema that it names
+     */
+    public JsonDecoder(String ddl, boolean framed) {
         super("decode_json", StructType.fromDDL(ddl.startsWith("=") ? ddl.substring(1) : ddl));
         this.wrapped = !ddl.startsWith("=");
         this.reader = wrapped ? new StructReader(schema) : reader(schema.fields()[0].dataType());
+        this.framed = framed;
     }
 
     @Override
@@ -57,7 +67,11 @@ public final class JsonDecoder extends BytesToRow {
         if (data == null) {
             return null;
         }
-        try (JsonParser parser = JSON.createParser(data)) {
+        int from = framed ? Frame.sizeOrZero(data) : 0;
+        if (framed && from == 0) {
+            return null;
+        }
+        try (JsonParser parser = JSON.createParser(data, from, data.length - from)) {
             return decode(parser);
         } catch (IOException | RuntimeException bad) {
             return null;

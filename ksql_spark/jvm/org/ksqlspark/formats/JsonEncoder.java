@@ -26,6 +26,7 @@ import java.io.UncheckedIOException;
 import java.time.LocalDate;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.HexFormat;
 
 /**
  * Encodes a row as JSON bytes by ksqlDB's rules: every field, NULL as null, DATE as days, TIMESTAMP
@@ -38,10 +39,19 @@ public final class JsonEncoder extends RowToBytes {
 
     private final boolean bare;
     private final Writer writer;
+    private final byte[] frame;
 
     public JsonEncoder(StructType schema, boolean bare) {
+        this(schema, bare, "");
+    }
+
+    /**
+     * @param frame what is before each record, as hexadecimal digits
+     */
+    public JsonEncoder(StructType schema, boolean bare, String frame) {
         super("encode_json", schema);
         this.bare = bare;
+        this.frame = HexFormat.of().parseHex(frame);
         this.writer =
                 bare
                         ? writer(schema.fields()[0].dataType(), false)
@@ -54,6 +64,7 @@ public final class JsonEncoder extends RowToBytes {
             return null;
         }
         ByteArrayOutputStream out = new ByteArrayOutputStream(256);
+        out.writeBytes(frame);
         try (JsonGenerator json = JSON.createGenerator(out)) {
             if (bare) {
                 writer.write(json, row, 0);
