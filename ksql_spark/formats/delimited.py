@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats.base import BadRecord, Serde
 from ksql_spark.formats.binary_text import from_base64
-from ksql_spark.formats.number_text import double_text, parse_decimal, parse_double, parse_integer
+from ksql_spark.formats.number_text import double_text, in_range, parse_decimal, parse_double, parse_integer
 from ksql_spark.formats.spec import SerdeSpec
 from ksql_spark.formats.temporal import NUMBER_OF, to_number
 from ksql_spark.functions.casts import plain_decimal
@@ -160,7 +160,7 @@ def _read(text: str, column: Column) -> Any:
             return parse_decimal(text, type_)
         if type_ == BYTES:
             return from_base64(text)
-        return parse_integer(text, NUMBER_OF.get(type_, type_))
+        return in_range(parse_integer(text, NUMBER_OF.get(type_, type_)), type_)
     except ValueError as error:
         raise BadRecord(f"column {quote_identifier(column.name)}: {error}") from None
 

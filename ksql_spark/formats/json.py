@@ -18,8 +18,10 @@ import orjson
 from ksql_spark.formats.base import BadRecord, Serde
 from ksql_spark.formats.binary_text import from_base64
 from ksql_spark.formats.number_text import (
+    SPACE,
     double_text,
     fit_decimal,
+    in_range,
     parse_decimal,
     parse_double,
     parse_integer,
@@ -251,9 +253,9 @@ def _read_scalar(value: Any, type_: SqlType, path: str) -> Any:
     if type_ == BOOLEAN and isinstance(value, bool):
         return value
     if type_ in (INTEGER, BIGINT) and is_text:
-        return parse_integer(value, type_)
+        return parse_integer(value.strip(SPACE), type_)
     if (type_ in (INTEGER, BIGINT) or type_ in NUMBER_OF) and is_number:
-        return _whole(value, type_)
+        return in_range(_whole(value, type_), type_)
     if type_ == DOUBLE and is_number:
         return _double(value, path)
     if type_ == DOUBLE and is_text:

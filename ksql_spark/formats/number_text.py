@@ -7,7 +7,7 @@ from decimal import Decimal as PythonDecimal
 from decimal import InvalidOperation
 
 from ksql_spark.formats.base import BadRecord
-from ksql_spark.types import INTEGER, Decimal, SqlType
+from ksql_spark.types import INTEGER, TIMESTAMP, Decimal, SqlType
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 #: as Java's Double.parseDouble takes them
@@ -15,7 +15,7 @@ _DOUBLE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?"
 _HEXADECIMAL = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?")
 _NO_NUMBER = re.compile(r"[+-]?(NaN|Infinity)")
 #: what Java's String.trim takes away
-_SPACE = "".join(map(chr, range(33)))
+SPACE = "".join(map(chr, range(33)))
 
 
 def double_text(value: float) -> str:
@@ -58,13 +58,24 @@ def parse_integer(text: str, type_: SqlType) -> int:
     raise BadRecord(f"{text!r} is no {type_}")
 
 
+def in_range(value: int, type_: SqlType) -> int:
+    """The number of a DATE, TIME or TIMESTAMP, whose microseconds must fit 64 bits.
+
+    Raises:
+        BadRecord: they do not.
+    """
+    if type_ == TIMESTAMP and not -(2**63) <= value * 1000 < 2**63:
+        raise BadRecord(f"{value} is no {type_}")
+    return value
+
+
 def parse_double(text: str) -> float:
     """The DOUBLE in ``text``.
 
     Raises:
         BadRecord: it is not a number.
     """
-    stripped = text.strip(_SPACE)
+    stripped = text.strip(SPACE)
     try:
         if _DOUBLE.fullmatch(stripped):
             return float(stripped.rstrip("fFdD"))
@@ -86,7 +97,7 @@ def parse_decimal(text: str, type_: Decimal) -> PythonDecimal:
     try:
         if "_" in text:  # which only Python takes
             raise BadRecord(f"{text!r} is no {type_}")
-        return fit_decimal(PythonDecimal(text.strip(_SPACE)), type_)
+        return fit_decimal(PythonDecimal(text.strip(SPACE)), type_)
     except InvalidOperation:
         raise BadRecord(f"{text!r} is no {type_}") from None
 

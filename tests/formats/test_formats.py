@@ -77,6 +77,9 @@ def test_json_writes_all_columns() -> None:
     [
         ('{"a": 1}', INTEGER, 1),
         ('{"a": 1, "A": 2}', INTEGER, 2),
+        ('{"A": 2, "a": 1}', INTEGER, 2),
+        ('{"A": " 12 "}', INTEGER, 12),
+        ('{"A": "\\ud800x"}', STRING, "?x"),
         ('{"x": 1}', INTEGER, None),
         ('{"A": 1.9}', INTEGER, 1),
         ('{"A": "12"}', INTEGER, 12),

@@ -325,6 +325,8 @@ public final class JsonDecoder extends BytesToRow {
     }
 
     private static final class StructReader implements Reader {
+        private static final int NONE = Integer.MIN_VALUE;
+
         private final String[] names;
         private final Reader[] readers;
         private transient HashMap<String, Integer> ordinals;
@@ -339,6 +341,10 @@ public final class JsonDecoder extends BytesToRow {
             }
         }
 
+        /**
+         * The column that a member belongs to: n if it has its name, -n - 1 if it has only in upper
+         * case, NONE if there is no such column.
+         */
         private int ordinal(String field) {
             if (ordinals == null) {
                 ordinals = new HashMap<>();
@@ -348,7 +354,8 @@ public final class JsonDecoder extends BytesToRow {
             }
             Integer known = ordinals.get(field);
             if (known == null) {
-                known = ordinals.getOrDefault(field.toUpperCase(Locale.ROOT), -1);
+                int folded = ordinals.getOrDefault(field.toUpperCase(Locale.ROOT), NONE);
+                known = folded == NONE ? NONE : -folded - 1;
                 if (ordinals.size() < NAMES_KEPT) {
                     ordinals.put(field, known);
                 }
@@ -356,17 +363,25 @@ public final class JsonDecoder extends BytesToRow {
             return known;
         }
 
+        private static boolean isExact(long exact, int ordinal) {
+            return ordinal < Long.SIZE && (exact >> ordinal & 1) == 1;
+        }
+
         @Override
         public Object value(JsonParser parser, JsonToken token) throws IOException {
             expect(token, JsonToken.START_OBJECT);
             Object[] values = new Object[names.length];
+            long exact = 0; // of the first 64 columns: a bit for each that had a member of its name
             while (parser.nextToken() != JsonToken.END_OBJECT) {
                 int ordinal = ordinal(parser.currentName());
                 JsonToken start = parser.nextToken();
-                if (ordinal < 0) {
+                if (ordinal >= 0) {
+                    exact |= ordinal < Long.SIZE ? 1L << ordinal : 0;
+                    values[ordinal] = readers[ordinal].read(parser, start);
+                } else if (ordinal == NONE || isExact(exact, -ordinal - 1)) {
                     parser.skipChildren();
                 } else {
-                    values[ordinal] = readers[ordinal].read(parser, start);
+                    values[-ordinal - 1] = readers[-ordinal - 1].read(parser, start);
                 }
             }
             return new GenericInternalRow(values);

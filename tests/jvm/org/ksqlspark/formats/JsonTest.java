@@ -44,6 +44,8 @@ class JsonTest {
         assertEquals(1, read("A INT", "{\"a\": 1}").getInt(0));
         assertEquals(2, read("a INT", "{\"a\": 2}").getInt(0));
         assertTrue(read("a INT", "{\"A\": 2}").isNullAt(0));
+        assertEquals(2, read("A INT", "{\"a\": 1, \"A\": 2}").getInt(0));
+        assertEquals(2, read("A INT", "{\"A\": 2, \"a\": 1}").getInt(0));
     }
 
     @ParameterizedTest
