@@ -12,6 +12,8 @@ import pytest
 from ksql_spark.bootstrap import schema_registry
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.consumer import Record
+from ksql_spark.statements import sources
 from tests.statements.json_server import JsonServer
 from tests.statements.world import World
 
@@ -167,3 +169,43 @@ def test_authentication(registry: JsonServer) -> None:
     with pytest.raises(KsqlError) as caught:
         schema_registry(Config({prefix + "url": registry.url, prefix + "basic.auth.user.info": "me"}))
     assert caught.value.condition == "PROPERTY_INVALID" and "basic.auth.user.info" in caught.value.message
+
+
+class Records:
+    """What TopicReader gives: all records of a topic."""
+
+    def __init__(self, *values: bytes) -> None:
+        self._records = [Record("t", 0, i, i, b"k", value) for i, value in enumerate(values)]
+
+    def __call__(self, *_: Any, **__: Any) -> Records:
+        return self
+
+    def __enter__(self) -> Records:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def read_to_end(self) -> Iterator[list[Record]]:
+        yield self._records
+
+
+def test_columns_of_samples_are_shown_and_stored(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = make_world()
+    world.admin.create_topic("t")
+    monkeypatch.setattr(sources, "TopicReader", Records(b'{"a": 1}', b'{"a": 2.5, "b": "x"}'))
+    text = "CREATE STREAM sampled WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', INFER='sample');"
+    assert world.message(text) == (
+        "Stream created with the columns `ROWKEY` STRING KEY, `A` DOUBLE, `B` STRING"
+    )
+    monkeypatch.setattr(sources, "TopicReader", Records(b'{"other": 1}'))
+    world.restart()
+    assert fields(world, "sampled") == [("ROWKEY", "STRING"), ("A", "DOUBLE"), ("B", "STRING")]
+    newest = "SET 'ksql.spark.infer.records'='1'; " + text.replace("sampled", "newest")
+    monkeypatch.setattr(sources, "TopicReader", Records(b'{"a": 1}', b'{"b": "x"}'))
+    world.run(newest)
+    assert fields(world, "newest") == [("ROWKEY", "STRING"), ("B", "STRING")]
+    missing = world.refused(text.replace("'t'", "'none'").replace("sampled", "nothing"))
+    assert missing.condition == "TOPIC_MISSING"
