@@ -13,9 +13,11 @@ def from_base64(text: str) -> bytes:
     Raises:
         BadRecord: it is no base64.
     """
-    if "=" not in text:
-        text += "=" * (-len(text) % 4)
+    bare = text.rstrip("=")
+    padding = "=" * (-len(bare) % 4)
+    if text not in (bare, bare + padding):
+        raise BadRecord("It is no base64: its padding is wrong.")
     try:
-        return binascii.a2b_base64(text.encode("ascii"), strict_mode=True)
+        return binascii.a2b_base64((bare + padding).encode("ascii"), strict_mode=True)
     except ValueError as error:
         raise BadRecord(f"It is no base64: {error}") from None

@@ -240,6 +240,7 @@ def test_doubles_are_written_as_java_does(value: float, text: str) -> None:
     ("format_", "data", "type_"),
     [
         ("DELIMITED", "é".encode(), BYTES),
+        ("DELIMITED", b"tTHU=", BYTES),
         ("JSON", '{"A": "é"}'.encode(), BYTES),
         # a message of a decimal whose scale no number has
         ("PROTOBUF_NOSR", b"\x0a\x0c\x0a\x01\x05\x18\x80\x80\x80\x80\xf8\xff\xff\xff\x01", Decimal(10, 2)),
