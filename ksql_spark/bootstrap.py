@@ -272,7 +272,7 @@ class Bootstrap:
             self._registry_settings = {"url": url}
             self._set_up(spark)
 
-        registry = RegistryOnDemand(EmbeddedRegistry(self._data_dir / "registry", report=say), started)
+        registry = RegistryOnDemand(EmbeddedRegistry(self._data_dir / "registry", report=say), started, say)
         self._stack.callback(registry.close)
         return registry
 

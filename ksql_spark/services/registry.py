@@ -33,6 +33,9 @@ _API = "/apis/ccompat/v7"
 _START_TIMEOUT_S = 90.0
 _STOP_TIMEOUT_S = 10.0
 _ANSWER_TIMEOUT_S = 10.0
+#: how often it is looked whether it still runs; the pauses before it is started again
+_LOOK_S = 0.5
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
 _CONTENT = "application/vnd.schemaregistry.v1+json"
 #: straight to this machine, whatever proxies the environment names
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -199,23 +202,41 @@ class EmbeddedRegistry:
 
 
 class RegistryOnDemand:
-    """The embedded registry as a SchemaRegistry: started by the first call, and again if it has ended.
+    """The embedded registry as a SchemaRegistry: started by the first call.
+
+    From then on a thread watches it. One that ends by itself is started again, with growing pauses, because
+    running queries may meet schemas that they do not know yet; a call starts it at once.
 
     Args:
         embedded: the registry; nothing else starts it.
         on_start: called with its address each time it was started.
+        report: called with a line when it has ended by itself.
+        pause_s: the first pause before it is started again, seconds.
     """
 
-    def __init__(self, embedded: EmbeddedRegistry, on_start: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        embedded: EmbeddedRegistry,
+        on_start: Callable[[str], None],
+        report: Report = lambda text: None,
+        pause_s: float = _FIRST_PAUSE_S,
+    ) -> None:
         self._embedded = embedded
         self._on_start = on_start
+        self._report = report
+        self._pause_s = pause_s
         self._client: SchemaRegistry | None = None
-        self._closed = False
+        self._closed = threading.Event()
+        self._watcher: threading.Thread | None = None
         self._mutex = threading.Lock()
 
     def close(self) -> None:
         """Stop the registry, also one that is being started; calls fail from now on."""
-        self._closed = True
+        self._closed.set()
+        watcher = self._watcher
+        while watcher is not None and watcher.is_alive():
+            self._embedded.stop()  # ends a start, too
+            watcher.join(_LOOK_S)
         self._embedded.stop()
 
     @property
@@ -239,16 +260,45 @@ class RegistryOnDemand:
         """
         with self._mutex:
             if not self._embedded.is_running():
-                if self._closed:
+                if self._closed.is_set():
                     raise KsqlError("STOPPED")
                 self._embedded.start()
+                if self._closed.is_set():
+                    self._embedded.stop()
+                    raise KsqlError("STOPPED")
                 # its library is slow to import, and most servers need no registry
                 from ksql_spark.kafka.schema_registry import ConfluentRegistry
 
                 self._client = ConfluentRegistry(self._embedded.url)
+                if self._watcher is None:
+                    self._watcher = threading.Thread(
+                        target=self._follow, name="registry-watcher", daemon=True
+                    )
+                    self._watcher.start()
                 self._on_start(self._embedded.url)
             assert self._client is not None
             return self._client
+
+    def _follow(self) -> None:
+        """Watch the registry until close()."""
+        pause = self._pause_s
+        running_since = time.monotonic()
+        while not self._closed.wait(min(_LOOK_S, pause)):
+            with self._mutex:  # not while a call starts it
+                is_running = self._embedded.is_running()
+            if is_running:
+                if time.monotonic() - running_since > _LONGEST_PAUSE_S:
+                    pause = self._pause_s
+                continue
+            self._report("the schema registry has ended by itself and is started again")
+            if self._closed.wait(pause):
+                return
+            pause, running_since = min(pause * 2, _LONGEST_PAUSE_S), time.monotonic()
+            try:
+                self._started()
+            except KsqlError as error:
+                if not self._closed.is_set():
+                    self._report(error.message)
 
     def latest(self, subject: str) -> RegisteredSchema | None:
         """See SchemaRegistry."""

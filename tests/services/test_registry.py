@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from ksql_spark.services import java
 from ksql_spark.services.child import is_alive
 from ksql_spark.services.registry import EmbeddedRegistry, RegistryOnDemand
 
+WAIT_S = 30.0
 TAKEN, REFUSED = (
     RegisteredSchema(
         0, AVRO, f'{{"type": "record", "name": "R", "fields": [{{"name": "a", "type": "{type_}"}}]}}'
@@ -56,12 +58,13 @@ def test_it_says_which_java_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 class Fake:
-    """An embedded registry that only counts its starts."""
+    """An embedded registry that only counts its starts, and refuses as many of them as it is told."""
 
     url = "http://127.0.0.1:1"
 
     def __init__(self) -> None:
         self.starts = 0
+        self.refused = 0
         self.running = False
 
     def is_running(self) -> bool:
@@ -69,6 +72,9 @@ class Fake:
 
     def start(self) -> None:
         self.starts += 1
+        if self.refused:
+            self.refused -= 1
+            raise KsqlError("REGISTRY_FAILED", reason="it was told to fail", log="registry.log")
         self.running = True
 
     def stop(self) -> None:
@@ -91,3 +97,21 @@ def test_it_starts_when_it_is_needed_and_again_when_it_has_ended() -> None:
         registry.require()
     assert stopped.value.condition == "STOPPED"
     assert fake.starts == 2
+
+
+def test_one_that_ends_by_itself_is_started_again() -> None:
+    """Running queries meet new schemas, and no statement asks for the registry."""
+    fake: Any = Fake()
+    started = threading.Semaphore(0)
+    lines: list[str] = []
+    registry = RegistryOnDemand(fake, lambda url: started.release(), lines.append, pause_s=0.01)
+    registry.require()
+    assert started.acquire(timeout=WAIT_S)
+    fake.running = False
+    assert started.acquire(timeout=WAIT_S)
+    fake.refused = 2  # its port is taken, for example
+    fake.running = False
+    assert started.acquire(timeout=WAIT_S)
+    registry.close()
+    assert (fake.starts, fake.running) == (5, False)
+    assert lines[0].startswith("the schema registry has ended by itself")
