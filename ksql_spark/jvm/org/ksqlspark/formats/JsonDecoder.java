@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonStreamContext;
 import com.fasterxml.jackson.core.JsonToken;
 
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -158,12 +159,28 @@ public final class JsonDecoder extends BytesToRow {
             } catch (JsonProcessingException bad) {
                 return bad.getOriginalMessage().replaceFirst(" \\(start marker at .*", "");
             } catch (IOException | RuntimeException bad) {
-                String path = parser.getParsingContext().pathAsPointer().toString();
-                return (path.isEmpty() ? "" : path + ": ") + bad.getMessage();
+                String path = path(parser.getParsingContext());
+                String reason =
+                        bad instanceof NumberFormatException
+                                ? "There is \"" + parser.getText() + "\", which is no number."
+                                : bad.getMessage();
+                return (path.equals("$") ? "" : path + ": ") + reason;
             }
         } catch (IOException bad) {
             return bad.getMessage();
         }
+    }
+
+    /** The place of the current value: $.member.list[2]. */
+    private static String path(JsonStreamContext at) {
+        if (at.inRoot()) {
+            return "$";
+        }
+        String outer = path(at.getParent());
+        if (at.inArray()) {
+            return at.hasCurrentIndex() ? outer + "[" + at.getCurrentIndex() + "]" : outer;
+        }
+        return at.hasCurrentName() ? outer + "." + at.getCurrentName() : outer;
     }
 
     /** Reads the value that starts at the current token and leaves the parser at its last token. */
@@ -320,8 +337,17 @@ public final class JsonDecoder extends BytesToRow {
     }
 
     private static IllegalArgumentException bad(JsonToken token) {
+        String found =
+                switch (token) {
+                    case START_ARRAY -> "an array";
+                    case START_OBJECT -> "an object";
+                    case VALUE_STRING -> "a text";
+                    case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> "a number";
+                    case VALUE_TRUE, VALUE_FALSE -> "true or false";
+                    default -> token.toString();
+                };
         return new IllegalArgumentException(
-                "There is " + token + ", which does not fit the column.");
+                "There is " + found + ", which does not fit the column.");
     }
 
     private static final class StructReader implements Reader {
