@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import httpx
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.schema_registry import SchemaRegistryClient, header_schema_id_serializer
@@ -187,6 +188,72 @@ def test_every_type_nested_is_written_and_read(
     if format_ != "JSON_SR":
         (written,), (copied,) = records(kafka_admin, source, 1), records(kafka_admin, copy, 1)
         assert (written.key, written.value) == (copied.key, copied.value)
+
+
+NESTED, PLAIN = "v INT, s ARRAY<STRING>", "v INT, s STRING"
+
+
+@pytest.mark.parametrize(
+    ("format_", "columns", "shown"),
+    [
+        *((f, NESTED, f) for f in ("AVRO", "JSON", "JSON_SR", "PROTOBUF")),
+        ("PROTOBUF_NOSR", NESTED, ""),  # its bytes do not tell
+        ("DELIMITED", PLAIN, "KAFKA_STRING"),
+        ("KAFKA", "v INT", "KAFKA_INT"),
+    ],
+)
+def test_rows_go_in_and_out_in_every_way(
+    execute: Callable[[str], Any],
+    engine: Engine,
+    url: str,
+    registry: RegistryServer,
+    kafka_admin: KafkaAdmin,
+    topic_names: Callable[[str], str],
+    format_: str,
+    columns: str,
+    shown: str,
+) -> None:
+    """INSERT VALUES, /inserts-stream and a tombstone; a query; pull queries, a push query and PRINT."""
+    from ksql_spark.request import Request
+
+    def answer(text: str) -> list[list[Any]]:
+        stream = engine.query(Request(text, {"auto.offset.reset": "earliest"}))
+        rows: list[list[Any]] = []
+        while (batch := stream.read(TIMEOUT_S)) is not None:
+            assert batch, f"no answer to {text}"
+            rows += [row.values for row in batch]
+        stream.close()
+        return rows
+
+    source, sink, name = topic_names("in"), topic_names("out"), f"door_{format_}"
+    names = [column.split()[0] for column in columns.split(", ")]
+    one, two = {NESTED: ["1, ARRAY['x']", {"s": ["y"]}], PLAIN: ["1, 'x'", {"s": "y"}]}.get(
+        columns, ["1", {}]
+    )
+    execute(f"""
+        CREATE TABLE {name} (k STRING PRIMARY KEY, {columns})
+          WITH (KAFKA_TOPIC = '{source}', FORMAT = '{format_}', PARTITIONS = 1);
+        CREATE TABLE {name}_copy WITH (KAFKA_TOPIC = '{sink}') AS SELECT * FROM {name};
+        INSERT INTO {name} (k, {", ".join(names)}) VALUES ('a', {one});
+        INSERT INTO {name} (k, {", ".join(names)}) VALUES ('gone', {one});
+    """)
+    rows = [json.dumps({"target": name}), json.dumps({"k": "b", "v": 2, **two})]
+    sent = httpx.post(f"{url}/inserts-stream", content="\n".join(rows), timeout=TIMEOUT_S)
+    assert json.loads(sent.text.splitlines()[-1]) == {"status": "ok", "seq": 0}
+    (_, gone, _) = records(kafka_admin, source, 3)
+    RecordProducer(kafka_admin.servers).send(source, gone.key, None)
+    assert [r.value is None for r in records(kafka_admin, sink, 4)] == [False, False, False, True]
+    wanted = {NESTED: [[1, ["x"]], [2, ["y"]]], PLAIN: [[1, "x"], [2, "y"]]}.get(columns, [[1], [2]])
+    first, second = ["a", *wanted[0]], ["b", *wanted[1]]
+    assert answer(f"SELECT * FROM {name}_copy WHERE k = 'b';") == [second]
+    assert sorted(answer(f"SELECT * FROM {name}_copy;")) == [first, second]
+    assert answer(f"SELECT *, v * 1 AS w FROM {name}_copy WHERE v < 2;") == [[*first, 1]]
+    pushed = answer(f"SELECT * FROM {name} EMIT CHANGES LIMIT 3;")
+    assert [pushed[0], pushed[2]] == [first, second]
+    lines = [str(row[0]) for row in answer(f"PRINT {sink} FROM BEGINNING LIMIT 4;")]
+    if shown:
+        assert [line for line in lines if line.startswith("Value format:") and shown in line]
+    assert "value: <null>" in lines[-1]
 
 
 def test_print_shows_records_by_the_schemas_that_they_name(
