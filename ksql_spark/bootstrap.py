@@ -271,6 +271,11 @@ class Bootstrap:
         def started(url: str) -> None:
             self._registry_settings = {"url": url}
             self._set_up(spark)
+            if self._config["bootstrap.servers"]:
+                say(
+                    "its schemas are known to this server only: if others read or write the same topics, set "
+                    "ksql.schema.registry.url for all of them"
+                )
 
         registry = RegistryOnDemand(EmbeddedRegistry(self._data_dir / "registry", report=say), started, say)
         self._stack.callback(registry.close)
