@@ -23,6 +23,9 @@ class RegistryServer:
     def __init__(self, authorization: str | None = None, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[str] = []
         self.refused: str | None = None
+        #: while it is not set, requests are not answered
+        self.answers = threading.Event()
+        self.answers.set()
         #: id -> what was registered
         self.schemas: dict[int, dict[str, Any]] = {}
         #: subject -> ids of its versions
@@ -35,6 +38,7 @@ class RegistryServer:
                 sent = json.loads(self.rfile.read(length)) if length else {}
                 path = urlsplit(self.path).path
                 registry.requests.append(f"{self.command} {path}")
+                registry.answers.wait()
                 parts = [unquote(part) for part in path.strip("/").split("/")]
                 status, body = registry.answer(self.command, parts, sent)
                 if authorization is not None and self.headers.get("Authorization") != authorization:
@@ -105,6 +109,7 @@ class RegistryServer:
 
     def stop(self) -> None:
         """Stop answering; may be called more than once."""
+        self.answers.set()
         if self._thread.is_alive():
             self._server.shutdown()
             self._server.server_close()

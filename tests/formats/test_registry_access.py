@@ -112,3 +112,37 @@ def test_certificates(read: Read, tmp_path: Path) -> None:
         for lacking in (trust, {"url": server.url, **own}):
             with pytest.raises(KsqlError):
                 read(lacking)
+
+
+@pytest.mark.spark
+def test_one_that_hangs_holds_up_no_record_of_a_known_schema(local_spark: Any) -> None:
+    """It is not asked again for each record of an unknown one."""
+    with serving() as server:
+        try:
+            assert _of_jvm(local_spark, {"url": server.url}) == "x"
+            server.answers.clear()
+            asked = len(server.requests)
+            known = [bytearray(RECORD)] * 1000
+            unknown = [bytearray(b"\0" + i.to_bytes(4, "big") + b"\2x") for i in range(2, 1002)]
+            rows = [(data,) for pair in zip(unknown, known, strict=True) for data in pair]
+            decoded = f"{bind(SPEC).decode_sql('data')}.A AS a"
+            frame = local_spark.createDataFrame(rows, "data BINARY").selectExpr(decoded)
+            assert [row.a for row in frame.collect()] == [None, "x"] * 1000
+            assert len(server.requests) == asked + 1
+        finally:
+            set_registry(local_spark, {})
+
+
+@pytest.mark.spark
+def test_passwords_are_in_no_plan(local_spark: Any) -> None:
+    with serving() as server:
+        given = {"url": server.url, "basic.auth.user.info": "me:s3cret", "bearer.auth.token": "t0ken"}
+        try:
+            set_registry(local_spark, _settings(given))
+            frame = local_spark.createDataFrame([(bytearray(RECORD),)], "data BINARY")
+            frame = frame.selectExpr(bind(SPEC).decode_sql("data"), bind(SPEC).explain_sql("data"))
+            shown = frame._jdf.queryExecution().toString() + frame._jdf.queryExecution().logical().toJSON()
+        finally:
+            set_registry(local_spark, {})
+    assert "decode_avro" in shown
+    assert not {word for word in ("s3cret", "t0ken", server.url) if word in shown}
