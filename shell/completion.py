@@ -89,6 +89,8 @@ CLAUSES = (
     "IS NOT NULL", "CASE", "WHEN", "THEN", "ELSE", "END",
 )  # fmt: skip
 
+#: the usual ones first
+FORMATS = ("JSON", "AVRO", "PROTOBUF", "DELIMITED", "KAFKA", "JSON_SR", "PROTOBUF_NOSR", "NONE")
 _TOKEN = re.compile(
     r"--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*(?:'|\Z)|`(?:[^`]|``)*(?:`|\Z)|[A-Za-z_0-9@]+|\S", re.S
 )
@@ -267,7 +269,7 @@ def _in_quotes(tokens: list[str], metadata: Metadata) -> list[Candidate]:
         case [*_, "KAFKA_TOPIC", "="]:
             names, kind = metadata.topics, "topic"
         case [*_, "VALUE_FORMAT" | "KEY_FORMAT" | "FORMAT", "="]:
-            names, kind = ("JSON", "AVRO", "PROTOBUF", "DELIMITED", "KAFKA", "JSON_SR", "NONE"), "format"
+            names, kind = FORMATS, "format"
         case _:
             return []
     return [

@@ -35,6 +35,7 @@ from ksql_spark.types import (
     SqlType,
     Struct,
 )
+from shell import completion
 from tests.cases.case_file import Check, Sql, read
 from tests.formats.samples import serde as bound
 
@@ -96,6 +97,10 @@ def test_every_condition_that_a_case_expects_is_listed() -> None:
     checks = [s for path in (ROOT / "tests" / "cases").rglob("*.sql") for c in read(path) for s in c.steps]
     expected = {c.subject for c in checks if isinstance(c, Check) and c.kind == "error"}
     assert expected and expected <= set(CONDITIONS)
+
+
+def test_every_format_is_completed_in_the_shell() -> None:
+    assert sorted(completion.FORMATS) == sorted(CAPABILITIES)
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))

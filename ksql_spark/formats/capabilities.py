@@ -1,6 +1,6 @@
 """The capabilities of formats: the table that analyzer, serdes and reference pages use (§5.1, §5.3).
 
-It includes formats whose records cannot be read and written yet, so that their statements can be checked.
+A new format is a row here; ``formats.FORMATS`` has the classes that read and write.
 """
 
 from __future__ import annotations
