@@ -6,10 +6,11 @@ Nothing else creates a broker, a Spark process, or the services of a running eng
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,7 +85,7 @@ class Bootstrap:
         self._stack = contextlib.ExitStack()
         self._stopping = threading.Event()
         #: of the schema registry that Spark's JVM asks
-        self._registry_settings: dict[str, str] = registry_settings(config)
+        self._registry_settings = self._with_copies(registry_settings(config))
 
     def start(self, report: Report = lambda text: None) -> Parts:
         """Start everything; ``report`` gets progress lines.
@@ -259,6 +260,13 @@ class Bootstrap:
         set_registry(session, self._registry_settings)
         bound_cache(session, int(self._config["ksql.state.cache.max.bytes"]))
 
+    def _with_copies(self, registry: Mapping[str, str]) -> dict[str, str]:
+        """A registry's settings, with the folder for copies of its schemas."""
+        if not registry:
+            return {}
+        name = hashlib.sha256(registry["url"].encode()).hexdigest()[:16]
+        return {**registry, "folder": str(self._data_dir / "schemas" / name)}
+
     def _embedded_registry(self, spark: SparkProcess, report: Report) -> SchemaRegistry | None:
         """The registry that is started when something needs it; None: it is disabled."""
         if not self._config["ksql.spark.schema.registry.enabled"]:
@@ -269,7 +277,7 @@ class Bootstrap:
             report(line)
 
         def started(url: str) -> None:
-            self._registry_settings = {"url": url}
+            self._registry_settings = self._with_copies({"url": url})
             self._set_up(spark)
             if self._config["bootstrap.servers"]:
                 say(

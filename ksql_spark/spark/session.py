@@ -123,7 +123,8 @@ _REGISTRY = "spark.ksql.registry."
 def set_registry(session: SparkSession, settings: Mapping[str, str]) -> None:
     """Set where ``session``, and those that ``new_session`` makes of it, find the schema registry.
 
-    ``settings``: ``url`` and the properties below ``ksql.schema.registry.``; empty: there is none.
+    ``settings``: ``url`` and the properties below ``ksql.schema.registry.``, and ``folder``, where there is
+    one for copies of schemas; empty: there is none.
     """
     for name in _registry_settings(session):
         session.conf.unset(name)

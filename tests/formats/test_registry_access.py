@@ -51,6 +51,10 @@ def _of_python(given: dict[str, str]) -> str | None:
 
 def _of_jvm(session: Any, given: dict[str, str]) -> str | None:
     set_registry(session, _settings(given))
+    return _read_on_jvm(session)
+
+
+def _read_on_jvm(session: Any) -> str | None:
     text = f"X'{RECORD.hex()}'"
     decoded, reason = bind(SPEC).decode_sql(text), bind(SPEC).explain_sql(text)
     row = session.range(1).selectExpr(f"{decoded} AS r", f"{reason} AS reason").collect()[0]
@@ -146,3 +150,27 @@ def test_passwords_are_in_no_plan(local_spark: Any) -> None:
             set_registry(local_spark, {})
     assert "decode_avro" in shown
     assert not {word for word in ("s3cret", "t0ken", server.url) if word in shown}
+
+
+@pytest.mark.spark
+def test_copies_are_read_while_it_is_away(local_spark: Any, tmp_path: Path) -> None:
+    """By a JVM that starts meanwhile. Other settings have a client of their own, which has asked nothing."""
+
+    def as_another(number: int) -> str | None:
+        given = {"url": server.url, "folder": str(tmp_path), "basic.auth.user.info": f"me:{number}"}
+        set_registry(local_spark, given)
+        return _read_on_jvm(local_spark)
+
+    with serving() as server:
+        try:
+            assert as_another(1) == "x"
+            server.schemas.clear()  # another registry at the same address
+            with pytest.raises(KsqlError, match="no schema with the id 1"):
+                as_another(2)
+            server.stop()
+            assert as_another(3) == "x"
+            next(tmp_path.iterdir()).write_text("{")
+            with pytest.raises(KsqlError, match="cannot be read"):
+                as_another(4)
+        finally:
+            set_registry(local_spark, {})

@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.kafka.common.config.types.Password;
 import org.apache.kafka.common.security.ssl.DefaultSslEngineFactory;
 import org.apache.spark.sql.internal.SQLConf;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -18,6 +20,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
@@ -36,6 +39,9 @@ import javax.net.ssl.SSLContext;
  * Schemas by id or GUID from a registry with Confluent's API. Each is asked for once in a JVM and
  * then kept, so that records of known schemas are read while the registry is away. While it is, or
  * where it does not know an id, it is left alone for some seconds.
+ *
+ * <p>The setting "folder" names a folder for copies of the schemas. They are read only while the
+ * registry is away: another one at its address may give the same ids to other schemas.
  */
 public final class RegistryClient {
     /** Settings of a Spark session that start with this are the registry's. */
@@ -48,6 +54,7 @@ public final class RegistryClient {
     private static final int UNKNOWN_KEPT = 10_000;
     private static final int NOT_FOUND = 404;
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Logger LOG = LoggerFactory.getLogger(RegistryClient.class);
     private static final Map<Map<String, String>, RegistryClient> CLIENTS =
             new ConcurrentHashMap<>();
 
@@ -58,8 +65,15 @@ public final class RegistryClient {
     public record Registered(String text, List<String> references) {}
 
     /** Why there is no schema, in one sentence. */
-    public static final class NoSchema extends RuntimeException {
+    public static class NoSchema extends RuntimeException {
         NoSchema(String message) {
+            super(message);
+        }
+    }
+
+    /** The registry does not answer. */
+    private static final class Away extends NoSchema {
+        Away(String message) {
             super(message);
         }
     }
@@ -76,11 +90,14 @@ public final class RegistryClient {
                     return size() > UNKNOWN_KEPT;
                 }
             };
+    private final Path folder;
     private Unknown resting = new Unknown("", System.nanoTime());
     private HttpClient http;
 
     private RegistryClient(Map<String, String> settings) {
         this.settings = settings;
+        String given = settings.get("folder");
+        this.folder = given == null ? null : Path.of(given);
         for (String url : settings.getOrDefault("url", "").split(",")) {
             if (!url.isBlank()) {
                 urls.add(url.strip().replaceFirst("/+$", ""));
@@ -123,25 +140,61 @@ public final class RegistryClient {
             throw new NoSchema(missing.reason());
         }
         if (resting.until() - now > 0) {
-            throw new NoSchema(resting.reason());
+            return copied(id, new NoSchema(resting.reason()));
         }
         if (urls.isEmpty()) {
             throw new NoSchema("No schema registry is configured (ksql.schema.registry.url).");
         }
+        try {
+            found = asked(id);
+        } catch (Away away) {
+            return copied(id, away);
+        }
+        known.put(id, found);
+        copy(id, found);
+        return found;
+    }
+
+    private Registered asked(Object id) {
         boolean isGuid = id instanceof UUID;
         boolean canBe = isGuid || (Integer) id >= 0;
         JsonNode schema = canBe ? get((isGuid ? "/schemas/guids/" : "/schemas/ids/") + id) : null;
         if (schema == null) {
             String kind = isGuid ? "GUID " : "id ";
             String reason = "The schema registry has no schema with the " + kind + id + ".";
-            unknown.put(id, new Unknown(reason, now + UNKNOWN_NANOS));
+            unknown.put(id, new Unknown(reason, System.nanoTime() + UNKNOWN_NANOS));
             throw new NoSchema(reason);
         }
         List<String> references = new ArrayList<>();
         addReferences(schema, references, new HashSet<>());
-        found = new Registered(schema.path("schema").asText(), references);
-        known.put(id, found);
-        return found;
+        return new Registered(schema.path("schema").asText(), references);
+    }
+
+    /** Keep a copy of a schema for the next JVM; without one, it has to ask. */
+    private void copy(Object id, Registered schema) {
+        if (folder == null) {
+            return;
+        }
+        try {
+            Files.createDirectories(folder);
+            Path fresh = Files.createTempFile(folder, "", ".fresh");
+            JSON.writeValue(fresh.toFile(), schema);
+            Files.move(fresh, folder.resolve(id + ".json"), StandardCopyOption.REPLACE_EXISTING);
+        } catch (IOException bad) {
+            LOG.warn("The schema {} cannot be kept in {}: {}", id, folder, bad.getMessage());
+        }
+    }
+
+    /** The copy of a schema while the registry is away; throws {@code away} if there is none. */
+    private Registered copied(Object id, NoSchema away) {
+        try {
+            if (folder != null) {
+                return JSON.readValue(folder.resolve(id + ".json").toFile(), Registered.class);
+            }
+        } catch (IOException none) {
+            LOG.debug("There is no copy of the schema {}.", id, none);
+        }
+        throw away;
     }
 
     private void addReferences(JsonNode schema, List<String> texts, Set<String> seen) {
@@ -187,7 +240,7 @@ public final class RegistryClient {
         }
         String told = "The schema registry cannot be read: " + reason + ".";
         resting = new Unknown(told, System.nanoTime() + REST_NANOS);
-        throw new NoSchema(told);
+        throw new Away(told);
     }
 
     private HttpRequest request(String url, String path) {
