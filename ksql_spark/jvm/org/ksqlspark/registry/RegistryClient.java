@@ -227,9 +227,14 @@ public final class RegistryClient {
                     return null;
                 }
                 if (answer.statusCode() == 200) {
-                    return JSON.readTree(answer.body());
+                    JsonNode found = JSON.readTree(answer.body());
+                    if (found.hasNonNull("schema")) {
+                        return found;
+                    }
+                    reason = "its answer has no schema";
+                } else {
+                    reason = "it answers with HTTP " + answer.statusCode();
                 }
-                reason = "it answers with HTTP " + answer.statusCode();
             } catch (IOException | IllegalArgumentException failed) {
                 String said = failed.getMessage();
                 reason = said == null ? failed.getClass().getSimpleName() : said;
