@@ -35,6 +35,7 @@ from ksql_spark.types import (
     Struct,
 )
 
+_DRAFT = "http://json-schema.org/draft-07/schema#"
 #: types of numbers by Connect's connect.type
 _NUMBERS: dict[str, SqlType] = {
     "int8": INTEGER,
@@ -253,6 +254,9 @@ def write(columns: Sequence[Column], wrapped: bool, full_name: str | None) -> st
     """
     type_ = Struct(tuple(Field(c.name, c.type) for c in columns)) if wrapped else columns[0].type
     schema = _written(type_)
+    if not wrapped:
+        # Apicurio takes nothing else for a JSON Schema, unless it has properties
+        schema = {"$schema": _DRAFT, **schema}
     if full_name:
         schema["title"] = full_name
     return json.dumps(schema, separators=(",", ":"))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import threading
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.formats import FramedSerde, SerdeSpec, bind
+from ksql_spark.formats.capabilities import KINDS
 from ksql_spark.kafka.schema_registry import ConfluentRegistry
 from ksql_spark.schema_registry import AVRO, RegisteredSchema
 from ksql_spark.services import java
 from ksql_spark.services.child import is_alive
 from ksql_spark.services.registry import EmbeddedRegistry, RegistryOnDemand
+from tests.formats import samples
 
 WAIT_S = 30.0
 TAKEN, REFUSED = (
@@ -34,6 +38,11 @@ def test_schemas_and_address_outlive_a_restart(tmp_path: Path) -> None:
         with pytest.raises(KsqlError) as refused:
             client.register("topic-value", REFUSED)
         assert refused.value.condition == "SCHEMA_INCOMPATIBLE"
+        for format_, kind in KINDS.items():
+            for type_, wrapped in product(samples.carried(format_), (True, False)):
+                serde = bind(SerdeSpec(format_, (samples.column(type_),), wrapped))
+                assert isinstance(serde, FramedSerde)
+                client.register(f"{format_} {type_} {wrapped}", RegisteredSchema(0, kind, serde.new_schema))
         with pytest.raises(KsqlError) as taken:
             EmbeddedRegistry(tmp_path / "registry").start()
         assert taken.value.condition == "DATA_DIR_IN_USE"
