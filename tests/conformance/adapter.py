@@ -189,6 +189,8 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
                     client = AdminClient({"bootstrap.servers": self._broker.bootstrap_servers})
                     for done in client.create_partitions([NewPartitions(str(topic), wanted)]).values():
                         done.result()
+                    while (self._admin.topic(str(topic)) or there).partitions < wanted:
+                        time.sleep(0.05)  # not every answer of the broker knows of them at once
 
     def _note(self, sql: str) -> None:
         """Remember what has to be dropped after the case, and its topics."""
