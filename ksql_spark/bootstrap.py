@@ -22,13 +22,14 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.execution import StatementExecutor
 from ksql_spark.health import DEADLINE_S, Health
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.lease import ServiceLease
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.measures import Measures
 from ksql_spark.metastore.serdes import check_registry, record_spec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.query_service import QueryService, transient_topic_prefix
 from ksql_spark.request import Request
-from ksql_spark.runtime.command_log import CommandLog
+from ksql_spark.runtime.command_log import CommandLog, command_topic, create_command_topic
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries import QueryManager
 from ksql_spark.runtime.supervisor import SparkSupervisor
@@ -39,7 +40,7 @@ from ksql_spark.services import artifacts
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.services.connect_on_demand import ConnectOnDemand
 from ksql_spark.services.connect_worker import EmbeddedConnect, WorkerSettings
-from ksql_spark.services.data_dir import locked_data_dir
+from ksql_spark.services.data_dir import folder_id, locked_data_dir
 from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.services.registry import EmbeddedRegistry, RegistryOnDemand
 from ksql_spark.spark import sinks
@@ -86,6 +87,7 @@ class Bootstrap:
         self._stopping = threading.Event()
         #: of the schema registry that Spark's JVM asks
         self._registry_settings = self._with_copies(registry_settings(config))
+        self._lease: ServiceLease | None = None
 
     def start(self, report: Report = lambda text: None) -> Parts:
         """Start everything; ``report`` gets progress lines.
@@ -143,7 +145,9 @@ class Bootstrap:
         """Start both at the same time; return Spark and the brokers' addresses."""
         spark = self._given_spark
         if spark is not None:
-            return spark, self._broker(report)
+            servers = self._broker(report)
+            self._take_lease(servers, report)
+            return spark, servers
         spark = SparkProcess(
             self._data_dir / "spark",
             memory=str(self._config["ksql.spark.memory"]),
@@ -166,11 +170,22 @@ class Bootstrap:
         starting.start()
         try:
             servers = self._broker(report)
+            self._take_lease(servers, report)
         finally:
             starting.join()
         if failures:
             raise failures[0]
         return spark, servers
+
+    def _take_lease(self, servers: str, report: Report) -> None:
+        """Make sure that this is the only server of its service id on the cluster."""
+        admin = KafkaAdmin(servers, self._config.kafka_client_settings())
+        service_id = str(self._config["ksql.service.id"])
+        create_command_topic(admin, service_id, int(self._config["ksql.internal.topic.replicas"]))
+        lease = ServiceLease(admin, service_id, command_topic(service_id), folder_id(self._data_dir))
+        self._stack.callback(lease.close)
+        lease.acquire(report, self._stopping.is_set)
+        self._lease = lease
 
     def _broker(self, report: Report) -> str:
         given = self._config["bootstrap.servers"]
@@ -194,9 +209,9 @@ class Bootstrap:
         admin = KafkaAdmin(servers, self._config.kafka_client_settings())
         producer = RecordProducer(servers, self._config.kafka_client_settings())
         self._stack.callback(producer.close)
-        replicas = int(self._config["ksql.internal.topic.replicas"])
-        command_log = CommandLog(admin, producer, str(self._config["ksql.service.id"]), replicas)
-        command_log.open()
+        lease = self._lease
+        assert lease is not None  # taken as soon as there was a broker
+        command_log = CommandLog(admin, producer, str(self._config["ksql.service.id"]), lease.confirm)
         views = Views(
             admin,
             self._data_dir / "views",
@@ -220,6 +235,8 @@ class Bootstrap:
             processing_log=processing_log,
         )
         self._stack.callback(queries.shut_down)
+        service_id = self._config["ksql.service.id"]
+        lease.when_lost(lambda: queries.fence(KsqlError("SERVICE_ID_TAKEN", id=service_id).message))
         if self._given_spark is None:
             self._stack.callback(spark.kill_if_frozen)  # else queries could not be stopped
 
@@ -250,6 +267,7 @@ class Bootstrap:
             connect=self._connect(servers, registry, report),
             host=str(self._config["listeners"]).split(",")[0].split("//")[-1],
             is_stopping=self._stopping.is_set,
+            is_replaced=lambda: lease.is_lost,
             functions=self._python_functions(),
         )
         return services

@@ -212,6 +212,16 @@ CONDITIONS: dict[str, Condition] = {
         40001,
         "Schema for {what} on topic '{topic}' does not exist in the Schema Registry.\n{looked_for}.",
     ),
+    "SERVICE_ID_IN_USE": Condition(
+        50000,
+        "Another ksql-spark server ({who}) runs with the service id {id} on Kafka at {servers}. "
+        "Stop that one, or give this one another ksql.service.id.",
+    ),
+    "SERVICE_ID_TAKEN": Condition(
+        50000,
+        "Another ksql-spark server has taken over the service id {id}, so this one runs no queries and "
+        "changes nothing any more. Stop it; or stop the other one, and start this one again.",
+    ),
     "SOURCE_UNKNOWN": Condition(40001, "{kind} does not exist: {name}."),
     "SPARK_FAILED": Condition(50000, "Spark did not start: {reason}. Its log is {log}."),
     "SPARK_NO_EXECUTORS": Condition(

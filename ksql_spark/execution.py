@@ -253,7 +253,7 @@ class StatementExecutor:
             if isinstance(action, Logged):
                 with located(statement, entities):
                     _check_length(statement, action, context)
-                    context.services.commands.check_writable()
+                    _check_writable(context.services)
                 context.commands += 1
             checked.append(_Checked(statement, action, dict(context.properties), dict(context.variables)))
         return checked
@@ -337,6 +337,17 @@ def _kept_properties(command: Command, sequence: int) -> dict[str, Any]:
         else:
             log.warning("command %d of the log goes on without '%s': only the server sets it", sequence, name)
     return kept
+
+
+def _check_writable(services: Services) -> None:
+    """Raise if nothing may be added to the command log.
+
+    Raises:
+        KsqlError: COMMAND_LOG_NEWER, SERVICE_ID_TAKEN.
+    """
+    services.commands.check_writable()
+    if services.is_replaced():
+        raise KsqlError("SERVICE_ID_TAKEN", id=services.config["ksql.service.id"])
 
 
 def _stored(command: Command) -> StoredQuery | None:

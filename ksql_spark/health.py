@@ -130,6 +130,8 @@ class Health:
             end = self._services.log.end()
         except KsqlError:
             return False
+        if self._services.is_replaced():
+            return False
         return end - 1 <= self._services.commands.last
 
     def _spark(self) -> bool:

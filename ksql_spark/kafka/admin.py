@@ -25,6 +25,14 @@ from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection
 #: time within which brokers learn of a topic that another client has created
 NEW_TOPIC_WAIT_S = 1.0
 
+_NO_COORDINATOR = frozenset(
+    {
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.NOT_COORDINATOR,
+    }
+)
+
 Partition = tuple[str, int]
 """A topic's name and a partition number."""
 
@@ -221,6 +229,23 @@ class KafkaAdmin:
             for partition in committed:
                 groups[partition.topic].add(group)
         return {topic: Consumers(consumers[topic], len(groups[topic])) for topic in sorted(groups)}
+
+    def members(self, group: str) -> list[str]:
+        """The client ids of a consumer group's members; none if there is no such group."""
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            future = self._client.describe_consumer_groups([group], request_timeout=self._timeout_s)[group]
+            try:
+                described = future.result(timeout=self._timeout_s + 1)
+                return [str(member.client_id) for member in described.members]
+            except (KafkaException, FutureTimeout) as error:
+                code = error.args[0].code() if isinstance(error, KafkaException) else None
+                if code == KafkaError.GROUP_ID_NOT_FOUND:
+                    return []
+                # a broker that was just started has no coordinator for a moment
+                if code not in _NO_COORDINATOR or time.monotonic() > deadline:
+                    raise self._failure(error, f"describe consumer group '{group}' ({code})") from None
+            time.sleep(0.05)
 
     def _partitions(self, name: str) -> list[Partition]:
         return [(name, number) for number in range(self.require_topic(name).partitions)]

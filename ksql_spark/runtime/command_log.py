@@ -119,6 +119,23 @@ class CarriedOut:
                 self._changed.wait(min(left, 0.2))
 
 
+def command_topic(service_id: str) -> str:
+    """The name of the topic of a service's command log."""
+    return f"_confluent-ksql-{service_id}_command_topic"
+
+
+def create_command_topic(admin: KafkaAdmin, service_id: str, replicas: int) -> None:
+    """Create the topic if it is missing: one partition, records kept forever; replicas -1: the default."""
+    topic = command_topic(service_id)
+    if admin.topic(topic) is None:
+        config = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+        try:
+            admin.create_topic(topic, 1, replicas, config)
+        except KsqlError as error:
+            if error.condition != "TOPIC_EXISTS":  # another server may just have made it
+                raise
+
+
 class CommandLog:
     """Append and replay commands; only one server may append at a time.
 
@@ -126,25 +143,28 @@ class CommandLog:
         admin: of the cluster.
         producer: to the same cluster.
         service_id: the server's service id.
-        replicas: number of the topic's replicas if it is created; -1: the broker's default.
+        confirm: called before each command is written; raises if another server has taken the service id.
     """
 
     def __init__(
-        self, admin: KafkaAdmin, producer: RecordProducer, service_id: str, replicas: int = -1
+        self,
+        admin: KafkaAdmin,
+        producer: RecordProducer,
+        service_id: str,
+        confirm: Callable[[], None] = lambda: None,
     ) -> None:
-        self.topic = f"_confluent-ksql-{service_id}_command_topic"
+        self.topic = command_topic(service_id)
         self._admin = admin
         self._producer = producer
-        self._replicas = replicas
-
-    def open(self) -> None:
-        """Create the topic if it is missing: one partition, records kept forever."""
-        if self._admin.topic(self.topic) is None:
-            config = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
-            self._admin.create_topic(self.topic, 1, self._replicas, config)
+        self._confirm = confirm
 
     def append(self, command: Command) -> int:
-        """Write ``command``; return its offset, which is the command's sequence number."""
+        """Write ``command``; return its offset, which is the command's sequence number.
+
+        Raises:
+            KsqlError: SERVICE_ID_TAKEN; as RecordProducer.send().
+        """
+        self._confirm()
         _, offset = self._producer.send(self.topic, command.id.encode(), encode(command))
         return offset
 

@@ -642,6 +642,14 @@ class QueryManager:
             self._note_error(query, message, SYSTEM)
             query.state, query.retry_at = ERROR, math.inf
 
+    def fence(self, message: str) -> None:
+        """End all queries at once, in the middle of a batch: another server runs them now."""
+        log.error("all queries are ended: %s", message)
+        for query in self.all():
+            with query.control:
+                self._end(query)
+                self.halt(query, message)
+
     def committed_or_none(self, query: ManagedQuery) -> Mapping[str, Mapping[int, int]] | None:
         """As committed_offsets(); None if the checkpoints cannot be read."""
         try:

@@ -7,6 +7,7 @@ import errno
 import fcntl
 import os
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -103,3 +104,13 @@ def release(lock: IO[str]) -> None:
     # the child's watcher has inherited it, so closing alone would not release it at once
     fcntl.flock(lock, fcntl.LOCK_UN)
     lock.close()
+
+
+def folder_id(path: Path) -> str:
+    """An id of the data folder ``path``, which this process has locked; a copy has another one."""
+    file = path / "server.id"
+    if not file.exists():
+        written = file.with_suffix(".tmp")
+        written.write_text(uuid.uuid4().hex, encoding="ascii")
+        written.replace(file)
+    return f"{file.read_text(encoding='ascii').strip()}-{file.stat().st_ino}"

@@ -54,6 +54,7 @@ class Services:
         connect: the Connect cluster.
         host: the server's address, for EXPLAIN.
         is_stopping: whether the server is stopping; ends actions that wait.
+        is_replaced: whether another server has taken over the service id.
         commands: which commands of the log have been carried out.
         functions: folders and modules of user functions.
     """
@@ -72,6 +73,7 @@ class Services:
     connect: ConnectCluster = field(default_factory=NoConnect)
     host: str = "localhost:8088"
     is_stopping: Callable[[], bool] = lambda: False
+    is_replaced: Callable[[], bool] = lambda: False
     functions: PythonFunctions = NO_FUNCTIONS
     cluster_id: str = ""
     commands: CarriedOut = field(default_factory=CarriedOut)

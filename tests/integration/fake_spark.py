@@ -1,6 +1,7 @@
 """An engine on a real broker that starts no Spark queries, for what Spark has no part in; also one that dies.
 
-``python -m tests.integration.fake_spark JSON`` runs statements and kills itself at one point of them.
+``python -m tests.integration.fake_spark JSON`` runs statements and kills itself at one point of them; without
+a point it waits for statements, a line each, and prints for each the error's condition, or OK.
 """
 
 from __future__ import annotations
@@ -10,20 +11,22 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any, NoReturn
 from unittest import mock
 
 from ksql_spark import bootstrap
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
+from ksql_spark.errors import KsqlError
 from tests.statements.world import FakeQueries
 
 
-def start(config: dict[str, Any]) -> Engine:
+def start(config: dict[str, Any], report: Callable[[str], None] = lambda text: None) -> Engine:
     """A started engine whose queries only have a folder each."""
     engine = Engine(Config(config), mock.MagicMock())
     with mock.patch.object(bootstrap, "QueryManager", FakeQueries):
-        engine.start()
+        engine.start(report)
     return engine
 
 
@@ -46,5 +49,14 @@ def die_at(point: str) -> None:
 if __name__ == "__main__":
     given = json.loads(sys.argv[1])
     running = start(given["config"])
-    die_at(given["point"])
-    running.execute(Request(given["text"]))
+    if "point" in given:
+        die_at(given["point"])
+        running.execute(Request(given["text"]))
+    print("started", flush=True)
+    for line in sys.stdin:
+        try:
+            running.execute(Request(line))
+            print("OK", flush=True)
+        except KsqlError as error:
+            print(error.condition, flush=True)
+    running.stop()

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,13 +14,16 @@ from typing import Any
 import pytest
 
 from ksql_spark.engine import Request
+from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from tests.integration import fake_spark
+from tests.integration.server_process import ROOT
 
 pytestmark = pytest.mark.kafka
 
 PREFIX = "command_log_"
+LOGGED = "ksql_spark.runtime.command_log:CommandLog.append:after"
 STREAM = f"(v INT) WITH (KAFKA_TOPIC = '{PREFIX}s', VALUE_FORMAT = 'JSON', PARTITIONS = 1);"
 
 
@@ -61,3 +68,83 @@ def test_records_that_are_no_commands_are_skipped(config: dict[str, Any], tmp_pa
     finally:
         engine.stop()
     assert not said.exists()
+
+
+def test_one_server_per_service_id(config: dict[str, Any], tmp_path: Path) -> None:
+    another = config | {"ksql.spark.data.dir": str(tmp_path / "another")}
+    first = fake_spark.start(config)
+    try:
+        first.execute(Request(f"CREATE STREAM a {STREAM}"))
+        with pytest.raises(KsqlError) as refused:
+            fake_spark.start(another)
+        assert refused.value.condition == "SERVICE_ID_IN_USE"
+        assert f"process {os.getpid()} on " in refused.value.message and PREFIX in refused.value.message
+        first.execute(Request(f"CREATE STREAM b {STREAM}"))
+        assert first.health()["details"]["commandRunner"]["isHealthy"]
+        third = {"ksql.spark.data.dir": str(tmp_path / "third"), "ksql.service.id": f"{PREFIX}other_"}
+        fake_spark.start(config | third).stop()
+    finally:
+        first.stop()
+    second = fake_spark.start(another)
+    try:
+        (shown,) = second.execute(Request("SHOW STREAMS;"))
+        assert {"A", "B"} <= {stream["name"] for stream in shown["streams"]}
+    finally:
+        second.stop()
+
+
+def test_a_server_that_was_killed_has_no_lease(config: dict[str, Any], tmp_path: Path) -> None:
+    given = {"config": config, "text": f"CREATE STREAM a {STREAM}", "point": LOGGED}
+    command = [sys.executable, "-m", "tests.integration.fake_spark", json.dumps(given)]
+    died = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    reports: list[str] = []
+    same_folder = fake_spark.start(config, reports.append)
+    try:
+        assert not any(line.startswith("waiting") for line in reports)
+        (shown,) = same_folder.execute(Request("SHOW STREAMS;"))
+        assert "A" in {stream["name"] for stream in shown["streams"]}
+        same_folder.execute(Request(f"CREATE STREAM b {STREAM}"))
+    finally:
+        same_folder.stop()
+    died = subprocess.run(
+        [*command[:-1], json.dumps(given | {"text": f"CREATE STREAM c {STREAM}"})],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    # Kafka has yet to notice that
+    another = fake_spark.start(config | {"ksql.spark.data.dir": str(tmp_path / "another")})
+    try:
+        (shown,) = another.execute(Request("SHOW STREAMS;"))
+        assert {"A", "B", "C"} <= {stream["name"] for stream in shown["streams"]}
+    finally:
+        another.stop()
+
+
+def test_a_frozen_server_whose_place_was_taken_changes_nothing(
+    config: dict[str, Any], tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "tests.integration.fake_spark", json.dumps({"config": config})]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as first:
+        assert first.stdin is not None and first.stdout is not None
+        try:
+            assert first.stdout.readline() == "started\n"
+            first.stdin.write(f"CREATE STREAM a {STREAM}\n")
+            first.stdin.flush()
+            assert first.stdout.readline() == "OK\n"
+            first.send_signal(signal.SIGSTOP)
+            another = fake_spark.start(config | {"ksql.spark.data.dir": str(tmp_path / "another")})
+            try:
+                end = another.services.log.end()
+                first.send_signal(signal.SIGCONT)
+                first.stdin.write(f"CREATE STREAM b {STREAM}\n")
+                first.stdin.flush()
+                assert first.stdout.readline() == "SERVICE_ID_TAKEN\n"
+                assert another.services.log.end() == end
+                another.execute(Request(f"CREATE STREAM b {STREAM}"))
+            finally:
+                another.stop()
+        finally:
+            first.kill()

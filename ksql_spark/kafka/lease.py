@@ -1,0 +1,254 @@
+"""One server per service id: the lease that it holds on its command log, however many data folders there are.
+
+Servers of one service id are members of one consumer group that reads nothing. Whoever has the command
+topic's only partition holds the lease. Kafka watches the members, so the lease of a server that was killed
+ends by itself. The lock on a data folder says that nobody else uses that folder: a member with the folder's
+id is left from a run that was killed, and its successor does not wait until Kafka has noticed.
+
+A server that was frozen for longer than Kafka waits is fenced when another has taken its place: before each
+command it commits an offset to the group, which Kafka refuses from members of an earlier generation, and it
+ends its queries once it learns that the lease is gone.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import socket
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.client import Connection
+
+log = logging.getLogger(__name__)
+
+#: after this time Kafka takes a member for dead; its smallest default, milliseconds
+SESSION_MS = 6000
+#: a server that answers for so long is alive, seconds
+ALIVE_AFTER_S = SESSION_MS / 1000 + 3
+#: how long Kafka may take to give out the lease, seconds
+JOIN_TIMEOUT_S = 30.0
+#: how long Kafka may take to confirm the lease, seconds
+CONFIRM_TIMEOUT_S = 15.0
+#: how long a command may wait until its lease is asked for, seconds
+POLL_S = 0.05
+
+
+class ServiceLease:
+    """The right to be the server of a service id.
+
+    Args:
+        admin: of the cluster.
+        service_id: the server's.
+        topic: of the command log; it exists.
+        folder: the id of the data folder, whose lock this process holds.
+    """
+
+    def __init__(self, admin: KafkaAdmin, service_id: str, topic: str, folder: str) -> None:
+        self._admin = admin
+        self._service_id = service_id
+        self._group = f"_confluent-ksql-{service_id}server"
+        self._topic = topic
+        self._folder = folder
+        self._connection = Connection(admin.servers, admin.settings)
+        self._held = threading.Event()
+        #: set with each answer of Kafka on who has the lease
+        self._answered = threading.Event()
+        self._closing = threading.Event()
+        self._was_held = False
+        #: a killed run on our folder has it, until Kafka notices that
+        self._is_inherited = False
+        #: another server has the lease that was ours; it stays so until this server is started again
+        self.is_lost = False
+        self._on_lost: Callable[[], None] = lambda: None
+        self._thread: threading.Thread | None = None
+        #: of confirm(), which the thread of the consumer answers: calls from others would wait for poll()
+        self._questions: queue.SimpleQueue[Future[None]] = queue.SimpleQueue()
+        #: Kafka has taken us for dead
+        self._is_expired = False
+
+    def when_lost(self, call: Callable[[], None]) -> None:
+        """Let ``call`` be made, in another thread, once another server has taken the lease."""
+        self._on_lost = call
+        if self.is_lost:
+            call()
+
+    def confirm(self) -> None:
+        """Ask Kafka whether this server holds the lease now.
+
+        Raises:
+            KsqlError: SERVICE_ID_TAKEN if another server has it; KAFKA_REFUSED if there is no answer in time.
+        """
+        if self._is_inherited:
+            return
+        answer: Future[None] = Future()
+        self._questions.put(answer)
+        try:
+            answer.result(CONFIRM_TIMEOUT_S)
+        except TimeoutError:
+            action = "confirm the lease of the service id"
+            raise KsqlError("KAFKA_REFUSED", action=action, reason="it takes too long") from None
+
+    def _answer(self, consumer: Consumer) -> None:
+        """Answer the questions of confirm(), if Kafka says for sure who has the lease."""
+        while not self._questions.empty():
+            if self.is_lost:
+                self._questions.get().set_exception(KsqlError("SERVICE_ID_TAKEN", id=self._service_id))
+                continue
+            # without the partition we would commit as somebody who is no member
+            if not self._held.is_set():
+                return
+            try:
+                consumer.commit(offsets=[TopicPartition(self._topic, 0, 0)], asynchronous=False)
+            except KafkaException as error:  # of an earlier generation, or no answer
+                log.warning("the lease of the service id is not confirmed: %s", error)
+                return
+            self._questions.get().set_result(None)
+
+    def acquire(self, report: Callable[[str], None], is_stopping: Callable[[], bool]) -> None:
+        """Take the lease.
+
+        Raises:
+            KsqlError: SERVICE_ID_IN_USE if another server has it and is alive; STOPPED; as KafkaAdmin.
+        """
+        is_ours = self._wait_for_others(report, is_stopping)
+        self._was_held = self._is_inherited = is_ours
+        self._thread = threading.Thread(target=self._hold, name="service-lease", daemon=True)
+        self._thread.start()
+        if is_ours:  # Kafka gives it to us when it has noticed that our predecessor is dead
+            return
+        deadline = time.monotonic() + JOIN_TIMEOUT_S
+        while not self._answered.wait(0.1):
+            if is_stopping():
+                raise KsqlError("STOPPED")
+            if time.monotonic() > deadline:
+                raise KsqlError(
+                    "KAFKA_REFUSED", action=f"join group '{self._group}'", reason="it takes too long"
+                )
+        if not self._held.is_set():
+            others = [m for m in self._admin.members(self._group) if not m.startswith(self._prefix)]
+            self.close()
+            raise self._in_use(others)
+        self._was_held = True
+
+    def close(self) -> None:
+        """Give the lease back; may be called more than once."""
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join(10)
+
+    @property
+    def _prefix(self) -> str:
+        return f"ksql-spark {self._folder} "
+
+    def _wait_for_others(self, report: Callable[[str], None], is_stopping: Callable[[], bool]) -> bool:
+        """Wait until no other server holds the lease; whether a killed run on our data folder does."""
+        deadline = time.monotonic() + ALIVE_AFTER_S
+        is_reported = False
+        while True:
+            members = self._admin.members(self._group)
+            others = [member for member in members if not member.startswith(self._prefix)]
+            if not others:
+                return bool(members)
+            if time.monotonic() > deadline:
+                raise self._in_use(others)
+            if is_stopping():
+                raise KsqlError("STOPPED")
+            if not is_reported:
+                report(f"waiting: {_shown(others[0])} may still run with the service id {self._service_id}")
+                is_reported = True
+            time.sleep(0.2)
+
+    def _in_use(self, others: list[str]) -> KsqlError:
+        who = _shown(others[0]) if others else "another server"
+        return KsqlError("SERVICE_ID_IN_USE", id=self._service_id, servers=self._admin.servers, who=who)
+
+    def _hold(self) -> None:
+        consumer = Consumer(
+            self._connection.config(
+                group_id=self._group,
+                client_id=f"{self._prefix}{socket.gethostname()} {os.getpid()}",
+                session_timeout_ms=SESSION_MS,
+                heartbeat_interval_ms=SESSION_MS // 4,
+                enable_auto_commit=False,
+                enable_auto_offset_store=False,
+                auto_offset_reset="latest",
+                allow_auto_create_topics=False,
+            )
+        )
+        try:
+            self._subscribe(consumer)
+            while not self._closing.is_set():
+                consumer.poll(POLL_S)
+                if self._is_expired:
+                    self._rejoin(consumer)
+                self._answer(consumer)
+        except KafkaException as error:
+            log.error("the lease of the service id is not held: %s", error)
+        finally:
+            consumer.close()
+
+    def _subscribe(self, consumer: Consumer) -> None:
+        consumer.subscribe(
+            [self._topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_expired
+        )
+
+    def _rejoin(self, consumer: Consumer) -> None:
+        """Ask for the lease again after Kafka has taken us for dead, unless another server has it now."""
+        consumer.unsubscribe()
+        try:
+            others = [m for m in self._admin.members(self._group) if not m.startswith(self._prefix)]
+        except KsqlError as error:
+            log.warning("the lease of the service id is not held: %s", error.message)
+            self._closing.wait(1)
+            return
+        self._is_expired = False
+        if others:
+            self._lose()
+        elif not self.is_lost:
+            self._subscribe(consumer)
+
+    def _lose(self) -> None:
+        """Another server has the lease."""
+        if not self.is_lost:
+            self.is_lost = True
+            log.error("another server has taken over the service id %s", self._service_id)
+            threading.Thread(target=self._on_lost, name="service-lease-lost", daemon=True).start()
+
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        consumer.assign(partitions)
+        consumer.pause(partitions)  # it reads nothing
+        if partitions:
+            self._held.set()
+        else:
+            self._held.clear()
+            if self._was_held:
+                self._lose()
+        self._is_inherited = False
+        self._answered.set()
+
+    def _on_expired(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._on_revoke(consumer, partitions)
+        self._is_expired = True
+
+    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._held.clear()
+        self._answered.clear()  # until Kafka says who has it
+
+
+def _shown(member: str) -> str:
+    """A member for people: the host and process of its server."""
+    match member.rsplit(" ", 2):
+        case [_, host, pid]:
+            return f"process {pid} on {host}"
+    return member
+
+
+__all__ = ["ServiceLease"]

@@ -1,0 +1,71 @@
+"""The lease of a service id, on the client's own mock of a cluster; test_command_log.py has a real one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+from confluent_kafka import Producer
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.lease import ServiceLease
+
+TIMEOUT_S = 60.0
+
+
+class MockAdmin:
+    """Of a mock cluster, whose groups cannot be described."""
+
+    def __init__(self, servers: str) -> None:
+        self.servers, self.settings = servers, dict[str, Any]()
+        self.others: list[str] = []
+
+    def members(self, group: str) -> list[str]:
+        return self.others
+
+
+@pytest.fixture
+def admin() -> Iterator[MockAdmin]:
+    cluster = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "mock", "log_level": 0})
+    (broker,) = cluster.list_topics(timeout=TIMEOUT_S).brokers.values()
+    cluster.produce("commands", b"", partition=0)
+    cluster.flush(TIMEOUT_S)
+    yield MockAdmin(f"{broker.host}:{broker.port}")
+
+
+def test_a_lease_is_confirmed_until_another_server_has_it(admin: MockAdmin) -> None:
+    lease = ServiceLease(cast(Any, admin), "x_", "commands", "folder")
+    told = threading.Event()
+    lease.acquire(lambda text: None, lambda: False)
+    try:
+        lease.when_lost(told.set)
+        lease.confirm()
+        lease.confirm()
+        # Kafka takes it for dead, but there is nobody else
+        lease._is_expired = True
+        deadline = time.monotonic() + TIMEOUT_S
+        while lease._is_expired:
+            assert time.monotonic() < deadline
+        lease.confirm()
+        assert not lease.is_lost and not told.is_set()
+        admin.others = ["ksql-spark another host 7"]
+        lease._is_expired = True
+        assert told.wait(TIMEOUT_S) and lease.is_lost
+        with pytest.raises(KsqlError) as refused:
+            lease.confirm()
+        assert refused.value.condition == "SERVICE_ID_TAKEN"
+    finally:
+        lease.close()
+
+
+def test_a_server_that_lives_is_not_replaced(admin: MockAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ksql_spark.kafka.lease.ALIVE_AFTER_S", 0.1)
+    admin.others = ["ksql-spark another host 7"]
+    said: list[str] = []
+    with pytest.raises(KsqlError) as refused:
+        ServiceLease(cast(Any, admin), "x_", "commands", "folder").acquire(said.append, lambda: False)
+    assert refused.value.condition == "SERVICE_ID_IN_USE"
+    assert "process 7 on host" in refused.value.message and "process 7 on host" in said[0]
