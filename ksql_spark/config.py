@@ -230,6 +230,7 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.execution.mode", "string", None, "How queries run; by default in real time wherever possible.", choices=("realtime", "microbatch")),
     Property("ksql.idle.window.timeout", "long", 0, "Time in ms without a record after which windows of EMIT FINAL close, and unmatched rows of outer joins with GRACE PERIOD are emitted, although stream time has not advanced; 0: never, as in ksqlDB. A query keeps the value that was set when it was created.", minimum=0),
     Property("ksql.checkpoint.interval.ms", "long", 30000, "Interval of the checkpoints of real-time queries: up to half as long again where records keep coming, since a quiet moment is waited for. After a crash, the work since the last checkpoint is repeated.", minimum=5000),
+    Property("ksql.on.data.loss", "string", "skip-and-record", "What a query does whose records are lost, because a topic that it reads or writes was deleted, made again, or shortened by its retention before the query had read it. skip-and-record: goes on with what there is, makes a topic again that it writes, and says so in the processing log; fail: stays in ERROR until RESUME.", choices=("fail", "skip-and-record")),
     Property("ksql.sink.linger.ms", "long", 0, "How long a result may wait to be written together with others: more throughput, but more latency.", minimum=0),
     # ---- pull and push queries
     _server("ksql.pull.queries.enable", "boolean", True, "Whether pull queries are allowed."),

@@ -105,6 +105,11 @@ CONDITIONS: dict[str, Condition] = {
         "Stop that one, or choose another directory with --data-dir.",
     ),
     "DATA_DIR_UNUSABLE": Condition(50000, "The data directory {path} cannot be used: {reason}."),
+    "DATA_LOST": Condition(
+        40001,
+        "Records are lost for the query. {what} So it stays stopped (ksql.on.data.loss=fail); RESUME lets it "
+        "go on without them.",
+    ),
     "DISK_FULL": Condition(
         50000, "No space is left on the disk of {path}. Free some space, or use another --data-dir."
     ),
@@ -221,6 +226,11 @@ CONDITIONS: dict[str, Condition] = {
         50000,
         "Another ksql-spark server has taken over the service id {id}, so this one runs no queries and "
         "changes nothing any more. Stop it; or stop the other one, and start this one again.",
+    ),
+    "SOURCE_TOPIC_DELETED": Condition(
+        40001,
+        "Topic {topic}, which the query reads, does not exist any more. The query goes on when there is a "
+        "topic of that name again.",
     ),
     "SOURCE_UNKNOWN": Condition(40001, "{kind} does not exist: {name}."),
     "SPARK_FAILED": Condition(50000, "Spark did not start: {reason}. Its log is {log}."),

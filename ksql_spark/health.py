@@ -98,7 +98,11 @@ class Health:
         failed = _in_time(failing, deadline)
         details: dict[str, Any] = {name: {"isHealthy": is_well} for name, is_well in parts.items()}
         details["commandRunner"]["skipped"] = [vars(record) for record in commands.skipped]
-        details["queries"] = {"isHealthy": failed == [], "inError": failed or []}
+        details["queries"] = {
+            "isHealthy": failed == {},
+            "inError": list(failed or {}),
+            "reasons": failed or {},
+        }
         is_well = all(part["isHealthy"] for part in details.values())
         if self._services.connect.is_in_use():
             # the server does its work without it
@@ -138,10 +142,10 @@ class Health:
         """Whether Spark's process runs and answers."""
         return self._services.spark.answers()
 
-    def _failed(self) -> list[str]:
-        """Ids of the persistent queries that are in ERROR."""
+    def _failed(self) -> dict[str, str]:
+        """The ids of the persistent queries that are in ERROR, and why they are."""
         queries = self._services.queries.all()
-        return [q.id for q in queries if q.state == ERROR and not q.is_transient]
+        return {q.id: q.why_failed for q in queries if q.state == ERROR and not q.is_transient}
 
 
 def _in_time(answer: Future[Answer], deadline: float) -> Answer | None:

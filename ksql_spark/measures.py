@@ -57,7 +57,8 @@ LAG = Measure(
 ERRORS = Measure(
     "query_record_errors",
     "counter",
-    "Single records that could not be read (unreadable) or processed (failed), or that came too late (late).",
+    "Single records that could not be read (unreadable) or processed (failed), that came too late (late), or "
+    "that were deleted before they were read (lost).",
     ("query_id", "kind"),
 )
 FAILURES = Measure("query_failures", "counter", "How often a query has failed, to be started again.", QUERY)
@@ -129,6 +130,7 @@ class Measures:
             ("unreadable", counts.unreadable),
             ("failed", counts.failed),
             ("late", counts.late),
+            ("lost", counts.lost),
         ):
             yield Figure(ERRORS, (query.id, kind), count)
         sizes = [size for size in state_sizes(query) if size is not None]

@@ -119,6 +119,21 @@ class KafkaAdmin:
         found = self._wait(future, f"describe topic '{name}'", name).topic_id
         return str(found) if found is not None else None
 
+    def topic_ids(self, names: Iterable[str]) -> dict[str, str]:
+        """The ids of those of the topics that exist, by name; a topic that is made again has another one."""
+        wanted = list(names)
+        if not wanted:
+            return {}
+        found = self._client.describe_topics(TopicCollection(wanted), request_timeout=self._timeout_s)
+        ids = {}
+        for name, future in found.items():
+            try:
+                ids[name] = str(self._wait(future, f"describe topic '{name}'", name).topic_id)
+            except KsqlError as error:
+                if error.condition != "TOPIC_UNKNOWN":
+                    raise
+        return ids
+
     def require_topic(self, name: str) -> Topic:
         """The topic called exactly ``name``; asks for up to a second, because it may have just been created.
 

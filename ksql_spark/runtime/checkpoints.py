@@ -131,6 +131,42 @@ class Checkpoint:
             if batch > done:
                 (self.folder / "offsets" / str(batch)).unlink()
 
+    @property
+    def moved_to(self) -> Offsets:
+        """Topics that were made again before a batch was committed: where they are read first.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        offsets: Offsets = self._noted().get("moved_to", {})
+        return offsets
+
+    def move(self, topic: str, offsets: Mapping[str, int]) -> None:
+        """Let the next batch read ``topic`` from ``offsets``, with the state that there is.
+
+        Batches that were planned but not committed are forgotten: they name records that are gone. It may be
+        killed at any point, and done again.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        last = max(_numbers(self.folder / "commits"), default=None)
+        noted = self._noted()
+        if last is None:
+            self._write(noted | {"moved_to": {**noted.get("moved_to", {}), topic: dict(offsets)}})
+            shutil.rmtree(self.folder, ignore_errors=True)
+            return
+        for batch in _numbers(self.folder / "offsets"):
+            if batch > last:
+                (self.folder / "offsets" / str(batch)).unlink()
+        file = self.folder / "offsets" / str(last)
+        try:
+            head, lines = _lines(file.read_text(encoding="utf-8"))
+            moved = [_moved(line, topic, offsets) for line in lines]
+        except (OSError, ValueError) as error:
+            raise KsqlError("CHECKPOINT_DAMAGED", file=file, reason=error) from error
+        _put(file, "\n".join([*head, *moved]))
+
     def fit(self, stage: PhysicalPlan) -> None:
         """Make sure that ``stage`` can resume: remove state of another kind than it keeps.
 
@@ -245,15 +281,31 @@ def _put(path: Path, text: str) -> None:
     written.replace(path)
 
 
+def _lines(text: str) -> tuple[list[str], list[str]]:
+    """The first two lines of a file of offsets, and those of its sources.
+
+    Raises:
+        ValueError: it has no others.
+    """
+    lines = text.splitlines()
+    if len(lines) < 3:
+        raise ValueError("it has no offsets")
+    return lines[:2], lines[2:]
+
+
+def _moved(line: str, topic: str, offsets: Mapping[str, int]) -> str:
+    """A source's line of a file of offsets, with those of ``topic`` replaced."""
+    topics = json.loads(line) if line != "-" else {}
+    return json.dumps(topics | {topic: dict(offsets)}) if topic in topics else line
+
+
 def _offsets(text: str) -> Offsets:
     """The offsets in a file of Spark's: "v1", settings, then a line for each source.
 
     Raises:
         ValueError: the text is not that.
     """
-    lines = text.splitlines()[2:]
-    if not lines:
-        raise ValueError("it has no offsets")
+    _, lines = _lines(text)
     offsets: dict[str, Mapping[str, int]] = {}
     for line in lines:
         if line == "-":  # a source that has read nothing yet

@@ -33,7 +33,16 @@ from ksql_spark.physical.steps import EXACTLY_ONCE, MICROBATCH, REALTIME, Physic
 from ksql_spark.runtime import exactly_once
 from ksql_spark.runtime.checkpoints import Checkpoint
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
-from ksql_spark.runtime.query_errors import SYSTEM, QueryError, classify, is_jvm_gone, reason
+from ksql_spark.runtime.query_errors import (
+    SYSTEM,
+    USER,
+    QueryError,
+    classify,
+    data_loss,
+    is_jvm_gone,
+    reason,
+)
+from ksql_spark.runtime.query_topics import QueryTopics, all_names
 from ksql_spark.spark import master, sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, configure, task_numbers
@@ -49,7 +58,11 @@ log = logging.getLogger(__name__)
 WATCH_EVERY_S = 0.5
 #: Spark has uploaded all that it was uploading when a query ended within this time, in seconds
 REMOVE_AGAIN_S = 15.0
+#: how often the topics of queries are looked at; what has gone is noticed the second time, in seconds
+LOOK_AT_TOPICS_EVERY_S = 3.0
 RUNNING, ERROR, PAUSED = "RUNNING", "ERROR", "PAUSED"
+#: a value of ksql.on.data.loss
+SKIP_AND_RECORD = "skip-and-record"
 #: known from the command log, but not started yet
 REGISTERED = "REGISTERED"
 
@@ -77,6 +90,8 @@ class ManagedQuery:
         started_at: when it was last started, on the monotonic clock, seconds.
         retry_at: when it is started again after a failure, on the same clock.
         committed_at_failure: the offsets it had committed when it last failed.
+        waits_for_topic: it has failed because a topic that it reads has gone.
+        accepts_loss: its next start goes on where records are lost, whatever ksql.on.data.loss says.
         control: lock of the thread that starts or ends it; the watcher skips the query meanwhile.
     """
 
@@ -98,7 +113,14 @@ class ManagedQuery:
     started_at: float = 0.0
     retry_at: float = 0.0
     committed_at_failure: Mapping[str, Mapping[int, int]] | None = None
+    waits_for_topic: bool = False
+    accepts_loss: bool = False
     control: Any = field(default_factory=threading.RLock, repr=False, compare=False)
+
+    @property
+    def why_failed(self) -> str:
+        """The message of its latest failure; empty if there was none."""
+        return self.errors[-1].message if self.errors else ""
 
     @property
     def is_loading(self) -> bool:
@@ -157,6 +179,8 @@ class QueryManager:
         self._closing = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="query-watcher", daemon=True)
         self._watcher.start()
+        self._topic_watcher = threading.Thread(target=self._watch_topics, name="topic-watcher", daemon=True)
+        self._topic_watcher.start()
 
     def start_new(self, query: ManagedQuery) -> None:
         """Start a query that never ran; first remove what a query with its id left that was never logged."""
@@ -167,11 +191,14 @@ class QueryManager:
         """Start ``query``, from its checkpoint if there is one, and keep it running.
 
         Raises:
-            KsqlError: QUERY_FAILED if Spark refuses the query; STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED.
+            KsqlError: QUERY_FAILED if Spark refuses the query; STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED;
+                SOURCE_TOPIC_DELETED, DATA_LOST.
         """
         with self._lock:
             self._removed.pop(query.id, None)
         self._create_internal_topics(query)
+        if not query.is_transient:
+            self._fit_topics(query)
         # threads of an earlier start do nothing more: their token is not in this set
         query.loading = set()
         query.spark = []
@@ -185,6 +212,7 @@ class QueryManager:
                 self._remove_state(query)
             raise
         query.started_at = time.monotonic()
+        query.accepts_loss = False
         query.state = RUNNING
         with self._lock:
             self._queries[query.id] = query
@@ -205,6 +233,26 @@ class QueryManager:
                 self._admin.create_topic(stage.sink.topic, partitions, replicas, config)
         for transactional_id in query.plan.transactional_ids:
             exactly_once.create_commits_topic(self._admin, transactional_id, replicas)
+
+    def _topics(self, query: ManagedQuery) -> QueryTopics:
+        return QueryTopics(self._admin, self._checkpoints / query.id, query.plan)
+
+    def _skips_losses(self, query: ManagedQuery) -> bool:
+        return query.accepts_loss or self._property(query, "ksql.on.data.loss") == SKIP_AND_RECORD
+
+    def _fit_topics(self, query: ManagedQuery) -> None:
+        """See QueryTopics.fit; what is lost is recorded."""
+        accepts = self._skips_losses(query)
+        losses = self._topics(query).fit(
+            accepts_loss=accepts,
+            sink_partitions=query.sink_partitions,
+            checks_ends=query.failures > 0 or query.accepts_loss,
+        )
+        for loss in losses:
+            log.warning("query %s goes on without records: %s", query.id, loss.text)
+            self._note_error(query, f"Records are lost, the query goes on. {loss.text}", USER)
+            if self._log is not None:
+                self._log.lost(query.id, loss.topic, loss.text)
 
     def _remove_state(self, query: ManagedQuery) -> None:
         """Remove the checkpoints and internal topics of a query that is not running."""
@@ -384,6 +432,7 @@ class QueryManager:
         configure(session, tasks, numbers, by_event_time=stage.by_event_time)
         resumed_at = checkpoint.resumed_at
         begins = {**query.starts, **(resumed_at or {})}
+        begins |= checkpoint.moved_to
         starts = {topic: json.dumps(dict(offsets)) for topic, offsets in begins.items() if offsets}
         feeds = stage.sink.topic if stage in query.plan.inner else None
         interval_ms = self._interval_ms(query, stage)
@@ -408,6 +457,7 @@ class QueryManager:
             waits_for=waits_for(query.plan, number),
             batch_ms=interval_ms,
             most_records=int(self._property(query, "ksql.transaction.max.records")) if is_limited else 0,
+            fails_on_loss=not self._skips_losses(query),
             is_resumed=resumed_at is not None,
         )
         is_last = stage is query.plan
@@ -515,7 +565,7 @@ class QueryManager:
 
     def counts(self, query_id: str) -> Counts:
         """Errors of single records of a query since the server started."""
-        counts = self._log.counts(query_id) if self._log is not None else Counts(0, 0, 0, None)
+        counts = self._log.counts(query_id) if self._log is not None else Counts(0, 0, 0, 0, None)
         own = self._unreadable.get(query_id)
         return counts if own is None else counts._replace(unreadable=own[0], last_ms=own[1])
 
@@ -591,6 +641,7 @@ class QueryManager:
                     query.state = REGISTERED
                 else:
                     with query.control:
+                        query.accepts_loss = is_halted
                         self._start_or_fail(query)
 
     def restart(self, query_id: str) -> None:
@@ -666,6 +717,7 @@ class QueryManager:
             self._queries.clear()
         self._drain_and_end(*queries)
         self._watcher.join(5)
+        self._topic_watcher.join(5)
 
     def _drain_and_end(self, *queries: ManagedQuery) -> None:
         """End queries once what they have read is committed, so that no work is repeated."""
@@ -714,6 +766,53 @@ class QueryManager:
                     _log_failure("query %s cannot be watched", query, error)
                     self._failed(query, error)
 
+    def _watch_topics(self) -> None:
+        """Notice that topics of queries have gone, were made again, or are there again."""
+        doubted: set[tuple[str, str]] = set()
+        while not self._closing.wait(LOOK_AT_TOPICS_EVERY_S):
+            queries = [q for q in self.all() if not q.is_transient and q.state in (RUNNING, ERROR)]
+            try:
+                there = self._admin.topic_ids(all_names([self._topics(q) for q in queries]))
+            except KsqlError as error:  # the queries will notice it, too
+                log.warning("the topics of queries cannot be looked at: %s", error.message)
+                continue
+            seen: set[tuple[str, str]] = set()
+            for query in queries:
+                topics = self._topics(query)
+                changed = topics.changed(there)
+                seen |= {(query.id, name) for name in changed}
+                if not query.control.acquire(blocking=False):
+                    continue  # it is being started or ended
+                try:
+                    self._note_topics(query, topics, [n for n in changed if (query.id, n) in doubted], there)
+                except Exception as error:
+                    if not (self._closing.is_set() or self._spark_is_gone.is_set()):
+                        _log_failure("the topics of query %s cannot be watched", query, error)
+                finally:
+                    query.control.release()
+            doubted = seen
+
+    def _note_topics(
+        self, query: ManagedQuery, topics: QueryTopics, changed: list[str], there: Mapping[str, str]
+    ) -> None:
+        """Stop a query whose topics have changed; start one that waited for a topic."""
+        if self.find(query.id) is not query or self._spark_is_gone.is_set():
+            return
+        missing = topics.missing(there)
+        if query.state == RUNNING and changed:
+            if query.plan.sink.topic in changed:
+                self._end(query)
+            else:
+                self._drain_and_end(query)
+            if missing:
+                self._failed(query, KsqlError("SOURCE_TOPIC_DELETED", topic=missing[0]))
+            else:
+                self._start_or_fail(query)
+        elif query.state == ERROR and not missing and not query.spark:
+            is_retried = bool(changed) and not math.isinf(query.retry_at)
+            if query.waits_for_topic or is_retried:
+                self._start_or_fail(query)
+
     def _check(self, query: ManagedQuery) -> None:
         if not query.control.acquire(blocking=False):
             return  # it is being started or ended
@@ -730,6 +829,9 @@ class QueryManager:
             if not ended or self.find(query.id) is not query:  # shut_down has ended it
                 return
             cause = next((c for c in (run.exception() for run in ended) if c is not None), None)
+            what = data_loss(cause)
+            if what is not None and not self._skips_losses(query):
+                cause = KsqlError("DATA_LOST", what=what)
             log.error("query %s failed: %s", query.id, cause)
             self._drain_and_end(query)
             self._failed(query, cause)
@@ -756,6 +858,10 @@ class QueryManager:
         self._note_error(query, message, classify(cause))
         if self._log is not None:
             self._log.query_failed(query.id, message)
+        condition = cause.condition if isinstance(cause, KsqlError) else None
+        query.waits_for_topic = condition == "SOURCE_TOPIC_DELETED"
+        if condition in ("SOURCE_TOPIC_DELETED", "DATA_LOST"):
+            query.retry_at = math.inf  # until there is a topic, or RESUME
         query.state = ERROR
 
     def _note_error(self, query: ManagedQuery, message: str, kind: str) -> None:

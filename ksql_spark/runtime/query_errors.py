@@ -16,7 +16,7 @@ USER, SYSTEM, UNKNOWN = "USER", "SYSTEM", "UNKNOWN"
 #: Conditions and Java exceptions whose cause is with those who write statements or records: a topic that is
 #: gone, missing permissions, records that cannot be read or written, records that were removed.
 _OF_USERS = re.compile(
-    r"UnknownTopicOrPartition|UnknownTopicId|InvalidTopic|InvalidPartitions|TOPIC_UNKNOWN|TOPIC_MISSING"
+    r"UnknownTopicOrPartition|UnknownTopicId|InvalidTopic|InvalidPartitions|TOPIC_UNKNOWN|TOPIC_MISSING|SOURCE_TOPIC_DELETED|DATA_LOST"
     r"|AuthorizationException|AuthenticationException"
     r"|USER_RAISED_EXCEPTION|RecordTooLarge|SerializationException|KAFKA_DATA_LOSS|DELETED_TOPIC|DATA_LOSS"
     r"|not present in metadata|OffsetOutOfRange|ArithmeticException|NumberFormatException|DateTimeException"
@@ -29,6 +29,9 @@ _OF_SYSTEMS = re.compile(
     r"|Connection refused|Connection reset|BROKER_UNREACHABLE|KAFKA_REFUSED|Py4JNetworkError|Py4JError"
     r"|Answer from Java side is empty|STATE_INCOMPATIBLE|CHECKPOINT_DAMAGED"
 )
+
+
+_DATA_LOST = re.compile(r"\[KSQL_DATA_LOST\] ([^\n]*)")
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,14 @@ def reason(error: BaseException) -> str:
 def is_jvm_gone(error: BaseException) -> bool:
     """Whether a call of the JVM has failed because the JVM ended: Java itself has raised nothing."""
     return isinstance(error, (Py4JError, ConnectionError)) and not isinstance(error, Py4JJavaError)
+
+
+def data_loss(error: BaseException | None) -> str | None:
+    """What a reader has lost that must not go on without it (Losses.java); None: the failure is another."""
+    for cause in _causes(error):
+        if found := _DATA_LOST.search(_text(cause)):
+            return found.group(1)
+    return None
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

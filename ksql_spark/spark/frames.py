@@ -62,6 +62,7 @@ class Context:
     most_records: int = 0
     log: QueryLog | None = None
     run: str | None = None
+    fails_on_loss: bool = False
     is_resumed: bool = False
     state_layout: dict[str, str] = field(default_factory=dict)
     computed: Mapping[Expression, str] = field(default_factory=dict)
@@ -81,6 +82,9 @@ class Context:
             "ksql.feeds": self.feeds or "",
             "ksql.waits.for": self.waits_for or "",
             "ksql.batch.ms": str(self.batch_ms),
+            "ksql.log": self.log.log if self.log is not None else "",
+            "ksql.query": self.log.query if self.log is not None else "",
+            "ksql.fails.on.loss": str(self.fails_on_loss).lower(),
         }
 
     def lower(

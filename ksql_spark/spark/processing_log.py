@@ -44,6 +44,7 @@ class Counts(NamedTuple):
     unreadable: int
     failed: int
     late: int
+    lost: int
     last_ms: int | None
 
 
@@ -180,10 +181,15 @@ class ProcessingLog:
         with contextlib.suppress(Exception):  # the JVM may be what failed
             self._log.queryFailed(self._name, query, reason)
 
+    def lost(self, query: str, topic: str, what: str) -> None:
+        """Write an entry: records of a topic are lost for a query, how many is not known."""
+        with contextlib.suppress(Exception):  # as above
+            self._log.of(self._name).lost(query, topic, what, 0)
+
     def counts(self, query: str) -> Counts:
         """How many of a query's records had errors."""
-        unreadable, failed, late, last_ms = self._log.counts(self._name, query)
-        return Counts(unreadable, failed, late, last_ms or None)
+        unreadable, failed, late, lost, last_ms = self._log.counts(self._name, query)
+        return Counts(unreadable, failed, late, lost, last_ms or None)
 
     def close(self) -> None:
         """Write the entries that are still queued, then close the log."""

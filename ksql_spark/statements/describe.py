@@ -163,6 +163,7 @@ def _error_statistics(
     found = {
         "consumer-failed-messages": sum(c.unreadable for c in read),
         "processing-errors": sum(c.failed for c in written),
+        "lost-records": sum(c.lost for c in read),
         "late-records-dropped": sum(c.late for c in written),
     }
     shown = [f"{name}: {count}" for name, count in found.items() if count]

@@ -6,7 +6,7 @@ from typing import Any
 
 from ksql_spark.masking import masked
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.runtime.queries import ManagedQuery
+from ksql_spark.runtime.queries import ERROR, ManagedQuery
 from ksql_spark.schema import Column, Role
 from ksql_spark.types import type_json
 
@@ -52,6 +52,7 @@ def query_row(query: ManagedQuery) -> dict[str, Any]:
         "queryType": "PUSH" if is_push else "PERSISTENT",
         "state": query.state,
         "processingGuarantee": query.plan.guarantee,
+        **({"error": query.why_failed} if query.state == ERROR else {}),
     }
 
 

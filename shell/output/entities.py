@@ -157,6 +157,9 @@ def _queries(entity: Entity) -> Iterator[Part]:
     ]
     headers = ("Query ID", "Query Type", "Status", "Sink Name", "Sink Kafka Topic", "Query String")
     yield Table(headers, rows, cut=5)
+    for q in queries:
+        if q.get("error"):
+            yield f"{text(q.get('id'))} is in ERROR: {text(q['error'])}"
     if queries:
         yield "For detailed information on a query run: EXPLAIN <Query ID>;"
 

@@ -112,4 +112,8 @@ def test_queries_that_failed_are_listed(world: World) -> None:
         assert time.monotonic() < deadline
     body = health_of(world)
     assert not body["isHealthy"]
-    assert body["details"]["queries"] == {"isHealthy": False, "inError": ["CSAS_A_2"]}
+    assert body["details"]["queries"] == {
+        "isHealthy": False,
+        "inError": ["CSAS_A_2"],
+        "reasons": {"CSAS_A_2": "the query ended by itself"},
+    }

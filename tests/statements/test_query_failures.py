@@ -104,6 +104,7 @@ def test_pauses_grow_until_a_query_gets_on(query: tuple[World, ManagedQuery]) ->
         fail(a)
         assert a.failures == failures
     wait_for(lambda: a.state == "RUNNING")
+    world.admin.ends["s", 0] = 1
     world.commit(a.id, 0, s={"0": 1, "1": 0, "2": 0})
     fail(a)
     assert a.failures == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,6 +33,8 @@ class FakeAdmin:
     def __init__(self) -> None:
         self._topics: dict[str, Topic] = {}
         self.configs: dict[str, dict[str, str]] = {}
+        self.ids: dict[str, str] = {}
+        self._next_id = itertools.count()
         self.ends: dict[tuple[str, int], int] = {}
         #: topics that appear when they are asked for the n-th time
         self.late: dict[str, int] = {}
@@ -47,6 +50,9 @@ class FakeAdmin:
                 self.create_topic(name)
         return self._topics.get(name)
 
+    def topic_ids(self, names: Iterable[str]) -> dict[str, str]:
+        return {name: self.ids[name] for name in names if name in self._topics}
+
     def require_topic(self, name: str) -> Topic:
         topic = self.topic(name)
         while topic is None and name in self.late:
@@ -60,6 +66,7 @@ class FakeAdmin:
     ) -> None:
         self._topics[name] = Topic(name, (max(replicas, 1),) * partitions)
         self.configs[name] = dict(config or {})
+        self.ids[name] = str(next(self._next_id))
 
     def delete_topics(self, names: Iterable[str]) -> None:
         for name in names:

@@ -18,6 +18,9 @@ import java.io.Serializable;
  * @param feeds the internal topic that the query writes; empty: none
  * @param waitsFor the internal topic that it must not run ahead of; empty: none
  * @param batchMs how long a batch in real time lasts; 0: as long as Spark says
+ * @param log the processing log that is told of lost records; empty: none
+ * @param query the query's id there
+ * @param failsOnLoss whether the query fails where records are gone before it has read them
  */
 public record TaskOptions(
         String run,
@@ -27,7 +30,10 @@ public record TaskOptions(
         long maxIdleMs,
         String feeds,
         String waitsFor,
-        long batchMs)
+        long batchMs,
+        String log,
+        String query,
+        boolean failsOnLoss)
         implements Serializable {
     static TaskOptions of(CaseInsensitiveStringMap options) {
         return new TaskOptions(
@@ -38,6 +44,9 @@ public record TaskOptions(
                 options.getLong("ksql.max.task.idle.ms", 0),
                 options.getOrDefault("ksql.feeds", ""),
                 options.getOrDefault("ksql.waits.for", ""),
-                options.getLong("ksql.batch.ms", 0));
+                options.getLong("ksql.batch.ms", 0),
+                options.getOrDefault("ksql.log", ""),
+                options.getOrDefault("ksql.query", ""),
+                options.getBoolean("ksql.fails.on.loss", false));
     }
 }

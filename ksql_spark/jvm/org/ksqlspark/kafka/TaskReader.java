@@ -4,6 +4,7 @@ import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -88,6 +89,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     private long noted;
 
     private final String waitsFor;
+    private final Losses losses;
 
     /** When the consumer was asked last, ms: what is known of partitions that are empty here. */
     private long polled;
@@ -136,6 +138,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         TaskOptions options = inputs.get(0).options();
         maxIdleMs = options.maxIdleMs();
         waitsFor = options.waitsFor();
+        losses = new Losses(options);
         progress =
                 options.feeds().isEmpty()
                         ? null
@@ -224,7 +227,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
 
     private static Map<String, Object> settings(KafkaBatchInputPartition range) {
         Map<String, Object> settings = new HashMap<>(range.executorKafkaParams());
-        settings.put("auto.offset.reset", "earliest"); // records that were deleted are left out
+        settings.put("auto.offset.reset", "none"); // records that are gone are counted
         settings.putIfAbsent("max.poll.records", "2000");
         // what is on its way can arrive while records are handled: Spark's source sets 64 KiB, and
         // a
@@ -471,11 +474,14 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         buffers.forEach(PartitionBuffer::lookForMore);
     }
 
-    private static ConsumerRecords<byte[], byte[]> fetched(
+    private ConsumerRecords<byte[], byte[]> fetched(
             KafkaConsumer<byte[], byte[]> consumer, long timeout) {
         try {
             return consumer.poll(Duration.ofMillis(timeout));
         } catch (WakeupException batchEnds) {
+            return ConsumerRecords.empty();
+        } catch (OffsetOutOfRangeException gone) {
+            losses.skip(consumer, gone);
             return ConsumerRecords.empty();
         }
     }

@@ -8,7 +8,13 @@ import java.io.Serializable;
  * @param unreadable records that could not be read
  * @param failed records that failed otherwise
  * @param late records that came too late
- * @param lastMs time of the last one of the first two, ms of the epoch; 0: none
+ * @param lost records that were gone before they were read
+ * @param lastMs time of the last one of all but the late ones, ms of the epoch; 0: none
  */
-public record ErrorCounts(long unreadable, long failed, long late, long lastMs)
-        implements Serializable {}
+public record ErrorCounts(long unreadable, long failed, long late, long lost, long lastMs)
+        implements Serializable {
+    /** Whether there are any. */
+    boolean any() {
+        return unreadable + failed + late + lost > 0;
+    }
+}

@@ -74,17 +74,23 @@ public final class ProcessingLog {
         final LongAdder unreadable = new LongAdder();
         final LongAdder failed = new LongAdder();
         final LongAdder late = new LongAdder();
+        final LongAdder lost = new LongAdder();
         volatile long lastMs;
 
         ErrorCounts take() {
             return new ErrorCounts(
-                    unreadable.sumThenReset(), failed.sumThenReset(), late.sumThenReset(), lastMs);
+                    unreadable.sumThenReset(),
+                    failed.sumThenReset(),
+                    late.sumThenReset(),
+                    lost.sumThenReset(),
+                    lastMs);
         }
 
         synchronized void add(ErrorCounts more) {
             unreadable.add(more.unreadable());
             failed.add(more.failed());
             late.add(more.late());
+            lost.add(more.lost());
             lastMs = Math.max(lastMs, more.lastMs());
         }
     }
@@ -165,14 +171,19 @@ public final class ProcessingLog {
 
     /**
      * Errors of a query since the server started: records that could not be read, records that
-     * failed otherwise, late records, and the time of the last of the first two in ms (0: none).
+     * failed otherwise, late records, records that were gone before they were read, and the time of
+     * the last of all but the late ones in ms (0: none).
      */
     public static long[] counts(String name, String query) {
         Counts found = of(name).counts.get(query);
         return found == null
-                ? new long[4]
+                ? new long[5]
                 : new long[] {
-                    found.unreadable.sum(), found.failed.sum(), found.late.sum(), found.lastMs
+                    found.unreadable.sum(),
+                    found.failed.sum(),
+                    found.late.sum(),
+                    found.lost.sum(),
+                    found.lastMs
                 };
     }
 
@@ -231,7 +242,7 @@ public final class ProcessingLog {
                         log.counts.forEach(
                                 (query, counts) -> {
                                     ErrorCounts taken = counts.take();
-                                    if (taken.unreadable() + taken.failed() + taken.late() > 0) {
+                                    if (taken.any()) {
                                         found.computeIfAbsent(name, n -> new HashMap<>())
                                                 .put(query, taken);
                                     }
@@ -253,6 +264,24 @@ public final class ProcessingLog {
     /** A record came too late to be used. */
     public void late(String query) {
         counts(query).late.increment();
+    }
+
+    /**
+     * Records of a topic were gone before they were read; {@code count}: 0 where it is not known.
+     */
+    public void lost(String query, String topic, String message, long count) {
+        Counts mine = counts(query);
+        mine.lost.add(count);
+        mine.lastMs = System.currentTimeMillis();
+        add(
+                query,
+                "processing." + query + "." + topic,
+                1,
+                json -> {
+                    json.writeStringField("errorMessage", message);
+                    json.writeNullField("record");
+                    causes(json, null);
+                });
     }
 
     private Counts counts(String query) {

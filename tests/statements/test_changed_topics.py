@@ -1,0 +1,199 @@
+"""Topics that are deleted, made again or shortened under a query."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ksql_spark.runtime import queries
+from ksql_spark.runtime.queries import ManagedQuery
+from ksql_spark.runtime.query_errors import data_loss
+from tests.statements.world import FakeSparkQuery, World
+
+TIMEOUT_S = 20.0
+FAIL = {"ksql.on.data.loss": "fail"}
+
+
+class FromJava(Exception):
+    """As PySpark gives what the JVM threw."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._desc, self._stackTrace = text, "at org.apache.spark"
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def scene(make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Makes a world with a query that has read its source up to some offset."""
+    monkeypatch.setattr(queries, "WATCH_EVERY_S", 0.01)
+    monkeypatch.setattr(queries, "LOOK_AT_TOPICS_EVERY_S", 0.02)
+
+    def make(text: str = "CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;", **properties: Any) -> Any:
+        world = make_world(**{"ksql.query.retry.backoff.initial.ms": 1})
+        world.run(text, **properties)
+        (query,) = world.queries.all()
+        world.commit(query.id, 0, s={"0": 7, "1": 8, "2": 9})
+        return world, query
+
+    return make
+
+
+def why(world: World, query: ManagedQuery) -> str:
+    """What SHOW QUERIES says of a query in ERROR."""
+    (row,) = world.one("SHOW QUERIES;")["queries"]
+    assert (row["id"], row["state"]) == (query.id, "ERROR")
+    return str(row["error"])
+
+
+def make_again(world: World, topic: str, partitions: int = 3) -> None:
+    world.admin.delete_topics([topic])
+    world.admin.create_topic(topic, partitions)
+
+
+def test_a_source_that_is_deleted_and_comes_back(scene: Callable[..., Any]) -> None:
+    world, query = scene()
+    first = query.spark[0]
+    world.admin.delete_topics(["s"])
+    wait_for(lambda: query.state == "ERROR")
+    assert not first.is_active
+    assert why(world, query).startswith("Topic s, which the query reads, does not exist any more.")
+    assert query.errors[-1].type == "USER"
+    world.admin.create_topic("s", 3)
+    wait_for(lambda: query.state == "RUNNING")
+    assert world.queries.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
+    assert query.errors[-1].message.startswith(
+        "Records are lost, the query goes on. Topic s was deleted and made"
+    )
+
+
+def test_a_source_that_is_made_again_at_once(scene: Callable[..., Any]) -> None:
+    world, query = scene()
+    first = query.spark[0]
+    make_again(world, "s")
+    wait_for(lambda: query.spark and query.spark[0] is not first)
+    assert not first.is_active
+    assert world.queries.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
+
+
+def test_a_source_that_is_made_again_while_no_server_runs(scene: Callable[..., Any]) -> None:
+    world, query = scene()
+    world.close()
+    make_again(world, "s")
+    world.restart()
+    (query,) = world.queries.all()
+    assert query.state == "RUNNING"
+    assert world.queries.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
+
+
+def test_a_query_that_must_not_lose_records_waits_for_resume(scene: Callable[..., Any]) -> None:
+    world, query = scene(**FAIL)
+    make_again(world, "s")
+    wait_for(lambda: query.state == "ERROR")
+    assert "Topic s was deleted and made again." in why(world, query)
+    assert "RESUME" in why(world, query)
+    assert world.queries.committed_offsets(query) == {"s": {0: 7, 1: 8, 2: 9}}
+    world.run(f"RESUME {query.id};")
+    assert query.state == "RUNNING"
+    assert world.queries.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
+    make_again(world, "s")
+    wait_for(lambda: query.state == "ERROR")  # what was accepted once is not accepted for ever
+
+
+@pytest.mark.parametrize("properties, goes_on", [({}, True), (FAIL, False)])
+def test_a_sink_that_is_deleted(properties: dict[str, str], goes_on: bool, scene: Callable[..., Any]) -> None:
+    text = "CREATE TABLE u WITH (PARTITIONS = 2) AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;"
+    world, query = scene(text, **properties)
+    config = {k: v for k, v in world.admin.configs["U"].items() if k == "cleanup.policy"}
+    world.admin.delete_topics(["U"])
+    if goes_on:
+        wait_for(lambda: "U" in world.admin.topics() and query.state == "RUNNING")
+        assert world.admin.topics()["U"].partitions == 2
+        assert world.admin.configs["U"] == config and config
+        assert world.queries.committed_offsets(query) == {"s": {0: 7, 1: 8, 2: 9}}
+    else:
+        wait_for(lambda: query.state == "ERROR")
+        assert "topic U was deleted" in why(world, query)
+        assert "U" not in world.admin.topics()
+        world.run(f"RESUME {query.id};")
+        assert "U" in world.admin.topics()
+
+
+def test_an_internal_topic_that_is_deleted(scene: Callable[..., Any]) -> None:
+    world, query = scene(
+        "CREATE TABLE u AS SELECT a.v AS v, COUNT(*) AS n FROM s a JOIN t b ON a.k = b.k "
+        "GROUP BY a.v EMIT CHANGES;"
+    )
+    (internal,) = (stage.sink.topic for stage in query.plan.inner)
+    known = world.admin.ids[internal]
+    first = query.spark[0]
+    world.admin.delete_topics([internal])
+    wait_for(lambda: internal in world.admin.topics() and query.spark and query.spark[0] is not first)
+    assert world.admin.ids[internal] != known
+    assert internal in query.errors[-1].message
+
+
+def test_a_topic_that_is_missing_once_is_looked_at_again(scene: Callable[..., Any]) -> None:
+    world, query = scene()
+    first, asked = query.spark[0], []
+    ids = world.admin.topic_ids
+
+    def once(names: Any) -> dict[str, str]:
+        asked.append(1)
+        return {} if len(asked) == 1 else ids(names)
+
+    world.admin.topic_ids = once
+    wait_for(lambda: len(asked) > 3)
+    assert query.spark[0] is first and query.state == "RUNNING"
+
+
+def test_a_topic_that_has_lost_its_end(scene: Callable[..., Any]) -> None:
+    world, query = scene()
+    world.admin.ends |= {("s", 0): 3, ("s", 1): 8, ("s", 2): 12}
+    spark = query.spark[0]
+    assert isinstance(spark, FakeSparkQuery)
+    spark.is_active = False
+    wait_for(lambda: query.spark and query.spark[0] is not spark)
+    assert world.queries.committed_offsets(query) == {"s": {0: 3, 1: 8, 2: 9}}
+
+
+def test_what_a_reader_says_of_a_loss() -> None:
+    said = "5 records of topic s, partition 0, from offset 3 on, were deleted before they were read."
+    trace = f"Job aborted: java.lang.IllegalStateException: [KSQL_DATA_LOST] {said}\n at org.ksqlspark.X"
+    assert data_loss(FromJava(trace)) == said
+    assert data_loss(FromJava("java.io.IOException: no")) is None
+    assert data_loss(None) is None
+
+
+def test_a_query_that_must_not_lose_records_stops_for_a_reader(scene: Callable[..., Any]) -> None:
+    world, query = scene(**FAIL)
+    spark = query.spark[0]
+    spark.exception = lambda: FromJava("[KSQL_DATA_LOST] 5 records were deleted.")
+    spark.is_active = False
+    wait_for(lambda: query.state == "ERROR")
+    assert "5 records were deleted." in why(world, query)
+    assert query.retry_at == float("inf")
+
+
+def test_moved_offsets_are_read_by_spark_as_before(scene: Callable[..., Any]) -> None:
+    world, query = scene()
+    folder = world.checkpoint(query.id) / "0" / "offsets"
+    (folder / ".0.crc").write_text("x", encoding="utf-8")
+    (folder / "1").write_text("v1\n{}\n" + json.dumps({"s": {"0": 9}}), encoding="utf-8")
+    world.close()
+    make_again(world, "s")
+    world.restart()
+    assert sorted(path.name for path in folder.iterdir()) == ["0"]
+    assert (folder / "0").read_text(encoding="utf-8").splitlines() == [
+        "v1", "{}", json.dumps({"s": {"0": 0, "1": 0, "2": 0}}),
+    ]  # fmt: skip
