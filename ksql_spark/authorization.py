@@ -79,6 +79,7 @@ _OF_ENDPOINTS: dict[str, Role] = {
     "/openapi.json": Role.READER,
     "/query": Role.READER,
     "/query-stream": Role.READER,
+    "/state/rebuild": Role.DEVELOPER,
     "/status": Role.READER,
     "/v1/metadata": Role.READER,
     "/v1/metadata/id": Role.READER,

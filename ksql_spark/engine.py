@@ -147,6 +147,17 @@ class Engine:
         """
         return self._parts.statements.terminate_cluster(topics)
 
+    def rebuild_state(self, query_id: str) -> dict[str, Any]:
+        """Remove a query's state, and let it read its topics again from where it once began.
+
+        Returns:
+            ``queryId`` and ``message``.
+
+        Raises:
+            KsqlError: QUERY_UNKNOWN; SERVICE_ID_TAKEN.
+        """
+        return self._parts.statements.rebuild_state(query_id)
+
     def close_query(self, query_id: str) -> bool:
         """End a query stream; False if there is none with this id."""
         return self._parts.queries.close_query(query_id)

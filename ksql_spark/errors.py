@@ -62,7 +62,7 @@ CONDITIONS: dict[str, Condition] = {
     "CHECKPOINT_DAMAGED": Condition(
         50000,
         "The query's checkpoint cannot be read: {file} is damaged ({reason}). The state was not touched. "
-        "Restore that file, or drop the query's sink and create it again, which computes it anew.",
+        "Restore that file, or let 'ksql-spark state rebuild' compute it anew from the query's topics.",
     ),
     "COLUMN_AMBIGUOUS": Condition(40001, "Column '{name}' is ambiguous. Could be {places}."),
     "COLUMN_RESERVED": Condition(40001, "{name} is a reserved column name. {what}"),
@@ -264,7 +264,12 @@ CONDITIONS: dict[str, Condition] = {
         50000,
         "The query's state cannot be read: {part} was `{before}` when it was written, now it is `{now}`. "
         "The state was not touched. It was written by {release}: that release reads it, with the properties "
-        "it had then. Otherwise drop the query's sink and create it again, which computes it anew.",
+        "it had then. Otherwise 'ksql-spark state rebuild' computes it anew from the query's topics.",
+    ),
+    "STATE_UNREADABLE": Condition(
+        50000,
+        "The query's state cannot be read: {reason}. It may be damaged. If it stays so, "
+        "'ksql-spark state rebuild {id}' computes it anew from the query's topics.",
     ),
     "STOPPED": Condition(50303, "The server is shutting down."),
     "SYNTAX": Condition(40001, "{reason}"),

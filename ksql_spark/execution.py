@@ -15,7 +15,7 @@ from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
 from ksql_spark import config, deadline
 from ksql_spark.authorization import check_statement
-from ksql_spark.errors import KsqlError
+from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
 from ksql_spark.physical import codec
 from ksql_spark.request import (
@@ -30,6 +30,7 @@ from ksql_spark.request import (
 )
 from ksql_spark.runtime.command_log import Command, SkippedRecord, Unreadable, encode
 from ksql_spark.runtime.pending import PendingStatement
+from ksql_spark.runtime.queries import PAUSED
 from ksql_spark.statements import Action, Immediate, Logged, Services, StatementContext, StoredQuery, handle
 from ksql_spark.statements.entities import command_status
 
@@ -170,6 +171,27 @@ class StatementExecutor:
         command_id = "cluster/TerminateCluster/terminate"
         self._note(command_id, "Cluster terminated.", None)
         return [command_status("TERMINATE CLUSTER;", command_id, "Cluster terminated.", None, -1)]
+
+    def rebuild_state(self, query_id: str) -> dict[str, Any]:
+        """Let a query compute its state anew, see Engine.
+
+        Raises:
+            KsqlError: QUERY_UNKNOWN; SERVICE_ID_TAKEN; KAFKA_REFUSED, BROKER_UNREACHABLE.
+        """
+        services = self._services
+        with services.lock:
+            _check_writable(services)
+            queries = [q for q in services.queries.all() if not q.is_transient]
+            found = next((q for q in queries if q.id.upper() == query_id.upper()), None)
+            if found is None:
+                near = nearest(query_id.upper(), [q.id for q in queries])
+                hint = f"Did you mean {near}?" if near else "SHOW QUERIES lists what runs."
+                raise KsqlError("QUERY_UNKNOWN", id=query_id, hint=hint)
+            services.queries.rebuild(found)
+        message = f"The state of {found.id} was removed. It reads its topics again from where it once began."
+        if found.state == PAUSED:
+            message += " It is paused: RESUME starts it."
+        return {"queryId": found.id, "message": message}
 
     def _execute(self, request: Request) -> list[dict[str, Any]]:
         services = self._services

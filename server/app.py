@@ -21,10 +21,20 @@ from server.guards import BodyGuard, HostGuard, OriginGuard
 from server.host import Host
 from server.lookups import LookUps
 from server.metrics import CountingMiddleware, Metrics, has_metrics
-from server.routes import api_page, cluster, information, inserts, metrics, queries, statements, websocket
+from server.routes import (
+    api_page,
+    cluster,
+    information,
+    inserts,
+    metrics,
+    queries,
+    state,
+    statements,
+    websocket,
+)
 
 #: the modules of all endpoints
-MODULES = (statements, queries, inserts, websocket, information, cluster, api_page, metrics)
+MODULES = (statements, queries, inserts, websocket, information, cluster, state, api_page, metrics)
 
 
 def create_app(
@@ -170,7 +180,16 @@ class TrailingSlashMiddleware:
 
 #: paths that a headless server refuses (reference §8.4)
 SQL_PATHS = frozenset(
-    {"/ksql", "/ksql/terminate", "/query", "/query-stream", "/inserts-stream", "/close-query", "/ws/query"}
+    {
+        "/ksql",
+        "/ksql/terminate",
+        "/query",
+        "/query-stream",
+        "/inserts-stream",
+        "/close-query",
+        "/ws/query",
+        "/state/rebuild",
+    }
 )
 #: paths whose bodies have any length: their routes limit each line
 STREAMED_PATHS = frozenset({"/inserts-stream"})

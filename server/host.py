@@ -71,6 +71,10 @@ class Engine(Protocol):
         """End all queries for good; see the engine."""
         ...
 
+    def rebuild_state(self, query_id: str) -> dict[str, Any]:
+        """Let a query read its topics again, without state; ``queryId`` and ``message``."""
+        ...
+
     def close_query(self, query_id: str) -> bool:
         """End a push query; False if there is none with this id."""
         ...

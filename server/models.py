@@ -116,6 +116,12 @@ class TerminateBody(Body):
     deleteTopicList: list[str] | None = None
 
 
+class RebuildBody(Body):
+    """The body of POST /state/rebuild."""
+
+    queryId: str
+
+
 #: the member of requestProperties that has a token of earlier answers
 TOKEN = "request.ksql.query.pull.consistency.token"
 #: the header of answers that has one

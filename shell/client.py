@@ -128,6 +128,12 @@ class Client:
         response = self._request("POST", "/query", stream=True, json=body)
         return LineStream(response)
 
+    def rebuild_state(self, query_id: str) -> dict[str, Any]:
+        """Let a query read its topics again, without state; ``queryId`` and ``message``."""
+        response = self._request("POST", "/state/rebuild", json={"queryId": query_id})
+        answer: dict[str, Any] = self._json(response)
+        return answer
+
     def close(self) -> None:
         """Close the connections."""
         self._http.close()

@@ -30,6 +30,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "import": ("shell.importer", "take over the streams, tables and queries of a ksqlDB server"),
     "registry": ("ksql_spark.services.registry_command", "run the embedded schema registry alone"),
     "connect": ("ksql_spark.services.connect_command", "run Kafka Connect alone, install connectors"),
+    "state": ("shell.state", "rebuild the state of a query that cannot be read"),
     "demo": ("shell.demo", "the stories of the folder examples, live"),
 }
 OLDEST_PYTHON = (3, 11)

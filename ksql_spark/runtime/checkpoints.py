@@ -133,13 +133,20 @@ class Checkpoint:
 
     @property
     def moved_to(self) -> Offsets:
-        """Topics that were made again before a batch was committed: where they are read first.
+        """Topics that were made again: where they are read first, by queries without a checkpoint.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
         """
         offsets: Offsets = self._noted().get("moved_to", {})
         return offsets
+
+    def moved_or_none(self) -> Offsets:
+        """As ``moved_to``; nothing where the note cannot be read."""
+        try:
+            return self.moved_to
+        except KsqlError:
+            return {}
 
     def move(self, topic: str, offsets: Mapping[str, int]) -> None:
         """Let the next batch read ``topic`` from ``offsets``, with the state that there is.
@@ -152,8 +159,8 @@ class Checkpoint:
         """
         last = max(_numbers(self.folder / "commits"), default=None)
         noted = self._noted()
+        self._write(noted | {"moved_to": {**noted.get("moved_to", {}), topic: dict(offsets)}})
         if last is None:
-            self._write(noted | {"moved_to": {**noted.get("moved_to", {}), topic: dict(offsets)}})
             shutil.rmtree(self.folder, ignore_errors=True)
             return
         for batch in _numbers(self.folder / "offsets"):
@@ -179,7 +186,10 @@ class Checkpoint:
         noted, kinds = self._noted(), list(stage.state_kinds)
         if noted.get("state", kinds) != kinds and self.folder.exists():
             # the old query may have written rows without committing a batch
-            noted["resumed_at"] = self.committed() or noted.get("resumed_at", {})
+            committed = self.committed()
+            noted["resumed_at"] = committed or noted.get("resumed_at", {})
+            if committed is not None:
+                noted.pop("moved_to", None)
             noted.pop("layout", None)
             noted.pop("tasks", None)
             self._write(noted)

@@ -40,6 +40,7 @@ from ksql_spark.runtime.query_errors import (
     classify,
     data_loss,
     is_jvm_gone,
+    is_state_unreadable,
     reason,
 )
 from ksql_spark.runtime.query_topics import QueryTopics, all_names
@@ -407,6 +408,8 @@ class QueryManager:
             if not self._closing.is_set():  # otherwise Spark is stopping as well
                 _log_failure("query %s did not start", query, error)
             self._release(session, run)
+            if is_state_unreadable(error):
+                raise KsqlError("STATE_UNREADABLE", id=query.id, reason=reason(error)) from error
             raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from error
 
     def _release(self, session: SparkSession, run: str) -> None:
@@ -431,8 +434,7 @@ class QueryManager:
         numbers = self._numbers(session, tasks)
         configure(session, tasks, numbers, by_event_time=stage.by_event_time)
         resumed_at = checkpoint.resumed_at
-        begins = {**query.starts, **(resumed_at or {})}
-        begins |= checkpoint.moved_to
+        begins = self.first_offsets(query, number)
         starts = {topic: json.dumps(dict(offsets)) for topic, offsets in begins.items() if offsets}
         feeds = stage.sink.topic if stage in query.plan.inner else None
         interval_ms = self._interval_ms(query, stage)
@@ -539,6 +541,15 @@ class QueryManager:
         """All queries, sorted by id."""
         with self._lock:
             return [self._queries[i] for i in sorted(self._queries)]
+
+    def first_offsets(self, query: ManagedQuery, stage: int) -> dict[str, Mapping[str, int]]:
+        """Where a sub-topology begins to read topics if it has no checkpoint: topic -> {partition: offset}.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        checkpoint = self._checkpoint(query, stage)
+        return {**query.starts, **(checkpoint.resumed_at or {}), **checkpoint.moved_to}
 
     def committed_offsets(self, query: ManagedQuery) -> dict[str, dict[int, int]]:
         """Topic -> partition -> the offset after the last record whose processing is committed.
@@ -652,6 +663,29 @@ class QueryManager:
         with query.control:
             self._drain_and_end(query)
             self._start_or_fail(query)
+
+    def rebuild(self, query: ManagedQuery) -> None:
+        """Remove the state and the internal topics of a query, and start it where it once began.
+
+        A topic that was made again since is read from its beginning. A paused query starts at resume().
+
+        Raises:
+            KsqlError: KAFKA_REFUSED, BROKER_UNREACHABLE; the state is gone nevertheless.
+        """
+        with query.control:
+            log.warning("the state of query %s is removed, and computed anew", query.id)
+            self._end(query)
+            checkpoints = [self._checkpoint(query, number) for number, _ in enumerate(query.plan.stages)]
+            moved = [checkpoint.moved_or_none() for checkpoint in checkpoints]
+            self._remove_state(query)
+            with self._lock:
+                self._removed.pop(query.id, None)  # what follows stays
+            for checkpoint, topics in zip(checkpoints, moved, strict=True):
+                for topic, offsets in topics.items():
+                    checkpoint.move(topic, offsets)
+            query.failures, query.committed_at_failure = 0, None
+            if query.state != PAUSED and not self._replaying:
+                self._start_or_fail(query)
 
     # ---- the end of Spark's JVM (runtime.supervisor) --------------------------------------------------
 
@@ -832,6 +866,8 @@ class QueryManager:
             what = data_loss(cause)
             if what is not None and not self._skips_losses(query):
                 cause = KsqlError("DATA_LOST", what=what)
+            elif cause is not None and is_state_unreadable(cause):
+                cause = KsqlError("STATE_UNREADABLE", id=query.id, reason=reason(cause))
             log.error("query %s failed: %s", query.id, cause)
             self._drain_and_end(query)
             self._failed(query, cause)

@@ -27,10 +27,19 @@ _OF_SYSTEMS = re.compile(
     r"OutOfMemoryError|StackOverflowError|No space left|DISK_FULL|RocksDBException|java\.io\.IOException"
     r"|TimeoutException|DisconnectException|NetworkException|BrokerNotAvailable|NotEnoughReplicas"
     r"|Connection refused|Connection reset|BROKER_UNREACHABLE|KAFKA_REFUSED|Py4JNetworkError|Py4JError"
-    r"|Answer from Java side is empty|STATE_INCOMPATIBLE|CHECKPOINT_DAMAGED"
+    r"|Answer from Java side is empty|STATE_INCOMPATIBLE|STATE_UNREADABLE|CHECKPOINT_DAMAGED"
 )
 
 
+#: Spark's conditions and Java's exceptions for files of a checkpoint that are damaged, missing or too new
+_STATE_UNREADABLE = re.compile(
+    r"CANNOT_LOAD_STATE_STORE|CHECKSUM_VERIFICATION_FAILED|STATE_STORE_BASE_CHECKPOINT_ID_MISMATCH"
+    r"|STATE_STORE_UNEXPECTED_EMPTY_FILE|STREAMING_STATEFUL_OPERATOR_(MISSING|NOT_MATCH)|MALFORMED_LOG_FILE"
+    r"|INVALID_LOG_VERSION|STDS_OFFSET_|STREAMING_CHECKPOINT_MISSING|Incomplete log file|Malformed log file"
+    r"|RocksDBException: Corruption|block checksum mismatch|zip\.ZipException|ZipException: "
+    r"|JsonParseException|MappingException|(EOF|FileNotFound|NegativeArraySize)Exception.*(checkpoints|state)"
+    r"|EOFException(?=[\s\S]*?streaming\.state)"
+)
 _DATA_LOST = re.compile(r"\[KSQL_DATA_LOST\] ([^\n]*)")
 
 
@@ -77,6 +86,11 @@ def data_loss(error: BaseException | None) -> str | None:
         if found := _DATA_LOST.search(_text(cause)):
             return found.group(1)
     return None
+
+
+def is_state_unreadable(error: BaseException) -> bool:
+    """Whether a query has failed because Spark cannot read what its checkpoint has."""
+    return any(_STATE_UNREADABLE.search(_text(cause)) for cause in _causes(error))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

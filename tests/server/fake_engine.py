@@ -306,6 +306,12 @@ class FakeEngine:
         self.terminated = list(topics)
         return self._one("TERMINATE CLUSTER")
 
+    def rebuild_state(self, query_id: str) -> dict[str, Any]:
+        """As Engine.rebuild_state; there is only CTAS_T_1."""
+        if query_id.upper() != "CTAS_T_1":
+            raise KsqlError("QUERY_UNKNOWN", id=query_id)
+        return {"queryId": "CTAS_T_1", "message": "The state of CTAS_T_1 is rebuilt."}
+
     def close_query(self, query_id: str) -> bool:
         """As Engine.close_query."""
         found = [s for s in self.streams if s.query_id == query_id and not s.closed.is_set()]

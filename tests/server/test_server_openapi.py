@@ -30,6 +30,7 @@ def test_every_endpoint_says_what_it_takes_and_gives(client: AppClient) -> None:
         ("/query-stream", {"sql": "SELECT 1;"}),
         ("/inserts-stream", {"target": "RIDES"}),
         ("/ksql/terminate", {}),
+        ("/state/rebuild", {"queryId": "CTAS_T_1"}),
     ],
 )
 def test_answers_have_the_media_types_that_are_described(

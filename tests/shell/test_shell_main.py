@@ -250,3 +250,11 @@ def test_embedded_engine_goes_with_a_killed_shell(tmp_path: Path) -> None:
         if not embedded.is_running(url):
             break
     assert not embedded.is_running(url), f"process {pid} is still there"
+
+
+def test_the_state_of_a_query_is_rebuilt(server: LiveServer) -> None:
+    done = ksql("state", "rebuild", "ctas_t_1", "--server", server.url)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "The state of CTAS_T_1 is rebuilt.\n", "")
+    done = ksql("state", "rebuild", "nothing", "--server", server.url)
+    assert done.returncode == 1 and "Unknown queryId: nothing" in done.stderr
+    assert ksql("state", "mend", "x").returncode == 2

@@ -1,0 +1,21 @@
+"""The state of queries: what to do when it cannot be read."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, Response
+
+from server.access import AUDIT, principal_of
+from server.host import Host
+from server.models import RebuildBody, described, read_body
+
+router = APIRouter()
+
+
+@router.post("/state/rebuild", openapi_extra=described(RebuildBody, answers={"application/json": None}))
+async def rebuild(http: Request) -> Response:
+    """Remove a query's state, and let it read its topics again from where it once began."""
+    host: Host = http.app.state.host
+    query_id = (await read_body(RebuildBody, http)).queryId
+    AUDIT.info("%s: rebuild the state of %s", principal_of(http).name, query_id)
+    return JSONResponse(await host.call(lambda engine: engine.rebuild_state(query_id)))

@@ -1,0 +1,57 @@
+"""``ksql-spark state rebuild QUERY``: what to do when a query's state cannot be read."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from shell.client import ClientError
+from shell.commands.command import Context
+from shell.options import (
+    WRONG_OPTIONS,
+    OptionProblem,
+    add_connection_options,
+    add_output_options,
+    connect,
+)
+from shell.output.console import Console
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run a command on the state of a query.
+
+    Returns:
+        The exit code: 0 on success, 1 if the server refuses it, 2 for wrong options.
+    """
+    options = _parser().parse_args(argv)
+
+    def rebuild(context: Context) -> None:
+        print(context.session.client.rebuild_state(options.query)["message"])
+
+    try:
+        with connect(options.server, options, Console()) as connection:
+            return connection.run(rebuild)
+    except (OptionProblem, ClientError) as problem:
+        print(f"ksql-spark state: {problem}", file=sys.stderr)
+        return WRONG_OPTIONS
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ksql-spark state",
+        description="Rebuild the state of a query that cannot be read any more. The query forgets what it "
+        "has computed and how far it has read, and reads its topics again from where it began when it was "
+        "created, or from the first record that they still have. It writes its results again: rows of a "
+        "table replace those that are there, rows of a stream come a second time.",
+    )
+    parser.add_argument("action", choices=["rebuild"])
+    parser.add_argument("query", metavar="QUERY", help="its id; SHOW QUERIES lists them")
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        help="the server (default: the one at http://127.0.0.1:8088, or one started for this command)",
+    )
+    add_output_options(parser)
+    add_connection_options(parser)
+    return parser
