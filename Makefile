@@ -14,7 +14,7 @@ TOOLS := .venv/.tools
 JVM := .venv/.jvm
 
 .PHONY: help setup run server demo test test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: test-stories test-cluster docs-site cases fuzz metamorphic exactly-once conformance conformance-parse docs latency plans
+.PHONY: test-stories test-cluster docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency plans
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -56,6 +56,9 @@ cases: setup ## only the case files (CASE=path:line for one case, COMPLETE=1 fil
 test-stories: setup ## all stories of the folder examples: their results, and their demos
 	@STORIES=all $(BIN)/python -m pytest -q tests/integration/test_stories.py tests/integration/test_migration_guide.py \
 	  tests/shell/test_shell_demo_live.py $(ARGS)
+
+faults: setup ## kill, freeze and damage what a server with many queries works on (ARGS="--seed 7 --runs 40 --fault jvm_killed", --help)
+	@$(BIN)/python -m tests.faults $(ARGS)
 
 metamorphic: setup ## all cases, replayed, or stopped, killed or split into batches at some point (SEED=n, RELATION=name, CASE=path:line)
 	@METAMORPHIC=all $(BIN)/python -m pytest -q tests/cases/test_metamorphic.py $(ARGS)

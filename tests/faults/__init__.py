@@ -1,0 +1,1 @@
+"""Faults while a server works: ``python -m tests.faults --help``."""

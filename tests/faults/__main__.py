@@ -1,0 +1,163 @@
+"""Tries faults on a server with queries of every kind: what is lost, what is repeated, how long it takes.
+
+    python -m tests.faults [--seed N] [--runs N] [--fault NAME …] [--results FILE]
+
+A run sends records, does something bad in the middle, sends more, and waits until all results are what they
+must be and the server is healthy. Everything random comes from the seed. ``--results`` adds a line of JSON
+for each run to a file; ``--table FILE …`` shows such files as a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.faults.faults import FAULTS, Run
+
+#: records of a run, before, during and after the fault, for each set of queries
+COUNTS = (100, 300, 100)
+#: results that are not right after so long are lost, seconds
+PATIENCE_S = 120.0
+
+
+@dataclass
+class Outcome:
+    """What a run gave; ``recovery_s``: from the end of the fault to right results and good health."""
+
+    fault: str
+    seed: int
+    lost: int
+    wrong: int
+    repeated: int
+    recovery_s: float
+    rebuilt: bool
+    said: str = ""
+
+
+def one(run: Run, fault: str, seed: int) -> Outcome:
+    """One run of a fault."""
+    scene = run.scene
+    run.has_rebuilt, run.damaged = False, ""
+    scene.accept_repeats()
+    before, during, after = COUNTS
+    scene.send(before)
+    scene.send(run.numbers.randrange(1, during))
+    FAULTS[fault](run)
+    began = time.monotonic()
+    scene.send(after)
+    scene.flush()
+    found = scene.difference()
+    while found.lost or found.wrong or not run.health()["isHealthy"]:
+        if time.monotonic() - began > PATIENCE_S:
+            break
+        time.sleep(0.2)
+        found = scene.difference()
+    took = time.monotonic() - began
+    said = f"{run.damaged}: {run.said}" if run.damaged else ""
+    if found.lost or found.wrong or took > PATIENCE_S:
+        print(run.diagnosis(), file=sys.stderr, flush=True)
+    if found.lost or found.wrong:
+        said = "; ".join(found.where)
+        if found.first is not None:
+            said += f"; inputs of {found.first}: {scene.inputs(found.first)}"
+    elif took > PATIENCE_S:
+        said = str(run.health())
+    return Outcome(
+        fault, seed, found.lost, found.wrong, found.repeated, round(took, 1), run.has_rebuilt, said
+    )
+
+
+def play(
+    names: Sequence[str],
+    seed: int,
+    runs: int,
+    properties: str = "",
+    results: Path | None = None,
+    seconds: float = math.inf,
+) -> list[Outcome]:
+    """Try faults, in an order that the seed says, on one server; see main() for the arguments."""
+    end = time.monotonic() + seconds
+    numbers = random.Random(seed)
+    outcomes: list[Outcome] = []
+    with tempfile.TemporaryDirectory(prefix="ksql-spark-faults-") as folder:
+        run = Run(Path(folder), numbers, properties)
+        try:
+            run.scene.make(lambda text: run.server.execute(text, **{"auto.offset.reset": "earliest"}))
+            order: list[str] = []
+            for number in range(runs):
+                if not order:
+                    order = list(names)
+                    numbers.shuffle(order)
+                outcomes.append(one(run, order.pop(), seed + number))
+                line = json.dumps(asdict(outcomes[-1]))
+                print(line, flush=True)
+                if results is not None:
+                    with results.open("a", encoding="utf-8") as file:
+                        file.write(line + "\n")
+                # what is broken now is not the next fault's
+                if outcomes[-1].recovery_s > PATIENCE_S or time.monotonic() > end:
+                    break
+        finally:
+            run.close()
+    return outcomes
+
+
+def table(outcomes: Sequence[Mapping[str, Any]]) -> str:
+    """Outcomes as a table in Markdown, a line for each fault."""
+    lines = [
+        "| fault | times | lost | wrong | repeated | recovery, median and longest, s |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for name, function in FAULTS.items():
+        own = [outcome for outcome in outcomes if outcome["fault"] == name]
+        if own:
+            times = sorted(outcome["recovery_s"] for outcome in own)
+            kept = [outcome for outcome in own if not outcome["rebuilt"]]
+            sums = [sum(outcome[key] for outcome in own) for key in ("lost", "wrong")]
+            what = (function.__doc__ or name).rstrip(".")
+            repeated = sum(outcome["repeated"] for outcome in kept)
+            cells = (what, len(own), *sums, repeated, f"{times[len(times) // 2]:.0f}, {times[-1]:.0f}")
+            lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Try faults as the command line says; 1 if anything was lost or wrong."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--seconds", type=float, help="begin no run after so long")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=len(FAULTS))
+    parser.add_argument("--fault", action="append", choices=list(FAULTS), help="only these; may be repeated")
+    parser.add_argument("--properties", default="", help="lines of the server's properties")
+    parser.add_argument("--results", type=Path)
+    parser.add_argument("--table", type=Path, nargs="+")
+    options = parser.parse_args()
+    if options.table:
+        found = [json.loads(line) for file in options.table for line in file.read_text().splitlines()]
+        print(table(found))
+        return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends the server and the broker, too
+    try:
+        names = options.fault or list(FAULTS)
+        seconds = options.seconds or math.inf
+        outcomes = play(names, options.seed, options.runs, options.properties, options.results, seconds)
+    except Exception:
+        traceback.print_exc()
+        return 1
+    print(table([asdict(outcome) for outcome in outcomes]))
+    return int(any(outcome.lost or outcome.wrong for outcome in outcomes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,344 @@
+"""The faults, one function each, which leaves the run with a server that should recover."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.services.broker import EmbeddedBroker
+from tests.faults.scene import Scene
+from tests.integration.server_process import TIMEOUT_S, ServerProcess
+
+#: how long a process is frozen, seconds
+FROZEN_S = 10.0
+
+
+class Run:
+    """A server, its broker and the scene on it.
+
+    Args:
+        folder: for all data.
+        numbers: what everything that is random comes from.
+        properties: of the server.
+    """
+
+    def __init__(self, folder: Path, numbers: random.Random, properties: str = "") -> None:
+        self.numbers = numbers
+        self.data_dir = folder / "data"
+        self._properties = folder / "server.properties"
+        self._properties.write_text(
+            f"ksql.query.retry.backoff.initial.ms=1000\n{properties}", encoding="utf-8"
+        )
+        self.broker = EmbeddedBroker(folder / "kafka", port=0)
+        self.broker.start()
+        self.server = self._server()
+        self.scene = Scene(self.broker.bootstrap_servers, numbers)
+        #: queries whose state was rebuilt: their streams repeat everything
+        self.has_rebuilt = False
+        #: the file that was damaged, and what the server has said of it
+        self.damaged, self.said = "", ""
+
+    def _server(self) -> ServerProcess:
+        servers = self.broker.bootstrap_servers
+        return ServerProcess(
+            self.data_dir, "--bootstrap-servers", servers, "--properties", str(self._properties)
+        ).ready()
+
+    def start_server(self) -> None:
+        """Start the server again."""
+        with contextlib.suppress(ValueError):  # its output was read to the end
+            self.server.process.communicate()
+        self.server = self._server()
+
+    def jvm(self) -> int:
+        """The process id of Spark's JVM."""
+        for pid in self.server.pids():
+            if b"SparkSubmit" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return pid
+        raise LookupError("there is no JVM")
+
+    def health(self) -> dict[str, Any]:
+        """The body of GET /healthcheck; unhealthy where it does not answer."""
+        try:
+            answer = httpx.get(f"{self.server.url}/healthcheck", timeout=10)
+            body: dict[str, Any] = answer.json()
+        except (httpx.HTTPError, ValueError):
+            return {"isHealthy": False, "details": {}}
+        return body if "isHealthy" in body else {"isHealthy": False, "details": {}}
+
+    def diagnosis(self) -> str:
+        """What may say why a server does not recover."""
+        texts = [str(self.health())]
+        with contextlib.suppress(AssertionError, httpx.HTTPError):
+            (shown,) = self.server.execute("SHOW QUERIES;")
+            texts += [
+                f"{query['id']} {query['state']} {query.get('error', '')}" for query in shown["queries"]
+            ]
+        for name in ("logs/server.log", "spark/spark.log", "spark/spark.out"):
+            file = self.data_dir / name
+            if file.exists():
+                texts.append(f"---- {name}\n" + "".join(file.read_text().splitlines(keepends=True)[-60:]))
+        with contextlib.suppress(OSError, LookupError):
+            command = ["jstack", str(self.jvm())]
+            texts.append(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+        return "\n".join(texts)
+
+    def close(self) -> None:
+        """End everything."""
+        self.scene.close()
+        self.server.crash()
+        self.server.process.communicate()
+        self.broker.stop()
+
+
+def _freeze(pid: int) -> None:
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(FROZEN_S)
+    os.kill(pid, signal.SIGCONT)
+
+
+def jvm_killed(run: Run) -> None:
+    """kill -9 of Spark's JVM."""
+    os.kill(run.jvm(), signal.SIGKILL)
+
+
+def jvm_frozen(run: Run) -> None:
+    """SIGSTOP of Spark's JVM for 10 s."""
+    _freeze(run.jvm())
+
+
+def server_killed(run: Run) -> None:
+    """kill -9 of the server and all its processes; it is started again."""
+    run.server.crash()
+    run.start_server()
+
+
+def server_alone_killed(run: Run) -> None:
+    """kill -9 of the server's Python alone; it is started again."""
+    run.server.process.kill()
+    run.server.process.wait()
+    run.start_server()
+
+
+def server_stopped(run: Run) -> None:
+    """A planned stop of the server; it is started again."""
+    _stop(run)
+    run.start_server()
+
+
+def server_frozen(run: Run) -> None:
+    """SIGSTOP of the server's Python for 10 s."""
+    _freeze(run.server.process.pid)
+
+
+def broker_killed(run: Run) -> None:
+    """kill -9 of the broker; it is started again after 2 s."""
+    pid = run.broker.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    time.sleep(2)
+    run.broker.stop()
+    run.broker.start()
+
+
+def broker_restarted(run: Run) -> None:
+    """A planned restart of the broker."""
+    run.broker.stop()
+    run.broker.start()
+
+
+def broker_frozen(run: Run) -> None:
+    """SIGSTOP of the broker for 10 s."""
+    pid = run.broker.pid
+    assert pid is not None
+    _freeze(pid)
+
+
+def queries_paused(run: Run) -> None:
+    """PAUSE and RESUME of all queries."""
+    run.server.execute("PAUSE ALL;")
+    run.server.execute("RESUME ALL;")
+
+
+def garbage(run: Run) -> None:
+    """Records on the inputs that cannot be read: no JSON, cut off, wrong types, deep, binary."""
+    for value in (
+        b"garbage{", b"", b"\xff\xfe\x00", b'{"ID": 1, "V"', b'{"ID": "x", "V": 1}', b"[" * 5000,
+        b'{"ID": 1, "V": 1e999999999}', b'{"ID": 99999999999999999999, "V": 1}',
+        run.numbers.randbytes(1000),
+    ):  # fmt: skip
+        run.scene.spoil(value)
+
+
+def tombstones(run: Run) -> None:
+    """100,000 tombstones on a table that is joined."""
+    run.scene.bury(100_000)
+
+
+def big_statement(run: Run) -> None:
+    """A statement of 50 MB, which is refused."""
+    body = b'{"ksql": "SELECT ' + b"1, " * 17_000_000 + b'1;"}'
+    try:
+        answer = httpx.post(f"{run.server.url}/ksql", content=body, timeout=TIMEOUT_S)
+    except httpx.HTTPError:
+        return  # it may close the connection while we send
+    assert 400 <= answer.status_code < 500, answer.status_code
+
+
+def _address(run: Run) -> tuple[str, int]:
+    host, port = run.server.url.removeprefix("http://").split(":")
+    return host, int(port)
+
+
+def connections(run: Run) -> None:
+    """2,000 connections that say nothing, for 3 s."""
+    opened = []
+    try:
+        for _ in range(2000):
+            try:
+                opened.append(socket.create_connection(_address(run), timeout=2))
+            except OSError:
+                break
+        time.sleep(3)
+    finally:
+        for each in opened:
+            each.close()
+
+
+def slow_loris(run: Run) -> None:
+    """200 requests that send a byte of their head every 0.5 s, and one whose body does not end, for 5 s."""
+    slow = [socket.create_connection(_address(run), timeout=5) for _ in range(200)]
+    endless = socket.create_connection(_address(run), timeout=5)
+    try:
+        endless.sendall(b"POST /ksql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999999\r\n\r\n")
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            for each in (*slow, endless):
+                try:
+                    each.sendall(b"G")
+                except OSError:
+                    continue
+            time.sleep(0.5)
+    finally:
+        for each in (*slow, endless):
+            each.close()
+
+
+def command_log_garbage(run: Run) -> None:
+    """Records in the command topic that are no commands; the server is stopped and started again."""
+    producer = RecordProducer(run.broker.bootstrap_servers)
+    (topic,) = (t for t in _topics(run) if t.endswith("_command_topic"))
+    for value in (b"garbage{", None, b'{"version": 1}', run.numbers.randbytes(200)):
+        producer.send(topic, None, value)
+    producer.close()
+    server_stopped(run)
+
+
+def _topics(run: Run) -> list[str]:
+    return list(KafkaAdmin(run.broker.bootstrap_servers).topics())
+
+
+def _damaged(run: Run, damage: Callable[[Run, Path], None], pattern: str) -> None:
+    """Stop the server, damage a file of a checkpoint, start it; rebuild what says that it is damaged."""
+    _stop(run)
+    files = [
+        path
+        for path in sorted((run.data_dir / "checkpoints").glob(pattern))
+        if path.is_file() and path.stat().st_size > 0
+    ]
+    # Spark reads the latest: one of the five youngest of a query
+    query = run.numbers.choice(
+        sorted({path.relative_to(run.data_dir / "checkpoints").parts[0] for path in files})
+    )
+    own = sorted((p for p in files if query in p.parts), key=lambda path: path.stat().st_mtime)[-5:]
+    chosen = run.numbers.choice(own)
+    damage(run, chosen)
+    run.damaged, run.said = str(chosen.relative_to(run.data_dir)), ""
+    run.start_server()
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        reasons = run.health().get("details", {}).get("queries", {}).get("reasons", {})
+        if reasons:
+            run.said = str(reasons)
+            for query_id in reasons:
+                answer = httpx.post(
+                    f"{run.server.url}/state/rebuild", json={"queryId": query_id}, timeout=TIMEOUT_S
+                )
+                assert answer.status_code == 200, answer.text
+            run.has_rebuilt = True
+            return
+        time.sleep(0.5)
+
+
+def _stop(run: Run) -> None:
+    code, out, err = run.server.stop()
+    if (code, err) != (0, ""):
+        raise AssertionError(f"the server ended with {code}: {err or out}")
+
+
+def _flip(run: Run, path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    for _ in range(8):
+        data[run.numbers.randrange(len(data))] ^= 1 << run.numbers.randrange(8)
+    path.write_bytes(data)
+
+
+def _truncate(run: Run, path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def state_flipped(run: Run) -> None:
+    """Eight flipped bits in a file of a query's state."""
+    _damaged(run, _flip, "*/*/state/**/*")
+
+
+def state_truncated(run: Run) -> None:
+    """A file of a query's state cut in half."""
+    _damaged(run, _truncate, "*/*/state/**/*")
+
+
+def offsets_truncated(run: Run) -> None:
+    """A file of the offsets of a query cut in half."""
+    _damaged(run, _truncate, "*/*/offsets/*")
+
+
+def offsets_flipped(run: Run) -> None:
+    """Eight flipped bits in a file of the offsets of a query."""
+    _damaged(run, _flip, "*/*/offsets/*")
+
+
+def views_damaged(run: Run) -> None:
+    """kill -9 of the server, its views overwritten, and a start."""
+    run.server.crash()
+    folder = run.data_dir / "views"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "0.db").write_bytes(run.numbers.randbytes(10_000))
+    run.start_server()
+
+
+FAULTS: dict[str, Callable[[Run], None]] = {
+    function.__name__: function
+    for function in (
+        jvm_killed, jvm_frozen, server_killed, server_alone_killed, server_stopped, server_frozen,
+        broker_killed, broker_restarted, broker_frozen, queries_paused, garbage, tombstones,
+        big_statement, connections, slow_loris, command_log_garbage, state_flipped, state_truncated,
+        offsets_truncated, offsets_flipped, views_damaged,
+    )
+}  # fmt: skip
+#: faults that test_faults.py tries in CI
+SHORT = ("jvm_killed", "server_killed", "garbage")
+__all__ = ["FAULTS", "SHORT", "Run"]

@@ -1,0 +1,217 @@
+"""Queries of every kind on a server, records for them, and whether their results are what they must be."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.consumer import TopicReader
+from ksql_spark.kafka.producer import RecordProducer
+
+#: how many partitions the topics of each set of queries have
+PARTITIONS = (1, 3)
+KEYS = [f"k{number}" for number in range(7)]
+WINDOW_MS, STEP_MS, FIRST_MS = 10_000, 10, 1_700_000_000_000
+
+STATEMENTS = """
+CREATE STREAM s{n} (k STRING KEY, id BIGINT, v INT)
+  WITH (KAFKA_TOPIC = 's{n}', VALUE_FORMAT = 'JSON', PARTITIONS = {n});
+CREATE TABLE names{n} (k STRING PRIMARY KEY, name STRING)
+  WITH (KAFKA_TOPIC = 'names{n}', VALUE_FORMAT = 'JSON', PARTITIONS = {n});
+CREATE STREAM a{n} (id BIGINT KEY, v INT)
+  WITH (KAFKA_TOPIC = 'a{n}', VALUE_FORMAT = 'JSON', PARTITIONS = {n});
+CREATE STREAM b{n} (id BIGINT KEY, v INT)
+  WITH (KAFKA_TOPIC = 'b{n}', VALUE_FORMAT = 'JSON', PARTITIONS = {n});
+{names}
+CREATE STREAM copy{n} AS SELECT k, id, v * 2 AS w FROM s{n} EMIT CHANGES;
+CREATE STREAM joined{n} AS SELECT s.k AS k, id, name FROM s{n} s JOIN names{n} t ON s.k = t.k EMIT CHANGES;
+CREATE STREAM pairs{n} AS SELECT a.id AS key, AS_VALUE(a.id) AS id, a.v + b.v AS w
+  FROM a{n} a JOIN b{n} b WITHIN 1 HOUR GRACE PERIOD 1 HOUR ON a.id = b.id EMIT CHANGES;
+CREATE TABLE sums{n} AS SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s{n} GROUP BY k EMIT CHANGES;
+CREATE TABLE windows{n} AS SELECT k, COUNT(*) AS n FROM s{n}
+  WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 1 DAY) GROUP BY k EMIT CHANGES;
+CREATE TABLE odd{n} AS SELECT k, n FROM sums{n} WHERE n % 2 = 1 EMIT CHANGES;
+"""
+STREAMS, TABLES = ("COPY", "JOINED", "PAIRS"), ("SUMS", "WINDOWS", "ODD")
+
+
+@dataclass
+class Difference:
+    """How results differ from what they must be: rows that are missing, wrong, or there again."""
+
+    lost: int = 0
+    wrong: int = 0
+    repeated: int = 0
+    where: list[str] = field(default_factory=list)
+    #: the number of a row that a stream lacks
+    first: int | None = None
+
+
+class Scene:
+    """The scene on one server.
+
+    Args:
+        servers: of Kafka.
+        numbers: what everything that is random comes from.
+    """
+
+    def __init__(self, servers: str, numbers: random.Random) -> None:
+        self.servers = servers
+        self._numbers = numbers
+        # what is not taken at once must be taken later: else the truth would not be what was sent
+        self._producer = RecordProducer(servers, {"message.timeout.ms": "300000"}, linger_ms=5)
+        self._refused: list[KsqlError] = []
+        #: how many records each set of queries has been sent
+        self.sent = 0
+        self._readers: dict[str, TopicReader] = {}
+        #: topic of a stream -> how often each id has come; of a table -> key -> its last row
+        self._ids: dict[str, Counter[int]] = {}
+        self._rows: dict[str, dict[bytes, Any]] = {}
+        #: how many rows of streams came again before the fault that is tried now
+        self._known_repeats = 0
+
+    def make(self, execute: Callable[[str], Any]) -> None:
+        """Create everything."""
+        for n in PARTITIONS:
+            # older than all that is joined with them: a backlog is read in the order of time
+            names = "".join(
+                f"INSERT INTO names{n} (ROWTIME, k, name) VALUES (1, '{k}', 'name of {k}');\n" for k in KEYS
+            )
+            execute(STATEMENTS.format(n=n, names=names))
+
+    def send(self, count: int) -> None:
+        """Send ``count`` records, spread over about a second, to each set of queries."""
+        for number in range(self.sent, self.sent + count):
+            time_ms = FIRST_MS + number * STEP_MS
+            for n in PARTITIONS:
+                row = json.dumps({"ID": number, "V": number % 10}).encode()
+                self._send(f"s{n}", KEYS[number % len(KEYS)].encode(), row, time_ms)
+                for topic in ("a", "b"):
+                    value = json.dumps({"V": number % 10}).encode()
+                    self._send(f"{topic}{n}", struct.pack(">q", number), value, time_ms)
+            if number % 50 == 0:
+                time.sleep(0.05)
+        self.sent += count
+
+    def flush(self) -> None:
+        """Wait until Kafka has all that was sent."""
+        deadline = time.monotonic() + 300
+        while self._producer.flush(5):
+            if time.monotonic() > deadline:
+                raise TimeoutError("Kafka does not take records")
+        if self._refused:
+            raise self._refused[0]
+
+    def _send(self, topic: str, key: bytes | None, value: bytes | None, time_ms: int | None) -> None:
+        def delivered(error: KsqlError | None) -> None:
+            if error is not None:
+                self._refused.append(error)
+
+        self._producer.send_async(topic, key, value, time_ms, on_delivery=delivered)
+
+    def spoil(self, value: bytes | None, key: bytes | None = b"k0") -> None:
+        """Send a record that cannot be read to each stream ``s``."""
+        for n in PARTITIONS:
+            self._send(f"s{n}", key, value, FIRST_MS + self.sent * STEP_MS)
+
+    def bury(self, count: int) -> None:
+        """Send tombstones of keys that nobody has to each table ``names``."""
+        for number in range(count):
+            for n in PARTITIONS:
+                self._send(f"names{n}", b"nobody%d" % number, None, None)
+
+    def close(self) -> None:
+        """Free the connections."""
+        for reader in self._readers.values():
+            reader.close()
+        self._producer.close()
+
+    # ---- results ------------------------------------------------------------------------------------------
+
+    def difference(self) -> Difference:
+        """Compare the results that are there now with the truth."""
+        found = Difference()
+        for n in PARTITIONS:
+            for name in STREAMS:
+                ids = self._stream(f"{name}{n}")
+                missing = sorted(set(range(self.sent)) - ids.keys())
+                self._add(found, f"{name}{n}", len(missing), 0, missing[:5])
+                found.wrong += sum(1 for each in ids if not 0 <= each < self.sent)
+                found.repeated += sum(count - 1 for count in ids.values())
+            for name in TABLES:
+                truth = dict(self._truth(name))
+                rows = self._table(f"{name}{n}")
+                missing = sum(1 for key in truth if key not in rows)
+                wrong = sum(1 for key, row in rows.items() if key in truth and truth[key] != row)
+                self._add(found, f"{name}{n}", missing, wrong + len(rows.keys() - truth.keys()))
+        found.repeated -= self._known_repeats
+        return found
+
+    def accept_repeats(self) -> None:
+        """Count only repetitions from now on."""
+        self._known_repeats += self.difference().repeated
+
+    @staticmethod
+    def _add(found: Difference, where: str, lost: int, wrong: int, which: Sequence[int] = ()) -> None:
+        found.lost += lost
+        found.wrong += wrong
+        if lost or wrong:
+            if which and found.first is None:
+                found.first = which[0]
+            found.where.append(f"{where}: {lost} missing {list(which)}, {wrong} wrong")
+
+    def inputs(self, number: int) -> dict[str, list[tuple[int, int]]]:
+        """Where the records of one number are: topic -> (partition, offset) of each."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for topic in (f"{name}{n}" for n in PARTITIONS for name in "sab"):
+            for record in self._all(topic):
+                if record.timestamp_ms == FIRST_MS + number * STEP_MS:
+                    found.setdefault(topic, []).append((record.partition, record.offset))
+        return found
+
+    def _all(self, topic: str) -> list[Any]:
+        with TopicReader(self.servers, topic) as reader:
+            return [record for records in reader.read_to_end() for record in records]
+
+    def _new(self, topic: str) -> Iterator[Any]:
+        if topic not in self._readers:
+            self._readers[topic] = TopicReader(self.servers, topic)
+        for records in self._readers[topic].read_to_end():
+            yield from records
+
+    def _stream(self, topic: str) -> Counter[int]:
+        ids = self._ids.setdefault(topic, Counter())
+        ids.update(json.loads(record.value)["ID"] for record in self._new(topic))
+        return ids
+
+    def _table(self, topic: str) -> dict[bytes, Any]:
+        rows = self._rows.setdefault(topic, {})
+        for record in self._new(topic):
+            if record.value is None:
+                rows.pop(record.key, None)
+            else:
+                rows[record.key] = json.loads(record.value)
+        return rows
+
+    def _truth(self, name: str) -> Iterator[tuple[bytes, Mapping[str, int]]]:
+        counts: Counter[bytes] = Counter()
+        totals: Counter[bytes] = Counter()
+        for number in range(self.sent):
+            key = KEYS[number % len(KEYS)].encode()
+            if name == "WINDOWS":
+                time_ms = FIRST_MS + number * STEP_MS
+                key += struct.pack(">q", time_ms - time_ms % WINDOW_MS)
+            counts[key] += 1
+            totals[key] += number % 10
+        for key, count in counts.items():
+            if name == "SUMS":
+                yield key, {"N": count, "TOTAL": totals[key]}
+            elif name == "WINDOWS" or count % 2 == 1:
+                yield key, {"N": count}
