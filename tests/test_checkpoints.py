@@ -70,7 +70,7 @@ def test_a_damaged_note_is_refused_by_its_name(checkpoint: Checkpoint, text: str
     with pytest.raises(KsqlError) as refused:
         checkpoint.check_layout(LAYOUT, "4.3.0")
     assert refused.value.condition == "CHECKPOINT_DAMAGED"
-    assert str(note) in refused.value.message and "create it again" in refused.value.message
+    assert str(note) in refused.value.message and "state rebuild" in refused.value.message
     assert note.read_text(encoding="utf-8") == text and (checkpoint.folder / "state").is_dir()
 
 

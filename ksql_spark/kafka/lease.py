@@ -19,7 +19,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
@@ -34,9 +34,9 @@ SESSION_MS = 6000
 #: a server that answers for so long is alive, seconds
 ALIVE_AFTER_S = SESSION_MS / 1000 + 3
 #: how long Kafka may take to give out the lease, seconds
-JOIN_TIMEOUT_S = 30.0
-#: how long Kafka may take to confirm the lease, seconds
-CONFIRM_TIMEOUT_S = 15.0
+JOIN_TIMEOUT_S = 120.0
+#: how long Kafka may take to confirm the lease, as long as it may take to store a command, seconds
+CONFIRM_TIMEOUT_S = 60.0
 #: how long a command may wait until its lease is asked for, seconds
 POLL_S = 0.05
 
@@ -84,17 +84,21 @@ class ServiceLease:
         """Ask Kafka whether this server holds the lease now.
 
         Raises:
-            KsqlError: SERVICE_ID_TAKEN if another server has it; KAFKA_REFUSED if there is no answer in time.
+            KsqlError: SERVICE_ID_TAKEN if another server has it; KAFKA_REFUSED if there is no answer in time;
+                STOPPED.
         """
         if self._is_inherited:
             return
         answer: Future[None] = Future()
         self._questions.put(answer)
-        try:
-            answer.result(CONFIRM_TIMEOUT_S)
-        except TimeoutError:
-            action = "confirm the lease of the service id"
-            raise KsqlError("KAFKA_REFUSED", action=action, reason="it takes too long") from None
+        deadline = time.monotonic() + CONFIRM_TIMEOUT_S
+        while not wait([answer], 0.5).done:
+            if self._closing.is_set():
+                raise KsqlError("STOPPED")
+            if time.monotonic() > deadline:
+                action = "confirm the lease of the service id"
+                raise KsqlError("KAFKA_REFUSED", action=action, reason="it takes too long")
+        answer.result()
 
     def _answer(self, consumer: Consumer) -> None:
         """Answer the questions of confirm(), if Kafka says for sure who has the lease."""

@@ -129,7 +129,7 @@ class Checkpoint:
             log.info("batch %d of %s was committed before a crash", done, self.folder)
         for batch in _numbers(self.folder / "offsets"):
             if batch > done:
-                (self.folder / "offsets" / str(batch)).unlink()
+                _forget(self.folder / "offsets" / str(batch))
 
     @property
     def moved_to(self) -> Offsets:
@@ -165,7 +165,7 @@ class Checkpoint:
             return
         for batch in _numbers(self.folder / "offsets"):
             if batch > last:
-                (self.folder / "offsets" / str(batch)).unlink()
+                _forget(self.folder / "offsets" / str(batch))
         file = self.folder / "offsets" / str(last)
         try:
             head, lines = _lines(file.read_text(encoding="utf-8"))
@@ -288,7 +288,19 @@ def _put(path: Path, text: str) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
+    _checksum(path).unlink(missing_ok=True)  # of what was there before
     written.replace(path)
+
+
+def _forget(path: Path) -> None:
+    """Remove a file of Spark's."""
+    _checksum(path).unlink(missing_ok=True)
+    path.unlink()
+
+
+def _checksum(path: Path) -> Path:
+    """The file with the checksum that Spark compares a file with."""
+    return path.with_name(f".{path.name}.crc")
 
 
 def _lines(text: str) -> tuple[list[str], list[str]]:

@@ -88,6 +88,18 @@ def begin(
         checkpoint.set_transactional_id(now)
 
 
+def settle(admin: KafkaAdmin, stage: PhysicalPlan, checkpoint: Checkpoint) -> None:
+    """Make the checkpoint of a sub-topology that does not run agree with its last transaction.
+
+    Raises:
+        KsqlError: CHECKPOINT_DAMAGED, BROKER_UNREACHABLE, KAFKA_REFUSED.
+    """
+    before = checkpoint.transactional_id
+    if before is not None and before == stage.transactional_id:
+        fence(admin.servers, before, admin.settings)
+        checkpoint.settle(last_commit(admin, before))
+
+
 def last_commit(admin: KafkaAdmin, transactional_id: str) -> BatchCommit | None:
     """The last batch that was committed with this id; None: there is none.
 

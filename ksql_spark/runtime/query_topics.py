@@ -17,6 +17,7 @@ from typing import Any
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin, Partition
 from ksql_spark.physical.steps import PhysicalPlan
+from ksql_spark.runtime import exactly_once
 from ksql_spark.runtime.checkpoints import Checkpoint
 
 #: what a sink has again that is made again
@@ -109,6 +110,8 @@ class QueryTopics:
                 moves.append((number, topic, ends))
         if losses and not accepts_loss:
             raise KsqlError("DATA_LOST", what=" ".join(loss.text for loss in losses))
+        for number in {number for number, *_ in moves}:  # a batch that is visible counts as read
+            exactly_once.settle(self._admin, self._plan.stages[number], Checkpoint(self._folder, number))
         for number, topic, offsets in moves:
             Checkpoint(self._folder, number).move(topic, offsets)
         if sink not in there and sink in known.ids:

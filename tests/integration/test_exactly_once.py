@@ -138,6 +138,27 @@ def test_planned_stops_leave_no_transaction_open(bench: Bench) -> None:
     assert not [name for name in topics if name.endswith("-commits") and PREFIX in name]
 
 
+def test_a_topic_that_is_made_again_and_state_that_is_computed_anew(bench: Bench, tmp_path: Path) -> None:
+    bench.run(EVENTS)
+    bench.run(COPIES, **ONCE)
+    folder = checkpoint(bench, tmp_path, "COPIES")
+    bench.produce(range(100))
+    bench.values("COPIES", 100)
+    bench.engine.stop()
+    last = max(int(path.name) for path in (folder / "commits").glob("[0-9]*"))
+    (folder / "commits" / str(last)).unlink()  # the server was killed before it wrote it
+    admin = KafkaAdmin(bench.engine.services.admin.servers)
+    admin.delete_topics(["once_events"])
+    admin.create_topic("once_events", 2, 1)
+    bench.start()
+    bench.produce(range(100, 150))
+    assert Counter(value["N"] for value in bench.values("COPIES", 150)) == Counter(range(150))
+    bench.engine.statements.rebuild_state(folder.parent.name)
+    again = Counter(value["N"] for value in bench.values("COPIES", 200))
+    assert again == Counter(range(150)) + Counter(range(100, 150))
+    assert not bench.has_open_transactions("COPIES")
+
+
 def test_a_query_whose_guarantee_changes(bench: Bench) -> None:
     bench.run(EVENTS)
     text = "CREATE OR REPLACE STREAM copies AS SELECT who, n FROM events WHERE n > {} EMIT CHANGES;"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 import pytest
@@ -49,6 +50,7 @@ def test_a_lease_is_confirmed_until_another_server_has_it(admin: MockAdmin) -> N
         deadline = time.monotonic() + TIMEOUT_S
         while lease._is_expired:
             assert time.monotonic() < deadline
+            time.sleep(0.01)
         lease.confirm()
         assert not lease.is_lost and not told.is_set()
         admin.others = ["ksql-spark another host 7"]
@@ -59,6 +61,14 @@ def test_a_lease_is_confirmed_until_another_server_has_it(admin: MockAdmin) -> N
         assert refused.value.condition == "SERVICE_ID_TAKEN"
     finally:
         lease.close()
+
+
+def test_a_statement_that_waits_for_the_lease_ends_with_the_server(admin: MockAdmin) -> None:
+    lease = ServiceLease(cast(Any, admin), "x_", "commands", "folder")
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(lease.confirm)  # nobody answers: it was never asked for
+        lease.close()
+        assert cast(KsqlError, waiting.exception(TIMEOUT_S)).condition == "STOPPED"
 
 
 def test_a_server_that_lives_is_not_replaced(admin: MockAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
