@@ -35,7 +35,7 @@ SESSION_MS = 6000
 ALIVE_AFTER_S = SESSION_MS / 1000 + 3
 #: how long Kafka may take to give out the lease, seconds
 JOIN_TIMEOUT_S = 120.0
-#: how long Kafka may take to confirm the lease, as long as it may take to store a command, seconds
+#: how long Kafka may take to confirm the lease, seconds
 CONFIRM_TIMEOUT_S = 60.0
 #: how long a command may wait until its lease is asked for, seconds
 POLL_S = 0.05

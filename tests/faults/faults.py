@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ import httpx
 
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
-from ksql_spark.services.broker import EmbeddedBroker
-from tests.faults.scene import Scene
+from tests.faults.places import ProxiedBroker, SmallDisk
+from tests.faults.scene import FUNCTIONS, PARTITIONS, SCHEMAS, Scene
 from tests.integration.server_process import TIMEOUT_S, ServerProcess
 
 #: how long a process is frozen, seconds
@@ -32,27 +32,37 @@ class Run:
     Args:
         folder: for all data.
         numbers: what everything that is random comes from.
+        faults: the names of those that will be tried.
         properties: of the server.
     """
 
-    def __init__(self, folder: Path, numbers: random.Random, properties: str = "") -> None:
+    def __init__(
+        self, folder: Path, numbers: random.Random, faults: Collection[str], properties: str = ""
+    ) -> None:
         self.numbers = numbers
         self.data_dir = folder / "data"
+        self.disk: SmallDisk | None = None
+        if disk_full.__name__ in faults:
+            self.disk = SmallDisk(self.data_dir)
         self._properties = folder / "server.properties"
         self._properties.write_text(
-            f"ksql.query.retry.backoff.initial.ms=1000\n{properties}", encoding="utf-8"
+            f"ksql.query.retry.backoff.initial.ms=1000\nksql.create.function.enabled=true\n{properties}",
+            encoding="utf-8",
         )
-        self.broker = EmbeddedBroker(folder / "kafka", port=0)
+        self.broker = ProxiedBroker(folder / "kafka")
         self.broker.start()
         self.server = self._server()
-        self.scene = Scene(self.broker.bootstrap_servers, numbers)
+        further = {worker_killed.__name__: FUNCTIONS, registry_killed.__name__: SCHEMAS}
+        self.scene = Scene(
+            self.broker.bootstrap_servers, [part for fault, part in further.items() if fault in faults]
+        )
         #: queries whose state was rebuilt: their streams repeat everything
         self.has_rebuilt = False
         #: the file that was damaged, and what the server has said of it
         self.damaged, self.said = "", ""
 
     def _server(self) -> ServerProcess:
-        servers = self.broker.bootstrap_servers
+        servers = self.broker.proxy.address
         return ServerProcess(
             self.data_dir, "--bootstrap-servers", servers, "--properties", str(self._properties)
         ).ready()
@@ -65,10 +75,40 @@ class Run:
 
     def jvm(self) -> int:
         """The process id of Spark's JVM."""
+        return self.processes("SparkSubmit")[0]
+
+    def processes(self, word: str) -> list[int]:
+        """The ids of the server's processes whose command line has a word.
+
+        Raises:
+            LookupError: there is none.
+        """
+        found = []
         for pid in self.server.pids():
-            if b"SparkSubmit" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                return pid
-        raise LookupError("there is no JVM")
+            with contextlib.suppress(OSError):
+                if word.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    found.append(pid)
+        if not found:
+            raise LookupError(f"no process has {word}")
+        return found
+
+    def rebuild(self) -> None:
+        """Rebuild the queries that say that their state cannot be read."""
+        reasons = self.health().get("details", {}).get("queries", {}).get("reasons", {})
+        for query_id, why in reasons.items():
+            if "state rebuild" in why:
+                self.said, self.has_rebuilt = str(reasons), True
+                body = {"queryId": query_id}
+                answer = httpx.post(f"{self.server.url}/state/rebuild", json=body, timeout=TIMEOUT_S)
+                assert answer.status_code == 200, answer.text
+
+    def leaves(self) -> list[str]:
+        """What is left once all queries were ended, and the server: topics, checkpoints and processes."""
+        self.server.execute("TERMINATE ALL;")
+        left = [name for name in _topics(self) if "query_" in name or "transient_" in name]
+        left += [str(path) for path in (self.data_dir / "checkpoints").glob("*")]
+        _stop(self)
+        return left + [f"process {pid}" for pid in self.server.pids()]
 
     def health(self) -> dict[str, Any]:
         """The body of GET /healthcheck; unhealthy where it does not answer."""
@@ -100,8 +140,11 @@ class Run:
         """End everything."""
         self.scene.close()
         self.server.crash()
-        self.server.process.communicate()
-        self.broker.stop()
+        with contextlib.suppress(ValueError):  # its output was read to the end
+            self.server.process.communicate()
+        self.broker.close()
+        if self.disk is not None:
+            self.disk.close()
 
 
 def _freeze(pid: int) -> None:
@@ -173,6 +216,34 @@ def queries_paused(run: Run) -> None:
     run.server.execute("RESUME ALL;")
 
 
+def worker_killed(run: Run) -> None:
+    """kill -9 of the processes that run functions in Python."""
+    with contextlib.suppress(LookupError):  # there is none where no record came yet
+        for pid in run.processes("udf_worker"):
+            os.kill(pid, signal.SIGKILL)
+
+
+def registry_killed(run: Run) -> None:
+    """kill -9 of the embedded schema registry, then of Spark's JVM, which has the schemas."""
+    for pid in run.processes("quarkus-run.jar"):
+        os.kill(pid, signal.SIGKILL)
+    jvm_killed(run)
+
+
+def network_cut(run: Run) -> None:
+    """Nothing passes between the server and the broker for 10 s."""
+    with run.broker.proxy.cut():
+        time.sleep(FROZEN_S)
+
+
+def disk_full(run: Run) -> None:
+    """The disk with the data folder is full for 10 s."""
+    assert run.disk is not None
+    with run.disk.full():
+        run.scene.send(50)
+        time.sleep(FROZEN_S)
+
+
 def garbage(run: Run) -> None:
     """Records on the inputs that cannot be read: no JSON, cut off, wrong types, deep, binary."""
     for value in (
@@ -184,8 +255,8 @@ def garbage(run: Run) -> None:
 
 
 def tombstones(run: Run) -> None:
-    """100,000 tombstones on a table that is joined."""
-    run.scene.bury(100_000)
+    """A million tombstones on tables that are joined."""
+    run.scene.bury(1_000_000 // len(PARTITIONS))
 
 
 def big_statement(run: Run) -> None:
@@ -204,10 +275,10 @@ def _address(run: Run) -> tuple[str, int]:
 
 
 def connections(run: Run) -> None:
-    """2,000 connections that say nothing, for 3 s."""
+    """10,000 connections that say nothing, for 3 s."""
     opened = []
     try:
-        for _ in range(2000):
+        for _ in range(10_000):
             try:
                 opened.append(socket.create_connection(_address(run), timeout=2))
             except OSError:
@@ -252,7 +323,7 @@ def _topics(run: Run) -> list[str]:
 
 
 def _damaged(run: Run, damage: Callable[[Run, Path], None], pattern: str) -> None:
-    """Stop the server, damage a file of a checkpoint, start it; rebuild what says that it is damaged."""
+    """Stop the server, damage a file of a checkpoint, start it; what says that it is damaged is rebuilt."""
     _stop(run)
     files = [
         path
@@ -266,21 +337,8 @@ def _damaged(run: Run, damage: Callable[[Run, Path], None], pattern: str) -> Non
     own = sorted((p for p in files if query in p.parts), key=lambda path: path.stat().st_mtime)[-5:]
     chosen = run.numbers.choice(own)
     damage(run, chosen)
-    run.damaged, run.said = str(chosen.relative_to(run.data_dir)), ""
+    run.damaged = str(chosen.relative_to(run.data_dir))
     run.start_server()
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        reasons = run.health().get("details", {}).get("queries", {}).get("reasons", {})
-        if reasons:
-            run.said = str(reasons)
-            for query_id in reasons:
-                answer = httpx.post(
-                    f"{run.server.url}/state/rebuild", json={"queryId": query_id}, timeout=TIMEOUT_S
-                )
-                assert answer.status_code == 200, answer.text
-            run.has_rebuilt = True
-            return
-        time.sleep(0.5)
 
 
 def _stop(run: Run) -> None:
@@ -334,11 +392,14 @@ FAULTS: dict[str, Callable[[Run], None]] = {
     function.__name__: function
     for function in (
         jvm_killed, jvm_frozen, server_killed, server_alone_killed, server_stopped, server_frozen,
-        broker_killed, broker_restarted, broker_frozen, queries_paused, garbage, tombstones,
+        broker_killed, broker_restarted, broker_frozen, network_cut, disk_full, worker_killed,
+        registry_killed, queries_paused, garbage, tombstones,
         big_statement, connections, slow_loris, command_log_garbage, state_flipped, state_truncated,
         offsets_truncated, offsets_flipped, views_damaged,
     )
 }  # fmt: skip
+#: faults that this user may not cause
+IMPOSSIBLE = () if SmallDisk.is_possible() else (disk_full.__name__,)
 #: faults that test_faults.py tries in CI
 SHORT = ("jvm_killed", "server_killed", "garbage")
-__all__ = ["FAULTS", "SHORT", "Run"]
+__all__ = ["FAULTS", "IMPOSSIBLE", "SHORT", "Run"]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import random
 import struct
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,8 +37,23 @@ CREATE TABLE sums{n} AS SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s{n} GROUP
 CREATE TABLE windows{n} AS SELECT k, COUNT(*) AS n FROM s{n}
   WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 1 DAY) GROUP BY k EMIT CHANGES;
 CREATE TABLE odd{n} AS SELECT k, n FROM sums{n} WHERE n % 2 = 1 EMIT CHANGES;
+CREATE TABLE digits{n} AS SELECT v, COUNT(*) AS n FROM s{n} GROUP BY v EMIT CHANGES;
+CREATE TABLE named{n} AS SELECT t.k AS k, n, name FROM sums{n} t JOIN names{n} u ON t.k = u.k EMIT CHANGES;
 """
-STREAMS, TABLES = ("COPY", "JOINED", "PAIRS"), ("SUMS", "WINDOWS", "ODD")
+STREAMS, TABLES = ("COPY", "JOINED", "PAIRS"), ("SUMS", "WINDOWS", "ODD", "DIGITS", "NAMED")
+#: what only some faults need: statements, and the streams that are compared
+FUNCTIONS, SCHEMAS = "functions", "schemas"
+FURTHER = {
+    FUNCTIONS: """
+CREATE STREAM twice{n} AS SELECT k, id, twice(v) AS w FROM s{n} EMIT CHANGES;
+""",
+    SCHEMAS: """
+CREATE STREAM avro{n} WITH (VALUE_FORMAT = 'AVRO') AS SELECT k, id, v FROM s{n} EMIT CHANGES;
+CREATE STREAM plain{n} WITH (VALUE_FORMAT = 'JSON') AS SELECT k, id, v FROM avro{n} EMIT CHANGES;
+""",
+}
+FURTHER_STREAMS = {FUNCTIONS: "TWICE", SCHEMAS: "PLAIN"}
+FUNCTION = "CREATE FUNCTION twice (v INT) RETURNS INT LANGUAGE PYTHON AS $$ return 2 * v $$;"
 
 
 @dataclass
@@ -59,12 +73,13 @@ class Scene:
 
     Args:
         servers: of Kafka.
-        numbers: what everything that is random comes from.
+        further: which of FURTHER there are, too.
     """
 
-    def __init__(self, servers: str, numbers: random.Random) -> None:
+    def __init__(self, servers: str, further: Collection[str] = ()) -> None:
         self.servers = servers
-        self._numbers = numbers
+        self._further = further
+        self._streams = (*STREAMS, *(FURTHER_STREAMS[each] for each in further))
         # what is not taken at once must be taken later: else the truth would not be what was sent
         self._producer = RecordProducer(servers, {"message.timeout.ms": "300000"}, linger_ms=5)
         self._refused: list[KsqlError] = []
@@ -79,12 +94,16 @@ class Scene:
 
     def make(self, execute: Callable[[str], Any]) -> None:
         """Create everything."""
+        if FUNCTIONS in self._further:
+            execute(FUNCTION)
         for n in PARTITIONS:
             # older than all that is joined with them: a backlog is read in the order of time
             names = "".join(
                 f"INSERT INTO names{n} (ROWTIME, k, name) VALUES (1, '{k}', 'name of {k}');\n" for k in KEYS
             )
             execute(STATEMENTS.format(n=n, names=names))
+            for each in self._further:
+                execute(FURTHER[each].format(n=n))
 
     def send(self, count: int) -> None:
         """Send ``count`` records, spread over about a second, to each set of queries."""
@@ -126,6 +145,8 @@ class Scene:
         for number in range(count):
             for n in PARTITIONS:
                 self._send(f"names{n}", b"nobody%d" % number, None, None)
+            if number % 10_000 == 0:
+                self.flush()
 
     def close(self) -> None:
         """Free the connections."""
@@ -139,7 +160,7 @@ class Scene:
         """Compare the results that are there now with the truth."""
         found = Difference()
         for n in PARTITIONS:
-            for name in STREAMS:
+            for name in self._streams:
                 ids = self._stream(f"{name}{n}")
                 missing = sorted(set(range(self.sent)) - ids.keys())
                 self._add(found, f"{name}{n}", len(missing), 0, missing[:5])
@@ -200,7 +221,7 @@ class Scene:
                 rows[record.key] = json.loads(record.value)
         return rows
 
-    def _truth(self, name: str) -> Iterator[tuple[bytes, Mapping[str, int]]]:
+    def _truth(self, name: str) -> Iterator[tuple[bytes, Mapping[str, Any]]]:
         counts: Counter[bytes] = Counter()
         totals: Counter[bytes] = Counter()
         for number in range(self.sent):
@@ -208,10 +229,14 @@ class Scene:
             if name == "WINDOWS":
                 time_ms = FIRST_MS + number * STEP_MS
                 key += struct.pack(">q", time_ms - time_ms % WINDOW_MS)
+            elif name == "DIGITS":
+                key = struct.pack(">i", number % 10)
             counts[key] += 1
             totals[key] += number % 10
         for key, count in counts.items():
             if name == "SUMS":
                 yield key, {"N": count, "TOTAL": totals[key]}
-            elif name == "WINDOWS" or count % 2 == 1:
+            elif name == "NAMED":
+                yield key, {"N": count, "NAME": f"name of {key.decode()}"}
+            elif name != "ODD" or count % 2 == 1:
                 yield key, {"N": count}

@@ -1,0 +1,161 @@
+"""Where a server runs: a network that can be cut, and a disk that can be filled."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.services.ports import HOST, free_port
+
+#: the size of a small disk, MiB
+DISK_MB = 1024
+
+
+class Proxy:
+    """Passes on what comes to a port of its own, in a thread, until it is cut.
+
+    Args:
+        target: the port that it passes connections on to.
+    """
+
+    def __init__(self, target: int) -> None:
+        self._target = target
+        self._loop = asyncio.new_event_loop()
+        self._is_open = asyncio.Event()
+        self._is_open.set()
+        self._server: asyncio.Server | None = None
+        self._thread = threading.Thread(target=self._run, name="proxy", daemon=True)
+        self.port = 0
+        self._is_listening = threading.Event()
+
+    @property
+    def address(self) -> str:
+        """``host:port`` for clients."""
+        return f"{HOST}:{self.port}"
+
+    def start(self) -> None:
+        """Listen."""
+        self._thread.start()
+        self._is_listening.wait()
+
+    @contextlib.contextmanager
+    def cut(self) -> Iterator[None]:
+        """Pass nothing on meanwhile; connections stay, as they do if a cable is pulled."""
+        self._loop.call_soon_threadsafe(self._is_open.clear)
+        try:
+            yield
+        finally:
+            self._loop.call_soon_threadsafe(self._is_open.set)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def _run(self) -> None:
+        self._loop.run_until_complete(self._listen())
+        self._is_listening.set()
+        self._loop.run_forever()
+        tasks = asyncio.all_tasks(self._loop)
+        for task in tasks:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        self._loop.close()
+
+    async def _listen(self) -> None:
+        self._server = await asyncio.start_server(self._serve, HOST, 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.closing(writer):
+            await self._is_open.wait()
+            try:
+                back, forth = await asyncio.open_connection(HOST, self._target)
+            except OSError:
+                return
+            with contextlib.closing(forth):
+                ways = [asyncio.ensure_future(self._pass(*way)) for way in ((reader, forth), (back, writer))]
+                try:
+                    await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for way in ways:
+                        way.cancel()
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(1 << 16):
+                await self._is_open.wait()
+                writer.write(data)
+                await writer.drain()
+
+
+class ProxiedBroker(EmbeddedBroker):
+    """A broker with a second listener, behind a proxy."""
+
+    def __init__(self, data_dir: Path) -> None:
+        super().__init__(data_dir, port=0)
+        self._behind = free_port()
+        self.proxy = Proxy(self._behind)
+        self.proxy.start()
+
+    def _write_properties(self, controller_port: int) -> None:
+        super()._write_properties(controller_port)
+        more = {
+            "listener.security.protocol.map": "PROXIED:PLAINTEXT",
+            "listeners": f"PROXIED://{HOST}:{self._behind}",
+            "advertised.listeners": f"PROXIED://{self.proxy.address}",
+        }
+        lines = []
+        for line in self._properties_file.read_text().splitlines():
+            name = line.partition("=")[0]
+            lines.append(f"{line},{more[name]}" if name in more else line)
+        self._properties_file.write_text("\n".join(lines) + "\n")
+
+    def close(self) -> None:
+        """Stop both."""
+        self.stop()
+        self.proxy.close()
+
+
+class SmallDisk:
+    """A file system of its own in a folder; only root may make one.
+
+    Args:
+        folder: where; it is made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True)
+        options = ["-t", "tmpfs", "-o", f"size={DISK_MB}m,mode=0700", "tmpfs"]
+        subprocess.run(["mount", *options, str(folder)], check=True)
+
+    @staticmethod
+    def is_possible() -> bool:
+        """Whether this user may."""
+        return os.geteuid() == 0
+
+    @contextlib.contextmanager
+    def full(self) -> Iterator[None]:
+        """Leave no space on it meanwhile."""
+        filler = self.folder / "filler"
+        try:
+            with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+                while True:
+                    file.write(bytes(1 << 16))
+            yield
+        finally:
+            filler.unlink()
+
+    def close(self) -> None:
+        """Unmount it."""
+        subprocess.run(["umount", "-l", str(self.folder)], check=True)
+
+
+__all__ = ["ProxiedBroker", "Proxy", "SmallDisk"]
