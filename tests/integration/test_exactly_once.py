@@ -153,7 +153,7 @@ def test_a_topic_that_is_made_again_and_state_that_is_computed_anew(bench: Bench
     bench.start()
     bench.produce(range(100, 150))
     assert Counter(value["N"] for value in bench.values("COPIES", 150)) == Counter(range(150))
-    bench.engine.statements.rebuild_state(folder.parent.name)
+    bench.engine.rebuild_state(folder.parent.name)
     again = Counter(value["N"] for value in bench.values("COPIES", 200))
     assert again == Counter(range(150)) + Counter(range(100, 150))
     assert not bench.has_open_transactions("COPIES")
