@@ -156,7 +156,13 @@ class Meter:
         self._source = source
         self._sent_field = sent_field
         self._producer = Producer(
-            {"bootstrap.servers": servers, "linger.ms": 0, "acks": 1, "socket.nagle.disable": True}
+            {
+                "bootstrap.servers": servers,
+                "linger.ms": 0,
+                "acks": 1,
+                "socket.nagle.disable": True,
+                "log_level": 0,
+            }
         )
         self._consumer = Consumer(
             {
@@ -249,7 +255,7 @@ def running(
         for source in case.sources:
             engine.execute(Request(source.format(**names)))
         if case.sources:
-            producer = Producer({"bootstrap.servers": engine.services.admin.servers})
+            producer = Producer({"bootstrap.servers": engine.services.admin.servers, "log_level": 0})
             for key in map(str, range(KEYS)):
                 producer.produce(f"{names['source']}_other", json.dumps({"name": f"name {key}"}), key)
             producer.flush(10)

@@ -80,7 +80,7 @@ class Probe:
     """Sends records to i0, i1 … in turn, and receives the queries' output."""
 
     def __init__(self, servers: str, count: int) -> None:
-        self._producer = Producer({"bootstrap.servers": servers, "linger.ms": 0, "acks": 1})
+        self._producer = Producer({"bootstrap.servers": servers, "linger.ms": 0, "acks": 1, "log_level": 0})
         self._consumer = Consumer(
             {
                 "bootstrap.servers": servers,

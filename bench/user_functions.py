@@ -62,7 +62,12 @@ TIMEOUT_S = 120.0
 def backlog(meter: Meter, servers: str, topic: str, rows: int) -> float:
     """Rows per second for ``rows`` records that are sent at once."""
     producer = Producer(
-        {"bootstrap.servers": servers, "linger.ms": 20, "queue.buffering.max.messages": rows + 1}
+        {
+            "bootstrap.servers": servers,
+            "linger.ms": 20,
+            "queue.buffering.max.messages": rows + 1,
+            "log_level": 0,
+        }
     )
     before, began = len(meter.received), time.perf_counter()
     for n in range(rows):

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from confluent_kafka import (
     ConsumerGroupTopicPartitions,
+    IsolationLevel,
     KafkaError,
     KafkaException,
     TopicCollection,
@@ -195,6 +196,11 @@ class KafkaAdmin:
         """The offset after the last record of each partition of the topics."""
         return self.offsets(topics, "latest")
 
+    def committed_ends(self, *topics: str) -> dict[Partition, int]:
+        """As end_offsets(), but before the first transaction that is open."""
+        latest = {key: OffsetSpec.latest() for name in topics for key in self._partitions(name)}
+        return self._list_offsets(latest, IsolationLevel.READ_COMMITTED)
+
     def offsets(self, topics: Iterable[str], at: Literal["earliest", "latest"] | int) -> dict[Partition, int]:
         """Offsets of all partitions of the topics.
 
@@ -265,11 +271,17 @@ class KafkaAdmin:
     def _partitions(self, name: str) -> list[Partition]:
         return [(name, number) for number in range(self.require_topic(name).partitions)]
 
-    def _list_offsets(self, specs: Mapping[Partition, OffsetSpec]) -> dict[Partition, int]:
+    def _list_offsets(
+        self,
+        specs: Mapping[Partition, OffsetSpec],
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    ) -> dict[Partition, int]:
         found: dict[Partition, int] = {}
         deadline = time.monotonic() + self._timeout_s
         while missing := {TopicPartition(*key): spec for key, spec in specs.items() if key not in found}:
-            futures = self._client.list_offsets(missing, request_timeout=self._timeout_s)
+            futures = self._client.list_offsets(
+                missing, isolation_level=isolation, request_timeout=self._timeout_s
+            )
             for partition, future in futures.items():
                 action = f"list offsets of '{partition.topic}'"
                 try:

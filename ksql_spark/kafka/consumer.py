@@ -57,6 +57,7 @@ class TopicReader:
         self.topic = topic
         self._connection = Connection(servers, settings)
         self._admin = partial(KafkaAdmin, servers, settings)
+        self._read_committed = read_committed
         self._consumer = Consumer(
             self._connection.config(
                 # the client requires a name, but without subscribe() and commits it never joins a group
@@ -128,15 +129,17 @@ class TopicReader:
                 return records
 
     def read_to_end(self) -> Iterator[list[Record]]:
-        """All records that are in the topic now, in batches.
+        """All records that are in the topic now and were not read before, in batches.
 
         Raises:
             KsqlError: as poll_batch(); BROKER_UNREACHABLE if nothing comes for REQUEST_TIMEOUT_S.
         """
         # through another connection: on the reader's own, the answer would wait for the open fetch
-        ends = {partition: end for (_, partition), end in self._admin().end_offsets(self.topic).items()}
+        admin = self._admin()
+        found = (admin.committed_ends if self._read_committed else admin.end_offsets)(self.topic)
+        ends = {partition: end for (_, partition), end in found.items()}
         progress = time.monotonic()
-        while any(self._positions.get(p, end) < end and p not in self._at_end for p, end in ends.items()):
+        while any(self._positions.get(p, end) < end for p, end in ends.items()):
             if batch := self.poll_batch(0.1):
                 progress = time.monotonic()
                 yield batch

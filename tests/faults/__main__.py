@@ -75,13 +75,14 @@ def one(run: Run, fault: str, seed: int, *, exactly_once: bool) -> Outcome:
         found = scene.difference()
     took = time.monotonic() - began
     said = f"{run.damaged}: {run.said}" if run.damaged else ""
-    if found.lost or found.wrong or took > PATIENCE_S:
+    is_late = took > PATIENCE_S
+    if found.lost or found.wrong or is_late:
         print(run.diagnosis(), file=sys.stderr, flush=True)
     if found.lost or found.wrong:
         said = "; ".join(found.where)
         if found.first is not None:
             said += f"; inputs of {found.first}: {scene.inputs(found.first)}"
-    elif took > PATIENCE_S:
+    elif is_late:
         said = str(run.health())
     return Outcome(
         fault,
@@ -128,7 +129,7 @@ def play(
                     with results.open("a", encoding="utf-8") as file:
                         file.write(line + "\n")
                 # what is broken now is not the next fault's
-                if outcomes[-1].recovery_s > PATIENCE_S:
+                if not outcomes[-1].is_right or outcomes[-1].recovery_s >= PATIENCE_S:
                     return outcomes
                 if time.monotonic() > end:
                     break

@@ -28,7 +28,7 @@ def produce(broker: EmbeddedBroker) -> Callable[[str, dict[bytes, bytes | None]]
     """Write records to a topic and return when they are there."""
 
     def write(topic: str, records: dict[bytes, bytes | None]) -> None:
-        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
         for key, value in records.items():
             producer.produce(topic, key=key, value=value)
         assert producer.flush(60) == 0

@@ -138,6 +138,18 @@ class TestRecords:
             records = [record for batch in reader.read_to_end() for record in batch]
         assert sorted((r.partition, r.value) for r in records) == [(0, b"a"), (0, b"b"), (0, b"c"), (1, b"c")]
 
+    def test_reading_to_the_end_again_gives_what_came_since(self, broker, kafka_admin, topic_names):
+        name = topic_names()
+        kafka_admin.create_topic(name)
+        producer = RecordProducer(broker.bootstrap_servers)
+        with TopicReader(broker.bootstrap_servers, name) as reader:
+            for value in (b"1", b"2", b"3"):
+                producer.send(name, None, value)
+                assert [record.value for batch in reader.read_to_end() for record in batch] == [value]
+                while not reader.at_end:
+                    assert reader.poll_batch(0.1) == []
+        producer.close()
+
     def test_batches_are_limited(self, broker, kafka_admin, topic_names):
         name = topic_names()
         kafka_admin.create_topic(name)
@@ -157,7 +169,9 @@ class TestRecords:
     def test_only_committed_transactions_are_read(self, broker, kafka_admin, topic_names):
         name = topic_names()
         kafka_admin.create_topic(name)
-        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": name})
+        producer = Producer(
+            {"bootstrap.servers": broker.bootstrap_servers, "transactional.id": name, "log_level": 0}
+        )
         producer.init_transactions(10)
         for value, end in ((b"yes", producer.commit_transaction), (b"no", producer.abort_transaction)):
             producer.begin_transaction()
@@ -168,6 +182,15 @@ class TestRecords:
             assert [record.value for batch in reader.read_to_end() for record in batch] == [b"yes"]
         with TopicReader(broker.bootstrap_servers, name, read_committed=False) as reader:
             assert [record.value for batch in reader.read_to_end() for record in batch] == [b"yes", b"no"]
+        # one that is open, before one that is committed
+        producer.begin_transaction()
+        producer.produce(name, b"open")
+        producer.flush()
+        with TopicReader(broker.bootstrap_servers, name) as reader:
+            assert [record.value for batch in reader.read_to_end() for record in batch] == [b"yes"]
+            assert list(reader.read_to_end()) == []
+            producer.commit_transaction()
+            assert [record.value for batch in reader.read_to_end() for record in batch] == [b"open"]
 
     def test_many_threads_may_send(self, broker, kafka_admin, topic_names):
         name = topic_names()
