@@ -143,7 +143,7 @@ def play(
 def table(outcomes: Sequence[Mapping[str, Any]]) -> str:
     """Outcomes as a table in Markdown, a line for each fault."""
     lines = [
-        "| fault | times | lost | wrong | repeated: at least once | exactly once | recovery: median, longest |",
+        "| fault | times | lost | wrong | repeated: at least once | exactly once | recovery: half, all |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for name, function in FAULTS.items():
