@@ -119,6 +119,7 @@ class Bootstrap:
         if self._given_spark is None and self._config["ksql.spark.warm.up.enabled"]:
             self._warm_up(services, statements, queries)
         admin = KafkaAdmin(services.admin.servers, services.admin.settings, DEADLINE_S)
+        self._stack.callback(admin.close)
         health = Health(services, admin)
         self._stack.callback(health.close)
         return Parts(services, statements, queries, health, Cluster(services), Measures(services, queries))
@@ -180,6 +181,7 @@ class Bootstrap:
     def _take_lease(self, servers: str, report: Report) -> None:
         """Make sure that this is the only server of its service id on the cluster."""
         admin = KafkaAdmin(servers, self._config.kafka_client_settings())
+        self._stack.callback(admin.close)
         service_id = str(self._config["ksql.service.id"])
         create_command_topic(admin, service_id, int(self._config["ksql.internal.topic.replicas"]))
         lease = ServiceLease(admin, service_id, command_topic(service_id), folder_id(self._data_dir))
@@ -207,6 +209,7 @@ class Bootstrap:
         services: Services  # assigned below; the lambdas use it later
         self._set_up(spark)
         admin = KafkaAdmin(servers, self._config.kafka_client_settings())
+        self._stack.callback(admin.close)
         producer = RecordProducer(servers, self._config.kafka_client_settings())
         self._stack.callback(producer.close)
         lease = self._lease

@@ -67,7 +67,7 @@ class KafkaAdmin:
         settings: more settings, under librdkafka's names (security, SASL).
 
     All methods raise KsqlError BROKER_UNREACHABLE if the cluster does not answer within ``timeout_s``
-    seconds, and KAFKA_REFUSED if it refuses the request.
+    seconds, KAFKA_REFUSED if it refuses the request, and STOPPED after close().
     """
 
     def __init__(
@@ -75,7 +75,18 @@ class KafkaAdmin:
     ) -> None:
         self._connection = Connection(servers, settings)
         self._timeout_s = timeout_s
-        self._client = AdminClient(self._connection.config())
+        self._handle: AdminClient | None = AdminClient(self._connection.config())
+
+    def close(self) -> None:
+        """Free the connections, as soon as no call uses them; may be called more than once."""
+        self._handle = None
+
+    @property
+    def _client(self) -> AdminClient:
+        handle = self._handle
+        if handle is None:
+            raise KsqlError("STOPPED")
+        return handle
 
     @property
     def servers(self) -> str:

@@ -155,6 +155,8 @@ class RecordProducer:
                 self._producer.poll(0.01)
             except (KafkaException, ValueError, TypeError) as error:
                 raise self._failure(error, topic) from None
+            except RuntimeError:  # it is closed
+                raise KsqlError("STOPPED") from None
 
     def _failure(self, error: BaseException | KafkaError, topic: str) -> KsqlError:
         return self._connection.failure(error, f"write to topic '{topic}'", topic)
@@ -164,11 +166,14 @@ class RecordProducer:
         return int(self._producer.flush(timeout_s))
 
     def close(self) -> None:
-        """Flush and stop; may be called more than once."""
+        """Flush, stop, and free the connections; may be called more than once."""
         if not self._closing.is_set():
-            self.flush()
+            if self.flush():
+                self._producer.purge()  # nobody takes it any more
+                self._producer.flush(1)
             self._closing.set()
             self._served.join()
+            self._producer.close()
 
     def _serve(self) -> None:
         """Call delivery callbacks as soon as records are delivered."""
@@ -217,6 +222,8 @@ class Writer:
                 self._producer.poll(0.01)
             except (KafkaException, ValueError, TypeError) as error:
                 raise self._failure(error) from None
+            except RuntimeError:  # it is closed
+                raise KsqlError("STOPPED") from None
 
     def _delivered(self, number: int, error: KafkaError | None, message: Message) -> None:
         if error is not None:
