@@ -18,7 +18,7 @@ import httpx
 
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
-from tests.faults.places import ProxiedBroker, SmallDisk
+from tests.faults.places import Clock, ProxiedBroker, SmallDisk
 from tests.faults.scene import FUNCTIONS, PARTITIONS, SCHEMAS, Scene
 from tests.integration.server_process import TIMEOUT_S, ServerProcess
 
@@ -44,6 +44,7 @@ class Run:
         self.disk: SmallDisk | None = None
         if disk_full.__name__ in faults:
             self.disk = SmallDisk(self.data_dir)
+        self.clock = Clock(folder) if clock_jumped.__name__ in faults else None
         self._properties = folder / "server.properties"
         self._properties.write_text(
             f"ksql.query.retry.backoff.initial.ms=1000\nksql.create.function.enabled=true\n{properties}",
@@ -63,9 +64,9 @@ class Run:
 
     def _server(self) -> ServerProcess:
         servers = self.broker.proxy.address
-        return ServerProcess(
-            self.data_dir, "--bootstrap-servers", servers, "--properties", str(self._properties)
-        ).ready()
+        options = ("--bootstrap-servers", servers, "--properties", str(self._properties))
+        environment = self.clock.environment if self.clock is not None else {}
+        return ServerProcess(self.data_dir, *options, environment=environment).ready()
 
     def start_server(self) -> None:
         """Start the server again."""
@@ -244,6 +245,15 @@ def disk_full(run: Run) -> None:
         time.sleep(FROZEN_S)
 
 
+def clock_jumped(run: Run) -> None:
+    """The server's wall clock jumps an hour ahead, or back, and again after 5 s."""
+    assert run.clock is not None
+    run.clock.set(run.numbers.choice((-3600, 3600)))
+    run.scene.send(50)
+    time.sleep(5)
+    run.clock.set(0)
+
+
 def garbage(run: Run) -> None:
     """Records on the inputs that cannot be read: no JSON, cut off, wrong types, deep, binary."""
     for value in (
@@ -392,14 +402,18 @@ FAULTS: dict[str, Callable[[Run], None]] = {
     function.__name__: function
     for function in (
         jvm_killed, jvm_frozen, server_killed, server_alone_killed, server_stopped, server_frozen,
-        broker_killed, broker_restarted, broker_frozen, network_cut, disk_full, worker_killed,
-        registry_killed, queries_paused, garbage, tombstones,
+        broker_killed, broker_restarted, broker_frozen, network_cut, disk_full, clock_jumped,
+        worker_killed, registry_killed, queries_paused, garbage, tombstones,
         big_statement, connections, slow_loris, command_log_garbage, state_flipped, state_truncated,
         offsets_truncated, offsets_flipped, views_damaged,
     )
 }  # fmt: skip
 #: faults that this user may not cause
-IMPOSSIBLE = () if SmallDisk.is_possible() else (disk_full.__name__,)
+IMPOSSIBLE = tuple(
+    fault.__name__
+    for fault, place in ((disk_full, SmallDisk), (clock_jumped, Clock))
+    if not place.is_possible()
+)
 #: faults that test_faults.py tries in CI
 SHORT = ("jvm_killed", "server_killed", "garbage")
 __all__ = ["FAULTS", "IMPOSSIBLE", "SHORT", "Run"]

@@ -10,8 +10,9 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 import httpx
@@ -30,13 +31,16 @@ class ServerProcess:
     Args:
         data_dir: the server's.
         arguments: more options.
+        environment: more variables.
     """
 
-    def __init__(self, data_dir: Path, *arguments: str) -> None:
+    def __init__(
+        self, data_dir: Path, *arguments: str, environment: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         #: everything that is started inherits it, so nothing can hide
         self._mark = f"TEST_MARK={uuid.uuid4().hex}"
         name, _, value = self._mark.partition("=")
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("KSQL_")}
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith("KSQL_")}
         self.lines: list[str] = []
         self.process = subprocess.Popen(
             [*SERVER, "--listen", "127.0.0.1:0", "--data-dir", str(data_dir), *arguments],
@@ -45,7 +49,7 @@ class ServerProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=environment | {name: value},
+            env={**inherited, **environment, name: value},
             start_new_session=True,
         )
         self.url = ""
