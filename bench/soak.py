@@ -4,11 +4,11 @@
 
 Half of --queries are stateless, half COUNT and SUM by key; --rate records a second go to their inputs in
 turn. Meanwhile a loop makes a stateless and a stateful query, sends records, reads a push query and a pull
-query, and drops all of it. After each round: resident memory (MB) and threads of the server's Python and of Spark's
-JVM, open descriptors of both, files in the data folder without the broker's, their size (MB), and topics; the
-longest time that a record of the load has taken from its input to the reader of its result (ms), and how many
-took longer than a second. At the end: how these numbers changed between --settle seconds after the start and
-the end, and how many records got no result or several.
+query, and drops all of it. After each round: resident memory (MB) and threads of the server's Python and of
+Spark's JVM, open descriptors of both, files in the data folder without the broker's, their size (MB), and
+topics; the longest time that a record of the load has taken from its input to the reader of its result
+(ms), and how many took longer than a second. At the end: how these numbers changed between --settle seconds
+after the start and the end, and how many records got no result or several.
 """
 
 from __future__ import annotations
