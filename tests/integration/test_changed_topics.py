@@ -72,7 +72,7 @@ def test_topics_change_under_queries(tmp_path: Path) -> None:
         # its retention is faster than the queries
         server.execute("PAUSE ALL;")
         insert(server, 5)
-        plain = AdminClient({"bootstrap.servers": server.bootstrap_servers()})
+        plain = AdminClient({"bootstrap.servers": server.bootstrap_servers(), "log_level": 0})
         (deleted,) = plain.delete_records([TopicPartition("s", 0, 4)]).values()
         deleted.result(TIMEOUT_S)
         server.execute("RESUME ALL;")
