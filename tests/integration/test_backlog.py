@@ -559,7 +559,7 @@ def test_new_partitions_are_read(
     send({0: "old0", 1: "old1"})
     wait({"old0", "old1"})
     started = {query.id: query.spark for query in engine.services.queries.all()}
-    client = AdminClient({"bootstrap.servers": kafka_admin.servers})
+    client = AdminClient({"bootstrap.servers": kafka_admin.servers, "log_level": 0})
     grown = client.create_partitions([NewPartitions("grows_a", 4), NewPartitions("grows_b", 4)])
     for future in grown.values():
         future.result()

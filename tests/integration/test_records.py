@@ -18,7 +18,7 @@ pytestmark = pytest.mark.kafka
 
 def read(servers: str, topic: str, count: int) -> list[Any]:
     """The first records of a topic of one partition, by a client that knows nothing of us."""
-    consumer = Consumer({"bootstrap.servers": servers, "group.id": uuid.uuid4().hex})
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": uuid.uuid4().hex, "log_level": 0})
     try:
         consumer.assign([TopicPartition(topic, 0, 0)])
         found: list[Any] = []
