@@ -18,11 +18,13 @@ _MOST_CHARACTERS = 100_000
 
 
 class Known:
-    """The records that a client knows of, collected while its request is carried out. Thread-safe."""
+    """What a client learns beside an answer, collected while its request is carried out. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._offsets: dict[str, dict[int, int]] = {}
+        #: queries that write what was asked for, and do not run: the answer may be old
+        self.stopped: tuple[str, ...] = ()
 
     def note(self, topic: str, ends: Mapping[int, int]) -> None:
         """All records of ``topic`` before ``ends`` are known."""

@@ -206,7 +206,10 @@ class QueryService:
             staleness_s = (catalog.staleness_ms if given is None else int(given)) / 1000
             is_current = views.is_current(view, staleness_s)
             when_current = partial(views.when_current, view, PULL_TIMEOUT_S, staleness_s=staleness_s)
-        return LookUp(plan, known.values, view, is_current=is_current, when_current=when_current)
+        stopped = self._services.queries.stopped_writers(plan.source.name)
+        return LookUp(
+            plan, known.values, view, is_current=is_current, when_current=when_current, stopped=stopped
+        )
 
     def _ends(
         self, view: View, catalog: _Catalog, properties: Mapping[str, Any], token: str | None
@@ -335,6 +338,7 @@ class QueryService:
             # a look-up needs no Spark, and goes on while Spark is restarted
             result = pull.run(plan, view, lambda: services.spark.running_session, services.registry)
             request.known.note(view.topic, view.positions)
+            request.known.stopped = services.queries.stopped_writers(plan.source.name)
             return result
 
     def _pull(

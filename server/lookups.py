@@ -15,7 +15,7 @@ from starlette.types import Scope, Send
 from server import errors
 from server.guards import header_of
 from server.host import Host
-from server.models import TOKEN, TOKEN_HEADER
+from server.models import STALE_HEADER, TOKEN, TOKEN_HEADER
 from server.streaming import (
     DELIMITED,
     FRAMES,
@@ -76,6 +76,8 @@ class LookUps:
         headers = [(b"content-length", b"%d" % len(text)), (b"content-type", media_type.encode())]
         if wants_token(properties, token):
             headers.append((TOKEN_HEADER.encode(), look_up.token.encode()))
+        if look_up.stopped:
+            headers.append((STALE_HEADER.encode(), ", ".join(look_up.stopped).encode()))
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": text})
         return True

@@ -126,6 +126,8 @@ class RebuildBody(Body):
 TOKEN = "request.ksql.query.pull.consistency.token"
 #: the header of answers that has one
 TOKEN_HEADER = "ksql-consistency-token"
+#: the header of answers that may be old: the queries that write what was read, and do not run
+STALE_HEADER = "ksql-stale"
 
 
 def _token(properties: dict[str, Any] | None) -> str | None:

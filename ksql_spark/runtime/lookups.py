@@ -110,6 +110,7 @@ class LookUp:
         view: has the rows.
         is_current: whether the view is as current as asked for already.
         when_current: calls back once it is.
+        stopped: ids of the queries that write the table and do not run.
     """
 
     def __init__(
@@ -120,7 +121,9 @@ class LookUp:
         *,
         is_current: bool,
         when_current: Callable[[OnReached], None],
+        stopped: tuple[str, ...] = (),
     ) -> None:
+        self.stopped = stopped
         self.is_current = is_current
         self._plan = plan
         self._values = values

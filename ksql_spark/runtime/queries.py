@@ -542,6 +542,13 @@ class QueryManager:
         with self._lock:
             return [self._queries[i] for i in sorted(self._queries)]
 
+    def stopped_writers(self, source: str) -> tuple[str, ...]:
+        """The ids of the queries that write a stream or table, and do not run now."""
+        with self._lock:
+            return tuple(
+                q.id for q in self._queries.values() if q.state != RUNNING and q.plan.sink.name == source
+            )
+
     def first_offsets(self, query: ManagedQuery, stage: int) -> dict[str, Mapping[str, int]]:
         """Where a sub-topology begins to read topics if it has no checkpoint: topic -> {partition: offset}.
 

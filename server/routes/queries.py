@@ -11,7 +11,15 @@ from server.access import principal_of
 from server.errors import NOT_ACCEPTABLE, RequestError
 from server.host import Host
 from server.lookups import wants_token
-from server.models import TOKEN_HEADER, CloseQueryBody, QueryStreamBody, StatementsBody, described, read_body
+from server.models import (
+    STALE_HEADER,
+    TOKEN_HEADER,
+    CloseQueryBody,
+    QueryStreamBody,
+    StatementsBody,
+    described,
+    read_body,
+)
 from server.streaming import (
     DELIMITED,
     FRAMES,
@@ -107,6 +115,8 @@ async def _start(
     token = request.known.token
     if token is not None and wants_token(request.properties, request.consistency_token):
         response.headers[TOKEN_HEADER] = token
+    if request.known.stopped:
+        response.headers[STALE_HEADER] = ", ".join(request.known.stopped)
     return stream, response
 
 

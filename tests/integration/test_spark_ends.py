@@ -36,6 +36,12 @@ def parts(server: ServerProcess) -> dict[str, Any]:
     return {name: part["isHealthy"] for name, part in body["details"].items()}
 
 
+def stale(server: ServerProcess) -> str:
+    """What an answer says of queries that do not run."""
+    answer = httpx.post(f"{server.url}/query-stream", json={"sql": LOOK_UP}, timeout=TIMEOUT_S)
+    return str(answer.headers.get("ksql-stale", ""))
+
+
 def until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + TIMEOUT_S
     while not condition():
@@ -61,6 +67,10 @@ def test_the_jvm_is_killed_and_frozen(tmp_path: Path) -> None:
         said = (tmp_path / "logs" / "server.log").read_text(encoding="utf-8")
         assert said.count("was ended by the signal SIGKILL; it is started again") == 2
         assert "Traceback" not in said, said
+        assert stale(server) == ""
+        server.execute("PAUSE ALL;")
+        assert stale(server).startswith("CTAS_T_")
+        server.execute("RESUME ALL;")
         frozen = jvm_of(server)
         os.kill(frozen, signal.SIGSTOP)
         try:

@@ -84,6 +84,21 @@ def answer(service: QueryService, text: str) -> list[list[Any]]:
     return rows
 
 
+def test_an_answer_says_that_the_tables_query_does_not_run(
+    service: QueryService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped: dict[str, tuple[str, ...]] = {}
+    monkeypatch.setattr(service._services.queries, "stopped_writers", lambda source: stopped.get(source, ()))
+    for expected in ((), ("CTAS_INTS_1",)):
+        stopped["INTS"] = expected
+        service.query(request := Request("SELECT n FROM ints WHERE id = 1;"))
+        assert request.known.stopped == expected
+        look_up = service.look_up("SELECT n FROM ints WHERE id = 1;", {})
+        assert look_up is not None and look_up.stopped == expected
+        service.query(other := Request("SELECT n FROM texts WHERE id = 'a';"))
+        assert other.known.stopped == ()
+
+
 def at_once(service: QueryService, text: str) -> list[list[Any]] | None:
     """The answer of a look-up that needs no thread; None if it is none."""
     look_up = service.look_up(text, {})

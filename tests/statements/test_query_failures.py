@@ -223,6 +223,15 @@ def test_the_watcher_leaves_a_query_alone_that_somebody_holds(world: World) -> N
     assert checks == ["RUNNING"] and not a.errors and a.state == "RUNNING"
 
 
+def test_what_a_stopped_query_writes_is_known(query: tuple[World, ManagedQuery]) -> None:
+    world, managed = query
+    sink = managed.plan.sink.name
+    assert world.queries.stopped_writers(sink) == ()
+    world.run(f"PAUSE {managed.id};")
+    assert world.queries.stopped_writers(sink) == (managed.id,)
+    assert world.queries.stopped_writers("OTHER") == ()
+
+
 def test_a_query_that_cannot_go_on_after_a_pause_says_why(world: World) -> None:
     world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
     (query_id,) = world.ids()
