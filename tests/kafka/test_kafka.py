@@ -25,12 +25,12 @@ def test_offsets_of_a_partition_whose_leader_is_not_known_yet(monkeypatch):
     outcomes = [refused, answered]
 
     class Client:
-        def list_offsets(self, specs, request_timeout):
+        def list_offsets(self, specs, isolation_level, request_timeout):
             (partition,) = specs
             return {partition: outcomes.pop(0)}
 
     admin = KafkaAdmin("localhost:1")
-    monkeypatch.setattr(admin, "_client", Client())
+    monkeypatch.setattr(admin, "_handle", Client())
     monkeypatch.setattr(admin, "require_topic", lambda name: Topic(name, (1,)))
     assert admin.end_offsets("fresh") == {("fresh", 0): 7}
 
