@@ -91,6 +91,8 @@ class Proxy:
                 ways = [asyncio.ensure_future(self._pass(*way)) for way in ((reader, forth), (back, writer))]
                 try:
                     await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+                except asyncio.CancelledError:
+                    return  # the stream's own callback would report it
                 finally:
                     for way in ways:
                         way.cancel()
