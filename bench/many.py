@@ -3,6 +3,9 @@
     python bench/many.py [--queries 1,20,100] [--partitions 1] [--seconds 60] [--rate 500]
                          [--kinds stateless,aggregate]
 
+    # recovery with a million groups
+    python bench/many.py --queries 20 --state-rows 1000000 --seconds 5 --settle 5
+
     # the cost of idle aggregates
     python bench/many.py --queries 10,20,100 --partitions 1,2,12 --kinds aggregate
 
@@ -15,7 +18,9 @@ server for each number of partitions, to which queries are added. For each numbe
 * for the last number: latency of records that arrive at a total of --rate, distributed over all queries'
   inputs: the p50 of each --step seconds from the first record on, then percentiles of all records after the
   first --settle seconds,
-* for the last number: how long a stopped server takes to start again, until every query responds.
+* for the last number: how long all queries take to respond again after kill -9 of Spark's JVM, and how long a
+  stopped server takes to start again, until every query responds. --state-rows puts that many groups into the
+  aggregates before.
 
 Targets: 20 queries in at most 0.2 core and 1.2 GB, 6 mcore for each further query, and 100 queries with
 p50 <= 50 ms at 500 records/s.
@@ -25,6 +30,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
 import statistics
 import tempfile
 import threading
@@ -36,6 +43,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
+from ksql_spark.kafka.producer import RecordProducer
 
 STATEMENTS = {
     "stateless": "CREATE STREAM o{n} WITH (KAFKA_TOPIC = 'o{n}') AS"
@@ -200,6 +208,7 @@ def main() -> None:
         default=[],
         help="NAME=VALUE, a property of the server; may be repeated",
     )
+    parser.add_argument("--state-rows", type=int, default=0, help="groups of all aggregates (default 0)")
     parser.add_argument("--no-load", action="store_true", help="measure only the idle cost")
     options = parser.parse_args()
     for partitions in options.partitions.split(","):
@@ -219,7 +228,10 @@ def _measure(partitions: int, options: argparse.Namespace) -> None:
             time.sleep(options.wait)
             _idle(engine, numbers, partitions, options)
             if not options.no_load:
+                if options.state_rows:
+                    _fill(engine, numbers[-1], options)
                 _load(engine, numbers[-1], options)
+                _kill(engine, numbers[-1])
                 engine.stop()
                 engine = Engine(config)
                 _restart(engine, numbers[-1])
@@ -274,6 +286,36 @@ def _load(engine: Engine, count: int, options: argparse.Namespace) -> None:
         f"{count} queries, {options.rate:g} records/s in total: {came} of {total} records,"
         f" p50 {shares[49]:.1f} ms, p95 {shares[94]:.1f}, p99 {shares[98]:.1f}, {cores:.2f} cores",
         flush=True,
+    )
+
+
+def _fill(engine: Engine, count: int, options: argparse.Namespace) -> None:
+    """Put groups into the aggregates."""
+    admin, kinds = engine.services.admin, options.kinds.split(",")
+    aggregates = [n for n in range(count) if kinds[n % len(kinds)] == "aggregate"]
+    before = sum(admin.end_offsets(*(f"o{n}" for n in aggregates)).values())
+    began = time.monotonic()
+    producer = RecordProducer(admin.servers, linger_ms=20)
+    for number in range(options.state_rows):
+        body = b'{"k": "g%d", "n": 1, "sent": 0}' % number
+        producer.send_async(f"i{aggregates[number % len(aggregates)]}", b"g%d" % number, body)
+        if number % 10_000 == 0:
+            producer.flush(60)
+    producer.close()
+    while sum(admin.end_offsets(*(f"o{n}" for n in aggregates)).values()) < before + options.state_rows:
+        time.sleep(0.5)
+    took = time.monotonic() - began
+    print(f"{options.state_rows:,} groups in {len(aggregates)} aggregates after {took:.0f} s", flush=True)
+
+
+def _kill(engine: Engine, count: int) -> None:
+    began = time.monotonic()
+    os.kill(engine.services.spark.pid, signal.SIGKILL)
+    probe = Probe(engine.services.admin.servers, count)
+    probe.wait_for_all(300)
+    probe.close()
+    print(
+        f"kill -9 of the JVM: all {count} queries respond after {time.monotonic() - began:.1f} s", flush=True
     )
 
 
