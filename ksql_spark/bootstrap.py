@@ -16,6 +16,7 @@ from pathlib import Path
 
 import grammar
 from ksql_spark.cluster import Cluster
+from ksql_spark.command_runner import CommandRunner
 from ksql_spark.config import Config, read_properties
 from ksql_spark.connect import ConfiguredConnect, ConnectClient, ConnectCluster, NoConnect
 from ksql_spark.errors import KsqlError
@@ -61,6 +62,7 @@ class Parts:
     """The parts of a running engine."""
 
     services: Services
+    runner: CommandRunner
     statements: StatementExecutor
     queries: QueryService
     health: Health
@@ -105,24 +107,28 @@ class Bootstrap:
         if self._config["ksql.udfs.enabled"]:
             functions.load(services.functions, services.metastore, report)
         self._stack.callback(end_workers, lambda: spark.running_session, str(services.functions.extensions))
-        statements = StatementExecutor(services, self._data_dir)
+        runner = CommandRunner(services, self._data_dir)
+        self._stack.callback(runner.close)
+        statements = StatementExecutor(services, runner)
         queries = QueryService(services)
         self._remove_transient_queries(services)
-        statements.replay(report)
-        statements.finish_pending()
+        runner.replay(report)
+        runner.finish_pending()
         self._check_not_stopping()
+        runner.start()
         self._create_log_stream(services, statements, report)
         self._require_registry(services)
         services.queries.start_registered(report)
         services.views.resume(services.metastore.sources())
         self._stack.callback(queries.close_all)
         if self._given_spark is None and self._config["ksql.spark.warm.up.enabled"]:
-            self._warm_up(services, statements, queries)
+            self._warm_up(services, runner, queries)
         admin = KafkaAdmin(services.admin.servers, services.admin.settings, DEADLINE_S)
         self._stack.callback(admin.close)
         health = Health(services, admin)
         self._stack.callback(health.close)
-        return Parts(services, statements, queries, health, Cluster(services), Measures(services, queries))
+        cluster, measures = Cluster(services), Measures(services, queries)
+        return Parts(services, runner, statements, queries, health, cluster, measures)
 
     def stop(self) -> None:
         """Stop everything, including a start() in progress; may be called more than once."""
@@ -367,11 +373,11 @@ class Bootstrap:
         for folder in (self._data_dir / "checkpoints").glob("transient_*"):
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _warm_up(self, services: Services, statements: StatementExecutor, queries: QueryService) -> None:
+    def _warm_up(self, services: Services, runner: CommandRunner, queries: QueryService) -> None:
         """Warm Spark up if no query does that, unless a statement or query comes first."""
         if services.queries.all():
             return
-        before = statements.carried_out + queries.started
+        before = runner.carried_out + queries.started
         warm_up = WarmUp(
             services.spark.running_session,
             services.admin,
@@ -379,7 +385,7 @@ class Bootstrap:
             services.config,
             topics=f"{transient_topic_prefix(self._config)}warm_up_",
             checkpoints=self._data_dir / "checkpoints" / "transient_warm_up",
-            is_needed=lambda: statements.carried_out + queries.started == before,
+            is_needed=lambda: runner.carried_out + queries.started == before,
         )
         self._stack.callback(warm_up.stop)
         warm_up.start()

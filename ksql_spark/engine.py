@@ -196,11 +196,11 @@ class Engine:
 
     def statuses(self) -> dict[str, str]:
         """Command id -> status."""
-        return {command: s["status"] for command, s in self._parts.statements.statuses.items()}
+        return {command: s["status"] for command, s in self._parts.runner.statuses.items()}
 
     def status(self, type: str, entity: str, action: str) -> dict[str, Any] | None:
         """Status, message and query id of one command; None if it is unknown."""
-        return self._parts.statements.statuses.get(f"{type}/{entity}/{action}")
+        return self._parts.runner.statuses.get(f"{type}/{entity}/{action}")
 
     def is_valid_property(self, name: str) -> bool:
         """True for a property that SET may change.

@@ -250,6 +250,11 @@ CONDITIONS: dict[str, Condition] = {
         40801,
         "The statement was cancelled while it was planned: its client has gone. Nothing was changed.",
     ),
+    "STATEMENT_OVERTAKEN": Condition(
+        50301,
+        "Other servers have changed streams, tables or queries again and again while this statement was "
+        "checked. Nothing was done. Send it again.",
+    ),
     "STATEMENT_TIMEOUT": Condition(
         40800,
         "Planning the statement takes longer than {limit} s (ksql.statement.timeout.ms). "

@@ -6,6 +6,12 @@ JSON object with ``version``, ``id`` (the commandId), ``statement``, ``propertie
 later. A command that starts a query also has ``queryId`` and ``plan``, its plans as physical.codec writes
 them: a later release runs the plan that the checkpoint belongs to, not the plan that it would make itself.
 
+Commands are written first and carried out then, in the order of the log. Each was checked against a metastore
+that knew all commands before it, and says so: ``follows`` is the ``token`` of the command that was the last
+one then. A command that follows another one than the last has lost a race: it is void for whoever reads the
+log, now and later (Order). So servers need no lock among each other, and whatever a server that was frozen
+still sends changes nothing.
+
 Whoever may write to the topic may put anything into it. So a record is checked before it is used, and what is
 no command is skipped (SkippedRecord), never executed.
 """
@@ -15,7 +21,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +30,8 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 
-VERSION = 1
+#: since 2: commands are written before they are carried out, and may be void
+VERSION = 2
 #: a command's greatest length; Kafka's brokers take records of 1 MiB by default, headers and starts included
 MAX_BYTES = 1_000_000
 
@@ -34,6 +41,7 @@ class Command:
     """One logged statement; ``id`` is the REST API's commandId, ``starts`` topic -> {partition: offset}.
 
     ``query_id`` and ``plan`` (a document of physical.codec) belong to statements that start a query.
+    ``token`` is the command's own, ``follows`` that of the one before it (Order); version 1 has neither.
     """
 
     id: str
@@ -42,14 +50,49 @@ class Command:
     starts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     query_id: str | None = None
     plan: Mapping[str, Any] | None = None
+    token: str | None = None
+    follows: str | None = None
 
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A record of the log that is no command of this release: why, and whether a newer release wrote it."""
+    """A record of the log that is no command of this release: why, and whether a newer release wrote it.
+
+    ``token`` and ``follows`` are those of a newer release's command.
+    """
 
     reason: str
     is_newer: bool = False
+    token: str | None = None
+    follows: str | None = None
+
+
+class Order:
+    """Which commands of the log are void, because another one came before them. Not thread-safe."""
+
+    def __init__(self) -> None:
+        #: the token of the last command; None: no command has one yet
+        self.last: str | None = None
+        self._known: set[str] = set()
+
+    def accepts(self, command: Command | Unreadable) -> bool:
+        """Whether the log's next record is to be carried out, as far as its place in the log says.
+
+        It is void if commands came between it and the one that it follows. If the one that it follows is not
+        in the log at all, somebody has mended the log: then there is no saying, and it is carried out.
+        """
+        if command.token is None:
+            return True
+        follows = command.follows
+        if follows != self.last and (follows is None or follows in self._known):
+            return False
+        self.last = command.token
+        self._known.add(command.token)
+        return True
+
+    def has(self, token: str) -> bool:
+        """Whether the command with this token has come, and was not void."""
+        return token in self._known
 
 
 @dataclass(frozen=True)
@@ -71,10 +114,12 @@ class CarriedOut:
     def __init__(self) -> None:
         self._last = -1
         self._changed = threading.Condition()
-        #: what the replay has left out
+        #: what was left out
         self.skipped: list[SkippedRecord] = []
         #: the record of a newer release, because of which nothing is added to the log; None: there is none
         self.newer: SkippedRecord | None = None
+        #: the token of the last command that was carried out, which the next one follows
+        self.token: str | None = None
 
     def skip(self, record: SkippedRecord, *, is_newer: bool = False) -> None:
         """The record cannot be carried out; after one of a newer release the log is only read."""
@@ -137,7 +182,7 @@ def create_command_topic(admin: KafkaAdmin, service_id: str, replicas: int) -> N
 
 
 class CommandLog:
-    """Append and replay commands; only one server may append at a time.
+    """Append and read commands.
 
     Args:
         admin: of the cluster.
@@ -172,12 +217,52 @@ class CommandLog:
         """The sequence number that the next command will get."""
         return next(iter(self._admin.end_offsets(self.topic).values()))
 
-    def replay(self) -> Iterator[tuple[int, Command | Unreadable]]:
-        """All records with their sequence numbers, oldest first."""
-        with TopicReader(self._admin.servers, self.topic, settings=self._admin.settings) as reader:
-            for records in reader.read_to_end():
-                for record in records:
-                    yield record.offset, decode(record.value)
+    def reader(self, start: int = 0) -> CommandReader:
+        """A reader of the commands from the one with this sequence number on.
+
+        Raises:
+            KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
+        """
+        return CommandReader(self._admin, self.topic, start)
+
+
+Numbered = tuple[int, Command | Unreadable]
+"""A record of the log with its sequence number."""
+
+
+class CommandReader:
+    """Reads commands in their order. Not thread-safe.
+
+    Args:
+        admin: of the cluster.
+        topic: the command log's.
+        start: the sequence number of the first one.
+    """
+
+    def __init__(self, admin: KafkaAdmin, topic: str, start: int = 0) -> None:
+        self._reader = TopicReader(admin.servers, topic, {0: start}, settings=admin.settings)
+
+    def read_to_end(self) -> Iterator[Numbered]:
+        """All that are in the log now.
+
+        Raises:
+            KsqlError: as TopicReader.read_to_end().
+        """
+        for records in self._reader.read_to_end():
+            for record in records:
+                yield record.offset, decode(record.value)
+
+    def read(self, timeout_s: float) -> Sequence[Numbered]:
+        """The next ones; none if none comes within ``timeout_s`` seconds.
+
+        Raises:
+            KsqlError: as TopicReader.poll_batch().
+        """
+        return [(record.offset, decode(record.value)) for record in self._reader.poll_batch(timeout_s)]
+
+    def close(self) -> None:
+        """Free the connections."""
+        self._reader.close()
 
 
 # ---- one record ---------------------------------------------------------------------------------------
@@ -196,6 +281,7 @@ def encode(command: Command) -> bytes:
         body["queryId"] = command.query_id
     if command.plan is not None:
         body["plan"] = dict(command.plan)
+    body |= {"token": command.token, "follows": command.follows}
     return json.dumps(body).encode()
 
 
@@ -211,7 +297,9 @@ def decode(value: bytes | None) -> Command | Unreadable:
     if type(version) is not int:
         return Unreadable("it is not a JSON object with a version")
     if version > VERSION:
-        return Unreadable(f"its version is {version}, this release knows up to {VERSION}", is_newer=True)
+        token, follows = (name if isinstance(name, str) else None for name in map(body.get, _ORDER))
+        reason = f"its version is {version}, this release knows up to {VERSION}"
+        return Unreadable(reason, is_newer=True, token=token, follows=follows)
     wrong = [name for name, is_right in _MEMBERS.items() if not is_right(body.get(name))]
     if wrong:
         return Unreadable(f"{wrong[0]} is missing or wrong")
@@ -222,6 +310,8 @@ def decode(value: bytes | None) -> Command | Unreadable:
         body["starts"],
         body.get("queryId"),
         body.get("plan"),
+        body.get("token"),
+        body.get("follows"),
     )
 
 
@@ -240,6 +330,8 @@ def _is_query_id(value: Any) -> bool:
     )
 
 
+#: the members that say where a command belongs, the same in all versions
+_ORDER = ("token", "follows")
 #: member of a record's value -> whether a value of it is one that append() may have written
 _MEMBERS: Mapping[str, Callable[[Any], bool]] = {
     "id": lambda value: isinstance(value, str),
@@ -248,4 +340,6 @@ _MEMBERS: Mapping[str, Callable[[Any], bool]] = {
     "starts": _is_starts,
     "queryId": _is_query_id,
     "plan": lambda value: value is None or isinstance(value, dict),
+    "token": lambda value: value is None or isinstance(value, str),
+    "follows": lambda value: value is None or isinstance(value, str),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -49,11 +49,11 @@ class PendingStatement:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def begin(self, sequence: int, cleanup: CleanupRecord) -> None:
-        """Write the cleanup record of the command that will have this number in the command log."""
+    def begin(self, token: str, cleanup: CleanupRecord) -> None:
+        """Write the cleanup record of the command that will have this token in the command log."""
         if cleanup == CleanupRecord():
             return
-        body = {"sequence": sequence, **asdict(cleanup)}
+        body = {"token": token, **asdict(cleanup)}
         self._path.parent.mkdir(parents=True, exist_ok=True)
         written = self._path.with_suffix(".tmp")
         with written.open("w", encoding="utf-8") as file:
@@ -66,15 +66,15 @@ class PendingStatement:
         """Remove the record: the statement was carried out, or undone."""
         self._path.unlink(missing_ok=True)
 
-    def orphans(self, log_end: int) -> Orphans:
-        """What an interrupted statement has left; ``log_end``: the command log's end offset.
+    def orphans(self, is_logged: Callable[[str], bool]) -> Orphans:
+        """What an interrupted statement has left; ``is_logged`` knows the tokens of commands in the log.
 
         If the file is damaged, that is logged, and nothing is cleaned up.
         """
         try:
             body: Mapping[str, Any] = json.loads(self._path.read_text(encoding="utf-8"))
-            sequence = int(body["sequence"])
-            found = body["logged" if log_end > sequence else "unlogged"]
+            token = str(body["token"])
+            found = body["logged" if is_logged(token) else "unlogged"]
             transactions = tuple(found.get("transactions", ()))
             left = Orphans(tuple(found["topics"]), tuple(found["queries"]), transactions)
         except FileNotFoundError:
@@ -82,5 +82,5 @@ class PendingStatement:
         except (OSError, ValueError, TypeError, KeyError):
             log.exception("%s is damaged: what the last statement left is not cleaned up", self._path)
             return Orphans()
-        log.warning("the server was killed during command %d; it leaves %s", sequence, found)
+        log.warning("the server was killed during a statement, which leaves %s", found)
         return left

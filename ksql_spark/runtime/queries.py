@@ -354,11 +354,51 @@ class QueryManager:
         reached = {**query.starts, **(checkpoint.resumed_at or {}), **(checkpoint.committed() or {})}
         return all(reached.get(topic, {}).get(str(p), 0) >= end for (topic, p), end in ends.items())
 
-    def register(self, query: ManagedQuery) -> None:
-        """Add a query that start_registered will start (replay of the command log)."""
+    @property
+    def is_replaying(self) -> bool:
+        """Whether the command log is replayed: start_registered() starts queries then."""
+        return self._replaying
+
+    def begin(self, query: ManagedQuery) -> None:
+        """Add a query that never ran, and start it; one that does not start is retried like a failed one.
+
+        Raises:
+            KsqlError: as start(); the query is there, in ERROR.
+        """
+        self._register(query)
+        if not self._replaying:
+            with query.control:
+                self._start_registered(query, self.start_new)
+
+    def take_over(self, query: ManagedQuery, old: ManagedQuery) -> None:
+        """Run ``query`` in the place of ``old``, on its checkpoints; if ``old`` is paused, so is ``query``.
+
+        Raises:
+            KsqlError: as start(); the query is there, in ERROR. Spark may not be able to resume from the
+                checkpoints with the new plan.
+        """
+        was_paused = old.state == PAUSED
+        self.stop(old.id)
+        self._register(query)
+        if was_paused:
+            query.state = PAUSED
+        elif not self._replaying:
+            with query.control:
+                self._start_registered(query, self.start)
+
+    def _register(self, query: ManagedQuery) -> None:
         query.state = REGISTERED
         with self._lock:
             self._queries[query.id] = query
+
+    def _start_registered(self, query: ManagedQuery, start: Callable[[ManagedQuery], None]) -> None:
+        try:
+            start(query)
+        except Exception as error:
+            self._failed(query, error)
+            if isinstance(error, KsqlError):
+                raise
+            raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from error
 
     def add(self, query: ManagedQuery) -> None:
         """Add a push query that runs without Spark, so that it is listed, and TERMINATE ends it."""
@@ -594,7 +634,7 @@ class QueryManager:
         self.unreadable_by_push += 1
 
     def kill(self, query_id: str) -> ManagedQuery | None:
-        """End a query at once, in the middle of a batch; its state stays for drop() or restore()."""
+        """End a query at once, in the middle of a batch; its state stays, for drop()."""
         query = self.find(query_id)
         if query is not None:
             with query.control:
@@ -608,14 +648,6 @@ class QueryManager:
             if self._queries.get(query.id) is query:
                 del self._queries[query.id]
                 self._unreadable.pop(query.id, None)
-
-    def restore(self, query: ManagedQuery) -> None:
-        """Continue a query that was killed, from its checkpoints."""
-        with query.control:
-            with self._lock:
-                self._queries[query.id] = query
-            if query.state != PAUSED:
-                self._start_or_fail(query)
 
     def _start_or_fail(self, query: ManagedQuery) -> None:
         """Start a query; if it does not start, it is in ERROR and is retried."""

@@ -135,7 +135,7 @@ class StatementContext:
         variables: session variables, including those of DEFINEs before this statement.
         new_topics: topics that statements before this one will create -> number of partitions.
         queries: the persistent queries that will exist after the statements before this one.
-        is_replay: the statement comes from the command log.
+        is_replay: the statement comes from the command log, and was checked before it was written there.
         first_sequence: the number of the request's first command in the log; None: not determined yet.
         commands: how many of the statements before this one are commands.
         stored: on replay, the query that the statement started.
@@ -148,6 +148,8 @@ class StatementContext:
     variables: dict[str, str]
     new_topics: dict[str, int] = field(default_factory=dict)
     queries: list[KnownQuery] = field(init=False)
+    #: the token of the last command that the sandbox knows
+    follows: str | None = field(init=False)
     is_replay: bool = False
     stored: StoredQuery | None = None
     first_sequence: int | None = None
@@ -155,6 +157,7 @@ class StatementContext:
     known: Known = field(default_factory=Known)
 
     def __post_init__(self) -> None:
+        self.follows = self.services.commands.token
         self.queries = [KnownQuery.of(q) for q in self.services.queries.all() if not q.is_transient]
 
     def snapshot(self) -> StatementContext:
@@ -183,13 +186,25 @@ class StatementContext:
 class Outcome:
     """The result of a logged statement: a message for the user, and the query that it started.
 
-    ``plan`` is the document of physical.codec for the command log; ``warnings`` are sentences.
+    ``warnings`` are sentences. If the statement ``is_failed``, the message says why.
     """
 
     message: str
     query_id: str | None = None
-    plan: Mapping[str, Any] | None = None
     warnings: tuple[str, ...] = ()
+    is_failed: bool = False
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What the command log keeps of a statement: where its query starts, the query's id and its plans.
+
+    ``plan`` is a document of physical.codec.
+    """
+
+    starts: Starts = field(default_factory=dict)
+    query_id: str | None = None
+    plan: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -205,23 +220,23 @@ class Immediate:
 
 @dataclass(frozen=True)
 class Logged:
-    """An action that goes into the command log.
+    """An action that goes into the command log, and is carried out once it is there.
 
     Args:
         command_id: ``type/entity/action`` (reference §7.3).
         statement: text for the log, if the statement's own text is not enough.
-        prepare: side effects that must come first (topics); returns the offsets where a new query starts.
-        apply: the change itself, also on replay; takes ``prepare``'s result.
-        after: clean-up once the command is in the log (topics to delete); not on replay.
-        undo: undoes ``prepare`` and ``apply`` if one of them, or writing to the log, fails; the caller
-            restores the metastore.
+        prepare: side effects that must come before it is written (topics).
+        apply: the change itself, when the command is read from the log; takes the offsets where a new query
+            starts.
+        after: what only the server that wrote the command does then (topics to delete); not on replay.
+        undo: undoes ``prepare`` if it fails, or the command cannot be written.
         cleanup: the cleanup record, in case the server is killed meanwhile; called first.
         plan: the document of the query that it will start, which the command log will hold.
     """
 
     command_id: str
     apply: Callable[[Starts], Outcome]
-    prepare: Callable[[], Starts] = dict
+    prepare: Callable[[], Prepared] = Prepared
     after: Callable[[], None] = lambda: None
     undo: Callable[[], None] = lambda: None
     cleanup: Callable[[], CleanupRecord] = CleanupRecord

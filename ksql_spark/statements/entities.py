@@ -8,6 +8,7 @@ from ksql_spark.masking import masked
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.queries import ERROR, ManagedQuery
 from ksql_spark.schema import Column, Role
+from ksql_spark.statements.context import Outcome
 from ksql_spark.types import type_json
 
 
@@ -56,11 +57,13 @@ def query_row(query: ManagedQuery) -> dict[str, Any]:
     }
 
 
-def command_status(
-    text: str, command_id: str, message: str, query_id: str | None, sequence: int
-) -> dict[str, Any]:
+def command_status(text: str, command_id: str, outcome: Outcome, sequence: int) -> dict[str, Any]:
     """The answer to a logged statement."""
-    status = {"status": "SUCCESS", "message": message, "queryId": query_id}
+    status = {
+        "status": "ERROR" if outcome.is_failed else "SUCCESS",
+        "message": outcome.message,
+        "queryId": outcome.query_id,
+    }
     return entity(
         "currentStatus", text, commandId=command_id, commandStatus=status, commandSequenceNumber=sequence
     )

@@ -74,12 +74,7 @@ def terminate(statement: Terminate, context: StatementContext) -> Action:
     action = _logged(
         targets, statement, context, "terminate", "Query terminated.", lambda *_: termination.apply()
     )
-    return replace(
-        action,
-        after=termination.after,
-        undo=termination.undo,
-        cleanup=lambda: CleanupRecord(logged=termination.orphans()),
-    )
+    return replace(action, cleanup=lambda: CleanupRecord(logged=termination.orphans()))
 
 
 def pause(statement: Pause, context: StatementContext) -> Action:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grammar.nodes import Statement
-from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import RecordSpec
 from ksql_spark.logical.nodes import PersistentQuery, Start
@@ -14,12 +13,12 @@ from ksql_spark.physical import codec
 from ksql_spark.physical.planner import check_runnable, lower
 from ksql_spark.physical.steps import PhysicalPlan, StreamTableJoin, walk
 from ksql_spark.runtime.pending import CleanupRecord, Orphans
-from ksql_spark.runtime.queries import PAUSED, ManagedQuery, internal_topics
+from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.statements.context import (
     KnownQuery,
     Logged,
     Outcome,
-    Services,
+    Prepared,
     Starts,
     StatementContext,
 )
@@ -62,12 +61,10 @@ class QueryStart:
             self._plan = lower(
                 bound.root, bound.sink, context.config, self._id, by_event_time=bound.by_event_time
             )
-        #: what the command log keeps of it
+        #: what the command log will keep of it, more or less: prepare() adds ids of schemas
         self._document = None if context.is_replay else codec.encode((bound, self._plan))
         self._sources = frozenset(source.name for source in self._plan.sources)
         self._made_topics: list[str] = []
-        #: the query that was started, and the query that it replaced
-        self._started: tuple[ManagedQuery, ManagedQuery | None] | None = None
         if not context.is_replay:
             check_runnable(self._plan, self._services.registry)
             check_registrable(self._records(), self._services.registry)
@@ -106,23 +103,30 @@ class QueryStart:
         """What to remove if the server is killed before the command is logged."""
         sink = self._plan.sink.topic
         made = () if self._services.admin.topic(sink) is not None else (sink,)
-        if self._old() is not None:
-            return CleanupRecord(unlogged=Orphans(made))
-        topics = (*made, *internal_topics(self._plan))
-        return CleanupRecord(unlogged=Orphans(topics, (self._id,), self._plan.transactional_ids))
+        return CleanupRecord(unlogged=Orphans(made))
 
-    def _prepare(self) -> Starts:
-        """Register the sink's schemas and create its topic; return the offsets where reading starts."""
+    def _prepare(self) -> Prepared:
+        """Register the sink's schemas and create its topic; find the offsets where reading starts."""
         records = registered(self._records(), self._services.registry)
         self._plan = replace(self._plan, records=records)
-        self._document = codec.encode((self._bound, self._plan))
         if create_sink_topic(self._plan, self._context):
             self._made_topics.append(self._plan.sink.topic)
         old = self._old()
-        return old.starts if old is not None else start_offsets(self._plan, self._context, self._bound.start)
+        if old is not None:
+            starts = old.starts
+        else:
+            starts = start_offsets(self._plan, self._context, self._bound.start)
+        return Prepared(starts, self._id, codec.encode((self._bound, self._plan)))
+
+    def _undo(self) -> None:
+        """Delete the topic that was created."""
+        self._services.admin.delete_topics(self._made_topics)
 
     def _apply(self, starts: Starts) -> Outcome:
-        """Start the query (on replay only register it), and add the sink to the metastore."""
+        """Add the sink to the metastore, and start the query.
+
+        If Spark refuses it, it is there all the same, in ERROR, and is tried again like one that failed.
+        """
         bound, sink = self._bound, self._plan.sink
         old, queries = self._old(), self._services.queries
         topic = self._services.admin.topic(sink.topic)
@@ -137,54 +141,18 @@ class QueryStart:
             creates_sink=bound.creates_sink,
             logical=bound,
         )
-        if self._context.is_replay:
-            queries.register(query)
-        else:
-            self._started = query, old
-            if old is None:
-                queries.start_new(query)
-            else:
-                _take_over(query, old, self._services)
-        if old is not None and old.state == PAUSED:
-            query.state = PAUSED
         if bound.creates_sink:
             self._services.metastore.add(replace(sink, partitions=partitions), self._sources)
             self._services.views.renew(sink)
-        return Outcome(f"Created query with ID {query.id}", query.id, self._document)
-
-    def _undo(self) -> None:
-        """Drop the new query or continue the replaced one, and delete the topic that was created."""
-        if self._started is not None:
-            query, old = self._started
+        try:
             if old is None:
-                self._services.queries.drop(query)
+                queries.begin(query)
             else:
-                self._services.queries.stop(query.id)
-                _take_over(old, old, self._services)
-        self._services.admin.delete_topics(self._made_topics)
-
-
-def _take_over(query: ManagedQuery, old: ManagedQuery, services: Services) -> None:
-    """Run ``query`` on the checkpoints of ``old``; if ``old`` is paused, ``query`` starts at RESUME.
-
-    Raises:
-        KsqlError: NOT_DONE_YET if Spark cannot resume from them with the new plan.
-    """
-    was_paused = old.state == PAUSED
-    services.queries.stop(old.id)
-    # a registered query keeps its checkpoints if it does not start
-    services.queries.register(query)
-    if was_paused:
-        query.state = PAUSED
-        return
-    try:
-        services.queries.start(query)
-    except KsqlError as error:
-        raise KsqlError(
-            "NOT_DONE_YET",
-            what=f"Replacing query {old.id} in this way ({error.message})",
-            version=__version__,
-        ) from None
+                queries.take_over(query, old)
+        except KsqlError as error:
+            message = f"{error.message} The query {query.id} is there, in ERROR, and is tried again."
+            return Outcome(message, query.id, is_failed=True)
+        return Outcome(f"Created query with ID {query.id}", query.id)
 
 
 def _check_limit(context: StatementContext, replaced: KnownQuery | None) -> None:

@@ -69,7 +69,7 @@ def alter_system(statement: AlterSystem, context: StatementContext) -> Action:
 
     def apply(_: Starts) -> Outcome:
         services.config = services.config.with_values({name: value})
-        if not context.is_replay:
+        if not services.queries.is_replaying:
             for query in services.queries.all():
                 if not query.is_transient:
                     services.queries.restart(query.id)

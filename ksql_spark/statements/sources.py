@@ -25,6 +25,7 @@ from ksql_spark.statements.context import (
     KnownQuery,
     Logged,
     Outcome,
+    Prepared,
     Starts,
     StatementContext,
 )
@@ -61,12 +62,12 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
     context.metastore.add(source)
     services = context.services
 
-    def prepare() -> Starts:
+    def prepare() -> Prepared:
         if services.admin.topic(source.topic) is None:
             services.admin.create_topic(
                 source.topic, source.partitions or 1, source.replicas or -1, topic_config(source, None)
             )
-        return {}
+        return Prepared()
 
     def apply(_: Starts) -> Outcome:
         services.metastore.add(source)
@@ -253,16 +254,13 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
         return Outcome(f"Source `{name}` (topic: {source.topic}) was dropped.")
 
     def after() -> None:
-        termination.after()
         services.admin.delete_topics(topics)
 
     def cleanup() -> CleanupRecord:
         kept = termination.orphans()
         return CleanupRecord(logged=replace(kept, topics=(*kept.topics, *topics)))
 
-    return Logged(
-        f"{statement.kind.lower()}/{name}/drop", apply, after=after, undo=termination.undo, cleanup=cleanup
-    )
+    return Logged(f"{statement.kind.lower()}/{name}/drop", apply, after=after, cleanup=cleanup)
 
 
 def _check_unused(source: DataSource, dependents: Iterable[str], queries: Iterable[KnownQuery]) -> None:

@@ -1,15 +1,19 @@
-"""Termination: TERMINATE and DROP end queries for good, so that a crash leaves nothing half done.
+"""Termination: TERMINATE and DROP end queries for good, with their state.
 
-Queries are killed when the statement is applied, and dropped with their state once it is in the command log.
-If the server is killed in between, it still knows them at its next start and resumes them.
+That is done once the command is in the log. If the server is killed meanwhile, its next start removes what is
+left.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.pending import Orphans
 from ksql_spark.runtime.queries import ManagedQuery, QueryManager, internal_topics
+
+log = logging.getLogger(__name__)
 
 
 class Termination:
@@ -23,23 +27,19 @@ class Termination:
     def __init__(self, queries: QueryManager, which: Callable[[], list[ManagedQuery]]) -> None:
         self._queries = queries
         self._which = which
-        self._killed: list[ManagedQuery] = []
 
     def apply(self) -> None:
-        """Kill the queries; also on replay."""
-        for query in self._which():
+        """Drop the queries, with their state and internal topics; on replay, nobody knows them any more."""
+        queries = self._which()
+        for query in queries:
             self._queries.kill(query.id)
-            self._killed.append(query)
-
-    def after(self) -> None:
-        """Drop the killed queries, with their state and internal topics."""
-        for query in self._killed:
-            self._queries.drop(query)
-
-    def undo(self) -> None:
-        """Continue the killed queries."""
-        for query in self._killed:
-            self._queries.restore(query)
+        if self._queries.is_replaying:
+            return
+        for query in queries:
+            try:
+                self._queries.drop(query)
+            except KsqlError as error:  # they have ended all the same
+                log.warning("what query %s has left is not removed: %s", query.id, error.message)
 
     def orphans(self) -> Orphans:
         """The state, internal topics and transactions of the queries."""

@@ -57,6 +57,7 @@ def test_the_command_log_cannot_be_read(world: World, monkeypatch: pytest.Monkey
 
 
 def test_the_command_log_has_more_than_was_carried_out(world: World) -> None:
+    world.runner.close()
     world.log.append(Command("stream/`X`/create", "CREATE STREAM x (a INT);"))
     assert unwell(world) == (False, {"commandRunner"})
 

@@ -43,7 +43,7 @@ def test_command_ids(world: World) -> None:
         assert (answer["@type"], answer["commandId"]) == ("currentStatus", command_id)
         assert answer["statementText"] == text
         assert answer["commandSequenceNumber"] == len(world.log.records) - 1
-        assert world.statements.statuses[command_id] == answer["commandStatus"]
+        assert world.runner.statuses[command_id] == answer["commandStatus"]
 
 
 def test_pause_outlives_restarts(world: World) -> None:
@@ -150,10 +150,34 @@ def test_a_request_with_a_mistake_changes_nothing(world: World) -> None:
 
 def test_what_fails_midway_tells_what_ran(world: World) -> None:
     world.queries.refused = "STREAM b"
-    error = world.refused(A + "CREATE STREAM b AS SELECT * FROM s EMIT CHANGES;" + "DROP TABLE t;")
-    assert error.condition == "QUERY_FAILED"
-    assert [e["commandId"] for e in error.entities] == ["stream/`A`/create"]
-    assert world.services.metastore.find("B") is None and "B" not in world.admin.topics()
+    before = len(world.log.records)
+    entities = world.run(A + "CREATE STREAM b AS SELECT * FROM s EMIT CHANGES;" + "DROP TABLE t;")
+    assert [e["commandStatus"]["status"] for e in entities] == ["SUCCESS", "ERROR", "SUCCESS"]
+    message = entities[1]["commandStatus"]["message"]
+    assert "Spark says no" in message and "is tried again" in message
+    query_id = f"CSAS_B_{before + 1}"
+    assert world.states() == {f"CSAS_A_{before}": "RUNNING", query_id: "ERROR"}
+    assert world.runner.statuses["stream/`B`/create"] == entities[1]["commandStatus"]
+    # a replay meets the same
+    world.restart()
+    assert world.states() == {f"CSAS_A_{before}": "RUNNING", query_id: "RUNNING"}
+    assert world.services.metastore.find("B") is not None
+    world.run("DROP STREAM b;")
+    assert world.services.metastore.find("B") is None and not world.checkpoint(query_id).exists()
+
+
+def test_a_topic_that_cannot_be_created_leaves_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = list(world.log.records)
+
+    def refuse(*_: object) -> None:
+        raise KsqlError("KAFKA_REFUSED", action="create topic", reason="no")
+
+    monkeypatch.setattr(world.admin, "create_topic", refuse)
+    error = world.refused(A + "DROP TABLE t;" + "CREATE STREAM b AS SELECT * FROM s EMIT CHANGES;")
+    assert error.condition == "KAFKA_REFUSED" and error.entities == []
+    assert world.log.records == before and world.ids() == []
     assert world.services.metastore.find("T") is not None
 
 

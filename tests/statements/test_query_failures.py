@@ -171,7 +171,7 @@ def test_a_damaged_record_of_the_pending_statement_stops_nothing(
 ) -> None:
     pending = tmp_path / "pending.json"
     pending.write_text(text, encoding="utf-8")
-    world.statements.finish_pending()
+    world.runner.finish_pending()
     assert str(pending) in caplog.text and not pending.exists()
 
 

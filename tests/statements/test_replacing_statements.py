@@ -107,8 +107,8 @@ def test_log_that_fails_after_a_where_came(world: World) -> None:
     world.commit(query.id, 1, t={"0": 5})
     world.log.is_broken = True
     world.refused("CREATE OR REPLACE TABLE f AS SELECT k, v FROM t WHERE v > 1 EMIT CHANGES;")
-    assert world.queries.all() == [query] and query.state == "RUNNING"
-    assert Checkpoint(world.checkpoint(query.id), 0).resumed_at == {"t": {"0": 5}}
+    assert world.queries.all() == [query] and query.state == "RUNNING" and query.spark
+    assert Checkpoint(world.checkpoint(query.id), 0).resumed_at is None
 
 
 def test_where_of_a_filtered_table_and_of_an_aggregate(world: World) -> None:
@@ -126,16 +126,18 @@ def test_where_of_a_filtered_table_and_of_an_aggregate(world: World) -> None:
     assert "the aggregate functions cannot change" in error.message
 
 
-def test_spark_that_refuses_leaves_the_old_query(world: World) -> None:
+def test_spark_that_refuses_leaves_the_query_in_error(world: World) -> None:
     world.run(A)
     (old,) = world.queries.all()
     world.queries.refused = "v > 3"
-    error = world.refused(replace_a("k, v FROM s WHERE v > 3"))
-    assert error.condition == "NOT_DONE_YET" and "Spark says no" in error.message
-    assert world.queries.all() == [old] and old.state == "RUNNING" and old.spark
+    status = world.one(replace_a("k, v FROM s WHERE v > 3"))["commandStatus"]
+    assert status["status"] == "ERROR" and "Spark says no" in status["message"]
+    assert world.states() == {old.id: "ERROR"}
+    assert "WHERE" in world.services.metastore.require("A").statement
+    # what it had done is kept, so that another statement can go on with it
     assert world.checkpoint(old.id).exists()
-    assert "WHERE" not in world.services.metastore.require("A").statement
-    assert len(world.log.records) == 3
+    world.run(replace_a("k, v FROM s"))
+    assert world.states() == {old.id: "RUNNING"}
 
 
 def test_a_log_that_fails_leaves_the_old_query(world: World) -> None:

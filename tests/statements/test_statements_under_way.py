@@ -59,6 +59,6 @@ def test_others_go_on_while_a_query_starts(world: Any) -> None:
 
 def test_what_fails_was_never_seen(world: Any) -> None:
     world.may_start.set()
-    world.queries.refused = "slow"
+    world.log.is_broken = True
     world.refused(CREATE)
     assert world.services.published.find("SLOW") is None

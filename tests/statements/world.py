@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from ksql_spark.bootstrap import connect_cluster, schema_registry
+from ksql_spark.command_runner import CommandRunner
 from ksql_spark.config import Config
 from ksql_spark.connect import NoConnect
 from ksql_spark.errors import KsqlError
@@ -144,19 +146,44 @@ class FakeLog:
     def __init__(self) -> None:
         self.records: list[str] = []
         self.is_broken = False
+        self._changed = threading.Condition()
 
     def append(self, command: Command) -> int:
         if self.is_broken:
             raise KsqlError("BROKER_UNREACHABLE", servers="nowhere", reason="it is gone")
-        self.records.append(encode(command).decode())
-        return len(self.records) - 1
+        with self._changed:
+            self.records.append(encode(command).decode())
+            self._changed.notify_all()
+            return len(self.records) - 1
 
     def end(self) -> int:
         return len(self.records)
 
-    def replay(self) -> Iterator[tuple[int, Command | Unreadable]]:
-        for sequence, record in enumerate(list(self.records)):
-            yield sequence, decode(record.encode())
+    def reader(self, start: int = 0) -> FakeReader:
+        return FakeReader(self, start)
+
+    def wait_for(self, sequence: int, timeout_s: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: len(self.records) > sequence, timeout_s)
+
+
+class FakeReader:
+    """A reader of that list."""
+
+    def __init__(self, log: FakeLog, start: int) -> None:
+        self._log, self._next = log, start
+
+    def read_to_end(self) -> Iterator[tuple[int, Command | Unreadable]]:
+        yield from self.read(0.0)
+
+    def read(self, timeout_s: float) -> list[tuple[int, Command | Unreadable]]:
+        self._log.wait_for(self._next, min(timeout_s, 0.02))  # so that close() need not wait
+        first, records = self._next, self._log.records[self._next :]
+        self._next += len(records)
+        return [(first + i, decode(record.encode())) for i, record in enumerate(records)]
+
+    def close(self) -> None:
+        pass
 
 
 class World:
@@ -201,9 +228,11 @@ class World:
             connect=connect_cluster(self._config) or NoConnect(),
         )
         self.reports: list[str] = []
-        self.statements = StatementExecutor(services, self._folder)
-        self.statements.replay(self.reports.append)
+        self.runner = CommandRunner(services, self._folder)
+        self.statements = StatementExecutor(services, self.runner)
+        self.runner.replay(self.reports.append)
         self.queries.start_registered(self.reports.append)
+        self.runner.start()
 
     def restart(self) -> None:
         """Stop the engine and start a new one on the same topics, log and checkpoints."""
@@ -211,6 +240,7 @@ class World:
         self._start()
 
     def close(self) -> None:
+        self.runner.close()
         self.queries.shut_down()
 
     def send(self, topic: str, key: bytes | None, value: bytes | None, time_ms: int) -> tuple[int, int]:
