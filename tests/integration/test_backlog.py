@@ -441,7 +441,7 @@ def interrupt(engine: Engine, query: Running, count: int, verb: str) -> None:
         else:
             killed = queries.kill(query.id)
             assert killed is not None
-            queries.restore(killed)
+            queries.start(killed)
 
 
 def check_interrupted(

@@ -166,9 +166,7 @@ def test_what_fails_midway_tells_what_ran(world: World) -> None:
     assert world.services.metastore.find("B") is None and not world.checkpoint(query_id).exists()
 
 
-def test_a_topic_that_cannot_be_created_leaves_nothing(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_topic_that_cannot_be_created_leaves_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     before = list(world.log.records)
 
     def refuse(*_: object) -> None:

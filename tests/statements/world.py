@@ -191,11 +191,12 @@ class World:
 
     Args:
         folder: for checkpoints.
+        beside: another server on the same topics and log.
         config: the server's properties.
     """
 
-    def __init__(self, folder: Path, **config: Any) -> None:
-        self.admin, self.log = FakeAdmin(), FakeLog()
+    def __init__(self, folder: Path, beside: World | None = None, **config: Any) -> None:
+        self.admin, self.log = (beside.admin, beside.log) if beside is not None else (FakeAdmin(), FakeLog())
         self.spark = FakeSpark()
         self._folder = folder
         self._config = Config({"ksql.spark.data.dir": str(folder), **config})
