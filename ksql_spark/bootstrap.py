@@ -220,7 +220,7 @@ class Bootstrap:
         self._stack.callback(producer.close)
         lease = self._lease
         assert lease is not None  # taken as soon as there was a broker
-        command_log = CommandLog(admin, producer, str(self._config["ksql.service.id"]))
+        command_log = CommandLog(admin, producer, str(self._config["ksql.service.id"]), lease.confirm)
         views = Views(
             admin,
             self._data_dir / "views",

@@ -5,14 +5,15 @@ topic's only partition holds the lease. Kafka watches the members, so the lease 
 ends by itself. The lock on a data folder says that nobody else uses that folder: a member with the folder's
 id is left from a run that was killed, and its successor does not wait until Kafka has noticed.
 
-A server that was frozen for longer than Kafka waits is fenced when another has taken its place: before each
-command it commits an offset to the group, which Kafka refuses from members of an earlier generation, and it
-ends its queries once it learns that the lease is gone.
+A server that was frozen for longer than Kafka waits is fenced when another has taken its place: before its
+next command it commits an offset to the group, which Kafka refuses from members of an earlier generation, and
+it ends its queries once it learns that the lease is gone.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import os
 import queue
 import socket
@@ -37,6 +38,8 @@ ALIVE_AFTER_S = SESSION_MS / 1000 + 3
 JOIN_TIMEOUT_S = 120.0
 #: how long Kafka may take to confirm the lease, seconds
 CONFIRM_TIMEOUT_S = 60.0
+#: a server that held the lease this long ago, and was awake since, holds it: Kafka waits longer, seconds
+AWAKE_S = SESSION_MS / 2000
 #: how long a command may wait until its lease is asked for, seconds
 POLL_S = 0.05
 
@@ -73,6 +76,8 @@ class ServiceLease:
         self._questions: queue.SimpleQueue[Future[None]] = queue.SimpleQueue()
         #: Kafka has taken us for dead
         self._is_expired = False
+        #: since Kafka has given or confirmed the lease, this process has never been frozen until then
+        self._awake_at = -math.inf
 
     def when_lost(self, call: Callable[[], None]) -> None:
         """Let ``call`` be made, in another thread, once another server has taken the lease."""
@@ -81,13 +86,13 @@ class ServiceLease:
             call()
 
     def confirm(self) -> None:
-        """Ask Kafka whether this server holds the lease now.
+        """Make sure that this server holds the lease; Kafka is asked if the server may have been frozen.
 
         Raises:
             KsqlError: SERVICE_ID_TAKEN if another server has it; KAFKA_REFUSED if there is no answer in time;
                 STOPPED.
         """
-        if self._is_inherited:
+        if self._is_inherited or (self._held.is_set() and time.monotonic() - self._awake_at < AWAKE_S):
             return
         answer: Future[None] = Future()
         self._questions.put(answer)
@@ -114,6 +119,7 @@ class ServiceLease:
             except KafkaException as error:  # of an earlier generation, or no answer
                 log.warning("the lease of the service id is not confirmed: %s", error)
                 return
+            self._awake_at = time.monotonic()
             self._questions.get().set_result(None)
 
     def acquire(self, report: Callable[[str], None], is_stopping: Callable[[], bool]) -> None:
@@ -193,6 +199,10 @@ class ServiceLease:
                 consumer.poll(POLL_S)
                 if self._is_expired:
                     self._rejoin(consumer)
+                if (now := time.monotonic()) - self._awake_at < AWAKE_S:
+                    self._awake_at = now
+                elif self._held.is_set() and self._questions.empty():
+                    self._questions.put(Future())
                 self._answer(consumer)
         except KafkaException as error:
             log.error("the lease of the service id is not held: %s", error)
@@ -230,6 +240,7 @@ class ServiceLease:
         consumer.assign(partitions)
         consumer.pause(partitions)  # it reads nothing
         if partitions:
+            self._awake_at = time.monotonic()
             self._held.set()
         else:
             self._held.clear()

@@ -79,3 +79,26 @@ def test_a_server_that_lives_is_not_replaced(admin: MockAdmin, monkeypatch: pyte
         ServiceLease(cast(Any, admin), "x_", "commands", "folder").acquire(said.append, lambda: False)
     assert refused.value.condition == "SERVICE_ID_IN_USE"
     assert "process 7 on host" in refused.value.message and "process 7 on host" in said[0]
+
+
+def test_kafka_is_asked_only_after_the_server_may_have_been_frozen(
+    admin: MockAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    answer = ServiceLease._answer
+
+    def asking(self: ServiceLease, consumer: Any) -> None:
+        asked.extend([None] * self._questions.qsize())
+        answer(self, consumer)
+
+    monkeypatch.setattr(ServiceLease, "_answer", asking)
+    lease = ServiceLease(cast(Any, admin), "x_", "commands", "folder")
+    lease.acquire(lambda text: None, lambda: False)
+    try:
+        lease.confirm()
+        assert not asked
+        monkeypatch.setattr("ksql_spark.kafka.lease.AWAKE_S", 0.0)
+        lease.confirm()
+        assert asked
+    finally:
+        lease.close()
