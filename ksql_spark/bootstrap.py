@@ -256,7 +256,8 @@ class Bootstrap:
             supervisor = SparkSupervisor(spark, queries, restarted)
             self._stack.callback(supervisor.close)
             supervisor.start()
-        registry = schema_registry(self._config) or self._embedded_registry(spark, report)
+        copies = self._registry_settings.get("folder")
+        registry = schema_registry(self._config, copies) or self._embedded_registry(spark, report)
         services = Services(
             metastore=MetaStore(),
             admin=admin,
@@ -428,8 +429,10 @@ class Bootstrap:
             report(f"no stream {name} over the processing log: {error.message}")
 
 
-def schema_registry(config: Config) -> SchemaRegistry | None:
+def schema_registry(config: Config, copies: str | None = None) -> SchemaRegistry | None:
     """The schema registry of ``config``, or None if it has none.
+
+    ``copies``: the folder with copies of its schemas, if there is one.
 
     Raises:
         KsqlError: PROPERTY_INVALID.
@@ -440,7 +443,7 @@ def schema_registry(config: Config) -> SchemaRegistry | None:
     # its client is slow to import, and most servers have no registry
     from ksql_spark.kafka.schema_registry import ConfluentRegistry
 
-    return ConfluentRegistry(settings["url"], settings)
+    return ConfluentRegistry(settings["url"], settings, None if copies is None else Path(copies))
 
 
 def connect_cluster(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple
+from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 from uuid import UUID
@@ -18,6 +21,8 @@ NAME = "The schema registry"
 PROPERTY = "ksql.schema.registry.url"
 #: how long a request may take
 TIMEOUT_S = 5.0
+#: for how long one that did not answer is left alone where records are read
+REST_S = 5.0
 
 #: ksqlDB's settings below ksql.schema.registry. -> the client's; certificate stores are PEM files here
 _SETTINGS = {
@@ -38,13 +43,20 @@ class ConfluentRegistry:
     Args:
         url: its address; several, separated by commas, are tried in turn.
         settings: the settings below ``ksql.schema.registry.`` without that prefix: authentication and TLS.
+        copies: a folder with copies of schemas, which are read while the registry does not answer; see
+            RegistryClient.java, which writes them.
 
     Raises:
         KsqlError: PROPERTY_INVALID for settings that cannot be used.
     """
 
-    def __init__(self, url: str, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, url: str, settings: Mapping[str, str] | None = None, copies: Path | None = None
+    ) -> None:
         self.url = url
+        self._copies = copies
+        #: why it did not answer, and until when (on the monotonic clock) it is not asked for records again
+        self._away: tuple[KsqlError, float] | None = None
         #: schemas by id and by GUID, which never change
         self._known: dict[int | UUID, RegisteredSchema] = {}
         given = settings or {}
@@ -87,11 +99,30 @@ class ConfluentRegistry:
     def kept(self, schema_id: int | UUID) -> RegisteredSchema | None:
         """See SchemaRegistry."""
         known = self._known.get(schema_id)
-        if known is None:
+        if known is not None:
+            return known
+        if self._away is not None and time.monotonic() < self._away[1]:
+            return self._copied(schema_id, self._away[0])
+        try:
             known = self.by_id(schema_id) if isinstance(schema_id, int) else self._by_guid(schema_id)
-            if known is not None:
-                self._known[schema_id] = known
+        except KsqlError as error:
+            self._away = error, time.monotonic() + REST_S
+            return self._copied(schema_id, error)
+        if known is not None:
+            self._known[schema_id] = known
         return known
+
+    def _copied(self, schema_id: int | UUID, away: KsqlError) -> RegisteredSchema:
+        """The copy of a schema; raises ``away`` if there is none."""
+        try:
+            if self._copies is None:
+                raise away
+            found = json.loads((self._copies / f"{schema_id}.json").read_text(encoding="utf-8"))
+            references = dict(zip(found["names"], found["references"], strict=True))
+            number = schema_id if isinstance(schema_id, int) else 0
+            return RegisteredSchema(number, found["kind"], found["text"], references)
+        except (OSError, ValueError, TypeError, KeyError):  # there is none, or it is damaged
+            raise away from None
 
     def _by_guid(self, guid: UUID) -> RegisteredSchema | None:
         found = self._ask(lambda: self._client.get_schema_by_guid(str(guid)))

@@ -43,9 +43,9 @@ def _settings(given: dict[str, str]) -> dict[str, str]:
     return registry_settings(Config({f"ksql.schema.registry.{name}": v for name, v in given.items()}))
 
 
-def _of_python(given: dict[str, str]) -> str | None:
+def _of_python(given: dict[str, str], copies: Path | None = None) -> str | None:
     settings = _settings(given)
-    values = bind(SPEC, ConfluentRegistry(settings["url"], settings)).decode(RECORD)
+    values = bind(SPEC, ConfluentRegistry(settings["url"], settings, copies)).decode(RECORD)
     return None if values is None else str(values[0])
 
 
@@ -169,6 +169,9 @@ def test_copies_are_read_while_it_is_away(local_spark: Any, tmp_path: Path) -> N
                 as_another(2)
             server.stop()
             assert as_another(3) == "x"
+            assert _of_python({"url": server.url}, tmp_path) == "x"
+            with pytest.raises(KsqlError, match="does not answer"):
+                _of_python({"url": server.url})
             next(tmp_path.iterdir()).write_text("{")
             with pytest.raises(KsqlError, match="cannot be read"):
                 as_another(4)

@@ -53,16 +53,22 @@ public final class RegistryClient {
     private static final long UNKNOWN_NANOS = Duration.ofSeconds(30).toNanos();
     private static final int UNKNOWN_KEPT = 10_000;
     private static final int NOT_FOUND = 404;
+    private static final String AVRO = "AVRO";
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Logger LOG = LoggerFactory.getLogger(RegistryClient.class);
     private static final Map<Map<String, String>, RegistryClient> CLIENTS =
             new ConcurrentHashMap<>();
 
     /**
-     * A schema: its text, and those of the schemas it refers to, each after those that it refers to
-     * itself.
+     * A schema: its kind and text; names and texts of the schemas it refers to, each after those
+     * that it refers to itself. Copies have these names, and the server reads them too.
      */
-    public record Registered(String text, List<String> references) {}
+    public record Registered(
+            String kind, String text, List<String> names, List<String> references) {
+        public Registered(String text, List<String> references) {
+            this(AVRO, text, List.of(), references);
+        }
+    }
 
     /** Why there is no schema, in one sentence. */
     public static class NoSchema extends RuntimeException {
@@ -165,12 +171,16 @@ public final class RegistryClient {
             unknown.put(id, new Unknown(reason, System.nanoTime() + UNKNOWN_NANOS));
             throw new NoSchema(reason);
         }
-        List<String> references = new ArrayList<>();
+        Map<String, String> references = new LinkedHashMap<>();
         addReferences(schema, references, new HashSet<>());
-        return new Registered(schema.path("schema").asText(), references);
+        return new Registered(
+                schema.path("schemaType").asText(AVRO),
+                schema.path("schema").asText(),
+                List.copyOf(references.keySet()),
+                List.copyOf(references.values()));
     }
 
-    /** Keep a copy of a schema for the next JVM; without one, it has to ask. */
+    /** Keep a copy of a schema for the next JVM and the server; without one, they have to ask. */
     private void copy(Object id, Registered schema) {
         if (folder == null) {
             return;
@@ -197,7 +207,7 @@ public final class RegistryClient {
         throw away;
     }
 
-    private void addReferences(JsonNode schema, List<String> texts, Set<String> seen) {
+    private void addReferences(JsonNode schema, Map<String, String> texts, Set<String> seen) {
         for (JsonNode reference : schema.path("references")) {
             String name = reference.path("name").asText();
             if (seen.add(name)) {
@@ -211,7 +221,7 @@ public final class RegistryClient {
                     throw new NoSchema("A schema refers to " + name + ", which is not there.");
                 }
                 addReferences(other, texts, seen);
-                texts.add(other.path("schema").asText());
+                texts.put(name, other.path("schema").asText());
             }
         }
     }
