@@ -118,7 +118,8 @@ class Probe:
             if message is None or message.error() or message.value() is None:
                 continue
             now = time.time()
-            sent = json.loads(message.value())["SENT"] / 1e6
+            body = json.loads(message.value())
+            sent = body["SENT" if "SENT" in body else "sent"] / 1e6
             self.received[int(str(message.topic())[1:])].append((sent, now))
 
     def send(self, number: int) -> None:
