@@ -36,7 +36,7 @@ CREATE TABLE zones (
   service_zone STRING
 ) WITH (KAFKA_TOPIC = 'zones', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 
---@generate zones
+--@fill zones
 --@generate rides --rate 50/s
 --@generate green_rides --rate 5/s
 
