@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -78,6 +78,8 @@ class ServiceLease:
         self._is_expired = False
         #: since Kafka has given or confirmed the lease, this process has never been frozen until then
         self._awake_at = -math.inf
+        #: why Kafka does not let us into the group, most recently
+        self._refusal: KafkaError | None = None
 
     def when_lost(self, call: Callable[[], None]) -> None:
         """Let ``call`` be made, in another thread, once another server has taken the lease."""
@@ -126,7 +128,8 @@ class ServiceLease:
         """Take the lease.
 
         Raises:
-            KsqlError: SERVICE_ID_IN_USE if another server has it and is alive; STOPPED; as KafkaAdmin.
+            KsqlError: SERVICE_ID_IN_USE if another server has it and is alive; KAFKA_REFUSED if it may not be
+                asked for; STOPPED; as KafkaAdmin.
         """
         is_ours = self._wait_for_others(report, is_stopping)
         self._was_held = self._is_inherited = is_ours
@@ -138,7 +141,12 @@ class ServiceLease:
         while not self._answered.wait(0.1):
             if is_stopping():
                 raise KsqlError("STOPPED")
-            if time.monotonic() > deadline:
+            refusal, is_late = self._refusal, time.monotonic() > deadline
+            if refusal is not None and (is_late or not _may_pass(refusal)):
+                self.close()
+                raise self._connection.failure(refusal, f"join group '{self._group}'")
+            if is_late:
+                self.close()
                 raise KsqlError(
                     "KAFKA_REFUSED", action=f"join group '{self._group}'", reason="it takes too long"
                 )
@@ -196,7 +204,10 @@ class ServiceLease:
         try:
             self._subscribe(consumer)
             while not self._closing.is_set():
-                consumer.poll(POLL_S)
+                message = consumer.poll(POLL_S)
+                if message is not None and (error := message.error()) is not None:
+                    log.warning("the lease of the service id: %s", error)
+                    self._refusal = error
                 if self._is_expired:
                     self._rejoin(consumer)
                 if (now := time.monotonic()) - self._awake_at < AWAKE_S:
@@ -204,8 +215,8 @@ class ServiceLease:
                 elif self._held.is_set() and self._questions.empty():
                     self._questions.put(Future())
                 self._answer(consumer)
-        except KafkaException as error:
-            log.error("the lease of the service id is not held: %s", error)
+        except KafkaException as failure:
+            log.error("the lease of the service id is not held: %s", failure)
         finally:
             consumer.close()
 
@@ -256,6 +267,16 @@ class ServiceLease:
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self._held.clear()
         self._answered.clear()  # until Kafka says who has it
+
+
+def _may_pass(error: KafkaError) -> bool:
+    """Whether Kafka may let us in later, without a change of its configuration or ours."""
+    return error.code() not in (
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.INVALID_SESSION_TIMEOUT,
+        KafkaError.INVALID_GROUP_ID,
+    )
 
 
 def _shown(member: str) -> str:

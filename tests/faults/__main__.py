@@ -23,7 +23,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ksql_spark.errors import KsqlError
 from tests.faults.faults import FAULTS, IMPOSSIBLE, Run
+from tests.faults.scene import Difference, Scene
 
 #: records of a run, before, during and after the fault, for each set of queries
 COUNTS = (100, 300, 100)
@@ -65,14 +67,14 @@ def one(run: Run, fault: str, seed: int, *, exactly_once: bool) -> Outcome:
     began = time.monotonic()
     scene.send(after)
     scene.flush()
-    found = scene.difference()
+    found = _difference(scene)
     while found.lost or found.wrong or not run.health()["isHealthy"]:
         if time.monotonic() - began > PATIENCE_S:
             break
         if run.damaged:
             run.rebuild()
         time.sleep(0.2)
-        found = scene.difference()
+        found = _difference(scene)
     took = time.monotonic() - began
     said = f"{run.damaged}: {run.said}" if run.damaged else ""
     is_late = took > PATIENCE_S
@@ -97,6 +99,14 @@ def one(run: Run, fault: str, seed: int, *, exactly_once: bool) -> Outcome:
     )
 
 
+def _difference(scene: Scene) -> Difference:
+    """The scene's difference; everything is lost as long as Kafka does not answer."""
+    try:
+        return scene.difference()
+    except KsqlError as error:
+        return Difference(lost=scene.sent, where=[error.message])
+
+
 def play(
     names: Sequence[str],
     seed: int,
@@ -108,7 +118,6 @@ def play(
     exactly_once: bool = False,
 ) -> list[Outcome]:
     """Try faults, in an order that the seed says, on one server; see main() for the arguments."""
-    end = time.monotonic() + seconds
     numbers = random.Random(seed)
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="ksql-spark-faults-") as folder:
@@ -116,6 +125,7 @@ def play(
             properties = f"processing.guarantee=exactly_once_v2\n{properties}"
         run = Run(Path(folder), numbers, names, properties)
         try:
+            end = time.monotonic() + seconds
             run.scene.make(lambda text: run.server.execute(text, **{"auto.offset.reset": "earliest"}))
             order: list[str] = []
             for number in range(runs):

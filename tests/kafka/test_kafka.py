@@ -16,11 +16,20 @@ from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 
 
-def test_offsets_of_a_partition_whose_leader_is_not_known_yet(monkeypatch):
-    """A broker refuses them for a moment after a topic was made."""
+@pytest.mark.parametrize(
+    "code",
+    [
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+    ],
+)
+def test_offsets_of_a_partition_whose_leader_is_not_known_yet(code, monkeypatch):
+    """A broker refuses them for a moment after a topic was made, or after its own restart."""
 
     refused, answered = Future(), Future()
-    refused.set_exception(KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION)))
+    refused.set_exception(KafkaException(KafkaError(code)))
     answered.set_result(SimpleNamespace(offset=7))
     outcomes = [refused, answered]
 

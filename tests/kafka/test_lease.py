@@ -12,7 +12,9 @@ import pytest
 from confluent_kafka import Producer
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.lease import ServiceLease
+from ksql_spark.services.broker import EmbeddedBroker
 
 TIMEOUT_S = 60.0
 
@@ -102,3 +104,19 @@ def test_kafka_is_asked_only_after_the_server_may_have_been_frozen(
         assert asked
     finally:
         lease.close()
+
+
+@pytest.mark.kafka
+def test_a_cluster_that_does_not_let_us_in_says_why(broker: EmbeddedBroker, kafka_admin: KafkaAdmin) -> None:
+    # shorter than group.min.session.timeout.ms of the broker
+    short = {"session.timeout.ms": "1000", "heartbeat.interval.ms": "300"}
+    lease = ServiceLease(KafkaAdmin(broker.bootstrap_servers, short), "short_", "lease_short", "folder")
+    kafka_admin.create_topic("lease_short")
+    try:
+        with pytest.raises(KsqlError) as refused:
+            lease.acquire(lambda text: None, lambda: False)
+        assert refused.value.condition == "KAFKA_REFUSED"
+        assert "session timeout" in refused.value.message
+    finally:
+        lease.close()
+        kafka_admin.delete_topics(["lease_short"])
