@@ -335,7 +335,7 @@ class KafkaAdmin:
 
 
 def _is_moving(error: BaseException) -> bool:
-    """Whether a partition has no known leader at the moment: its topic is new, or its broker was restarted."""
+    """Whether a partition has no known leader now: its topic is new, or its broker was restarted."""
     return isinstance(error, KafkaException) and error.args[0].code() in (
         KafkaError.NOT_LEADER_FOR_PARTITION,
         KafkaError.LEADER_NOT_AVAILABLE,
