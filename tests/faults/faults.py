@@ -23,7 +23,7 @@ from tests.faults.scene import FUNCTIONS, PARTITIONS, SCHEMAS, Scene
 from tests.integration.server_process import TIMEOUT_S, ServerProcess
 
 #: how long a process is frozen, seconds
-FROZEN_S = 10.0
+FROZEN_S = 20.0
 
 
 class Run:
@@ -160,7 +160,7 @@ def jvm_killed(run: Run) -> None:
 
 
 def jvm_frozen(run: Run) -> None:
-    """SIGSTOP of Spark's JVM for 10 s."""
+    """SIGSTOP of Spark's JVM for 20 s."""
     _freeze(run.jvm())
 
 
@@ -184,7 +184,7 @@ def server_stopped(run: Run) -> None:
 
 
 def server_frozen(run: Run) -> None:
-    """SIGSTOP of the server's Python for 10 s."""
+    """SIGSTOP of the server's Python for 20 s."""
     _freeze(run.server.process.pid)
 
 
@@ -205,7 +205,7 @@ def broker_restarted(run: Run) -> None:
 
 
 def broker_frozen(run: Run) -> None:
-    """SIGSTOP of the broker for 10 s."""
+    """SIGSTOP of the broker for 20 s."""
     pid = run.broker.pid
     assert pid is not None
     _freeze(pid)
@@ -232,13 +232,13 @@ def registry_killed(run: Run) -> None:
 
 
 def network_cut(run: Run) -> None:
-    """Nothing passes between the server and the broker for 10 s."""
+    """Nothing passes between the server and the broker for 20 s."""
     with run.broker.proxy.cut():
         time.sleep(FROZEN_S)
 
 
 def disk_full(run: Run) -> None:
-    """The disk with the data folder is full for 10 s."""
+    """The disk with the data folder is full for 20 s."""
     assert run.disk is not None
     with run.disk.full():
         run.scene.send(50)
