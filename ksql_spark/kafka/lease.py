@@ -94,6 +94,8 @@ class ServiceLease:
             KsqlError: SERVICE_ID_TAKEN if another server has it; KAFKA_REFUSED if there is no answer in time;
                 STOPPED.
         """
+        if self.is_lost:
+            raise KsqlError("SERVICE_ID_TAKEN", id=self._service_id)
         if self._is_inherited or (self._held.is_set() and time.monotonic() - self._awake_at < AWAKE_S):
             return
         answer: Future[None] = Future()
