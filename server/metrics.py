@@ -91,10 +91,8 @@ class _Requests:
             counts.add_metric((path, str(status)), count)
         yield counts
         seconds = HistogramMetricFamily(f"{PREFIX}request_seconds", SECONDS, labels=("path",))
-        bounds = (*(str(float(bound)) for bound in BUCKETS), "+Inf")
         for path, buckets in list(self._buckets.items()):
-            found = zip(bounds, accumulate(buckets), strict=True)
-            seconds.add_metric((path,), list(found), self._sums[path])
+            seconds.add_metric((path,), _cumulated(BUCKETS, buckets), self._sums[path])
         yield seconds
 
 
@@ -110,17 +108,31 @@ class _Engine:
 
     def collect(self) -> Iterator[Any]:
         """The families of figures."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        kinds = {
+            "counter": CounterMetricFamily,
+            "gauge": GaugeMetricFamily,
+            "histogram": HistogramMetricFamily,
+        }
 
         families: dict[str, Any] = {}
         for measure, labels, value in self._figures():
             family = families.get(measure.name)
             if family is None:
-                make = CounterMetricFamily if measure.kind == "counter" else GaugeMetricFamily
-                family = make(PREFIX + measure.name, measure.help, labels=measure.labels)
+                family = kinds[measure.kind](PREFIX + measure.name, measure.help, labels=measure.labels)
                 families[measure.name] = family
-            family.add_metric(labels, value)
+            if not isinstance(value, (int, float)):
+                family.add_metric(labels, _cumulated(value.bounds, value.counts), value.sum_s)
+            else:
+                family.add_metric(labels, value)
         yield from families.values()
+
+
+def _cumulated(bounds: Iterable[float], counts: Iterable[int]) -> list[tuple[str, int]]:
+    """A histogram's buckets as Prometheus wants them: how many times are up to each bound."""
+    names = (*(str(float(bound)) for bound in bounds), "+Inf")
+    return list(zip(names, accumulate(counts), strict=True))
 
 
 class CountingMiddleware:

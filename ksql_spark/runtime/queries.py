@@ -51,6 +51,7 @@ from ksql_spark.spark.processing_log import Counts, ProcessingLog, QueryLog
 from ksql_spark.spark.query import SparkQuery, new_run_id
 from ksql_spark.spark.session import new_session
 from ksql_spark.spark.sources import STOPS_ON_NO_TIME
+from ksql_spark.spark.traffic import Traffic
 from ksql_spark.spark.transactions import release
 
 log = logging.getLogger(__name__)
@@ -171,6 +172,8 @@ class QueryManager:
         self._unreadable: dict[str, tuple[int, int]] = {}
         #: how many records push queries could not read, those that have ended included
         self.unreadable_by_push = 0
+        #: how often Spark's JVM was started again
+        self.spark_restarts = 0
         #: nothing is started while the command log is replayed
         self._replaying = True
         #: ids of queries whose checkpoints were removed -> when to do it again, on the monotonic clock
@@ -627,6 +630,14 @@ class QueryManager:
         own = self._unreadable.get(query_id)
         return counts if own is None else counts._replace(unreadable=own[0], last_ms=own[1])
 
+    def traffic(self) -> dict[str, Traffic]:
+        """What queries read and write, by id, since Spark's JVM started."""
+        return self._log.traffic() if self._log is not None else {}
+
+    def jvm_figures(self) -> dict[str, float]:
+        """Figures about Spark's JVM by their names in JvmFigures.java."""
+        return self._log.jvm_figures() if self._log is not None else {}
+
     def note_unreadable(self, query_id: str) -> None:
         """A push query that Spark does not run could not read a record. Called by one thread a query."""
         known = self._unreadable.get(query_id, (0, 0))
@@ -648,6 +659,8 @@ class QueryManager:
             if self._queries.get(query.id) is query:
                 del self._queries[query.id]
                 self._unreadable.pop(query.id, None)
+        if self._log is not None:
+            self._log.forget(query.id)
 
     def _start_or_fail(self, query: ManagedQuery) -> None:
         """Start a query; if it does not start, it is in ERROR and is retried."""
@@ -749,6 +762,7 @@ class QueryManager:
 
     def regain_spark(self) -> None:
         """Note that Spark's JVM is there again."""
+        self.spark_restarts += 1
         self._spark_is_gone.clear()
 
     def start_lost(self, query: ManagedQuery) -> None:

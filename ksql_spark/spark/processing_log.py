@@ -12,17 +12,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from ksql_spark.expressions import Expression
 from ksql_spark.functions.lowering import lower_reporting
 from ksql_spark.functions.spark_text import string
 from ksql_spark.physical.steps import NULL_VALUE
+from ksql_spark.spark.traffic import Traffic, forget, jvm_figures, traffic
 from ksql_spark.types import quote_identifier
 
 #: settings of a query's session that operators read (KeyedOperator.java)
 LOG_SETTING, QUERY_SETTING = "spark.ksql.log", "spark.ksql.query"
 
+#: how calls fail whose JVM has ended
+JVM_ERRORS = (Py4JError, OSError)
 #: columns of the stream over the log: JSON of ProcessingLog.java
 STREAM_COLUMNS = """
   logger VARCHAR, level VARCHAR, time BIGINT,
@@ -187,9 +191,31 @@ class ProcessingLog:
             self._log.of(self._name).lost(query, topic, what, 0)
 
     def counts(self, query: str) -> Counts:
-        """How many of a query's records had errors."""
-        unreadable, failed, late, lost, last_ms = self._log.counts(self._name, query)
+        """How many of a query's records had errors; none while the JVM is started again."""
+        try:
+            unreadable, failed, late, lost, last_ms = self._log.counts(self._name, query)
+        except JVM_ERRORS:
+            return Counts(0, 0, 0, 0, None)
         return Counts(unreadable, failed, late, lost, last_ms or None)
+
+    def traffic(self) -> dict[str, Traffic]:
+        """What each query reads and writes, by its id; nothing while the JVM is started again."""
+        try:
+            return traffic(self._jvm, self._name)
+        except JVM_ERRORS:
+            return {}
+
+    def jvm_figures(self) -> dict[str, float]:
+        """Figures about the JVM; none while it is started again."""
+        try:
+            return jvm_figures(self._jvm)
+        except JVM_ERRORS:
+            return {}
+
+    def forget(self, query: str) -> None:
+        """A query is no more."""
+        with contextlib.suppress(*JVM_ERRORS):
+            forget(self._jvm, self._name, query)
 
     def close(self) -> None:
         """Write the entries that are still queued, then close the log."""

@@ -16,7 +16,8 @@ from typing import Any
 from ksql_spark.config import warning
 from ksql_spark.engine import Acknowledged, Request, ResultColumn, Row
 from ksql_spark.errors import KsqlError, Position
-from ksql_spark.measures import LAG, Figure
+from ksql_spark.measures import LAG, LATENCY, Figure
+from ksql_spark.spark.traffic import Times
 
 FIELDS = [
     {"name": "VENDORID", "schema": {"type": "INTEGER"}, "type": "KEY"},
@@ -335,7 +336,8 @@ class FakeEngine:
 
     def figures(self) -> list[Figure]:
         """As Engine.figures."""
-        return [Figure(LAG, ("CTAS_T_1", "rides"), 3)]
+        times = Times((0.001, 0.01), (3, 2, 1), 1.5)
+        return [Figure(LAG, ("CTAS_T_1", "rides"), 3), Figure(LATENCY, ("CTAS_T_1", "T"), times)]
 
     def statuses(self) -> dict[str, str]:
         """As Engine.statuses."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -23,6 +24,14 @@ def lines(client: AppClient) -> dict[str, float]:
 
 def test_the_engines_figures(client: AppClient) -> None:
     assert lines(client)['ksql_spark_query_lag_records{query_id="CTAS_T_1",topic="rides"}'] == 3
+
+
+def test_a_histogram_of_the_engine(client: AppClient) -> None:
+    found = lines(client)
+    name, labels = "ksql_spark_query_latency_seconds", 'query_id="CTAS_T_1",topic="T"'
+    of_bounds = [found[f'{name}_bucket{{le="{bound}",{labels}}}'] for bound in ("0.001", "0.01", "+Inf")]
+    assert of_bounds == [3, 5, 6]
+    assert found[f"{name}_count{{{labels}}}"] == 6 and found[f"{name}_sum{{{labels}}}"] == 1.5
 
 
 def test_requests_are_counted_by_endpoint(client: AppClient) -> None:
@@ -51,8 +60,22 @@ def test_without_prometheus_client_there_are_none(host: Host, monkeypatch: pytes
     assert response.status_code == 404 and "prometheus-client" in response.json()["message"]
 
 
+def test_the_dashboard_shows_figures_that_there_are() -> None:
+    path = Path(__file__).parents[2] / "docker" / "grafana.json"
+    dashboard = json.loads(path.read_text(encoding="utf-8"))
+    shown = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())]
+    endings = {"counter": ["_total"], "gauge": [""], "histogram": ["_bucket", "_sum", "_count"]}
+    known = {m.name + ending for m in MEASURES for ending in endings[m.kind]}
+    known |= {"requests_total", *(f"request_seconds{ending}" for ending in endings["histogram"])}
+    used = {name for text in shown for name in re.findall(rf"{PREFIX}(\w+)", text)}
+    assert used and used <= known
+    numbers = [panel["id"] for panel in dashboard["panels"]]
+    assert len(set(numbers)) == len(numbers)
+
+
 def test_the_reference_names_every_measure() -> None:
     page = (Path(__file__).parents[2] / "docs" / "reference" / "rest-protocol.md").read_text(encoding="utf-8")
-    described = set(re.findall(rf"^\| `{PREFIX}(\w+)`", page, re.MULTILINE))
+    rows = re.findall(rf"^\| (`{PREFIX}[^|]+)\|", page, re.MULTILINE)
+    described = set(re.findall(rf"`{PREFIX}(\w+)`", " ".join(rows)))
     ours = {m.name + ("_total" if m.kind == "counter" else "") for m in MEASURES}
     assert described == ours | {"requests_total", "request_seconds"}

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.measures import MEASURES, Measures
 from ksql_spark.query_service import QueryService
+from ksql_spark.spark.traffic import Times, Traffic, Volume
 from tests.statements.world import World
 
 
-def figures(world: World) -> dict[tuple[str, ...], float]:
+def figures(world: World) -> dict[tuple[str, ...], Any]:
     found = Measures(world.services, QueryService(world.services)).figures()
     assert all(
         figure.measure in MEASURES and len(figure.labels) == len(figure.measure.labels) for figure in found
@@ -39,6 +44,30 @@ def test_a_querys_state_and_lag(make_world: Callable[..., World]) -> None:
     assert found["query_lag_records", query.id, "s"] == 2
     assert found["query_read_offsets", query.id, "s"] == 28
     assert found["query_record_errors", query.id, "late"] == 0
+
+
+def test_what_a_query_reads_and_writes(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = make_world()
+    world.run("CREATE STREAM c AS SELECT * FROM s;")
+    (query,) = world.queries.all()
+    with_ends(world, {})
+    times = Times((0.001,), (1, 2), 0.5)
+    now = time.time()
+    traffic = Traffic({"s": Volume(3, 60)}, {"C": Volume(2, 30)}, {"C": times}, times, int(now * 1000) - 5000)
+    monkeypatch.setattr(world.queries, "traffic", lambda: {query.id: traffic, "gone": traffic})
+    found = figures(world)
+    assert found["query_read_records", query.id, "s"] == 3
+    assert found["query_read_bytes", query.id, "s"] == 60
+    assert found["query_written_records", query.id, "C"] == 2
+    assert found["query_latency_seconds", query.id, "C"] == found["query_pause_seconds", query.id] == times
+    assert found["query_lag_seconds", query.id] >= 5
+    assert not [labels for _, *labels in found if "gone" in labels]
+    monkeypatch.setattr(world.queries, "traffic", lambda: {query.id: traffic._replace(waiting_ms=None)})
+    assert figures(world)["query_lag_seconds", query.id] == 0
+    world.queries.pause(query.id)
+    assert ("query_lag_seconds", query.id) not in figures(world)
 
 
 def test_failures_are_counted(make_world: Callable[..., World]) -> None:

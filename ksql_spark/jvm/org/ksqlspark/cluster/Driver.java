@@ -2,6 +2,7 @@ package org.ksqlspark.cluster;
 
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.ksqlspark.kafka.RemoteRuns;
+import org.ksqlspark.kafka.Traffic;
 import org.ksqlspark.log.ProcessingLog;
 import org.ksqlspark.state.CacheBudget;
 
@@ -11,6 +12,7 @@ final class Driver implements DriverPlugin {
     public Object receive(Object message) {
         ExecutorReport report = (ExecutorReport) Message.read((byte[]) message);
         report.errors().forEach(ProcessingLog::count);
+        Traffic.add(report.traffic());
         CacheBudget budget = CacheBudget.shared();
         budget.usedBy(report.executor(), report.cached(), System.currentTimeMillis());
         return Message.write(

@@ -3,6 +3,7 @@ package org.ksqlspark.cluster;
 import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.api.plugin.PluginContext;
 import org.ksqlspark.kafka.RemoteRuns;
+import org.ksqlspark.kafka.Traffic;
 import org.ksqlspark.log.ErrorCounts;
 import org.ksqlspark.log.ProcessingLog;
 import org.ksqlspark.state.CacheBudget;
@@ -61,12 +62,14 @@ final class Executor implements ExecutorPlugin {
     /** Whether the driver has answered. */
     private boolean report(PluginContext context) {
         Map<String, Map<String, ErrorCounts>> errors = ProcessingLog.takeCounts();
+        Map<String, Traffic.Figures> traffic = Traffic.take();
         try {
             ExecutorReport report =
                     new ExecutorReport(
                             context.executorID(),
                             RemoteRuns.report(),
                             errors,
+                            traffic,
                             CacheBudget.shared().used());
             byte[] answer = (byte[]) context.ask(Message.write(report));
             DriverReply reply = (DriverReply) Message.read(answer);
@@ -76,6 +79,7 @@ final class Executor implements ExecutorPlugin {
             return true;
         } catch (Exception failure) {
             errors.forEach(ProcessingLog::count); // they belong into the next report
+            Traffic.add(traffic);
             if (!isClosing) {
                 LOG.warn("the driver did not answer: {}", failure.toString());
             }

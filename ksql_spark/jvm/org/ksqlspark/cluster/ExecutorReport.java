@@ -1,6 +1,7 @@
 package org.ksqlspark.cluster;
 
 import org.ksqlspark.kafka.RunReport;
+import org.ksqlspark.kafka.Traffic;
 import org.ksqlspark.log.ErrorCounts;
 
 import java.io.Serializable;
@@ -12,8 +13,13 @@ import java.util.Map;
  * @param executor its id
  * @param runs how its tasks read
  * @param errors by processing log and query: errors of single records since the report before
+ * @param traffic by server and query: what its tasks have read and written since then
  * @param cached bytes in its caches of state
  */
 record ExecutorReport(
-        String executor, RunReport runs, Map<String, Map<String, ErrorCounts>> errors, long cached)
+        String executor,
+        RunReport runs,
+        Map<String, Map<String, ErrorCounts>> errors,
+        Map<String, Traffic.Figures> traffic,
+        long cached)
         implements Serializable {}

@@ -26,6 +26,10 @@ public class QueryProducer {
     protected final Producer<byte[], byte[]> producer;
     private final String log;
     private final String query;
+
+    /** Where what is written is counted; null: nowhere. */
+    private final Traffic traffic;
+
     private volatile Exception error;
 
     /**
@@ -37,6 +41,7 @@ public class QueryProducer {
         this.producer = producer;
         this.log = log;
         this.query = query;
+        traffic = log.isEmpty() ? null : Traffic.of(log, query);
     }
 
     /** One of Kafka's producers with these settings. */
@@ -99,12 +104,21 @@ public class QueryProducer {
         producer.send(
                 record,
                 (metadata, failure) -> {
-                    if (failure instanceof RecordTooLargeException && hasLog()) {
+                    if (failure == null) {
+                        if (traffic != null) {
+                            traffic.wrote(record, isVisible());
+                        }
+                    } else if (failure instanceof RecordTooLargeException && hasLog()) {
                         leaveOut(record, failure.getMessage());
-                    } else if (failure != null && error == null) {
+                    } else if (error == null) {
                         error = failure;
                     }
                 });
+    }
+
+    /** Whether everybody can read a record once the brokers have acknowledged it. */
+    protected boolean isVisible() {
+        return true;
     }
 
     protected final boolean hasLog() {

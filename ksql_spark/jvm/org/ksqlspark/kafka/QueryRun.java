@@ -34,6 +34,10 @@ final class QueryRun {
     private volatile boolean isEnding;
 
     private volatile long quietSince;
+
+    /** When the latest batch in real time was over, ms; 0: its readers, or the next ones, read. */
+    private long pausedSince;
+
     private final LongAdder records = new LongAdder();
     private final BatchEnd end;
 
@@ -112,7 +116,9 @@ final class QueryRun {
         }
         synchronized (run) { // the next batch may begin meanwhile
             if (order.batch() == run.batch) {
-                run.isEnding = order.isEnding();
+                if (order.isEnding()) {
+                    run.end(System.currentTimeMillis());
+                }
             }
         }
         if (!wasOver && run.isOver()) {
@@ -147,10 +153,17 @@ final class QueryRun {
                 && !isEnding
                 && !isDraining
                 && end.isOver(now, quietSince, records.sum())) {
-            isEnding = true;
+            end(now);
             wakeUp();
         }
         return isOver();
+    }
+
+    private synchronized void end(long now) {
+        if (!isEnding) {
+            isEnding = true;
+            pausedSince = now;
+        }
     }
 
     /** When to ask again at the latest, ms of the epoch. */
@@ -164,6 +177,10 @@ final class QueryRun {
 
     synchronized void add(TaskReader reader) {
         active.add(reader);
+        if (pausedSince > 0) {
+            reader.paused(System.currentTimeMillis() - pausedSince);
+            pausedSince = 0;
+        }
     }
 
     synchronized void remove(TaskReader reader) {

@@ -18,7 +18,8 @@ import java.io.Serializable;
  * @param feeds the internal topic that the query writes; empty: none
  * @param waitsFor the internal topic that it must not run ahead of; empty: none
  * @param batchMs how long a batch in real time lasts; 0: as long as Spark says
- * @param log the processing log that is told of lost records; empty: none
+ * @param log the processing log that is told of lost records, whose name {@link Traffic} has, too;
+ *     empty: none
  * @param query the query's id there
  * @param failsOnLoss whether the query fails where records are gone before it has read them
  */

@@ -65,6 +65,10 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
 
     private final QueryRun run;
     private final String name;
+
+    /** Where what is read is counted; null: nowhere. */
+    private final Traffic traffic;
+
     private final long maxIdleMs;
     private final boolean isOneOrder;
     private final List<PartitionBuffer> buffers = new ArrayList<>();
@@ -136,6 +140,10 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         this.run = run;
         this.name = name;
         TaskOptions options = inputs.get(0).options();
+        traffic =
+                options.log().isEmpty()
+                        ? null
+                        : Traffic.of(options.log(), options.query());
         maxIdleMs = options.maxIdleMs();
         waitsFor = options.waitsFor();
         losses = new Losses(options);
@@ -456,6 +464,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             return;
         }
         polled = System.currentTimeMillis();
+        noteWaiting();
         buffers.forEach(PartitionBuffer::pauseOrResume);
         hasFailed = true;
         boolean isEmpty = true;
@@ -464,6 +473,9 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
                     fetched(consumers.get(i), timeout / consumers.size());
             for (TopicPartition at : found.partitions()) {
                 fetched.get(i).get(at).add(found.records(at));
+                if (traffic != null) {
+                    traffic.read(at.topic(), found.records(at));
+                }
                 isEmpty = false;
             }
         }
@@ -472,6 +484,24 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         }
         hasFailed = false;
         buffers.forEach(PartitionBuffer::lookForMore);
+        noteWaiting();
+    }
+
+    private void noteWaiting() {
+        if (traffic != null) {
+            long oldest = PartitionBuffer.NONE;
+            for (PartitionBuffer buffer : buffers) {
+                oldest = Math.min(oldest, buffer.recordTime());
+            }
+            traffic.waits(name, oldest);
+        }
+    }
+
+    /** There was a pause between two batches of its query. */
+    void paused(long ms) {
+        if (traffic != null) {
+            traffic.paused(ms);
+        }
     }
 
     private ConsumerRecords<byte[], byte[]> fetched(
@@ -550,6 +580,9 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     }
 
     void closeConsumers() {
+        if (traffic != null) {
+            traffic.waits(name, PartitionBuffer.NONE);
+        }
         consumers.forEach(consumer -> consumer.close(CloseOptions.timeout(Duration.ZERO)));
     }
 }

@@ -122,6 +122,12 @@ public final class TransactionalProducer extends QueryProducer {
         super.send(record);
     }
 
+    /** Only with its transaction. */
+    @Override
+    protected boolean isVisible() {
+        return false;
+    }
+
     private static long size(ProducerRecord<byte[], byte[]> record) {
         long size = OVERHEAD + length(record.key()) + length(record.value());
         for (Header header : record.headers()) {

@@ -1,0 +1,86 @@
+"""What queries read and write, and how Spark's JVM does: figures of Traffic.java and JvmFigures.java."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+#: Traffic.java says so where no record waits
+_NONE = 2**63 - 1
+
+
+class Volume(NamedTuple):
+    """Records, and the bytes of their keys and values."""
+
+    records: int
+    bytes: int
+
+
+class Times(NamedTuple):
+    """How often something took how long.
+
+    Args:
+        bounds: upper bounds, seconds.
+        counts: how many are up to each bound and above the one before; then how many are above the last.
+        sum_s: all times together, seconds.
+    """
+
+    bounds: tuple[float, ...]
+    counts: tuple[int, ...]
+    sum_s: float
+
+    @property
+    def total(self) -> int:
+        """How many times there are."""
+        return sum(self.counts)
+
+
+class Traffic(NamedTuple):
+    """The figures of one query since Spark's JVM started.
+
+    Args:
+        read: topic -> what was fetched from it.
+        written: topic -> what its brokers have acknowledged.
+        latencies: topic that is written -> from a record's time until everybody can read it; a query that is
+            exactly once has none.
+        pauses: between two batches in real time, which a checkpoint makes.
+        waiting_ms: the time of the oldest record that was fetched and waits for its task, epoch ms.
+    """
+
+    read: Mapping[str, Volume]
+    written: Mapping[str, Volume]
+    latencies: Mapping[str, Times]
+    pauses: Times
+    waiting_ms: int | None
+
+
+def traffic(jvm: Any, server: str) -> dict[str, Traffic]:
+    """The figures of all queries of a server by their ids; ``server``: the name of its processing log."""
+    found = json.loads(str(jvm.org.ksqlspark.kafka.Traffic.report(server)))
+    bounds = tuple(bound / 1000 for bound in found["bounds"])
+
+    def times(sums: list[int]) -> Times:
+        return Times(bounds, tuple(sums[:-1]), sums[-1] / 1000)
+
+    return {
+        query: Traffic(
+            {topic: Volume(*sums) for topic, sums in one["read"].items()},
+            {topic: Volume(*sums) for topic, sums in one["written"].items()},
+            {topic: times(sums) for topic, sums in one["latencies"].items()},
+            times(one["pauses"]),
+            min((ms for ms in one["waiting"].values() if ms < _NONE), default=None),
+        )
+        for query, one in found["queries"].items()
+    }
+
+
+def forget(jvm: Any, server: str, query: str) -> None:
+    """Forget the figures of a query that is no more."""
+    jvm.org.ksqlspark.kafka.Traffic.forget(server, query)
+
+
+def jvm_figures(jvm: Any) -> dict[str, float]:
+    """Figures about the JVM by their names in JvmFigures.java."""
+    found: dict[str, float] = json.loads(str(jvm.org.ksqlspark.cluster.JvmFigures.report()))
+    return found

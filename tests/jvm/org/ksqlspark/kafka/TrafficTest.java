@@ -1,0 +1,76 @@
+package org.ksqlspark.kafka;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.Map;
+
+final class TrafficTest {
+    private static final byte[] TWO = {1, 2};
+
+    private static JsonNode report(String server) throws Exception {
+        return new ObjectMapper().readTree(Traffic.report(server)).get("queries");
+    }
+
+    private static ProducerRecord<byte[], byte[]> record(long ageMs) {
+        long time = System.currentTimeMillis() - ageMs;
+        return new ProducerRecord<>("out", null, time, null, TWO);
+    }
+
+    private static long[] numbers(JsonNode array) {
+        long[] found = new long[array.size()];
+        for (int i = 0; i < found.length; i++) {
+            found[i] = array.get(i).asLong();
+        }
+        return found;
+    }
+
+    @Test
+    void countsByQueryAndTopic() throws Exception {
+        Traffic traffic = Traffic.of("one", "q");
+        traffic.read("in", List.of(new ConsumerRecord<>("in", 0, 0, TWO, TWO)));
+        traffic.wrote(record(0), true);
+        traffic.wrote(record(0), false);
+        traffic.paused(150);
+        JsonNode found = report("one").get("q");
+        assertEquals(1, found.get("read").get("in").get(0).asLong());
+        assertArrayEquals(new long[] {2, 4}, numbers(found.get("written").get("out")));
+        assertEquals(150, numbers(found.get("pauses"))[15]);
+        assertEquals(1, numbers(found.get("pauses"))[7]);
+        assertEquals(0, report("another").size());
+        Traffic.forget("one", "q");
+        assertEquals(0, report("one").size());
+    }
+
+    @Test
+    void whatIsLaterThanEveryBoundIsCounted() throws Exception {
+        Traffic.of("late", "q").wrote(record(3_600_000), true);
+        long[] found = numbers(report("late").get("q").get("latencies").get("out"));
+        assertEquals(1, found[14]);
+        assertTrue(found[15] >= 3_600_000);
+        Traffic.forget("late", "q");
+    }
+
+    @Test
+    void figuresOfAnotherJvmAreAddedOnce() throws Exception {
+        Traffic.of("remote", "q").wrote(record(0), true);
+        Traffic.of("remote", "q").waits("0 in", 5);
+        Map<String, Traffic.Figures> taken = Traffic.take();
+        assertEquals(
+                0, numbers(report("remote").get("q").get("written").get("out"))[0], "it was taken");
+        Traffic.add(taken);
+        JsonNode found = report("remote").get("q");
+        assertArrayEquals(new long[] {1, 2}, numbers(found.get("written").get("out")));
+        assertEquals(5, found.get("waiting").get("0 in").asLong());
+        Traffic.forget("remote", "q");
+    }
+}
