@@ -136,7 +136,7 @@ $(CREATED):
 
 $(RUNTIME): $(CREATED) pyproject.toml
 	@echo "== Python packages"
-	@$(BIN)/python -m pip install --disable-pip-version-check --editable .
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[server]'
 	@touch $@
 
 $(TOOLS): $(RUNTIME)

@@ -25,7 +25,7 @@ STOP_S = 60.0
 #: -c instead of -m, because -m would look for "server" in the current directory first
 _SERVER = (
     "import sys; sys.path[:] = [p for p in sys.path if p]; "
-    "from server.main import main; sys.exit(main(sys.argv[1:]))"
+    "from shell.main import main; sys.exit(main(['server', *sys.argv[1:]]))"
 )
 _STARTING = re.compile(r"starting: \S+, data in (.+), log in (.+)$")
 _READY = re.compile(r"ready: (http://\S+) in ([\d.]+) s")

@@ -34,6 +34,12 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("shell.demo", "the stories of the folder examples, live"),
 }
 OLDEST_PYTHON = (3, 11)
+#: packages whose absence is a mistake of ours
+OURS = ("grammar", "ksql_spark", "server", "shell")
+#: what helps if only the client is installed
+SERVER_PACKAGES = (
+    "It comes with the server: pip install 'ksql-spark[server]'. To use a server elsewhere: ksql-spark URL"
+)
 #: how scripts run, for the help
 SCRIPTS = """\
 -e, -f, run, a pipe and RUN SCRIPT run statements and commands in order, each on its own. The first error
@@ -52,8 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         if arguments and arguments[0] in SUBCOMMANDS:
-            module: Any = importlib.import_module(SUBCOMMANDS[arguments[0]][0])
-            return int(module.main(arguments[1:]))
+            return _subcommand(arguments[0], arguments[1:])
         return _shell(arguments)
     except KeyboardInterrupt:
         return 130
@@ -61,6 +66,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         # the reader of our output has closed the pipe; send what is still in the buffer to /dev/null
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _subcommand(name: str, arguments: Sequence[str]) -> int:
+    try:
+        module: Any = importlib.import_module(SUBCOMMANDS[name][0])
+        return int(module.main(arguments))
+    except ModuleNotFoundError as problem:
+        if problem.name is None or problem.name.partition(".")[0] in OURS:
+            raise
+        print(f"ksql-spark {name}: {problem.name} is not installed. {SERVER_PACKAGES}", file=sys.stderr)
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:

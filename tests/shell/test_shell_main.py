@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +58,56 @@ def test_the_shell_is_light() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=SOON_S)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+#: a module that Python imports at its start: what a client does not need is not there
+CLIENT_ALONE = """
+import importlib.abc, os, sys
+class Missing(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.partition(".")[0] in os.environ["MISSING"].split(","):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Missing())
+"""
+
+
+@pytest.fixture
+def client_alone(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs the command line where only the packages of a client are installed."""
+    root = Path(__file__).parents[2]
+    settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = settings["project"]["optional-dependencies"]["server"]
+    missing = ",".join(re.split(r"[^\w-]", one)[0].replace("-", "_") for one in needed)
+    (tmp_path / "sitecustomize.py").write_text(CLIENT_ALONE)
+    path = os.pathsep.join([str(tmp_path), str(root)])
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        code = "import sys; from shell.main import main; sys.exit(main())"
+        return subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=SOON_S,
+            env=os.environ | {"PYTHONPATH": path, "MISSING": missing},
+        )
+
+    return run
+
+
+def test_a_client_needs_nothing_of_the_server(
+    client_alone: Callable[..., subprocess.CompletedProcess[str]], server: LiveServer
+) -> None:
+    done = client_alone(server.url, "-e", "SHOW STREAMS;")
+    assert (done.returncode, done.stderr) == (0, "") and "Stream Name" in done.stdout
+
+
+@pytest.mark.parametrize("command", [["server"], ["datagen", "rides"], ["demo", "word-count"]])
+def test_what_needs_the_server_says_how_to_get_it(
+    client_alone: Callable[..., subprocess.CompletedProcess[str]], command: list[str]
+) -> None:
+    done = client_alone(*command)
+    assert done.returncode != 0 and done.stdout == ""
+    assert "pip install 'ksql-spark[server]'" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_help_lists_the_commands() -> None:
