@@ -125,6 +125,7 @@ _TABLE: tuple[Property, ...] = (
     _server("listeners", "string", "http://127.0.0.1:8088", "Where the REST API listens."),
     _server("ksql.server.allowed.hosts", "list", [], "Host names that requests may be sent to, besides IP addresses, localhost, names without a dot, those of the listeners and of this machine; * for any."),
     _server("ksql.server.allowed.origins", "list", [], "Origins (http://HOST:PORT) of web pages that may use the REST API; pages of the server's own address always may; * for any."),
+    _server("ksql.server.log.format", "string", "TEXT", "The form of the server's log: lines of text, or a JSON object for each event.", choices=("TEXT", "JSON")),
     _server("ksql.server.max.request.bytes", "long", 10_000_000, "The most bytes of a request's body.", minimum=1),
     _server("ksql.server.max.requests.per.second", "double", 0.0, "How many requests a user, or an address without authentication, may send a second; more are answered with 429. 0 for no limit."),
     _server("ksql.server.tls.certificate", "string", None, "A PEM file with the server's certificate and those above it, for listeners with https."),

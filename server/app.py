@@ -19,6 +19,7 @@ from server.access import AccessGuard, RateGuard
 from server.authentication import Authenticator
 from server.guards import BodyGuard, HostGuard, OriginGuard
 from server.host import Host
+from server.logs import RequestIds
 from server.lookups import LookUps
 from server.metrics import CountingMiddleware, Metrics, has_metrics
 from server.routes import (
@@ -71,6 +72,7 @@ def create_app(
         app = CORSMiddleware(app, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["*"])
     app = OriginGuard(app, origins)
     app = HostGuard(app, [*_listening_at(properties), *properties["ksql.server.allowed.hosts"]])
+    app = RequestIds(app)
     api.state.metrics = None
     if has_metrics():
         paths = [

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from starlette.requests import Request as HttpRequest
@@ -145,16 +146,20 @@ class Host:
     async def call(self, method: Callable[[Engine], T]) -> T:
         """Run ``method(engine)`` in a thread, and return its result."""
         assert self.engine is not None, "routes are only reached while RUNNING"
-        return await asyncio.get_running_loop().run_in_executor(self._statements, method, self.engine)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._statements, copy_context().run, method, self.engine
+        )
 
     async def health(self) -> dict[str, Any]:
         """The engine's health; works even if all threads for statements are busy."""
         assert self.engine is not None, "routes are only reached while RUNNING"
-        return await asyncio.get_running_loop().run_in_executor(self._checks, self.engine.health)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._checks, copy_context().run, self.engine.health
+        )
 
     async def check(self, method: Callable[[], T]) -> T:
         """Run ``method`` in a thread for checks, which statements never keep busy."""
-        return await asyncio.get_running_loop().run_in_executor(self._checks, method)
+        return await asyncio.get_running_loop().run_in_executor(self._checks, copy_context().run, method)
 
     async def call_while_connected(
         self, http: HttpRequest, request: Request, method: Callable[[Engine], T], *, is_query: bool = False
@@ -166,7 +171,7 @@ class Host:
         assert self.engine is not None, "routes are only reached while RUNNING"
         pool = self._reads if is_query else self._statements
         loop = asyncio.get_running_loop()
-        call = loop.run_in_executor(pool, method, self.engine)
+        call = loop.run_in_executor(pool, copy_context().run, method, self.engine)
         watcher: asyncio.Task[None] | None = None
 
         def watch() -> None:
@@ -185,11 +190,13 @@ class Host:
     async def query(self, request: Request) -> QueryStream:
         """Start a query, in a thread for reads: it does not wait for statements."""
         assert self.engine is not None, "routes are only reached while RUNNING"
-        return await asyncio.get_running_loop().run_in_executor(self._reads, self.engine.query, request)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._reads, copy_context().run, self.engine.query, request
+        )
 
     async def read(self, step: Callable[[], T]) -> T:
         """Run one blocking read of a query stream in a thread for reads."""
-        return await asyncio.get_running_loop().run_in_executor(self._reads, step)
+        return await asyncio.get_running_loop().run_in_executor(self._reads, copy_context().run, step)
 
     def opened(self, stream: QueryStream) -> None:
         """Register an open stream, so that close_streams() can end it."""
@@ -201,7 +208,7 @@ class Host:
         try:
             await asyncio.to_thread(stream.close)
         except Exception:
-            LOG.exception("closing query %s failed", stream.query_id)
+            LOG.exception("closing query %s failed", stream.query_id, extra={"query": stream.query_id})
 
     async def close_streams(self) -> None:
         """End every open query stream; their responses end with the error that the server is stopping."""

@@ -10,14 +10,13 @@ import argparse
 import contextlib
 import errno
 import logging
-import logging.handlers
 import os
 import signal
 import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Protocol
@@ -33,6 +32,7 @@ from server.app import create_app
 from server.authentication import Authenticator
 from server.host import Engine, Host
 from server.http import TlsSettings, http_settings, tls_settings
+from server.logs import log_to
 
 LOG = logging.getLogger(__name__)
 
@@ -300,7 +300,8 @@ class Running:
         data_dir = Path(self._config["ksql.spark.data.dir"]).expanduser().absolute()
         try:
             make_data_dir(data_dir)
-            log = _log_to(data_dir / "logs" / "server.log", self._config.secrets())
+            file = data_dir / "logs" / "server.log"
+            log = log_to(file, self._config.secrets(), self._config["ksql.server.log.format"])
         except OSError as error:
             reason = error.strerror or str(error)
             return _fail(f"Cannot write to the data folder {data_dir}: {reason}. Choose another: --data-dir.")
@@ -399,28 +400,3 @@ class Running:
             while os.read(0, 1024):
                 pass
         self._request_stop()
-
-
-class MaskingFormatter(logging.Formatter):
-    """Masks secrets in the log: those that are known, and text that looks like one."""
-
-    def __init__(self, text: str, secrets: Collection[str]) -> None:
-        super().__init__(text)
-        self._secrets = secrets
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The line, with its stack trace."""
-        return masked(super().format(record), self._secrets)
-
-
-def _log_to(file: Path, secrets: Collection[str]) -> Path:
-    """Log to ``file``, with rotation; the terminal gets only our own lines."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handler = logging.handlers.RotatingFileHandler(file, maxBytes=10_000_000, backupCount=3, encoding="utf-8")
-    handler.setFormatter(MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", secrets))
-    # if the log cannot be written (full disk), no stack trace must appear on the terminal
-    logging.raiseExceptions = False
-    root = logging.getLogger()
-    root.addHandler(handler)
-    root.setLevel(logging.INFO)
-    return file

@@ -122,7 +122,7 @@ class BatchResult:
             self._put(None)
         except Exception as error:
             if not self._closed.is_set():
-                log.exception("pull query %s failed", self.query_id)
+                log.exception("pull query %s failed", self.query_id, extra={"query": self.query_id})
                 self._put(error if isinstance(error, KsqlError) else _failure(error))
         finally:
             self._clean_up()

@@ -428,7 +428,7 @@ class QueryManager:
             except KsqlError as error:
                 self._failed(query, error)
             except Exception as error:  # whatever happens to one query, the others start
-                log.exception("query %s did not start", query.id)
+                log.exception("query %s did not start", query.id, extra={"query": query.id})
                 self._failed(query, error)
 
         with ThreadPoolExecutor(max_workers=4, thread_name_prefix="query-start") as pool:
@@ -444,7 +444,7 @@ class QueryManager:
         try:
             return self._launch_run(query, number, session, report, run)
         except KsqlError as error:
-            log.error("query %s did not start: %s", query.id, error.message)
+            log.error("query %s did not start: %s", query.id, error.message, extra={"query": query.id})
             self._release(session, run)
             raise
         except Exception as error:
@@ -673,7 +673,7 @@ class QueryManager:
         """Kill a query if it still runs, and remove its checkpoints, their state, and its internal topics."""
         if self.find(query.id) is query:
             self.kill(query.id)
-            log.info("query %s has ended", query.id)
+            log.info("query %s has ended", query.id, extra={"query": query.id})
         # its run has ended its transaction, unless its JVM has gone
         self.end_transactions(*query.plan.transactional_ids)
         self._remove_state(query)
@@ -793,7 +793,7 @@ class QueryManager:
         try:
             return self.committed_offsets(query)
         except (KsqlError, OSError, ValueError):  # the disk may be what failed
-            log.exception("the checkpoints of query %s cannot be read", query.id)
+            log.exception("the checkpoints of query %s cannot be read", query.id, extra={"query": query.id})
             return None
 
     def shut_down(self) -> None:
@@ -832,7 +832,11 @@ class QueryManager:
             with contextlib.suppress(Exception):  # the JVM may be gone; there is nothing left to stop then
                 is_done = run.stop(deadline - time.monotonic())
                 if timeout_s and not is_done:
-                    log.warning("query %s was stopped before what it had read was done", query.id)
+                    log.warning(
+                        "query %s was stopped before what it had read was done",
+                        query.id,
+                        extra={"query": query.id},
+                    )
 
     def _stop_timeout_s(self) -> float:
         return float(self._setting("ksql.query.stop.timeout.ms")) / 1000
@@ -921,7 +925,7 @@ class QueryManager:
                 cause = KsqlError("DATA_LOST", what=what)
             elif cause is not None and is_state_unreadable(cause):
                 cause = KsqlError("STATE_UNREADABLE", id=query.id, reason=reason(cause))
-            log.error("query %s failed: %s", query.id, cause)
+            log.error("query %s failed: %s", query.id, cause, extra={"query": query.id})
             self._drain_and_end(query)
             self._failed(query, cause)
         elif query.state == ERROR and time.monotonic() >= query.retry_at and self.find(query.id) is query:
@@ -962,9 +966,9 @@ class QueryManager:
 def _log_failure(text: str, query: ManagedQuery, error: Exception) -> None:
     """Log what happened to a query: with the stack trace, unless Spark's JVM has ended."""
     if is_jvm_gone(error):
-        log.error(f"{text}: Spark does not answer", query.id)
+        log.error(f"{text}: Spark does not answer", query.id, extra={"query": query.id})
     else:
-        log.error(text, query.id, exc_info=error)
+        log.error(text, query.id, exc_info=error, extra={"query": query.id})
 
 
 def _partitions(query: ManagedQuery) -> int:

@@ -116,7 +116,9 @@ class SparkSupervisor:
         if len(unproven) == 1 and self._ends[unproven[0].id] >= needed:
             (culprit,) = unproven
             self._waiting.remove(culprit)
-            log.error("query %s is halted: it has ended Spark's process", culprit.id)
+            log.error(
+                "query %s is halted: it has ended Spark's process", culprit.id, extra={"query": culprit.id}
+            )
             times = self._ends.pop(culprit.id)
             self._queries.halt(
                 culprit,

@@ -1,0 +1,105 @@
+"""The server's log: ids of requests and queries, secrets, its two forms."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from app_client import AppClient
+from fake_engine import FakeEngine
+
+from ksql_spark.config import Config
+from server.logs import Format, MaskingFormatter, log_to
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Callable[[Format], Path]]:
+    """Begins to log to a file; ends with the test."""
+    root = logging.getLogger()
+    handlers, level, raises = list(root.handlers), root.level, logging.raiseExceptions
+
+    def begin(format_: Format) -> Path:
+        secrets = Config({"ssl.key.password": "c4n4ry"}).secrets()
+        return log_to(tmp_path / "logs" / "server.log", secrets, format_)
+
+    yield begin
+    for handler in [handler for handler in root.handlers if handler not in handlers]:
+        root.removeHandler(handler)
+        handler.close()
+    root.setLevel(level)
+    logging.raiseExceptions = raises
+
+
+def events(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def test_lines_about_a_request_have_its_id(
+    log: Callable[[Format], Path], client: AppClient, engine: FakeEngine
+) -> None:
+    file = log("JSON")
+    answer = client.post("/ksql", json={"ksql": "SHOW STREAMS;"}, headers={"X-Request-Id": "of-a-client.1"})
+    assert answer.headers["x-request-id"] == "of-a-client.1"
+    (event,) = [event for event in events(file) if event["logger"] == "audit"]
+    assert event["request"] == "of-a-client.1" and "SHOW STREAMS" in event["message"]
+    assert event["level"] == "INFO" and event["time"].endswith("+00:00")
+
+
+def test_also_those_of_the_thread_that_carries_it_out(
+    log: Callable[[Format], Path], client: AppClient, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = log("JSON")
+    execute = engine.execute
+
+    def executed(request: Any) -> Any:
+        logging.getLogger("engine").info("at work", extra={"query": "CSAS_1"})
+        return execute(request)
+
+    monkeypatch.setattr(engine, "execute", executed)
+    id_ = client.post("/ksql", json={"ksql": "SHOW STREAMS;"}).headers["x-request-id"]
+    (event,) = [event for event in events(file) if event["logger"] == "engine"]
+    assert (event["request"], event["query"]) == (id_, "CSAS_1")
+
+
+@pytest.mark.parametrize("given", ["two\tparts", "", "x" * 101, "\u00e9"])
+def test_ids_that_do_not_fit_are_not_taken_over(client: AppClient, given: str) -> None:
+    answers = [client.get("/info", headers={"X-Request-Id": given.encode()}) for _ in range(2)]
+    ids = {answer.headers["x-request-id"] for answer in answers}
+    assert len(ids) == 2 and given not in ids
+
+
+def test_text_has_the_id_in_brackets(log: Callable[[Format], Path], client: AppClient) -> None:
+    file = log("TEXT")
+    client.post("/ksql", json={"ksql": "SHOW STREAMS;"}, headers={"X-Request-Id": "r1"})
+    logging.getLogger("elsewhere").info("nobody asked")
+    text = file.read_text(encoding="utf-8")
+    assert " INFO audit [r1]: " in text and " INFO elsewhere: nobody asked\n" in text
+
+
+def failed() -> logging.LogRecord:
+    try:
+        raise ValueError("c4n4ry at http://me:pass@there")
+    except ValueError:
+        return logging.LogRecord("x", logging.ERROR, "", 0, "refused c4n4ry", None, sys.exc_info())
+
+
+def test_text_hides_secrets() -> None:
+    formatter = MaskingFormatter(
+        "%(levelname)s %(message)s", Config({"ssl.key.password": "c4n4ry"}).secrets()
+    )
+    shown = formatter.format(failed())
+    assert "c4n4ry" not in shown and "pass@" not in shown
+    assert shown.startswith("ERROR refused [hidden]\n")
+
+
+def test_json_hides_secrets(log: Callable[[Format], Path]) -> None:
+    file = log("JSON")
+    logging.getLogger("x").handle(failed())
+    (event,) = events(file)
+    assert event["message"] == "refused [hidden]" and "ValueError" in event["error"]
+    assert "c4n4ry" not in event["error"] and "pass@" not in event["error"]
