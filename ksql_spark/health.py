@@ -83,6 +83,7 @@ class Health:
             "spark": Probe("spark", self._spark),
         }
         self._queries = Probe("queries", self._failed)
+        self._registry = Probe("registry", self._registry_problem)
 
     def body(self) -> dict[str, Any]:
         """The body of GET /healthcheck of a running server; it is healthy if all its parts are.
@@ -92,6 +93,8 @@ class Health:
         deadline = time.monotonic() + self._deadline_s
         asked = {name: probe.begin() for name, probe in self._parts.items()}
         failing = self._queries.begin()
+        has_registry = self._services.registry is not None and self._services.registry.has_schemas()
+        registry = self._registry.begin() if has_registry else None
         parts = {name: _in_time(answer, deadline) is True for name, answer in asked.items()}
         commands = self._services.commands
         parts["commandRunner"] &= parts["kafka"] and commands.newer is None
@@ -104,8 +107,12 @@ class Health:
             "reasons": failed or {},
         }
         is_well = all(part["isHealthy"] for part in details.values())
+        # the server does its work without what follows
+        if registry is not None:
+            found = _in_time(registry, deadline)
+            why = f"It did not answer within {self._deadline_s:g} s." if found is None else found or None
+            details["registry"] = {"isHealthy": why is None, "problem": why}
         if self._services.connect.is_in_use():
-            # the server does its work without it
             problem = self._services.connect.problem()
             details["connect"] = {"isHealthy": problem is None, "problem": problem}
         return {"isHealthy": is_well, "details": details, "serverState": "READY"}
@@ -115,6 +122,12 @@ class Health:
         for probe in self._parts.values():
             probe.close()
         self._queries.close()
+        self._registry.close()
+
+    def _registry_problem(self) -> str:
+        """Why the schema registry cannot be used; empty: it can."""
+        registry = self._services.registry
+        return (registry.problem() or "") if registry is not None else ""
 
     def _kafka(self) -> bool:
         """Whether the cluster answers."""

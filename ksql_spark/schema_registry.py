@@ -62,6 +62,9 @@ class SchemaRegistry(Protocol):
     def has_schemas(self) -> bool:
         """Whether it may have any; asking does not start it. False: it was never needed before."""
 
+    def problem(self) -> str | None:
+        """Why it cannot be used now, if so; one that starts when it is needed is not started by asking."""
+
     def latest(self, subject: str) -> RegisteredSchema | None:
         """The newest schema of ``subject``, or None if there is no such subject."""
 

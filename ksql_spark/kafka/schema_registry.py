@@ -37,6 +37,10 @@ _NOT_FOUND, _CONFLICT = 404, 409
 Answer = TypeVar("Answer")
 
 
+#: asked for to see whether the registry answers
+NO_SUBJECT = "ksql-spark-health"
+
+
 class ConfluentRegistry:
     """See ksql_spark.schema_registry.SchemaRegistry.
 
@@ -82,6 +86,14 @@ class ConfluentRegistry:
     def has_schemas(self) -> bool:
         """See SchemaRegistry."""
         return True
+
+    def problem(self) -> str | None:
+        """See SchemaRegistry."""
+        try:
+            self.latest(NO_SUBJECT)
+        except KsqlError as error:
+            return error.message
+        return None
 
     def latest(self, subject: str) -> RegisteredSchema | None:
         """See SchemaRegistry."""

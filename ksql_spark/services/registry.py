@@ -252,6 +252,11 @@ class RegistryOnDemand:
         """See SchemaRegistry."""
         return self._embedded.has_data()
 
+    def problem(self) -> str | None:
+        """See SchemaRegistry."""
+        client = self._client
+        return client.problem() if client is not None and self._embedded.is_running() else None
+
     def _started(self) -> SchemaRegistry:
         """The client of the running registry.
 

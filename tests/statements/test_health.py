@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -12,6 +13,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.health import Health
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.runtime.command_log import Command
+from tests.registry_server import RegistryServer
 from tests.statements.world import World
 
 TIMEOUT_S = 20.0
@@ -46,6 +48,16 @@ def test_kafka_does_not_answer(world: World, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(world.admin, "cluster_id", silent)
     assert unwell(world) == (False, {"kafka", "commandRunner"})
+
+
+def test_a_schema_registry_is_shown_and_not_needed(make_world: Callable[..., World]) -> None:
+    with RegistryServer() as server:
+        world = make_world(**{"ksql.schema.registry.url": server.url})
+        body = health_of(world)
+        assert body["isHealthy"] and body["details"]["registry"] == {"isHealthy": True, "problem": None}
+    body = health_of(world)
+    assert body["isHealthy"] and not body["details"]["registry"]["isHealthy"]
+    assert server.url.removeprefix("http://") in body["details"]["registry"]["problem"]
 
 
 def test_the_command_log_cannot_be_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
