@@ -20,6 +20,7 @@ from ksql_spark.authorization import check_statement
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
+from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.logical.nodes import BatchQuery, Filter, Project, PullQuery, PushQuery, Source, relations
 from ksql_spark.metastore.sources import DataSource
@@ -264,9 +265,18 @@ class QueryService:
             logical=bound,
         )
         read = None
+        if request.continuation_token is not None:
+            query.starts = _continued(request.continuation_token, query.starts, services.admin)
         if not self._needs_spark(context):
             read = push.direct(bound, lambda *_: services.queries.note_unreadable(query_id))
-        return self._start_direct(query, bound, *read) if read is not None else self._start_push(query, bound)
+        if read is not None:
+            return self._start_direct(
+                query, bound, *read, is_continued=request.continuation_token is not None
+            )
+        if request.continuation_token is not None:
+            reason = "Only plain columns and conditions of one stream go on from a continuation token."
+            raise KsqlError("BAD_REQUEST", reason=reason)
+        return self._start_push(query, bound)
 
     def _needs_spark(self, context: StatementContext) -> bool:
         """Whether errors of single records have consequences, which only a query of Spark has."""
@@ -293,7 +303,13 @@ class QueryService:
             raise
 
     def _start_direct(
-        self, query: ManagedQuery, bound: PushQuery, source: DataSource, rows: push.Rows
+        self,
+        query: ManagedQuery,
+        bound: PushQuery,
+        source: DataSource,
+        rows: push.Rows,
+        *,
+        is_continued: bool,
     ) -> SharedResult:
         """Read the topic of a stream, without Spark."""
         services = self._services
@@ -303,7 +319,7 @@ class QueryService:
             source.topic,
             {int(partition): offset for partition, offset in query.starts[source.topic].items()},
             read_committed=consumer.get("isolation.level") == "read_committed",
-            from_now=effective["auto.offset.reset"] == "latest",
+            from_now=effective["auto.offset.reset"] == "latest" and not is_continued,
         )
 
         def clean_up() -> None:
@@ -312,7 +328,15 @@ class QueryService:
         services.queries.add(query)
         same = id(source), query.statement
         return SharedResult(
-            query, services.queries, bound.output, subscription, rows, same, bound.limit, clean_up
+            query,
+            services.queries,
+            bound.output,
+            subscription,
+            rows,
+            same,
+            bound.limit,
+            clean_up,
+            gives_tokens=bool(effective["ksql.query.push.v2.continuation.tokens.enabled"]),
         )
 
     def _catalog(self) -> _Catalog:
@@ -408,3 +432,24 @@ class QueryService:
             with contextlib.suppress(Exception):
                 stream.close()
         self._feeds.close()
+
+
+def _continued(
+    token: str, starts: Mapping[str, Mapping[str, int]], admin: KafkaAdmin
+) -> dict[str, dict[str, int]]:
+    """Where a push query goes on; partitions that its topic has gained are read from their beginning.
+
+    Args:
+        starts: where the query would begin otherwise.
+
+    Raises:
+        KsqlError: BAD_REQUEST, the token is not of a query of these topics as they are now.
+    """
+    reached = consistency.decode(token)
+    ends = admin.end_offsets(*starts)
+    unknown = {(topic, p) for topic, offsets in reached.items() for p in offsets} - ends.keys()
+    ahead = [key for key, end in ends.items() if not 0 <= reached.get(key[0], {}).get(key[1], 0) <= end]
+    if reached.keys() != starts.keys() or unknown or ahead:
+        reason = "The continuation token is of another query, or the query's topic was made anew."
+        raise KsqlError("BAD_REQUEST", reason=reason)
+    return {topic: {p: reached[topic].get(int(p), 0) for p in offsets} for topic, offsets in starts.items()}

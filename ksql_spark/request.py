@@ -36,6 +36,8 @@ class Request:
     parameters: Sequence[Any] | Mapping[str, Any] | None = None
     #: a token of earlier answers: this one has to have the records that they knew of
     consistency_token: str | None = None
+    #: a token of an earlier push query, which goes on from there
+    continuation_token: str | None = None
     #: the records of which the client knows by the answer
     known: Known = field(default_factory=Known, compare=False, repr=False)
     #: what the client may do

@@ -45,7 +45,8 @@ class StatementsBody(Body):
             _texts(self.sessionVariables),
             self.commandSequenceNumber,
             parameters=self.parameters,
-            consistency_token=_token(self.requestProperties),
+            consistency_token=_token(self.requestProperties, TOKEN),
+            continuation_token=_token(self.requestProperties, CONTINUATION),
             role=role,
         )
 
@@ -68,7 +69,8 @@ class QueryStreamBody(Body):
             self.properties or {},
             _texts(self.sessionVariables),
             parameters=self.parameters,
-            consistency_token=_token(self.requestProperties),
+            consistency_token=_token(self.requestProperties, TOKEN),
+            continuation_token=_token(self.requestProperties, CONTINUATION),
             role=role,
         )
 
@@ -124,16 +126,18 @@ class RebuildBody(Body):
 
 #: the member of requestProperties that has a token of earlier answers
 TOKEN = "request.ksql.query.pull.consistency.token"
+#: the one with the token up to which a client has read a push query
+CONTINUATION = "request.ksql.query.push.continuation.token"
 #: the header of answers that has one
 TOKEN_HEADER = "ksql-consistency-token"
 #: the header of answers that may be old: the queries that write what was read, and do not run
 STALE_HEADER = "ksql-stale"
 
 
-def _token(properties: dict[str, Any] | None) -> str | None:
-    token = (properties or {}).get(TOKEN)
+def _token(properties: dict[str, Any] | None, name: str) -> str | None:
+    token = (properties or {}).get(name)
     if token is not None and not isinstance(token, str):
-        raise RequestError(f'Member "{TOKEN}" of requestProperties is no text.')
+        raise RequestError(f'Member "{name}" of requestProperties is no text.')
     return token or None
 
 

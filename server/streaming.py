@@ -87,6 +87,10 @@ class Format(Protocol):
         """The rows."""
         ...
 
+    def token(self, token: str) -> bytes:
+        """A token of the rows before; nothing where the format has no place for it."""
+        return b""
+
     def error(self, error: dict[str, Any]) -> bytes:
         """An error after the response has begun."""
         ...
@@ -126,6 +130,10 @@ class Frames(Format):
             frames.append(b'%b{"row":{"columns":%b%b}}%b' % (self._before, columns, tombstone, self._after))
         return b"".join(frames)
 
+    def token(self, token: str) -> bytes:
+        """A continuationToken frame."""
+        return self._before + encode({"continuationToken": token}) + self._after
+
     def error(self, error: dict[str, Any]) -> bytes:
         """An errorMessage frame; the array ends with it."""
         self._failed = True
@@ -153,6 +161,10 @@ class Delimited(Format):
     def rows(self, rows: Sequence[Row]) -> bytes:
         """A line each."""
         return b"".join(row_text(row) + b"\n" for row in rows if not row.tombstone)
+
+    def token(self, token: str) -> bytes:
+        """A line with an object."""
+        return encode({"continuationToken": token}) + b"\n"
 
     def error(self, error: dict[str, Any]) -> bytes:
         """An error line."""
@@ -345,6 +357,8 @@ class QueryResponse(Response):
                 for begin in range(0, len(rows), CHUNK_ROWS):
                     part = rows[begin : begin + CHUNK_ROWS]
                     yield [self._format.rows(part[i : i + size]) for i in range(0, len(part), size)]
+                if rows and (token := getattr(self._stream, "continuation", None)) is not None:
+                    yield [self._format.token(token)]
                 if not rows:
                     yield []
             if self._stream in self._host.cut_off:

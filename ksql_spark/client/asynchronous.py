@@ -70,7 +70,7 @@ class AsyncConnection:
             try:
                 protocol.columns_of(await anext(lines))
                 async for line in lines:
-                    if line:
+                    if line and protocol.token_of(line) is None:
                         yield protocol.row_of(line)
             except httpx.TransportError as error:
                 raise OperationalError(f"The connection broke off: {error}") from error

@@ -100,19 +100,34 @@ class Connection:
         """Close the connection; may be called more than once."""
         self._http.close()
 
-    def stream(self, text: str, parameters: Parameters = None) -> Stream:
+    def stream(
+        self,
+        text: str,
+        parameters: Parameters = None,
+        *,
+        resumable: bool = False,
+        after: str | None = None,
+    ) -> Stream:
         """Start a SELECT; its rows come as they arrive, those of a push query without end.
+
+        Args:
+            text: the statement.
+            parameters: values for ``?`` or ``:name``.
+            resumable: the stream has a ``position``, for push queries of plain columns and conditions.
+            after: the ``position`` of an earlier stream of the same statement, which this one goes on from.
 
         Raises:
             DatabaseError: the statement is refused, or the server does not answer.
         """
-        body = protocol.query_body(text, parameters, self._properties, self._token)
+        body = protocol.query_body(
+            text, parameters, self._properties, self._token, resumable=resumable, after=after
+        )
         headers = {"Accept": protocol.DELIMITED}
         answer = self._send("/query-stream", json=body, headers=headers)
         if answer.status_code != httpx.codes.OK:
             with contextlib.closing(answer):
                 raise protocol.failure(answer.status_code, answer.read())
-        return Stream(self, answer)
+        return Stream(self, answer, after)
 
     def run(self, text: str, parameters: Parameters = None) -> list[dict[str, Any]]:
         """Run statements that are no queries; what each answers, as the REST API has it."""
@@ -162,7 +177,9 @@ class Connection:
 class Stream:
     """The rows of a query as tuples, as they arrive. Iterate over it; ``close`` ends a push query."""
 
-    def __init__(self, connection: Connection, answer: httpx.Response) -> None:
+    def __init__(self, connection: Connection, answer: httpx.Response, position: str | None = None) -> None:
+        #: of a resumable stream: all rows up to here have been given; some of those after may have been
+        self.position = position
         self._connection = connection
         self._answer = answer
         self._lines = answer.iter_lines()
@@ -181,7 +198,9 @@ class Stream:
             for line in self._lines:
                 if self._closed:  # what came with earlier rows is left, too
                     break
-                if line:
+                if (token := protocol.token_of(line)) is not None:
+                    self.position = token
+                elif line:
                     return protocol.row_of(line)
         except (httpx.TransportError, httpx.StreamError) as error:
             if not self._closed:

@@ -15,6 +15,8 @@ DELIMITED = "application/vnd.ksqlapi.delimited.v1"
 #: the header of answers that has a token
 TOKEN_HEADER = "ksql-consistency-token"
 _TOKEN = "request.ksql.query.pull.consistency.token"
+_CONTINUATION = "request.ksql.query.push.continuation.token"
+_CONTINUATIONS = "ksql.query.push.v2.continuation.tokens.enabled"
 
 Parameters: TypeAlias = "Sequence[Any] | Mapping[str, Any] | None"
 #: a column as DB-API describes it: name, type, and five members that are None
@@ -50,16 +52,25 @@ def is_query(text: str) -> bool:
 
 
 def query_body(
-    text: str, parameters: Parameters, properties: Mapping[str, Any], token: str | None
+    text: str,
+    parameters: Parameters,
+    properties: Mapping[str, Any],
+    token: str | None,
+    *,
+    resumable: bool = False,
+    after: str | None = None,
 ) -> dict[str, Any]:
-    """The body of POST /query-stream."""
+    """The body of POST /query-stream; ``resumable``, ``after``: see Connection.stream."""
     body: dict[str, Any] = {"sql": text}
+    if resumable:
+        properties = {**properties, _CONTINUATIONS: True}
     if properties:
         body["properties"] = dict(properties)
     if parameters is not None:
         body["parameters"] = _plain(parameters)
-    if token is not None:
-        body["requestProperties"] = {_TOKEN: token}
+    tokens = {_TOKEN: token, _CONTINUATION: after}
+    if given := {name: value for name, value in tokens.items() if value is not None}:
+        body["requestProperties"] = given
     return body
 
 
@@ -115,6 +126,13 @@ def columns_of(line: str) -> Columns:
     if "columnNames" not in found:
         raise of_answer(500, found)
     return Columns(str(found.get("queryId")), tuple(found["columnNames"]), tuple(found["columnTypes"]))
+
+
+def token_of(line: str) -> str | None:
+    """The token of a line that says how far a push query has been read; None for any other line."""
+    if not line.startswith('{"continuationToken"'):
+        return None
+    return str(json.loads(line)["continuationToken"])
 
 
 def row_of(line: str) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
+from ksql_spark import consistency
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression, columns_in
 from ksql_spark.formats import BadRecord, FramedSerde
@@ -192,6 +193,7 @@ class SharedResult:
         same: equal for queries whose rows are the same.
         limit: the query's LIMIT; None: no limit.
         on_close: called once.
+        gives_tokens: whether it tells how far it has read.
     """
 
     def __init__(
@@ -204,12 +206,15 @@ class SharedResult:
         same: Hashable,
         limit: int | None,
         on_close: Callable[[], None],
+        *,
+        gives_tokens: bool = False,
     ) -> None:
         self.query_id = query.id
         self.kind = "PUSH"
         self.statement = query.statement
         self.columns = result_columns(columns)
         self.final_message: str | None = None
+        self._gives_tokens = gives_tokens
         self._query = query
         self._queries = queries
         self._subscription = subscription
@@ -224,6 +229,13 @@ class SharedResult:
     def is_live(self) -> bool:
         """Whether read(0) never blocks, so that no thread is needed to read it."""
         return self._subscription.is_live
+
+    @property
+    def continuation(self) -> str | None:
+        """A token of what was read, from which an equal query goes on; None if nobody wants one."""
+        if not self._gives_tokens:
+            return None
+        return consistency.encode({self._subscription.topic: self._subscription.next})
 
     def when_arrived(self, on_arrival: Callable[[], None]) -> None:
         """Call ``on_arrival`` once, in any thread, when there may be something to read."""

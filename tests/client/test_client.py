@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 
 from ksql_spark import client
 from ksql_spark.client import connect, connect_async, protocol
+from ksql_spark.consistency import encode
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.query_service import QueryService
 from ksql_spark.runtime.views import Views
@@ -39,6 +42,7 @@ def url(tmp_path: Path) -> Iterator[str]:
     cluster.create("items", "events")
     admin, world = MockAdmin(cluster), World(tmp_path)
     world.admin.servers, world.admin.settings = cluster.servers, admin.settings  # type: ignore[misc]
+    world.admin.offsets, world.admin.end_offsets = admin.offsets, admin.end_offsets  # type: ignore[method-assign]
     for topic in ("items", "events"):
         world.admin.create_topic(topic, PARTITIONS)
     world.run(TABLES)
@@ -134,6 +138,75 @@ def test_rows_of_a_push_query_come_as_they_arrive(url: str) -> None:
             arrived.set()
         assert list(rows) == []
         writer.join()
+
+
+def lines(url: str, body: dict[str, Any], is_enough: Callable[[list[Any]], bool]) -> list[Any]:
+    """The first lines of an answer, without its metadata; or an error alone."""
+    found: list[Any] = []
+    with httpx.stream("POST", f"{url}/query-stream", json=body, timeout=60) as answer:
+        for line in answer.iter_lines():
+            found.append(json.loads(line))
+            if answer.status_code != 200 or is_enough(found[1:]):
+                break
+    return found if "error_code" in found[0] else found[1:]
+
+
+def rows_in(found: list[Any]) -> list[list[Any]]:
+    return [line for line in found if isinstance(line, list)]
+
+
+def test_a_push_query_goes_on_where_its_client_stopped(url: str) -> None:
+    sql = "SELECT id, v FROM events EMIT CHANGES;"
+    wanted = {"ksql.query.push.v2.continuation.tokens.enabled": True, "auto.offset.reset": "earliest"}
+    with connect(url) as connection:
+        connection.insert("events", [{"id": n, "v": str(n)} for n in range(100)])
+        seen = lines(
+            url,
+            {"sql": sql, "properties": wanted},
+            lambda found: len(rows_in(found)) == 100 and isinstance(found[-1], dict),
+        )
+        connection.insert("events", [{"id": n, "v": str(n)} for n in range(100, 103)])
+
+        def after(place: int, count: int) -> list[int]:
+            own = {"request.ksql.query.push.continuation.token": seen[place]["continuationToken"]}
+            body = {"sql": sql, "properties": {"auto.offset.reset": "latest"}, "requestProperties": own}
+            return sorted(row[0] for row in lines(url, body, lambda found: len(found) == count))
+
+        assert after(-1, 3) == [100, 101, 102]
+        first = next(place for place, line in enumerate(seen) if isinstance(line, dict))
+        missing = sorted({*range(103)} - {row[0] for row in seen[:first]})
+        assert after(first, len(missing)) == missing
+
+
+def test_a_stream_that_was_left_goes_on(url: str) -> None:
+    with connect(url, properties={"auto.offset.reset": "earliest"}) as connection:
+        connection.insert("events", [{"id": 1, "v": str(n)} for n in range(3)])
+        text = "SELECT v FROM events EMIT CHANGES;"
+        with connection.stream(text, resumable=True) as rows:
+            assert [next(rows) for _ in range(3)] == [("0",), ("1",), ("2",)]
+            connection.insert("events", [{"id": 1, "v": "3"}])
+            assert next(rows) == ("3",)  # so the token of those before has been read
+            assert rows.position is not None
+            position = rows.position
+        with connection.stream(text, resumable=True, after=position) as rows:
+            assert rows.position == position and next(rows) == ("3",)
+
+
+@pytest.mark.parametrize(
+    ("sql", "token", "why"),
+    [
+        ("SELECT v FROM events EMIT CHANGES;", "x", "none of this service"),
+        ("SELECT v FROM events EMIT CHANGES;", encode({"items": {0: 0}}), "of another query"),
+        ("SELECT v FROM events EMIT CHANGES;", encode({"events": {0: 1_000_000}}), "made anew"),
+        ("SELECT v FROM events EMIT CHANGES;", encode({"events": {0: -1}}), "made anew"),
+        ("SELECT v FROM events EMIT CHANGES;", encode({"events": {99: 0}}), "made anew"),
+        ("SELECT UCASE(v) FROM events EMIT CHANGES;", encode({"events": {0: 0}}), "plain columns"),
+    ],
+)
+def test_tokens_that_do_not_fit(url: str, sql: str, token: str, why: str) -> None:
+    own = {"request.ksql.query.push.continuation.token": token}
+    (error,) = lines(url, {"sql": sql, "requestProperties": own}, bool)
+    assert why in error["message"]
 
 
 def test_the_same_for_asyncio(url: str) -> None:

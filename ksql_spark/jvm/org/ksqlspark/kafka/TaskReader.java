@@ -140,10 +140,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         this.run = run;
         this.name = name;
         TaskOptions options = inputs.get(0).options();
-        traffic =
-                options.log().isEmpty()
-                        ? null
-                        : Traffic.of(options.log(), options.query());
+        traffic = options.log().isEmpty() ? null : Traffic.of(options.log(), options.query());
         maxIdleMs = options.maxIdleMs();
         waitsFor = options.waitsFor();
         losses = new Losses(options);
