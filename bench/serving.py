@@ -3,7 +3,7 @@
     python bench/serving.py [--rows 100000] [--seconds 10] [--url http://HOST:PORT]
 
 A server is started (or the one at --url used), a table filled through /inserts-stream, and updated all the
-time at --updates a second. Each measure has --connections connections, each with one request at a time over
+time at --updates a second. At the end a server of ours is started again, to see how soon it answers. Each measure has --connections connections, each with one request at a time over
 HTTP/1.1, sent by one process that does little else. The same client measures a bare ASGI application in the
 same run: the ratio to that says what our own code costs, whatever the machine.
 """
@@ -183,6 +183,15 @@ def scan(url: str, table: str) -> str:
     return f"{(rows - 1) / took:8.0f}/s of {rows - 1} rows, memory grew by {max(0.0, most - before):.0f} MB"
 
 
+def first_answer(url: str, text: str) -> float:
+    """Seconds until a query is answered, which waits for a view."""
+    began = time.perf_counter()
+    answer = httpx.post(f"{url}/query-stream", json={"sql": text}, timeout=600)
+    if answer.status_code != 200 or answer.text.count("\n") < 2:
+        raise RuntimeError(answer.text)
+    return time.perf_counter() - began
+
+
 def push(url: str, stream: str, clients: int, rate: int, seconds: float) -> str:
     """Rows to many clients of one push query: how late they come, and what each costs."""
     place = urlsplit(url)
@@ -269,6 +278,26 @@ def statements(url: str, source: str) -> Iterator[list[float]]:
 
 
 @contextmanager
+def batch_queries(url: str, table: str) -> Iterator[list[float]]:
+    """Group all rows of a table again and again; yields how long each query took, seconds."""
+    stop = threading.Event()
+    times: list[float] = []
+    text = f"SELECT N % 10 AS d, COUNT(*) AS c FROM {table} GROUP BY N % 10;"
+
+    def run() -> None:
+        while not stop.is_set():
+            times.append(first_answer(url, text))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield times
+    finally:
+        stop.set()
+        thread.join()
+
+
+@contextmanager
 def started(command: list[str], ready: str) -> Iterator[str]:
     """A process; yields its first line of output that starts with ``ready``."""
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -307,15 +336,14 @@ def hello() -> Iterator[str]:
 
 
 @contextmanager
-def server() -> Iterator[str]:
-    """A server of its own; yields its URL."""
-    with tempfile.TemporaryDirectory(prefix="ksql-spark-serving-") as folder:
-        properties = Path(folder, "server.properties")
-        properties.write_text("ksql.max.push.queries=1000\n")
-        command = [sys.executable, "-m", "server", "--listen", "127.0.0.1:0", "--data-dir", folder]
-        command += ["--properties", str(properties)]
-        with started(command, "ready: ") as line:
-            yield line.split()[1]
+def server(folder: str) -> Iterator[str]:
+    """A server of its own, with its data in ``folder``; yields its URL."""
+    properties = Path(folder, "server.properties")
+    properties.write_text("ksql.max.push.queries=1000\n")
+    command = [sys.executable, "-m", "server", "--listen", "127.0.0.1:0", "--data-dir", folder]
+    command += ["--properties", str(properties)]
+    with started(command, "ready: ") as line:
+        yield line.split()[1]
 
 
 def main() -> None:
@@ -336,12 +364,18 @@ def main() -> None:
     if options.url:
         run(options.url, options, bare)
     else:
-        with server() as url:
-            run(url, options, bare)
+        with tempfile.TemporaryDirectory(prefix="ksql-spark-serving-") as folder:
+            with server(folder) as url:
+                table = run(url, options, bare)
+            began = time.perf_counter()
+            with server(folder) as url:
+                ready = time.perf_counter() - began
+                took = first_answer(url, f"SELECT * FROM {table} WHERE K = 1;")
+                print(f"restart: ready after {ready:.1f} s, the first look-up took {took * 1000:.0f} ms more")
 
 
-def run(url: str, options: argparse.Namespace, bare: dict[int, Measure]) -> None:
-    """All measures of a server."""
+def run(url: str, options: argparse.Namespace, bare: dict[int, Measure]) -> str:
+    """All measures of a server; the table of the look-ups."""
     name = f"bench_{uuid.uuid4().hex[:8]}"
     columns = "N BIGINT, V STRING"
     execute(url, f"CREATE TABLE {name} (K INT PRIMARY KEY, {columns}) WITH (kafka_topic='{name}', "
@@ -360,6 +394,10 @@ def run(url: str, options: argparse.Namespace, bare: dict[int, Measure]) -> None
         text = f"INSERT INTO s_{name} VALUES ({random.randrange(options.rows)}, 1, 'x');"
         return "/ksql", json.dumps({"ksql": text}).encode()
 
+    execute(url, f"CREATE SOURCE TABLE v_{name} (K INT PRIMARY KEY, {columns}) WITH (kafka_topic='{name}', "
+            "format='JSON');")  # fmt: skip
+    took = first_answer(url, f"SELECT * FROM v_{name} WHERE K = 1;")
+    print(f"a view of {options.rows} rows is made          {options.rows / took:8.0f}/s", flush=True)
     load(url, lookup, 1, 5)  # waits for the view
     with updates(url, name, options.rows, options.updates):
         for n in options.connections:
@@ -374,12 +412,17 @@ def run(url: str, options: argparse.Namespace, bare: dict[int, Measure]) -> None
         print(f"… while {len(times)} CREATE … AS run         {found}", flush=True)
         if times:
             print(f"    a CREATE … AS took {min(times):.2f} to {max(times):.2f} s", flush=True)
+        with batch_queries(url, f"q_{name}") as times:
+            found = load(url, lookup, n, options.seconds)
+        print(f"… while {len(times)} GROUP BY over all run     {found}", flush=True)
+        print(f"    a GROUP BY took {min(times):.2f} to {max(times):.2f} s", flush=True)
     print(f"scan                                {scan(url, f'q_{name}')}", flush=True)
     if options.push_clients:
         found = push(url, f"s_{name}", options.push_clients, 100, options.seconds)
         print(f"{options.push_clients} push clients: {found}", flush=True)
     for n in options.connections:
         print(f"INSERT VALUES, {n} connections        {load(url, values, n, options.seconds)}", flush=True)
+    return f"q_{name}"
 
 
 if __name__ == "__main__":
