@@ -3,9 +3,10 @@
     python bench/serving.py [--rows 100000] [--seconds 10] [--url http://HOST:PORT]
 
 A server is started (or the one at --url used), a table filled through /inserts-stream, and updated all the
-time at --updates a second. At the end a server of ours is started again, to see how soon it answers. Each measure has --connections connections, each with one request at a time over
+time at --updates a second. Each measure has --connections connections, each with one request at a time over
 HTTP/1.1, sent by one process that does little else. The same client measures a bare ASGI application in the
-same run: the ratio to that says what our own code costs, whatever the machine.
+same run: the ratio to that says what our own code costs, whatever the machine. At the end a server of ours is
+started again, to see how soon it answers.
 """
 
 from __future__ import annotations
