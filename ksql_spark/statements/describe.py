@@ -23,6 +23,7 @@ from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.runtime.state import state_sizes
 from ksql_spark.spark.state_cache import cache_use
+from ksql_spark.spark.traffic import Traffic, Volume
 from ksql_spark.statements.context import Action, Entity, Immediate, Services, StatementContext
 from ksql_spark.statements.entities import entity, field_json, query_row
 from ksql_spark.types import type_json
@@ -132,9 +133,12 @@ def _offsets(topic: str, committed: Mapping[int, int], services: Services) -> li
 
 
 def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator[str]:
-    """The size of the state of the queries that write a source, one line per query; the state cache."""
+    """What the queries that write a source read and write, the size of their state; the state cache."""
     has_state = False
+    traffic = services.queries.traffic() if writers else {}
     for query in writers:
+        if query.id in traffic:
+            yield f"Traffic of {query.id}: {_traffic(traffic[query.id])}"
         sizes = [size for size in state_sizes(query) if size is not None]
         if sizes:
             entries, kept = sum(s.entries for s in sizes), sum(s.bytes for s in sizes)
@@ -143,6 +147,16 @@ def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator
     if has_state:
         used, bound = cache_use(services.spark.running_session)
         yield f"State cache, shared by all queries: {used} of {bound} bytes"
+
+
+def _traffic(traffic: Traffic) -> str:
+    """What a query has read and written, as one line."""
+
+    def total(volumes: Mapping[str, Volume]) -> str:
+        records, size = sum(v.records for v in volumes.values()), sum(v.bytes for v in volumes.values())
+        return f"{records} records, {size} bytes"
+
+    return f"{total(traffic.read)} read, {total(traffic.written)} written since Spark started"
 
 
 def _view(source: DataSource, services: Services) -> Iterator[str]:
@@ -284,6 +298,8 @@ def query_description(query: ManagedQuery, services: Services) -> dict[str, Any]
     described = _description(root, query.plan, query.id, query.statement, services)
     described["queryType"] = "PUSH" if query.is_transient else "PERSISTENT"
     described["topology"] = plan_text.explain_topology(query.plan, state_sizes(query))
+    if traffic := services.queries.traffic().get(query.id):
+        described["topology"] += f"\nTraffic: {_traffic(traffic)}"
     described["state"] = query.state
     described["ksqlHostQueryStatus"] = {services.host: query.state}
     described["overriddenProperties"] = masked_values(query.properties)

@@ -8,6 +8,7 @@ import pytest
 
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
+from ksql_spark.spark.traffic import Times, Traffic, Volume
 from tests.statements.world import World
 
 
@@ -85,6 +86,19 @@ def test_damaged_offsets_do_not_hide_the_rest(world: World, text: str) -> None:
         assert [summary["groupId"] for summary in described["queryOffsetSummaries"]] == readable
         assert "CSAS_A_2: offsets unreadable. " in described["statistics"]
         assert str(file) in described["statistics"]
+
+
+def test_what_queries_have_read_and_written_is_shown(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.run("CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;")
+    none = Times((), (0,), 0.0)
+    found = Traffic({"s": Volume(3, 60), "x": Volume(1, 5)}, {"A": Volume(2, 30)}, {}, none, None)
+    monkeypatch.setattr(world.queries, "traffic", lambda: {"CSAS_A_2": found})
+    text = "4 records, 65 bytes read, 2 records, 30 bytes written since Spark started"
+    described = world.one("DESCRIBE a EXTENDED;")["sourceDescription"]
+    assert f"Traffic of CSAS_A_2: {text}" in described["statistics"].splitlines()
+    assert "Traffic" not in world.one("DESCRIBE s EXTENDED;")["sourceDescription"]["statistics"]
+    (query,) = world.one("SHOW QUERIES EXTENDED;")["queryDescriptions"]
+    assert query["topology"].endswith(f"Traffic: {text}")
 
 
 def test_topics(make_world: Callable[..., World]) -> None:
