@@ -384,8 +384,10 @@ def run(url: str, options: argparse.Namespace, bare: dict[int, Measure]) -> str:
             f"CREATE TABLE q_{name} AS SELECT * FROM {name};"
             f"CREATE STREAM s_{name} (K INT KEY, {columns}) WITH (kafka_topic='s_{name}', partitions=1, "
             "format='JSON');")  # fmt: skip
-    rate = insert(url, name, options.rows)
+    rate = insert(url, f"s_{name}", options.rows)
     print(f"/inserts-stream, {options.rows} rows          {rate:8.0f}/s", flush=True)
+    rate = insert(url, name, options.rows)
+    print(f"… that a query and its sink follow   {rate:8.0f}/s", flush=True)
 
     def lookup() -> tuple[str, bytes]:
         text = f"SELECT * FROM q_{name} WHERE K = {random.randrange(options.rows)};"
