@@ -105,19 +105,21 @@ class InsertsResponse(Response):
         self._lines = lines
         self._is_array = media_type == JSON
         self._has_rows = False
+        self._one_by_one = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
+        self._one_by_one = scope.get("http_version") == "2"
         reading = asyncio.create_task(self._read())
         reading.add_done_callback(lambda _: self._news.set())
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            await self._send(send, "[" if self._is_array else "")
+            await self._send(send, ["["] if self._is_array else [])
             while True:
                 self._news.clear()
                 has_ended = reading.done()
                 found = self._inserter.acknowledged()
-                await self._send(send, self._text(found))
+                await self._send(send, self._texts(found))
                 if found.error is not None or (has_ended and self._inserter.is_idle):
                     break
                 with contextlib.suppress(TimeoutError):
@@ -126,15 +128,16 @@ class InsertsResponse(Response):
             if isinstance(problem, ClientDisconnect):
                 return
             if problem is not None and found.error is None:
-                await self._send(send, self._failure(found.end, problem))
+                await self._send(send, self._ended([self._failure(found.end, problem)]))
             end = b"]" if self._is_array else b""
             await send({"type": "http.response.body", "body": end, "more_body": False})
         finally:
             self._inserter.close()
             reading.cancel()
 
-    async def _send(self, send: Send, text: str) -> None:
-        if text:
+    async def _send(self, send: Send, texts: list[str]) -> None:
+        """Send pieces; over HTTP/2 each in a frame, which ksqlDB's JavaScript clients take for one answer."""
+        for text in texts if self._one_by_one else filter(None, ["".join(texts)]):
             await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
 
     async def _read(self) -> None:
@@ -148,21 +151,23 @@ class InsertsResponse(Response):
     async def _insert(self, lines: list[bytes]) -> bool:
         return await self._host.read(lambda: self._inserter.insert(lines))
 
-    def _text(self, found: Acknowledged) -> str:
+    def _texts(self, found: Acknowledged) -> list[str]:
         """The acknowledgements of ``found``."""
         texts = [f'{{"status":"ok","seq":{number}}}' for number in range(found.first, found.end)]
-        text = self._joined(texts)
-        return text if found.error is None else text + self._failure(found.end, found.error)
+        if found.error is not None:
+            texts.append(self._failure(found.end, found.error))
+        return self._ended(texts)
 
     def _failure(self, number: int, error: BaseException) -> str:
         body = errors.body(error if isinstance(error, Exception) else RuntimeError(str(error)))
         shown = {"error_code": body["error_code"], "message": body["message"]}
-        return self._joined([encode({"status": "error", "seq": number, **shown}).decode()])
+        return encode({"status": "error", "seq": number, **shown}).decode()
 
-    def _joined(self, texts: list[str]) -> str:
-        if not texts:
-            return ""
+    def _ended(self, texts: list[str]) -> list[str]:
+        """Each text with what separates it from the others."""
         if not self._is_array:
-            return "\n".join(texts) + "\n"
-        before, self._has_rows = "," if self._has_rows else "", True
-        return before + ",".join(texts)
+            return [f"{text}\n" for text in texts]
+        separated = [f",{text}" for text in texts]
+        if separated and not self._has_rows:
+            separated[0], self._has_rows = texts[0], True
+        return separated

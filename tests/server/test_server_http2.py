@@ -78,6 +78,17 @@ def test_rows_are_inserted(live: LiveServer) -> None:
     assert len(response.text.splitlines()) == 3
 
 
+@needs_http2
+def test_each_acknowledgement_is_a_frame(live: LiveServer) -> None:
+    content = b'{"target":"RIDES"}\n' + b'{"a":1}\n' * 50
+    with (
+        over_http2() as client,
+        client.stream("POST", f"{live.url}/inserts-stream", content=content) as response,
+    ):
+        frames = list(response.iter_raw())
+    assert [json.loads(frame)["seq"] for frame in frames] == list(range(50))
+
+
 class Endless(FakeStream):
     """As many rows as are read."""
 
