@@ -57,5 +57,5 @@ def test_what_runs_the_product_installs_no_tools(target: str) -> None:
     done = subprocess.run(
         ["make", "--dry-run", "--always-make", target], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert "--editable ." in done.stdout
+    assert "--editable '.[server]'" in done.stdout
     assert "[dev]" not in done.stdout
