@@ -64,8 +64,8 @@ def create_app(
     app = AccessGuard(
         app, authenticator or Authenticator(properties), properties["authentication.skip.paths"]
     )
-    app = TrailingSlashMiddleware(app)
     app = BodyGuard(app, host.most_request_bytes, STREAMED_PATHS)
+    app = PathMiddleware(app)
     origins = properties["ksql.server.allowed.origins"]
     if origins:
         # lets such pages read answers, and send more than forms can
@@ -167,16 +167,25 @@ def _listening_at(config: Config) -> list[str]:
     return [url.hostname for url in urls if url.hostname is not None]
 
 
-class TrailingSlashMiddleware:
-    """Treats ``/ksql/`` like ``/ksql``, and so every path."""
+class PathMiddleware:
+    """Treats ``/ksql/`` and ``http://host:8088/ksql`` like ``/ksql``, and so every path.
+
+    The second is the absolute form of RFC 9112, which ksqlDB's Python client ``ksql`` sends over HTTP/2.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass one request on, without slashes at the end of its path (ASGI)."""
-        if scope["type"] in ("http", "websocket") and scope["path"].endswith("/"):
-            scope = {**scope, "path": scope["path"].rstrip("/") or "/"}
+        """Pass one request on, with the path that is meant (ASGI)."""
+        if scope["type"] in ("http", "websocket"):
+            path = scope["path"]
+            if "://" in path[:9]:
+                path = "/" + path.partition("://")[2].partition("/")[2]
+            if path.endswith("/"):
+                path = path.rstrip("/") or "/"
+            if path is not scope["path"]:
+                scope = {**scope, "path": path}
         await self._app(scope, receive, send)
 
 

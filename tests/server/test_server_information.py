@@ -74,6 +74,12 @@ def test_a_slash_at_the_end_of_a_path_changes_nothing(client: AppClient) -> None
     assert client.get("/nope/").json()["message"] == "There is no resource /nope."
 
 
+@pytest.mark.parametrize("start", ["http://localhost:8088", "https://localhost", "/http://localhost:8088"])
+def test_a_path_may_have_the_form_of_an_address(client: AppClient, start: str) -> None:
+    assert client.post(f"{start}/ksql", json={"ksql": "SHOW TOPICS;"}).json()[0]["@type"] == "kafka_topics"
+    assert client.get(f"{start}/nope").json()["message"] == "There is no resource /nope."
+
+
 def test_wrong_method(client: AppClient) -> None:
     response = client.get("/ksql")
     assert (response.status_code, response.headers["allow"]) == (405, "POST")
