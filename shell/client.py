@@ -8,6 +8,7 @@ import queue
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -62,10 +63,11 @@ class Settings:
 
 
 class Client:
-    """Talks to one server.
+    """Talks to a server.
 
     Args:
-        url: its address; ``http://`` may be left out.
+        url: its address; ``http://`` may be left out. Several, separated by commas, are of servers that share
+            queries: where one cannot be reached, the next one is asked.
         auth: user and password, or None.
         token: a bearer token, or None.
         tls: CA file and client certificate, as httpx takes them (``verify``, ``cert``).
@@ -78,7 +80,7 @@ class Client:
         token: str | None = None,
         tls: Mapping[str, Any] | None = None,
     ) -> None:
-        self.url = normal_url(url)
+        self._urls = deque(normal_url(one.strip()) for one in url.split(","))
         self._auth, self._token, self._tls = auth, token, dict(tls or {})
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._http = httpx.Client(
@@ -93,6 +95,11 @@ class Client:
             **self._tls,
         )
 
+    @property
+    def url(self) -> str:
+        """The address of the server that is asked."""
+        return self._urls[0]
+
     def at(self, url: str) -> Client:
         """A client with the same credentials for another server."""
         return Client(url, self._auth, self._token, self._tls)
@@ -106,9 +113,19 @@ class Client:
         return info
 
     def run(self, text: str, settings: Settings | None = None) -> list[dict[str, Any]]:
-        """Run statements with POST /ksql; returns the entities of reference §7.3."""
+        """Run statements with POST /ksql; returns the entities of reference §7.3.
+
+        Raises:
+            ServerError: also for a statement that is logged, but what it has made does not run.
+        """
         response = self._request("POST", "/ksql", json=(settings or Settings()).body(text))
         entities: list[dict[str, Any]] = self._json(response)
+        for entity in entities:
+            status = entity.get("commandStatus") or {}
+            if status.get("status") == "ERROR":
+                others = [other for other in entities if other is not entity]
+                said = {"message": status.get("message"), "statementText": entity.get("statementText")}
+                raise ServerError({**said, "entities": others})
         return entities
 
     def query(self, text: str, settings: Settings | None = None) -> FrameStream:
@@ -144,7 +161,7 @@ class Client:
 
     def _request(self, method: str, path: str, *, stream: bool = False, **arguments: Any) -> httpx.Response:
         try:
-            response = self._http.send(self._http.build_request(method, path, **arguments), stream=stream)
+            response = self._send(method, path, stream, arguments)
             if response.status_code >= 400:
                 response.read()
         except httpx.InvalidURL as error:
@@ -154,6 +171,15 @@ class Client:
         if response.status_code >= 400:
             raise _server_error(response)
         return response
+
+    def _send(self, method: str, path: str, stream: bool, arguments: Mapping[str, Any]) -> httpx.Response:
+        for _ in range(len(self._urls) - 1):
+            try:
+                return self._http.send(self._http.build_request(method, path, **arguments), stream=stream)
+            except (httpx.ConnectError, httpx.ConnectTimeout):  # nothing was sent
+                self._urls.rotate(-1)
+                self._http.base_url = self.url
+        return self._http.send(self._http.build_request(method, path, **arguments), stream=stream)
 
     def _json(self, response: httpx.Response) -> Any:
         try:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
 import httpx
 
 from ksql_spark.client import protocol
-from ksql_spark.client.connection import http_settings
+from ksql_spark.client.connection import addresses, http_settings
 from ksql_spark.client.errors import OperationalError
 from ksql_spark.client.protocol import Parameters
 
@@ -27,16 +28,23 @@ def connect_async(
     reads_own_writes: bool = True,
 ) -> AsyncConnection:
     """A connection for asyncio; the arguments are those of connect()."""
-    settings = http_settings(url, auth, token, verify, cert)
-    return AsyncConnection(httpx.AsyncClient(**settings), properties or {}, reads_own_writes)
+    urls = addresses(url)
+    settings = http_settings(urls[0], auth, token, verify, cert)
+    return AsyncConnection(httpx.AsyncClient(**settings), properties or {}, reads_own_writes, urls)
 
 
 class AsyncConnection:
     """See connect_async()."""
 
     def __init__(
-        self, http: httpx.AsyncClient, properties: Mapping[str, Any], reads_own_writes: bool
+        self,
+        http: httpx.AsyncClient,
+        properties: Mapping[str, Any],
+        reads_own_writes: bool,
+        urls: Sequence[str] = (),
     ) -> None:
+        #: of the servers; the present one is the first
+        self._urls = deque(urls)
         self._http = http
         self._properties = dict(properties)
         self._reads_own_writes = reads_own_writes
@@ -87,6 +95,7 @@ class AsyncConnection:
                 self._token = answer.headers[protocol.TOKEN_HEADER]
         entities: list[dict[str, Any]] = json.loads(content)
         self._sequence = protocol.last_sequence(entities) or self._sequence
+        protocol.check_carried_out(entities)
         return entities
 
     async def insert(self, target: str, rows: Iterable[Mapping[str, Any]]) -> int:
@@ -103,6 +112,13 @@ class AsyncConnection:
 
     async def _send(self, path: str, **arguments: Any) -> httpx.Response:
         try:
+            for _ in range(len(self._urls) - 1):
+                try:
+                    request = self._http.build_request("POST", path, **arguments)
+                    return await self._http.send(request, stream=True)
+                except (httpx.ConnectError, httpx.ConnectTimeout):  # nothing was sent
+                    self._urls.rotate(-1)
+                    self._http.base_url = self._urls[0]
             request = self._http.build_request("POST", path, **arguments)
             return await self._http.send(request, stream=True)
         except httpx.TransportError as error:

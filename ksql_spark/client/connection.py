@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import TracebackType
@@ -31,7 +32,8 @@ def connect(
     """A connection to the server at ``url``.
 
     Args:
-        url: its address.
+        url: its address, or those of several servers that share queries, separated by commas: where one
+            cannot be reached, the next one is asked.
         auth: user and password.
         token: a bearer token.
         verify: a file of certificate authorities, or an ssl.SSLContext; False checks nothing.
@@ -39,9 +41,14 @@ def connect(
         properties: of all statements, such as ``auto.offset.reset``.
         reads_own_writes: whether queries, of any server, see what this connection has inserted before.
     """
-    return Connection(
-        httpx.Client(**http_settings(url, auth, token, verify, cert)), properties or {}, reads_own_writes
-    )
+    urls = addresses(url)
+    http = httpx.Client(**http_settings(urls[0], auth, token, verify, cert))
+    return Connection(http, properties or {}, reads_own_writes, urls)
+
+
+def addresses(url: str) -> list[str]:
+    """The addresses in ``url``, each with its scheme."""
+    return [one if "://" in one else f"http://{one}" for one in map(str.strip, url.split(",")) if one]
 
 
 def http_settings(
@@ -49,7 +56,7 @@ def http_settings(
 ) -> dict[str, Any]:
     """The arguments of httpx's clients."""
     settings: dict[str, Any] = {
-        "base_url": url if "://" in url else f"http://{url}",
+        "base_url": url,
         "auth": auth,
         "headers": {"Authorization": f"Bearer {token}"} if token else {},
         # a statement may take any time; only connecting must be quick
@@ -65,8 +72,16 @@ def http_settings(
 class Connection:
     """A connection of DB-API 2.0, without transactions: statements take effect at once; see connect()."""
 
-    def __init__(self, http: httpx.Client, properties: Mapping[str, Any], reads_own_writes: bool) -> None:
+    def __init__(
+        self,
+        http: httpx.Client,
+        properties: Mapping[str, Any],
+        reads_own_writes: bool,
+        urls: Sequence[str] = (),
+    ) -> None:
         self._http = http
+        #: of the servers; the present one is the first
+        self._urls = deque(urls)
         self._properties = dict(properties)
         self._reads_own_writes = reads_own_writes
         #: what the next query has to know of
@@ -139,6 +154,7 @@ class Connection:
             self._note(answer.headers)
         entities: list[dict[str, Any]] = json.loads(content)
         self._sequence = protocol.last_sequence(entities) or self._sequence
+        protocol.check_carried_out(entities)
         return entities
 
     def insert(self, target: str, rows: Iterable[Mapping[str, Any]]) -> int:
@@ -167,6 +183,12 @@ class Connection:
 
     def _send(self, path: str, **arguments: Any) -> httpx.Response:
         try:
+            for _ in range(len(self._urls) - 1):
+                try:
+                    return self._http.send(self._http.build_request("POST", path, **arguments), stream=True)
+                except (httpx.ConnectError, httpx.ConnectTimeout):  # nothing was sent
+                    self._urls.rotate(-1)
+                    self._http.base_url = self._urls[0]
             return self._http.send(self._http.build_request("POST", path, **arguments), stream=True)
         except httpx.TransportError as error:
             raise OperationalError(f"The server at {self._http.base_url} does not answer: {error}") from error

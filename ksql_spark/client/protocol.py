@@ -8,7 +8,13 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
-from ksql_spark.client.errors import DatabaseError, InterfaceError, ProgrammingError, of_answer
+from ksql_spark.client.errors import (
+    DatabaseError,
+    InterfaceError,
+    OperationalError,
+    ProgrammingError,
+    of_answer,
+)
 
 #: the form of results that is asked for: a line of metadata, then one array for each row
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
@@ -155,6 +161,18 @@ def failure(status: int, content: bytes) -> DatabaseError:
         return of_answer(status, json.loads(content))
     except ValueError:
         return of_answer(status, None)
+
+
+def check_carried_out(entities: Sequence[Mapping[str, Any]]) -> None:
+    """Whether all statements of a request were carried out.
+
+    Raises:
+        OperationalError: one is logged, but what it has made does not run.
+    """
+    for entity in entities:
+        status = entity.get("commandStatus") or {}
+        if status.get("status") == "ERROR":
+            raise OperationalError(str(status.get("message")), None, entity.get("statementText"))
 
 
 def last_sequence(entities: Sequence[Mapping[str, Any]]) -> int | None:

@@ -255,3 +255,27 @@ def test_results_as_tables(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         connection.insert("base", [{"id": n, "v": str(n)} for n in range(3)])
         table = connection.execute("SELECT id, v FROM items;").arrow()
         assert sorted(table.to_pydict()["ID"]) == [0, 1, 2] and table.column_names == ["ID", "V"]
+
+
+def test_what_spark_refuses_is_an_error() -> None:
+    done = {"@type": "currentStatus", "statementText": "A;", "commandStatus": {"status": "SUCCESS"}}
+    failed = {"statementText": "B;", "commandStatus": {"status": "ERROR", "message": "Spark says no"}}
+    protocol.check_carried_out([done, {"@type": "streams"}])
+    with pytest.raises(client.OperationalError, match="Spark says no") as raised:
+        protocol.check_carried_out([done, failed])
+    assert raised.value.statement == "B;"
+
+
+def test_a_server_that_is_gone_is_passed_over(url: str) -> None:
+    gone = "127.0.0.1:1"
+    with connect(f"{gone},{url}, {gone}") as connection:
+        connection.execute("INSERT INTO base (id, v) VALUES (7, 'seven');")
+        assert connection.execute("SELECT v FROM items WHERE id = 7;").fetchone() == ("seven",)
+    with connect(f"{gone},{gone}") as connection, pytest.raises(client.OperationalError):
+        connection.run("SHOW STREAMS;")
+
+    async def ask() -> Any:
+        async with connect_async(f"{gone},{url}") as connection:
+            return await connection.run("SHOW STREAMS;")
+
+    assert asyncio.run(ask())[0]["@type"] == "streams"

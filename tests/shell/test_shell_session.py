@@ -301,3 +301,12 @@ def test_error_of_the_server_keeps_its_code(session: Session) -> None:
 )
 def test_normal_url(text: str, url: str) -> None:
     assert normal_url(text) == url
+
+
+def test_a_server_that_is_gone_is_passed_over(server: LiveServer) -> None:
+    client = Client(f"127.0.0.1:1,{server.url}, 127.0.0.1:1")
+    assert client.info()["serverStatus"] == "RUNNING" and client.url == server.url
+    assert client.run("SHOW STREAMS;")
+    client.close()
+    with pytest.raises(Unreachable):
+        Client("127.0.0.1:1,127.0.0.1:2").info()

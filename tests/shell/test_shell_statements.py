@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import httpx
 import pytest
 
 from shell import statements
+from shell.client import Client, ServerError
 from shell.statements import Kind, StatementProblem
 
 
@@ -77,3 +79,14 @@ def test_wrong_form_says_the_right_one(parts, text: str) -> None:
 
 def test_substitute() -> None:
     assert statements.substitute("${A}-${b}-${c}", {"a": "1", "B": "2"}) == "1-2-${c}"
+
+
+def test_what_spark_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = {"@type": "currentStatus", "statementText": "A;", "commandStatus": {"status": "SUCCESS"}}
+    failed = {"statementText": "B;", "commandStatus": {"status": "ERROR", "message": "Spark says no"}}
+    client = Client("nowhere:1")
+    monkeypatch.setattr(client, "_request", lambda *_, **__: httpx.Response(200, json=[done, failed]))
+    with pytest.raises(ServerError, match="Spark says no") as raised:
+        client.run("A; B;")
+    assert raised.value.statement == "B;" and raised.value.entities == [done]
+    client.close()
