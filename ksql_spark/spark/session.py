@@ -82,9 +82,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # checkpoints as plain files: the default runs readlink and chmod for each file
     "spark.hadoop.fs.file.impl": "org.ksqlspark.state.LocalFiles",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
+    "spark.sql.streaming.checkpointFileManagerClass": "org.ksqlspark.cluster.OwnedFiles",
     # real-time mode needs this format; a query that starts in micro-batches must use it from its first batch
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",

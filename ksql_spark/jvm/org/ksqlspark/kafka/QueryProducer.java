@@ -5,6 +5,7 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.ksqlspark.cluster.Ownership;
 import org.ksqlspark.log.ProcessingLog;
 
 import java.time.Duration;
@@ -23,6 +24,9 @@ import java.util.concurrent.ConcurrentHashMap;
 public class QueryProducer {
     private static final Map<String, QueryProducer> OF_RUNS = new ConcurrentHashMap<>();
 
+    /** Runs of push queries, which belong to the server that was asked, begin like this. */
+    private static final String TRANSIENT = "transient";
+
     protected final Producer<byte[], byte[]> producer;
     private final String log;
     private final String query;
@@ -30,6 +34,7 @@ public class QueryProducer {
     /** Where what is written is counted; null: nowhere. */
     private final Traffic traffic;
 
+    private boolean isOwned = true;
     private volatile Exception error;
 
     /**
@@ -52,7 +57,14 @@ public class QueryProducer {
 
     /** The producer of a run, made with these settings where there is none yet. */
     static QueryProducer of(String run, Map<String, String> settings, String log, String query) {
-        return OF_RUNS.computeIfAbsent(run, r -> new QueryProducer(producer(settings), log, query));
+        return OF_RUNS.computeIfAbsent(run, r -> make(r, settings, log, query));
+    }
+
+    private static QueryProducer make(
+            String run, Map<String, String> settings, String log, String query) {
+        QueryProducer made = new QueryProducer(producer(settings), log, query);
+        made.isOwned = !run.startsWith(TRANSIENT);
+        return made;
     }
 
     /**
@@ -97,7 +109,8 @@ public class QueryProducer {
     /**
      * Sends a record. One that is too large for the topic is left out, and reported.
      *
-     * @throws IllegalStateException a record before it could not be delivered
+     * @throws IllegalStateException a record before it could not be delivered, or another server
+     *     may run the query
      */
     protected void send(ProducerRecord<byte[], byte[]> record) {
         check();
@@ -149,6 +162,9 @@ public class QueryProducer {
     }
 
     private void check() {
+        if (isOwned) {
+            Ownership.check();
+        }
         Exception failure = error;
         if (failure != null) {
             throw new IllegalStateException(

@@ -2,7 +2,7 @@ package org.ksqlspark.transaction;
 
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager;
+import org.ksqlspark.cluster.OwnedFiles;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -15,7 +15,7 @@ import java.io.UncheckedIOException;
  *
  * <p>Setting "spark.ksql.run": the id of the query's run.
  */
-public final class TransactionalFiles extends FileSystemBasedCheckpointFileManager {
+public final class TransactionalFiles extends OwnedFiles {
     private final String run;
 
     public TransactionalFiles(Path path, Configuration settings) {

@@ -1,0 +1,22 @@
+"""Tells the JVM until when queries may write, where several servers share them (Ownership.java)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+def stamp(session: SparkSession) -> int:
+    """Now, on the JVM's clock."""
+    return int(_ownership(session).now())
+
+
+def confirm(session: SparkSession, stamp: int, seconds: float) -> None:
+    """Nobody else runs this server's queries until ``seconds`` after ``stamp``."""
+    _ownership(session).confirm(stamp, seconds)
+
+
+def _ownership(session: SparkSession) -> Any:
+    jvm: Any = session._jvm
+    return jvm.org.ksqlspark.cluster.Ownership
