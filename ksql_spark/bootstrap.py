@@ -10,6 +10,7 @@ import hashlib
 import logging
 import shutil
 import threading
+import urllib.parse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.execution import StatementExecutor
 from ksql_spark.health import DEADLINE_S, Health
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.kafka.lease import ServiceLease
+from ksql_spark.kafka.lease import ServiceLease, lease_group
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.measures import Measures
 from ksql_spark.metastore.serdes import check_registry, record_spec
@@ -32,6 +33,7 @@ from ksql_spark.query_service import QueryService, transient_topic_prefix
 from ksql_spark.request import Request
 from ksql_spark.runtime.command_log import CommandLog, command_topic, create_command_topic
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
+from ksql_spark.runtime.placement import Placement, create_placement_topic, placement_group
 from ksql_spark.runtime.queries import QueryManager
 from ksql_spark.runtime.supervisor import SparkSupervisor
 from ksql_spark.runtime.views import Views
@@ -89,7 +91,9 @@ class Bootstrap:
         self._stopping = threading.Event()
         #: of the schema registry that Spark's JVM asks
         self._registry_settings = self._with_copies(registry_settings(config))
+        #: None where several servers share the service id
         self._lease: ServiceLease | None = None
+        self._is_shared = bool(config["ksql.cluster.enabled"])
 
     def start(self, report: Report = lambda text: None) -> Parts:
         """Start everything; ``report`` gets progress lines.
@@ -97,6 +101,7 @@ class Bootstrap:
         Raises:
             KsqlError: a part could not be started; STOPPED. Call stop() afterwards.
         """
+        self._check_shared()
         # before everything else: the parts below remove what an earlier run has left in the folder
         self._stack.enter_context(locked_data_dir(self._data_dir))
         artifacts.ensure(report=report)
@@ -119,6 +124,9 @@ class Bootstrap:
         self._create_log_stream(services, statements, report)
         self._require_registry(services)
         services.queries.start_registered(report)
+        if services.placement is not None:
+            report("asking for a share of the queries")
+            services.placement.join(services.queries)
         services.views.resume(services.metastore.sources())
         self._stack.callback(queries.close_all)
         if self._given_spark is None and self._config["ksql.spark.warm.up.enabled"]:
@@ -184,12 +192,56 @@ class Bootstrap:
             raise failures[0]
         return spark, servers
 
+    def _check_shared(self) -> None:
+        """Check that a server which shares its queries has what it needs.
+
+        Raises:
+            KsqlError: CLUSTER_SETTINGS.
+        """
+        if not self._is_shared:
+            return
+        if not (self._config.is_set("bootstrap.servers") and self._config["bootstrap.servers"]):
+            why = "the broker of one server is not that of the others"
+            raise KsqlError("CLUSTER_SETTINGS", name="bootstrap.servers", why=why)
+        if not self._config["ksql.state.dir"]:
+            why = "a query goes on elsewhere from its state, so all servers have to reach it"
+            raise KsqlError("CLUSTER_SETTINGS", name="ksql.state.dir", why=why)
+
+    @property
+    def _state_dir(self) -> Path:
+        """The folder of the state of queries.
+
+        Raises:
+            KsqlError: PROPERTY_INVALID.
+        """
+        given = str(self._config["ksql.state.dir"])
+        if not given:
+            return self._data_dir / "checkpoints"
+        scheme, colon, _ = given.partition(":")
+        if colon and scheme != "file" and "/" not in scheme:
+            reason = "only folders, as a path or a file: URI, can be used yet"
+            raise KsqlError("PROPERTY_INVALID", name="ksql.state.dir", value=given, reason=reason)
+        path = urllib.parse.unquote(urllib.parse.urlsplit(given).path) if scheme == "file" else given
+        return Path(path).expanduser().absolute()
+
     def _take_lease(self, servers: str, report: Report) -> None:
-        """Make sure that this is the only server of its service id on the cluster."""
+        """Make sure that this is the only server of its service id on the cluster, or that all share it.
+
+        Raises:
+            KsqlError: SERVICE_ID_IN_USE, STOPPED; as KafkaAdmin.
+        """
         admin = KafkaAdmin(servers, self._config.kafka_client_settings())
         self._stack.callback(admin.close)
         service_id = str(self._config["ksql.service.id"])
-        create_command_topic(admin, service_id, int(self._config["ksql.internal.topic.replicas"]))
+        replicas = int(self._config["ksql.internal.topic.replicas"])
+        create_command_topic(admin, service_id, replicas)
+        others = admin.members(lease_group(service_id) if self._is_shared else placement_group(service_id))
+        if others:
+            who = f"{others[0]}; one of the two has ksql.cluster.enabled, the other has not"
+            raise KsqlError("SERVICE_ID_IN_USE", id=service_id, servers=servers, who=who)
+        if self._is_shared:
+            create_placement_topic(admin, service_id, replicas)
+            return
         lease = ServiceLease(admin, service_id, command_topic(service_id), folder_id(self._data_dir))
         self._stack.callback(lease.close)
         lease.acquire(report, self._stopping.is_set)
@@ -219,8 +271,10 @@ class Bootstrap:
         producer = RecordProducer(servers, self._config.kafka_client_settings())
         self._stack.callback(producer.close)
         lease = self._lease
-        assert lease is not None  # taken as soon as there was a broker
-        command_log = CommandLog(admin, producer, str(self._config["ksql.service.id"]), lease.confirm)
+        placement = self._placement(spark, admin)
+        service_id = str(self._config["ksql.service.id"])
+        confirm = lease.confirm if lease is not None else lambda: None
+        command_log = CommandLog(admin, producer, service_id, confirm)
         views = Views(
             admin,
             self._data_dir / "views",
@@ -236,16 +290,20 @@ class Bootstrap:
         queries = QueryManager(
             lambda: spark.running_session,
             admin,
-            self._data_dir / "checkpoints",
+            self._state_dir,
             heartbeat,
             lambda name: services.config[name],
             lambda client, overrides: services.client_settings(client, overrides),
             functions=lambda: services.user_functions(),
             processing_log=processing_log,
+            placement=placement,
+            scratch=self._data_dir / "checkpoints",
         )
         self._stack.callback(queries.shut_down)
-        service_id = self._config["ksql.service.id"]
-        lease.when_lost(lambda: queries.fence(KsqlError("SERVICE_ID_TAKEN", id=service_id).message))
+        if lease is not None:
+            lease.when_lost(lambda: queries.fence(KsqlError("SERVICE_ID_TAKEN", id=service_id).message))
+        if placement is not None:
+            self._stack.callback(placement.close)
         if self._given_spark is None:
             self._stack.callback(spark.kill_if_frozen)  # else queries could not be stopped
 
@@ -275,12 +333,26 @@ class Bootstrap:
             ),
             registry=registry,
             connect=self._connect(servers, registry, report),
-            host=str(self._config["listeners"]).split(",")[0].split("//")[-1],
+            host=self._host,
             is_stopping=self._stopping.is_set,
-            is_replaced=lambda: lease.is_lost,
+            is_replaced=lambda: lease is not None and lease.is_lost,
+            placement=placement,
             functions=self._python_functions(),
         )
         return services
+
+    @property
+    def _host(self) -> str:
+        """The address at which this server is reached."""
+        address = self._config["ksql.advertised.listener"] or str(self._config["listeners"]).split(",")[0]
+        return str(address).split("//")[-1]
+
+    def _placement(self, spark: SparkProcess, admin: KafkaAdmin) -> Placement | None:
+        """Where queries run, if several servers share them."""
+        if not self._is_shared:
+            return None
+        service_id, server = str(self._config["ksql.service.id"]), folder_id(self._data_dir)
+        return Placement(admin, service_id, self._host, server, lambda: spark.running_session)
 
     def _set_up(self, spark: SparkProcess) -> None:
         """Give Spark what it must know before queries run; a JVM that was started again knows nothing."""
@@ -297,8 +369,8 @@ class Bootstrap:
 
     def _embedded_registry(self, spark: SparkProcess, report: Report) -> SchemaRegistry | None:
         """The registry that is started when something needs it; None: it is disabled."""
-        if not self._config["ksql.spark.schema.registry.enabled"]:
-            return None
+        if not self._config["ksql.spark.schema.registry.enabled"] or self._is_shared:
+            return None  # servers that share queries have to share the registry
 
         def say(line: str) -> None:
             log.info(line)
@@ -369,7 +441,7 @@ class Bootstrap:
 
     def _remove_transient_queries(self, services: Services) -> None:
         """Remove what push queries of a killed run have left."""
-        prefix = transient_topic_prefix(self._config)
+        prefix = transient_topic_prefix(services)
         services.admin.delete_topics([name for name in services.admin.topics() if name.startswith(prefix)])
         for folder in (self._data_dir / "checkpoints").glob("transient_*"):
             shutil.rmtree(folder, ignore_errors=True)
@@ -384,7 +456,7 @@ class Bootstrap:
             services.admin,
             services.producer,
             services.config,
-            topics=f"{transient_topic_prefix(self._config)}warm_up_",
+            topics=f"{transient_topic_prefix(services)}warm_up_",
             checkpoints=self._data_dir / "checkpoints" / "transient_warm_up",
             is_needed=lambda: runner.carried_out + queries.started == before,
         )

@@ -1,13 +1,14 @@
-"""What this server knows of others with its id: heartbeats and lags that they report (reference §7.1).
+"""What this server knows of others with its id (reference §7.1).
 
-Servers do not share work yet, so this says who is there, and nothing acts on it.
+Servers that share queries know each other by Kafka's group protocol (runtime/placement.py). Otherwise there
+are only the heartbeats and lags that others report, and nothing acts on them.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,8 +39,8 @@ class Cluster:
 
     @property
     def has_heartbeats(self) -> bool:
-        """Whether servers watch each other (ksql.heartbeat.enable)."""
-        return bool(self._services.config["ksql.heartbeat.enable"])
+        """Whether servers watch each other (ksql.heartbeat.enable), or share queries."""
+        return bool(self._services.config["ksql.heartbeat.enable"]) or self._services.placement is not None
 
     @property
     def has_lags(self) -> bool:
@@ -59,10 +60,15 @@ class Cluster:
             other.lags = dict(lags)
 
     def status(self) -> dict[str, Any]:
-        """Each server by host:port, as GET /clusterStatus shows it."""
+        """Each server by host:port, as GET /clusterStatus shows it.
+
+        Raises:
+            KsqlError: as KafkaAdmin, where servers share queries.
+        """
         now = int(time.time() * 1000)
         window = int(self._services.config["ksql.heartbeat.window.ms"])
-        queries = [q for q in self._services.queries.all() if not q.is_transient and q.plan.sink.is_table]
+        tables = [q for q in self._services.queries.all() if not q.is_transient and q.plan.sink.is_table]
+        queries = [query for query in tables if self._services.queries.is_here(query)]
         shown = {
             self._services.host: {
                 "hostAlive": True,
@@ -71,6 +77,7 @@ class Cluster:
                 "hostStoreLags": self._own_lags(now),
             }
         }
+        shown = self._sharing(tables, now) | shown
         with self._lock:
             for server, other in self._others.items():
                 shown.setdefault(
@@ -83,6 +90,27 @@ class Cluster:
                     },
                 )
         return shown
+
+    def _sharing(self, tables: Iterable[ManagedQuery], now_ms: int) -> dict[str, Any]:
+        """The servers that share queries, and which of ``tables`` each of them writes."""
+        placement = self._services.placement
+        if placement is None:
+            return {}
+        notes = placement.notes()
+        of_hosts: dict[str, dict[str, Any]] = {host: {} for host in placement.servers().values()}
+        for query in tables:
+            _, host = placement.state_of(query.id, notes)
+            if host in of_hosts:
+                of_hosts[host][query.id] = _stores(query)
+        return {
+            host: {
+                "hostAlive": True,
+                "lastStatusUpdateMs": now_ms,
+                "activeStandbyPerQuery": stores,
+                "hostStoreLags": {},
+            }
+            for host, stores in of_hosts.items()
+        }
 
     def _own_lags(self, now_ms: int) -> dict[str, Any]:
         """How far each view is behind its topic."""

@@ -64,6 +64,9 @@ CONDITIONS: dict[str, Condition] = {
         "The query's checkpoint cannot be read: {file} is damaged ({reason}). The state was not touched. "
         "Restore that file, or let 'ksql-spark state rebuild' compute it anew from the query's topics.",
     ),
+    "CLUSTER_SETTINGS": Condition(
+        50000, "ksql.cluster.enabled needs {name}: {why}. Set it, or leave ksql.cluster.enabled out."
+    ),
     "COLUMN_AMBIGUOUS": Condition(40001, "Column '{name}' is ambiguous. Could be {places}."),
     "COLUMN_RESERVED": Condition(40001, "{name} is a reserved column name. {what}"),
     "COLUMN_UNKNOWN": Condition(40001, "{clause} column '{name}' cannot be resolved."),
@@ -190,6 +193,7 @@ CONDITIONS: dict[str, Condition] = {
         40003,
         "{limit} push queries are running, which is the limit (ksql.max.push.queries). End one first.",
     ),
+    "QUERY_ELSEWHERE": Condition(40001, "Query {id} runs on another server ({host}). Ask that one."),
     "QUERY_FAILED": Condition(50000, "Query {id} failed: {reason}. The server's log has the details."),
     "QUERY_IN_KSQL": Condition(
         40002,

@@ -11,7 +11,7 @@ from grammar.nodes import Statement
 from grammar.statements.inserts import InsertValues
 from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
-from ksql_spark import deadline
+from ksql_spark import __version__, deadline
 from ksql_spark.authorization import check_statement
 from ksql_spark.command_runner import CommandRunner, Done, Overtaken
 from ksql_spark.errors import KsqlError, nearest
@@ -27,7 +27,7 @@ from ksql_spark.request import (
     wait_for_command,
 )
 from ksql_spark.runtime.command_log import Command, encode
-from ksql_spark.runtime.queries import PAUSED
+from ksql_spark.runtime.queries import PAUSED, ManagedQuery
 from ksql_spark.statements import Action, Immediate, Logged, Outcome, Services, StatementContext, handle
 from ksql_spark.statements.entities import command_status
 
@@ -70,6 +70,9 @@ class StatementExecutor:
             KsqlError: BAD_REQUEST; KAFKA_REFUSED, BROKER_UNREACHABLE.
         """
         services = self._services
+        if services.placement is not None:  # the others would go on
+            what = "POST /ksql/terminate with several servers (ksql.cluster.enabled)"
+            raise KsqlError("NOT_DONE_YET", what=what, version=__version__)
         try:
             patterns = [re.compile(pattern) for pattern in topics]
         except re.error as error:
@@ -107,6 +110,9 @@ class StatementExecutor:
                 near = nearest(query_id.upper(), [q.id for q in queries])
                 hint = f"Did you mean {near}?" if near else "SHOW QUERIES lists what runs."
                 raise KsqlError("QUERY_UNKNOWN", id=query_id, hint=hint)
+            if not services.queries.is_here(found):
+                host = _host_of(found, services)
+                raise KsqlError("QUERY_ELSEWHERE", id=found.id, host=host)
             services.queries.rebuild(found)
         message = f"The state of {found.id} was removed. It reads its topics again from where it once began."
         if found.state == PAUSED:
@@ -128,6 +134,7 @@ class StatementExecutor:
             with planning(request, services):
                 checked = self._checked(statements, context, entities)
             return self._inserted(checked, entities)
+        self._catch_up()
         rest = self._run(request, statements, lambda: context_of(request, services), entities)
         overtaken = 0
         while rest:
@@ -153,6 +160,17 @@ class StatementExecutor:
 
             rest = self._run(request, [checked.statement for checked in left], after, entities)
         return entities
+
+    def _catch_up(self) -> None:
+        """Carry out what other servers have written until now, if there may be others.
+
+        Raises:
+            KsqlError: COMMAND_NOT_REACHED, STOPPED; BROKER_UNREACHABLE.
+        """
+        services = self._services
+        if services.placement is not None:
+            timeout_s = services.config["ksql.server.command.response.timeout.ms"] / 1000
+            services.commands.wait_for(services.log.end() - 1, timeout_s, services.is_stopping)
 
     def _inserted(self, checked: list[_Checked], entities: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Carry out INSERT VALUES."""
@@ -256,6 +274,13 @@ class _Checked(NamedTuple):
     action: Action
     properties: dict[str, Any]
     variables: dict[str, str]
+
+
+def _host_of(query: ManagedQuery, services: Services) -> str:
+    """The address of the server that runs a query."""
+    placement = services.placement
+    host = placement.state_of(query.id, placement.notes())[1] if placement is not None else None
+    return host or "none has it at the moment"
 
 
 def _check_length(statement: Statement, action: Logged, context: StatementContext) -> None:

@@ -142,14 +142,15 @@ class Health:
         return all(find(source.name) for q in self._services.queries.all() for source in q.plan.sources)
 
     def _command_runner(self) -> bool:
-        """Whether the command log can be read, and this server has carried out all its commands."""
+        """Whether the command log can be read, and this server carries out all its commands in time."""
+        services = self._services
+        if services.is_replaced():
+            return False
         try:
-            end = self._services.log.end()
+            services.commands.wait_for(services.log.end() - 1, self._deadline_s / 2, services.is_stopping)
         except KsqlError:
             return False
-        if self._services.is_replaced():
-            return False
-        return end - 1 <= self._services.commands.last
+        return True
 
     def _spark(self) -> bool:
         """Whether Spark's process runs and answers."""

@@ -147,7 +147,10 @@ class Measures:
         """All figures, as they are now. What cannot be asked at the moment is left out."""
         services = self._services
         running = services.queries.all()
-        persistent = [query for query in running if not query.is_transient]
+        # each of several servers tells of its own
+        persistent = [
+            query for query in running if not query.is_transient and services.queries.is_here(query)
+        ]
         views = services.views.positions()
         topics = {source.topic for query in persistent for source in query.plan.sources}
         ends = self._ends([*topics, *(topic for _, topic in views.values())])
@@ -164,7 +167,7 @@ class Measures:
         found.append(Figure(HITS, (), self._queries.plans.hits))
         found.append(Figure(MISSES, (), self._queries.plans.misses))
         found.append(Figure(PUSH_UNREADABLE, (), services.queries.unreadable_by_push))
-        found.append(Figure(PUSH, (), len(running) - len(persistent)))
+        found.append(Figure(PUSH, (), sum(query.is_transient for query in running)))
         found.append(Figure(SPARK_RESTARTS, (), services.queries.spark_restarts))
         found += (Figure(JVM[name], (), value) for name, value in services.queries.jvm_figures().items())
         return found

@@ -46,9 +46,10 @@ from ksql_spark.statements.query_start import start_offsets
 PULL_TIMEOUT_S = 30.0
 
 
-def transient_topic_prefix(config: Config) -> str:
+def transient_topic_prefix(services: Services) -> str:
     """The prefix of names of temporary topics: they live as long as a push query, or at most this server."""
-    return f"_confluent-ksql-{config['ksql.service.id']}transient_"
+    owner = f"{services.placement.server}_" if services.placement is not None else ""
+    return f"_confluent-ksql-{services.config['ksql.service.id']}transient_{owner}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +250,7 @@ class QueryService:
             bound = analyzer.bind_push(statement.query, context.metastore, context.config)
         name = relations(bound.root)[0].source.name
         query_id = f"transient_{name}_{random.getrandbits(62)}"
-        topic = transient_topic_prefix(services.config) + query_id.removeprefix("transient_")
+        topic = transient_topic_prefix(services) + query_id.removeprefix("transient_")
         plan = lower_transient(bound.root, bound.output, topic, context.config, query_id)
         check_runnable(plan, services.registry)
         for source in plan.sources:

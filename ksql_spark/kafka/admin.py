@@ -199,6 +199,15 @@ class KafkaAdmin:
         entries = self._wait(future, f"describe topic '{topic}'", topic)
         return {name: entry.value for name, entry in sorted(entries.items())}
 
+    def commit_notes(self, group: str, topic: str) -> dict[int, str]:
+        """The metadata that a consumer group has committed with offsets of a topic: by partition."""
+        request = [ConsumerGroupTopicPartitions(group)]
+        future = self._client.list_consumer_group_offsets(request, request_timeout=self._timeout_s)[group]
+        committed = self._wait(future, f"list offsets of consumer group '{group}'").topic_partitions
+        return {
+            place.partition: place.metadata for place in committed if place.topic == topic and place.metadata
+        }
+
     def beginning_offsets(self, *topics: str) -> dict[Partition, int]:
         """The first offset of each partition of the topics."""
         return self.offsets(topics, "earliest")

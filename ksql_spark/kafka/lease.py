@@ -57,7 +57,7 @@ class ServiceLease:
     def __init__(self, admin: KafkaAdmin, service_id: str, topic: str, folder: str) -> None:
         self._admin = admin
         self._service_id = service_id
-        self._group = f"_confluent-ksql-{service_id}server"
+        self._group = lease_group(service_id)
         self._topic = topic
         self._folder = folder
         self._connection = Connection(admin.servers, admin.settings)
@@ -281,6 +281,11 @@ def _may_pass(error: KafkaError) -> bool:
     )
 
 
+def lease_group(service_id: str) -> str:
+    """The group whose only partition is the lease."""
+    return f"_confluent-ksql-{service_id}server"
+
+
 def _shown(member: str) -> str:
     """A member for people: the host and process of its server."""
     match member.rsplit(" ", 2):
@@ -289,4 +294,4 @@ def _shown(member: str) -> str:
     return member
 
 
-__all__ = ["ServiceLease"]
+__all__ = ["ServiceLease", "lease_group"]

@@ -33,6 +33,7 @@ from ksql_spark.physical.steps import EXACTLY_ONCE, MICROBATCH, REALTIME, Physic
 from ksql_spark.runtime import exactly_once
 from ksql_spark.runtime.checkpoints import Checkpoint
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
+from ksql_spark.runtime.placement import Placement
 from ksql_spark.runtime.query_errors import (
     SYSTEM,
     USER,
@@ -67,6 +68,10 @@ RUNNING, ERROR, PAUSED = "RUNNING", "ERROR", "PAUSED"
 SKIP_AND_RECORD = "skip-and-record"
 #: known from the command log, but not started yet
 REGISTERED = "REGISTERED"
+#: ids of push queries begin like this
+TRANSIENT_PREFIX = "transient_"
+#: another server runs it
+ELSEWHERE = "ELSEWHERE"
 
 
 @dataclass
@@ -83,7 +88,7 @@ class ManagedQuery:
         creates_sink: the sink is dropped together with this query.
         is_transient: it is a push query.
         logical: the logical plan, for EXPLAIN and CREATE OR REPLACE.
-        state: RUNNING, ERROR, PAUSED or REGISTERED.
+        state: RUNNING, ERROR, PAUSED, REGISTERED or ELSEWHERE.
         errors: the latest failures, oldest first.
         spark: the Spark queries of its stages, upstream first.
         loading: a token for each thread that will start more of its stages, once history has been read.
@@ -142,6 +147,8 @@ class QueryManager:
         client: settings of a Kafka client on the JVM ("consumer", "producer"), with a query's overrides.
         functions: returns the server's user functions by name.
         processing_log: takes errors of single records; None: they are not reported.
+        placement: says which queries are this server's; None: all are.
+        scratch: folder with one folder for each push query's checkpoints; None: ``checkpoints``.
     """
 
     def __init__(
@@ -155,7 +162,11 @@ class QueryManager:
         *,
         functions: Callable[[], Mapping[str, Spec]] = dict,
         processing_log: ProcessingLog | None = None,
+        placement: Placement | None = None,
+        scratch: Path | None = None,
     ) -> None:
+        self._placement = placement
+        self._scratch = scratch or checkpoints
         self._session = session
         self._functions = functions
         self._admin = admin
@@ -186,9 +197,19 @@ class QueryManager:
         self._topic_watcher = threading.Thread(target=self._watch_topics, name="topic-watcher", daemon=True)
         self._topic_watcher.start()
 
+    def is_here(self, query: ManagedQuery) -> bool:
+        """Whether a query is this server's to run."""
+        return query.is_transient or self._placement is None or self._placement.owns(query.id)
+
+    def _folder(self, query_id: str) -> Path:
+        """The folder of a query's checkpoints."""
+        is_scratch = query_id.startswith(TRANSIENT_PREFIX)
+        return (self._scratch if is_scratch else self._checkpoints) / query_id
+
     def start_new(self, query: ManagedQuery) -> None:
         """Start a query that never ran; first remove what a query with its id left that was never logged."""
-        self._remove_state(query)
+        if self.is_here(query):
+            self._remove_state(query)
         self.start(query)
 
     def start(self, query: ManagedQuery) -> None:
@@ -198,6 +219,9 @@ class QueryManager:
             KsqlError: QUERY_FAILED if Spark refuses the query; STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED;
                 SOURCE_TOPIC_DELETED, DATA_LOST.
         """
+        if not self.is_here(query):
+            query.state = ELSEWHERE
+            return
         with self._lock:
             self._removed.pop(query.id, None)
         self._create_internal_topics(query)
@@ -239,7 +263,7 @@ class QueryManager:
             exactly_once.create_commits_topic(self._admin, transactional_id, replicas)
 
     def _topics(self, query: ManagedQuery) -> QueryTopics:
-        return QueryTopics(self._admin, self._checkpoints / query.id, query.plan)
+        return QueryTopics(self._admin, self._folder(query.id), query.plan)
 
     def _skips_losses(self, query: ManagedQuery) -> bool:
         return query.accepts_loss or self._property(query, "ksql.on.data.loss") == SKIP_AND_RECORD
@@ -275,7 +299,7 @@ class QueryManager:
         are two attempts. What is uploaded later is removed after REMOVE_AGAIN_S, or by the next start.
         """
         for query_id in query_ids:
-            folder = self._checkpoints / query_id
+            folder = self._folder(query_id)
             shutil.rmtree(folder, ignore_errors=True)
             if folder.exists():
                 shutil.rmtree(folder, ignore_errors=True)
@@ -288,14 +312,16 @@ class QueryManager:
             due = [query_id for query_id, at in self._removed.items() if time.monotonic() >= at]
             for query_id in due:
                 del self._removed[query_id]
-                shutil.rmtree(self._checkpoints / query_id, ignore_errors=True)
+                if query_id in self._queries:  # a new one of that id, here or on another server
+                    continue
+                shutil.rmtree(self._folder(query_id), ignore_errors=True)
 
     def _checkpoint(self, query: ManagedQuery, stage: int) -> Checkpoint:
-        return Checkpoint(self._checkpoints / query.id, stage)
+        return Checkpoint(self._folder(query.id), stage)
 
     def _loaded_marker(self, query: ManagedQuery, stage: int) -> Path:
         """A file that exists once the history of all stages before has been read."""
-        return self._checkpoints / query.id / f"{stage}.loaded"
+        return self._folder(query.id) / f"{stage}.loaded"
 
     def _set_loaded(self, query: ManagedQuery, stage: int) -> None:
         marker = self._loaded_marker(query, stage)
@@ -368,9 +394,9 @@ class QueryManager:
         Raises:
             KsqlError: as start(); the query is there, in ERROR.
         """
-        self._register(query)
-        if not self._replaying:
-            with query.control:
+        with query.control:
+            self._register(query)
+            if not self._replaying:
                 self._start_registered(query, self.start_new)
 
     def take_over(self, query: ManagedQuery, old: ManagedQuery) -> None:
@@ -381,18 +407,64 @@ class QueryManager:
                 checkpoints with the new plan.
         """
         was_paused = old.state == PAUSED
-        self.stop(old.id)
-        self._register(query)
-        if was_paused:
-            query.state = PAUSED
-        elif not self._replaying:
-            with query.control:
+        with old.control, query.control:
+            self._drain_and_end(old)
+            self._register(query)
+            if was_paused:
+                query.state = PAUSED
+            elif not self._replaying:
                 self._start_registered(query, self.start)
 
     def _register(self, query: ManagedQuery) -> None:
         query.state = REGISTERED
         with self._lock:
             self._queries[query.id] = query
+        if self._placement is not None:
+            self._placement.slots.add(query.id)
+
+    # ---- several servers (runtime.placement) ---------------------------------------------------------
+
+    def take(self, owns: Callable[[str], bool]) -> None:
+        """Start the queries that wait and that, as ``owns`` says, are this server's."""
+
+        def start(query: ManagedQuery) -> None:
+            with query.control:
+                waits = query.state in (ELSEWHERE, REGISTERED) and not query.spark
+                if waits and owns(query.id) and self.find(query.id) is query and not self._closing.is_set():
+                    log.info("query %s runs here now", query.id)
+                    self._start_or_fail(query)
+
+        if not self._replaying:
+            with ThreadPoolExecutor(max_workers=4, thread_name_prefix="query-take") as pool:
+                list(pool.map(start, [query for query in self.all() if not query.is_transient]))
+
+    def give(self, owns: Callable[[str], bool], *, at_once: bool) -> None:
+        """Stop the queries that this server does not own.
+
+        Args:
+            owns: whether it owns the query with an id.
+            at_once: in the middle of a batch, because another server may run them already.
+        """
+
+        def end(query: ManagedQuery) -> None:
+            with query.control:
+                if at_once:
+                    self._end(query)
+                else:
+                    self._drain_and_end(query)
+                query.loading = set()
+                if query.state != PAUSED:
+                    query.state = ELSEWHERE
+                query.failures, query.committed_at_failure = 0, None
+
+        gone = [query for query in self.all() if not query.is_transient and not owns(query.id)]
+        with ThreadPoolExecutor(max_workers=8, thread_name_prefix="query-give") as pool:
+            list(pool.map(end, gone))
+
+    def troubles(self, owns: Callable[[str], bool]) -> dict[str, str]:
+        """Id -> state of the queries that ``owns`` knows and that do not simply run."""
+        mine = [query for query in self.all() if not query.is_transient and owns(query.id)]
+        return {query.id: query.state for query in mine if query.state != RUNNING}
 
     def _start_registered(self, query: ManagedQuery, start: Callable[[ManagedQuery], None]) -> None:
         try:
@@ -440,7 +512,7 @@ class QueryManager:
         session = new_session(self._session())
         topics = [source.topic for source in query.plan.sources]
         report = self._log.attach(session, query.id, topics) if self._log is not None else None
-        run = new_run_id()
+        run = f"{'transient-' if query.is_transient else ''}{new_run_id()}"
         try:
             return self._launch_run(query, number, session, report, run)
         except KsqlError as error:
@@ -659,6 +731,8 @@ class QueryManager:
             if self._queries.get(query.id) is query:
                 del self._queries[query.id]
                 self._unreadable.pop(query.id, None)
+                if self._placement is not None and not self._closing.is_set():
+                    self._placement.slots.remove(query.id)
         if self._log is not None:
             self._log.forget(query.id)
 
@@ -671,9 +745,12 @@ class QueryManager:
 
     def drop(self, query: ManagedQuery) -> None:
         """Kill a query if it still runs, and remove its checkpoints, their state, and its internal topics."""
+        is_here = self.is_here(query)
         if self.find(query.id) is query:
             self.kill(query.id)
             log.info("query %s has ended", query.id, extra={"query": query.id})
+        if not is_here:
+            return  # its owner removes what it leaves
         # its run has ended its transaction, unless its JVM has gone
         self.end_transactions(*query.plan.transactional_ids)
         self._remove_state(query)
@@ -934,9 +1011,14 @@ class QueryManager:
     def _failed(self, query: ManagedQuery, cause: BaseException | None) -> None:
         """Record a failure and when to retry: after the first pause, then twice as long for each in a row.
 
+        A query that is not this server's any more has not failed.
+
         A query that has committed anything since its last failure, or has run for the longest pause, begins
         with the first pause again.
         """
+        if not self.is_here(query):
+            query.state = ELSEWHERE
+            return
         first = float(self._setting("ksql.query.retry.backoff.initial.ms"))
         most = float(self._setting("ksql.query.retry.backoff.max.ms"))
         committed = self.committed_or_none(query)

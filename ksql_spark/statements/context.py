@@ -24,6 +24,7 @@ from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.command_log import CarriedOut, CommandLog
 from ksql_spark.runtime.pending import CleanupRecord
+from ksql_spark.runtime.placement import Placement
 from ksql_spark.runtime.queries import ManagedQuery, QueryManager
 from ksql_spark.runtime.views import Views
 from ksql_spark.schema_registry import SchemaRegistry
@@ -57,6 +58,7 @@ class Services:
         is_replaced: whether another server has taken over the service id.
         commands: which commands of the log have been carried out.
         functions: folders and modules of user functions.
+        placement: which queries run on which server; None: this is the only server.
     """
 
     metastore: MetaStore
@@ -79,6 +81,7 @@ class Services:
     commands: CarriedOut = field(default_factory=CarriedOut)
     lock: threading.RLock = field(default_factory=threading.RLock)
     published: MetaStore = field(default_factory=MetaStore)
+    placement: Placement | None = None
 
     def publish(self) -> None:
         """Let queries see the metastore as it is now."""

@@ -25,7 +25,7 @@ from ksql_spark.runtime.state import state_sizes
 from ksql_spark.spark.state_cache import cache_use
 from ksql_spark.spark.traffic import Traffic, Volume
 from ksql_spark.statements.context import Action, Entity, Immediate, Services, StatementContext
-from ksql_spark.statements.entities import entity, field_json, query_row
+from ksql_spark.statements.entities import entity, field_json, query_rows
 from ksql_spark.types import type_json
 
 
@@ -62,8 +62,8 @@ def source_description(source: DataSource, services: Services, *, extended: bool
     return {
         "name": source.name,
         "windowType": source.window.kind if source.window else None,
-        "readQueries": [query_row(q) for q in readers],
-        "writeQueries": [query_row(q) for q in writers],
+        "readQueries": query_rows(readers, services),
+        "writeQueries": query_rows(writers, services),
         "fields": [field_json(c) for c in source.schema.columns],
         "type": source.kind,
         "timestamp": source.timestamp.column if source.timestamp else "",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ksql_spark.masking import masked
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.runtime.queries import ERROR, ManagedQuery
+from ksql_spark.runtime.queries import ERROR, PAUSED, ManagedQuery
 from ksql_spark.schema import Column, Role
-from ksql_spark.statements.context import Outcome
+from ksql_spark.statements.context import Outcome, Services
 from ksql_spark.types import type_json
 
 
@@ -41,20 +42,42 @@ def source_row(source: DataSource) -> dict[str, Any]:
     }
 
 
-def query_row(query: ManagedQuery) -> dict[str, Any]:
-    """A row of SHOW QUERIES."""
+def query_row(query: ManagedQuery, host: str | None = None, state: str | None = None) -> dict[str, Any]:
+    """A row of SHOW QUERIES; ``host`` and ``state`` of a query that one of several servers runs."""
     is_push = query.is_transient
+    shown = query.state if state is None else state
     return {
         "queryString": masked(query.statement),
         "sinks": [] if is_push else [query.plan.sink.name],
         "sinkKafkaTopics": [] if is_push else [query.plan.sink.topic],
         "id": query.id,
-        "statusCount": {query.state: 1},
+        "statusCount": {shown: 1},
         "queryType": "PUSH" if is_push else "PERSISTENT",
-        "state": query.state,
+        "state": shown,
         "processingGuarantee": query.plan.guarantee,
+        **({"host": host} if host is not None else {}),
         **({"error": query.why_failed} if query.state == ERROR else {}),
     }
+
+
+def query_rows(queries: Iterable[ManagedQuery], services: Services) -> list[dict[str, Any]]:
+    """Rows of SHOW QUERIES, with the servers that run them if there are several.
+
+    Raises:
+        KsqlError: as KafkaAdmin.
+    """
+    placement = services.placement
+    if placement is None:
+        return [query_row(query) for query in queries]
+    notes = placement.notes()
+    rows = []
+    for query in queries:
+        if query.is_transient or services.queries.is_here(query):
+            rows.append(query_row(query, placement.host))
+        else:
+            state, host = placement.state_of(query.id, notes)
+            rows.append(query_row(query, host, PAUSED if query.state == PAUSED else state))
+    return rows
 
 
 def command_status(text: str, command_id: str, outcome: Outcome, sequence: int) -> dict[str, Any]:

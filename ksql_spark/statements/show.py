@@ -15,7 +15,7 @@ from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.statements.connectors import show_connectors, show_plugins, writers
 from ksql_spark.statements.context import Action, Entity, Immediate, StatementContext
 from ksql_spark.statements.describe import query_description, source_description
-from ksql_spark.statements.entities import entity, query_row, source_row
+from ksql_spark.statements.entities import entity, query_rows, source_row
 from ksql_spark.types import type_json
 
 
@@ -67,7 +67,7 @@ def _queries(statement: Show, context: StatementContext) -> Entity:
     if statement.extended:
         described = [query_description(q, context.services) for q in queries]
         return entity("query_descriptions", statement.source_text, queryDescriptions=described)
-    return entity("queries", statement.source_text, queries=[query_row(q) for q in queries])
+    return entity("queries", statement.source_text, queries=query_rows(queries, context.services))
 
 
 def _properties(statement: Show, context: StatementContext) -> Entity:

@@ -30,15 +30,13 @@ class Termination:
 
     def apply(self) -> None:
         """Drop the queries, with their state and internal topics; on replay, nobody knows them any more."""
-        queries = self._which()
-        for query in queries:
-            self._queries.kill(query.id)
-        if self._queries.is_replaying:
-            return
-        for query in queries:
+        for query in self._which():
+            if self._queries.is_replaying:
+                self._queries.kill(query.id)
+                continue
             try:
                 self._queries.drop(query)
-            except KsqlError as error:  # they have ended all the same
+            except KsqlError as error:  # it has ended all the same
                 log.warning("what query %s has left is not removed: %s", query.id, error.message)
 
     def orphans(self) -> Orphans:

@@ -1,0 +1,287 @@
+"""Who of several servers has what: Kafka's group protocol, over a topic that nobody writes to.
+
+The topic's partitions are *slots*. Servers of one service id are members of one consumer group, and whoever
+has a partition has the slot: no two servers at a time. A server that joins gets its share: the slots that it
+takes are released by their owners first (cooperative rebalancing). A server that stops leaves the group, one
+that was killed is noticed after SESSION_MS.
+
+A member commits an offset for its slots every second. Kafka refuses that from members of an earlier
+generation, so each success says that nobody else has the slots until SESSION_MS after the request. What is
+committed is only a note for the other servers: who the owner is, and whatever it has to say.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.client import Connection
+
+log = logging.getLogger(__name__)
+
+#: after this time Kafka takes a member for dead; its smallest default, milliseconds
+SESSION_MS = 6000
+#: how often the client tells Kafka that it lives, milliseconds
+HEARTBEAT_MS = SESSION_MS // 4
+#: how often ownership is confirmed, seconds
+CONFIRM_EVERY_S = 1.0
+#: how long a confirmation holds, from the request on: less than Kafka waits, seconds
+VALID_S = SESSION_MS / 1000 - 1.0
+#: how long Kafka keeps this much of a note, bytes
+NOTE_BYTES = 4000
+POLL_S = 0.1
+CLIENT_ID = "ksql-spark"
+
+
+class Holder(Protocol):
+    """What has to happen when slots come and go. All calls come from the member's threads."""
+
+    def gained(self, slots: frozenset[int]) -> None:
+        """The slots are this server's now. Returns at once."""
+
+    def release(self, slots: frozenset[int]) -> None:
+        """Others will have the slots once this returns."""
+
+    def lost(self, slots: frozenset[int]) -> None:
+        """Others may have the slots already."""
+
+    def stamp(self) -> Any:
+        """Called before Kafka is asked; see confirmed."""
+
+    def confirmed(self, stamp: Any, seconds: float) -> None:
+        """Nobody else has the slots until ``seconds`` after ``stamp``."""
+
+    def note(self, slot: int) -> Mapping[str, Any]:
+        """What others may know of a slot, as JSON."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """What the owner of a slot has said last.
+
+    Args:
+        host: the owner's address.
+        server: its id.
+        told: what it had to say.
+    """
+
+    host: str
+    server: str
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Membership:
+    """This server as a member.
+
+    Args:
+        admin: of the cluster.
+        group: the group's name.
+        topic: the topic whose partitions are the slots; it exists.
+        host: the address at which this server is reached.
+        server: its id.
+        holder: is told what this server has.
+    """
+
+    def __init__(
+        self, admin: KafkaAdmin, group: str, topic: str, host: str, server: str, holder: Holder
+    ) -> None:
+        self._admin = admin
+        self._group, self._topic = group, topic
+        self._host, self._server = host, server
+        self._holder = holder
+        self._connection = Connection(admin.servers, admin.settings)
+        self._owned: frozenset[int] = frozenset()
+        #: what is being released
+        self._releasing: frozenset[int] = frozenset()
+        #: until when Kafka has confirmed that, on the monotonic clock
+        self._valid_until = 0.0
+        #: whether the holder was told that the slots may be lost, as nothing was confirmed in time
+        self._is_suspended = False
+        self._confirm_at = 0.0
+        self._lock = threading.RLock()
+        self._closing = threading.Event()
+        self._joined = threading.Event()
+        self._threads = [
+            threading.Thread(target=target, name=f"membership-{target.__name__.strip('_')}", daemon=True)
+            for target in (self._hold, self._watch)
+        ]
+
+    def join(self, timeout_s: float = 30.0) -> None:
+        """Become a member, and return once Kafka has answered, or after ``timeout_s``."""
+        for thread in self._threads:
+            thread.start()
+        self._joined.wait(timeout_s)
+
+    def owns(self, slot: int) -> bool:
+        """Whether the slot is this server's, as Kafka has confirmed."""
+        with self._lock:
+            is_valid = not self._is_suspended and time.monotonic() <= self._valid_until
+            return slot in self._owned and is_valid
+
+    def close(self) -> None:
+        """Release the slots and leave the group; may be called more than once."""
+        self._closing.set()
+        for thread in self._threads:
+            if thread.is_alive() and thread is not threading.current_thread():
+                thread.join(60)
+
+    # ---- the consumer --------------------------------------------------------------------------------
+
+    def _hold(self) -> None:
+        consumer = Consumer(
+            self._connection.config(
+                group_id=self._group,
+                client_id=" ".join(
+                    (CLIENT_ID, self._host, self._server, socket.gethostname(), str(os.getpid()))
+                ),
+                partition_assignment_strategy="cooperative-sticky",
+                session_timeout_ms=SESSION_MS,
+                max_poll_interval_ms=60_000,
+                heartbeat_interval_ms=HEARTBEAT_MS,
+                enable_auto_commit=False,
+                enable_auto_offset_store=False,
+                auto_offset_reset="latest",
+                allow_auto_create_topics=False,
+            )
+        )
+        try:
+            consumer.subscribe(
+                [self._topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
+            )
+            while not self._closing.is_set():
+                consumer.poll(POLL_S)
+                if time.monotonic() >= self._confirm_at:
+                    self._confirm_at = time.monotonic() + CONFIRM_EVERY_S
+                    self._confirm(consumer)
+        except KafkaException as error:
+            log.error("this server is no member of its group any more: %s", error)
+            self._lose(self._owned)
+        finally:
+            consumer.close()  # calls _on_revoke
+
+    def _confirm(self, consumer: Consumer) -> None:
+        owned = self._owned
+        if not owned | self._releasing:
+            return
+        stamp, called_at = self._holder.stamp(), time.monotonic()
+        asked_at = called_at
+        places = [
+            TopicPartition(self._topic, slot, 0, metadata=self._note(slot))
+            for slot in sorted(owned | self._releasing)
+        ]
+        try:
+            for place in consumer.commit(offsets=places, asynchronous=False) or ():
+                if place.error is not None:
+                    raise KafkaException(place.error)
+        except KafkaException as error:
+            # the group is being rebalanced, and this server is a member of it; its client sends heartbeats
+            if error.args[0].code() != KafkaError.REBALANCE_IN_PROGRESS:
+                log.info("the group's slots are not confirmed: %s", error)
+                return
+            asked_at -= HEARTBEAT_MS / 1000
+        with self._lock:
+            self._valid_until = asked_at + VALID_S
+            was_suspended, self._is_suspended = self._is_suspended, False
+        self._holder.confirmed(stamp, self._valid_until - called_at)
+        if was_suspended:
+            log.warning("the group's slots are confirmed again")
+            self._holder.gained(owned)
+
+    def _note(self, slot: int) -> str:
+        known = {"host": self._host, "server": self._server}
+        text = json.dumps({**known, "told": self._holder.note(slot)})
+        return text if len(text.encode()) <= NOTE_BYTES else json.dumps(known)
+
+    def _watch(self) -> None:
+        """Notice that nothing was confirmed in time: Kafka may have given the slots to others."""
+        while not self._closing.wait(POLL_S):
+            with self._lock:
+                owned = self._owned | self._releasing
+                is_late = bool(owned) and not self._is_suspended and time.monotonic() > self._valid_until
+                if is_late:
+                    self._is_suspended = True
+            if is_late:
+                log.error("Kafka has not confirmed for %.0f s that this server has its slots", VALID_S)
+                self._holder.lost(owned)
+
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        gained = frozenset(place.partition for place in partitions)
+        consumer.incremental_assign(partitions)
+        consumer.pause(partitions)  # there is nothing to read
+        if gained:
+            # Kafka has just answered, so nobody else has them; the first commit follows at once
+            self._confirm_at = 0.0
+            stamp = self._holder.stamp()
+            with self._lock:
+                self._owned |= gained
+                if not self._is_suspended:
+                    self._valid_until = max(self._valid_until, time.monotonic() + CONFIRM_EVERY_S)
+            self._holder.confirmed(stamp, CONFIRM_EVERY_S)
+            log.info("this server has slots %s now", sorted(self._owned))
+            self._holder.gained(gained)
+        self._joined.set()
+
+    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        slots = frozenset(place.partition for place in partitions)
+        if slots:
+            with self._lock:
+                self._owned -= slots
+                self._releasing = slots
+            log.info("this server releases slots %s", sorted(slots))
+            releasing = threading.Thread(
+                target=self._holder.release, args=(slots,), name="release", daemon=True
+            )
+            releasing.start()
+            while releasing.is_alive():  # the others stay ours meanwhile
+                releasing.join(CONFIRM_EVERY_S)
+                self._confirm(consumer)
+            with self._lock:
+                self._releasing = frozenset()
+        consumer.incremental_unassign(partitions)
+
+    def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._lose(frozenset(place.partition for place in partitions))
+        consumer.incremental_unassign(partitions)
+
+    def _lose(self, slots: frozenset[int]) -> None:
+        with self._lock:
+            self._owned -= slots
+            self._is_suspended = False
+        if slots:
+            log.error("this server has lost slots %s", sorted(slots))
+            self._holder.lost(slots)
+
+
+def notes(admin: KafkaAdmin, group: str, topic: str) -> dict[int, Note]:
+    """What the owners of slots have said last.
+
+    Raises:
+        KsqlError: as KafkaAdmin.
+    """
+    found: dict[int, Note] = {}
+    for partition, text in admin.commit_notes(group, topic).items():
+        try:
+            body = json.loads(text)
+            found[partition] = Note(str(body["host"]), str(body["server"]), body.get("told") or {})
+        except (ValueError, TypeError, KeyError):
+            continue
+    return found
+
+
+def hosts(members: Iterable[str]) -> dict[str, str]:
+    """Server id -> address of the members with these client ids."""
+    known = (member.split(" ") for member in members)
+    return {parts[2]: parts[1] for parts in known if len(parts) > 2 and parts[0] == CLIENT_ID}
+
+
+__all__ = ["Holder", "Membership", "Note", "hosts", "notes"]

@@ -1,0 +1,121 @@
+"""Servers as processes, with Spark: one is killed, and its queries go on at the other."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import TopicReader
+from ksql_spark.kafka.producer import RecordProducer
+from tests.integration.server_process import TIMEOUT_S, ServerProcess
+
+pytestmark = pytest.mark.kafka
+
+PREFIX = "server_loss_"
+TABLES = [f"t{n}" for n in range(3)]
+SOURCE = (
+    f"CREATE STREAM e (k STRING KEY, n INT) WITH (KAFKA_TOPIC='{PREFIX}e', VALUE_FORMAT='JSON',"
+    " PARTITIONS=1);"
+)
+
+
+@pytest.fixture
+def broker(kafka_admin: KafkaAdmin) -> Iterator[str]:
+    """Addresses of Kafka; what the servers make there is removed."""
+    yield kafka_admin.servers
+    mine = (PREFIX, f"_confluent-ksql-{PREFIX}")
+    kafka_admin.delete_topics(name for name in kafka_admin.topics() if name.startswith(mine))
+
+
+def server(folder: Path, name: str, broker: str) -> ServerProcess:
+    properties = folder / f"{name}.properties"
+    lines = {
+        "bootstrap.servers": broker,
+        "ksql.service.id": PREFIX,
+        "ksql.output.topic.name.prefix": PREFIX,
+        "ksql.cluster.enabled": "true",
+        "ksql.state.dir": (folder / "state").as_uri(),
+        "ksql.advertised.listener": f"http://{name}:8088",
+        "ksql.spark.memory": "1g",
+        "ksql.spark.warm.up.enabled": "false",
+        "ksql.checkpoint.interval.ms": "5000",
+        "ksql.streams.auto.offset.reset": "earliest",
+    }
+    properties.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
+    return ServerProcess(folder / name, "--properties", str(properties))
+
+
+def produce(broker: str, numbers: Iterable[int]) -> None:
+    producer = RecordProducer(broker, linger_ms=5)
+    for n in numbers:
+        producer.send_async(f"{PREFIX}e", b"k%d" % (n % 10), json.dumps({"n": n}).encode())
+    producer.flush()
+    producer.close()
+
+
+def wait_for(condition: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def hosts(asked: ServerProcess) -> dict[str, str | None]:
+    """Query -> the host that runs it."""
+    (answer,) = asked.execute("SHOW QUERIES;")
+    return {row["id"]: row.get("host") if row["state"] == "RUNNING" else None for row in answer["queries"]}
+
+
+def are_right(asked: ServerProcess, count: int) -> bool:
+    """Whether the tables are what ``count`` records make of them; more than that is an error at once."""
+    wanted = Counter(f"k{n % 10}" for n in range(count))
+    for table in TABLES:
+        found = {key: counted for key, counted in asked.rows(f"SELECT k, c FROM {table};")}
+        over = {key: counted for key, counted in found.items() if counted > wanted[key]}
+        assert not over, (table, over)
+        if found != wanted:
+            return False
+    return True
+
+
+def test_queries_of_a_killed_server_go_on_elsewhere(broker: str, tmp_path: Path) -> None:
+    with server(tmp_path, "first", broker) as first, server(tmp_path, "second", broker) as second:
+        first.ready()
+        second.ready()
+        first.execute(SOURCE)
+        for n, table in enumerate(TABLES):
+            asked = (first, second)[n % 2]
+            asked.execute(f"CREATE TABLE {table} AS SELECT k, COUNT(*) AS c FROM e GROUP BY k EMIT CHANGES;")
+        second.execute("CREATE STREAM copies AS SELECT k, n FROM e EMIT CHANGES;")
+        wait_for(lambda: set(hosts(first).values()) == {"first:8088", "second:8088"})
+        produce(broker, range(1000))
+        # whichever server is asked, it answers, for its own queries and for those of others
+        wait_for(lambda: are_right(first, 1000))
+        wait_for(lambda: are_right(second, 1000))
+        second.crash()
+        produce(broker, range(1000, 2000))
+        first.execute("CREATE TYPE meanwhile AS INT;")
+        wait_for(lambda: set(hosts(first).values()) == {"first:8088"})
+        wait_for(lambda: are_right(first, 2000))
+        missing = set(range(2000))
+        with TopicReader(broker, f"{PREFIX}COPIES") as reader:
+            deadline = time.monotonic() + TIMEOUT_S
+            while missing:
+                assert time.monotonic() < deadline, missing
+                missing -= {json.loads(r.value or b"{}")["N"] for r in reader.poll_batch(0.5)}
+        # it comes back, and gets its share
+        with server(tmp_path, "second", broker).ready() as again:
+            wait_for(lambda: set(hosts(again).values()) == {"first:8088", "second:8088"})
+            (shown,) = again.execute("SHOW TYPES;")
+            assert "MEANWHILE" in shown["types"]
+            produce(broker, range(2000, 2500))
+            wait_for(lambda: are_right(again, 2500) and are_right(first, 2500))
+            again.stop()
+        first.stop()

@@ -1,0 +1,140 @@
+"""Several servers with one service id: they know the same, and each query runs on one of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksql_spark.engine import Engine, Request
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.runtime.queries import ManagedQuery
+from tests.integration import fake_spark
+
+pytestmark = pytest.mark.kafka
+
+PREFIX = "servers_"
+TIMEOUT_S = 60.0
+STREAM = (
+    f"CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC='{PREFIX}s', VALUE_FORMAT='JSON',"
+    " PARTITIONS=1);"
+)
+
+
+def wait_for(condition: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def config(kafka_admin: KafkaAdmin, tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """Of servers whose topics are removed after the test."""
+    yield {
+        "bootstrap.servers": kafka_admin.servers,
+        "ksql.service.id": PREFIX,
+        "ksql.output.topic.name.prefix": PREFIX,
+        "ksql.cluster.enabled": "true",
+        "ksql.state.dir": str(tmp_path / "state"),
+    }
+    mine = (PREFIX, f"_confluent-ksql-{PREFIX}")
+    kafka_admin.delete_topics(name for name in kafka_admin.topics() if name.startswith(mine))
+
+
+@pytest.fixture
+def start(config: dict[str, Any], tmp_path: Path) -> Iterator[Callable[[str], Engine]]:
+    """Starts a server that runs no Spark queries, by its name."""
+    running: list[Engine] = []
+
+    def started(name: str) -> Engine:
+        own = {"ksql.spark.data.dir": str(tmp_path / name), "ksql.advertised.listener": f"http://{name}:8088"}
+        running.append(fake_spark.start(config | own))
+        return running[-1]
+
+    yield started
+    for engine in running:
+        engine.stop()
+
+
+Start = Callable[[str], Engine]
+
+
+def run(engine: Engine, text: str) -> list[dict[str, Any]]:
+    return engine.execute(Request(text))
+
+
+def here(engine: Engine) -> dict[str, ManagedQuery]:
+    """The queries that run on a server."""
+    return {query.id: query for query in engine.services.queries.all() if query.spark}
+
+
+def shown(engine: Engine) -> dict[str, tuple[str, str]]:
+    """State and host of each query, as SHOW QUERIES has them."""
+    (answer,) = run(engine, "SHOW QUERIES;")
+    return {row["id"]: (row["state"], row.get("host")) for row in answer["queries"]}
+
+
+def test_servers_share_statements_and_queries(start: Start, tmp_path: Path) -> None:
+    first = start("first")
+    run(first, STREAM)
+    second = start("second")
+    names = [f"q{n}" for n in range(6)]
+    for n, name in enumerate(names):
+        run((first, second)[n % 2], f"CREATE STREAM {name} AS SELECT * FROM s EMIT CHANGES;")
+    wait_for(lambda: len(here(first)) + len(here(second)) == len(names))
+    assert here(first) and here(second) and not here(first).keys() & here(second).keys()
+    for engine in (first, second):
+        (answer,) = run(engine, "SHOW STREAMS;")
+        assert {name.upper() for name in names} <= {stream["name"] for stream in answer["streams"]}
+    # the same on both, with the host of each
+    hosts = dict.fromkeys(here(first), "first:8088") | dict.fromkeys(here(second), "second:8088")
+    expected = {query: ("RUNNING", host) for query, host in hosts.items()}
+    wait_for(lambda: shown(first) == shown(second) == expected)
+    status = second.cluster.status()
+    assert status.keys() == {"first:8088", "second:8088"}
+    assert all(host["hostAlive"] for host in status.values())
+    # whatever it does, any server can be asked
+    mine = next(iter(here(second)))
+    run(first, f"PAUSE {mine};")
+    wait_for(lambda: mine not in here(second))
+    wait_for(lambda: shown(first)[mine][0] == shown(second)[mine][0] == "PAUSED")
+    run(first, f"RESUME {mine};")
+    wait_for(lambda: mine in here(second))
+    folder = tmp_path / "state" / mine
+    assert folder.exists()
+    run(first, f"TERMINATE {mine};")
+    wait_for(lambda: not folder.exists())
+    assert mine not in shown(second) and mine not in here(second)
+    with pytest.raises(KsqlError) as refused:
+        first.rebuild_state(next(iter(here(second))))
+    assert refused.value.condition == "QUERY_ELSEWHERE" and "second:8088" in refused.value.message
+    # a server that stops hands its queries over, one that starts gets some
+    queries = set(here(first)) | set(here(second))
+    second.stop()
+    wait_for(lambda: set(here(first)) == queries)
+    third = start("third")
+    wait_for(lambda: here(third) and set(here(first)) | set(here(third)) == queries)
+    assert not here(first).keys() & here(third).keys()
+    assert third.services.metastore.find("Q0") == first.services.metastore.find("Q0")
+
+
+def test_a_server_that_shares_meets_no_other_kind(
+    start: Start, config: dict[str, Any], tmp_path: Path
+) -> None:
+    start("first")
+    alone = {"ksql.cluster.enabled": "false", "ksql.spark.data.dir": str(tmp_path / "alone")}
+    with pytest.raises(KsqlError) as refused:
+        fake_spark.start(config | alone)
+    assert refused.value.condition == "SERVICE_ID_IN_USE" and "ksql.cluster.enabled" in refused.value.message
+
+
+@pytest.mark.parametrize("missing", ["bootstrap.servers", "ksql.state.dir"])
+def test_what_servers_need_to_share(missing: str, config: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(KsqlError) as refused:
+        fake_spark.start(config | {"ksql.spark.data.dir": str(tmp_path / "data"), missing: ""})
+    assert refused.value.condition == "CLUSTER_SETTINGS" and missing in refused.value.message
