@@ -488,7 +488,7 @@ class QueryManager:
     def start_registered(self, report: Callable[[str], None]) -> None:
         """Start the registered queries; one that does not start is retried like a failed one."""
         self._replaying = False
-        waiting = [q for q in self.all() if q.state == REGISTERED]
+        waiting = [q for q in self.all() if q.state == REGISTERED and self.is_here(q)]
 
         def start(numbered: tuple[int, ManagedQuery]) -> None:
             i, query = numbered
