@@ -27,7 +27,7 @@ SOURCE = (
 
 
 @pytest.fixture
-def broker(kafka_admin: KafkaAdmin) -> Iterator[str]:
+def clean_kafka(kafka_admin: KafkaAdmin) -> Iterator[str]:
     """Addresses of Kafka; what the servers make there is removed."""
     yield kafka_admin.servers
     mine = (PREFIX, f"_confluent-ksql-{PREFIX}")
@@ -85,7 +85,8 @@ def are_right(asked: ServerProcess, count: int) -> bool:
     return True
 
 
-def test_queries_of_a_killed_server_go_on_elsewhere(broker: str, tmp_path: Path) -> None:
+def test_queries_of_a_killed_server_go_on_elsewhere(clean_kafka: str, tmp_path: Path) -> None:
+    broker = clean_kafka
     with server(tmp_path, "first", broker) as first, server(tmp_path, "second", broker) as second:
         first.ready()
         second.ready()
