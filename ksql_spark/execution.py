@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -169,7 +170,7 @@ class StatementExecutor:
         """
         services = self._services
         if services.placement is not None:
-            timeout_s = services.config["ksql.server.command.response.timeout.ms"] / 1000
+            timeout_s = services.config["ksql.statement.timeout.ms"] / 1000 or math.inf
             services.commands.wait_for(services.log.end() - 1, timeout_s, services.is_stopping)
 
     def _inserted(self, checked: list[_Checked], entities: list[dict[str, Any]]) -> list[dict[str, Any]]:

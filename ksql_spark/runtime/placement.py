@@ -136,11 +136,16 @@ class Placement:
 
     def gained(self, slots: frozenset[int]) -> None:
         """As Holder.gained: queries start in a thread of their own."""
+        self.take_soon()
+
+    def take_soon(self) -> None:
+        """Let the queries that wait and are this server's be started, in a thread of their own."""
         with contextlib.suppress(RuntimeError):  # the server stops
             self._pool.submit(self._take)
 
     def _take(self) -> None:
-        assert self._runner is not None
+        if self._runner is None:  # it has not joined yet
+            return
         try:
             self._runner.take(self.owns)
         except Exception:  # nobody waits for it

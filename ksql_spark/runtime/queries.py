@@ -391,12 +391,17 @@ class QueryManager:
     def begin(self, query: ManagedQuery) -> None:
         """Add a query that never ran, and start it; one that does not start is retried like a failed one.
 
+        Where servers share queries, its owner starts it soon after: others wait for this server to follow the
+        command log, and the first query of a JVM takes seconds to start.
+
         Raises:
             KsqlError: as start(); the query is there, in ERROR.
         """
         with query.control:
             self._register(query)
-            if not self._replaying:
+            if self._placement is not None:
+                self._placement.take_soon()
+            elif not self._replaying:
                 self._start_registered(query, self.start_new)
 
     def take_over(self, query: ManagedQuery, old: ManagedQuery) -> None:
@@ -412,6 +417,8 @@ class QueryManager:
             self._register(query)
             if was_paused:
                 query.state = PAUSED
+            elif self._placement is not None:
+                self._placement.take_soon()
             elif not self._replaying:
                 self._start_registered(query, self.start)
 
@@ -779,6 +786,9 @@ class QueryManager:
             if query is not None and (query.state == PAUSED or is_halted):
                 if self._replaying:
                     query.state = REGISTERED
+                elif self._placement is not None:
+                    query.state, query.accepts_loss = REGISTERED, is_halted
+                    self._placement.take_soon()
                 else:
                     with query.control:
                         query.accepts_loss = is_halted
