@@ -37,8 +37,8 @@ public final class Ownership {
         long end = until;
         if (end != FOREVER && System.nanoTime() - end > 0) {
             throw new IllegalStateException(
-                    "Kafka has not confirmed in time that the query belongs to this server, so another"
-                            + " one may run it now");
+                    "Kafka has not confirmed in time that the query belongs to this server, so"
+                            + " another one may run it now");
         }
     }
 }
