@@ -47,7 +47,9 @@ class Run:
         self.clock = Clock(folder) if clock_jumped.__name__ in faults else None
         self._properties = folder / "server.properties"
         self._properties.write_text(
-            f"ksql.query.retry.backoff.initial.ms=1000\nksql.create.function.enabled=true\n{properties}",
+            # a registry may be started while a statement is planned, and the machine may be slow
+            "ksql.query.retry.backoff.initial.ms=1000\nksql.create.function.enabled=true\n"
+            f"ksql.statement.timeout.ms=600000\n{properties}",
             encoding="utf-8",
         )
         self.broker = ProxiedBroker(folder / "kafka")
