@@ -77,6 +77,18 @@ public final class RegistryClient {
         }
     }
 
+    /**
+     * The task was ended while it waited for the registry. It is an error of the task, not of the
+     * record: decoders turn exceptions into bad records, which would then be lost.
+     */
+    private static final class Stopped extends Error {
+        private static final long serialVersionUID = 1L;
+
+        Stopped(InterruptedException cause) {
+            super("The query was stopped.", cause);
+        }
+    }
+
     /** The registry does not answer. */
     private static final class Away extends NoSchema {
         Away(String message) {
@@ -250,7 +262,7 @@ public final class RegistryClient {
                 reason = said == null ? failed.getClass().getSimpleName() : said;
             } catch (InterruptedException stopped) {
                 Thread.currentThread().interrupt();
-                throw new NoSchema("The query was stopped.");
+                throw new Stopped(stopped);
             }
         }
         String told = "The schema registry cannot be read: " + reason + ".";

@@ -128,6 +128,20 @@ class AvroTest {
     }
 
     @Test
+    void aRecordIsNotBadBecauseItsTaskIsStopped() {
+        Schema schema = register(1, RECORD);
+        byte[] data = framed(1, schema, record(schema, 7, "x"));
+        AvroDecoder decoder = decoder("a INT, b STRING");
+        Thread.currentThread().interrupt();
+        try {
+            assertThrows(Error.class, () -> decoder.invoke(data));
+        } finally {
+            assertTrue(Thread.interrupted());
+        }
+        assertNotNull(decoder.invoke(data));
+    }
+
+    @Test
     void fieldsMatchByNameWhateverTheirCaseAndTheRestIsSkippedOrNull() {
         Schema schema = register(7, RECORD);
         byte[] data = framed(7, schema, record(schema, 5, "é"));
