@@ -155,6 +155,11 @@ public final class DrainableSource implements TableProvider {
         private final TaskOptions options;
         private final QueryRun run;
 
+        /**
+         * Whether Spark's stream has looked up a latest offset; before that it cannot report one.
+         */
+        private boolean hasLatest;
+
         @SuppressWarnings("unchecked")
         Stream(MicroBatchStream stream, TaskOptions options) {
             this.stream = (S) stream;
@@ -190,6 +195,7 @@ public final class DrainableSource implements TableProvider {
                 run.asked();
                 return start;
             }
+            hasLatest = true;
             return stream.latestOffset(start, limit);
         }
 
@@ -200,7 +206,7 @@ public final class DrainableSource implements TableProvider {
 
         @Override
         public Offset reportLatestOffset() {
-            return stream.reportLatestOffset();
+            return hasLatest ? stream.reportLatestOffset() : null;
         }
 
         @Override
