@@ -73,9 +73,12 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # a row waits in a shuffle's buffer for at most this long; the default costs a stateful query 25 ms, and
-    # less costs an idle one four times the CPU
-    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
+    # rows of a shuffle are sent by the task that wrote them, when it is about to wait for records. So the
+    # threads that would send them only look now and then: every 2 ms cost an idle query 10 mcore
+    "spark.shuffle.manager.incremental": "org.ksqlspark.shuffle.QuietShuffleManager",
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "500",
+    # Spark's default is a thread for each slot, and there are many
+    "spark.rpc.netty.dispatcher.numThreads": "8",
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),

@@ -201,7 +201,7 @@ def start(
     )
     if mode == REALTIME:
         # at the latest; before that the query's readers end a batch, at a good moment (BatchEnd.java)
-        writer = writer.trigger(realTime=f"{max(2 * interval_ms, 5000)} milliseconds")  # type: ignore[call-overload]
+        writer = writer.trigger(realTime=f"{max(5 * interval_ms, 5000)} milliseconds")  # type: ignore[call-overload]
     else:
         writer = writer.trigger(processingTime=f"{interval_ms} milliseconds")
     return SparkQuery(session, writer.start(), run, mode, checkpoint, feeds, slots)

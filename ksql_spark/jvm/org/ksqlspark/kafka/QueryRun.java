@@ -168,7 +168,7 @@ final class QueryRun {
 
     /** When to ask again at the latest, ms of the epoch. */
     long due() {
-        return end.due();
+        return end.due(records.sum());
     }
 
     private synchronized void wakeUp() {

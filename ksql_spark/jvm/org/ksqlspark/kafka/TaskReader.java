@@ -15,6 +15,7 @@ import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
 import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
 import org.apache.spark.sql.kafka010.KafkaOffsetRange;
 import org.apache.spark.sql.kafka010.KafkaRecordToRowConverter;
+import org.ksqlspark.shuffle.PendingRows;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -49,6 +50,12 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
 
     /** The same while the sub-topology before is waited for. */
     private static final long LOOK_AGAIN_MS = 10;
+
+    /** For how long rows may wait in a shuffle's buffer while there are more records, ns. */
+    private static final long SEND_NS = 2_000_000;
+
+    /** After how many records to look at that. */
+    private static final int SEND_EVERY = 32;
 
     /** The deadline in micro-batches. */
     public static final long NO_DEADLINE = Long.MAX_VALUE;
@@ -107,6 +114,12 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     private InternalRow row;
     private boolean hasFailed;
 
+    /** Whose reader this is in the batch that runs; null: not a task's. */
+    private TaskContext task;
+
+    /** When rows that wait in the task's shuffle were sent last, ns. */
+    private long sent;
+
     /**
      * The reader of a task, as it was left by the batch before where this one goes on from there.
      *
@@ -132,6 +145,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             kept = null;
         }
         TaskReader reader = kept != null ? kept : new TaskReader(run, name.toString(), inputs);
+        reader.task = task;
         run.add(reader);
         return reader;
     }
@@ -310,6 +324,9 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             }
             if (handedOut < TURN && select()) {
                 handedOut++;
+                if (handedOut % SEND_EVERY == 0 && System.nanoTime() - sent >= SEND_NS) {
+                    sendRows();
+                }
                 return true;
             }
             boolean hadTurn = handedOut >= TURN;
@@ -340,8 +357,20 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             }
             long look = Math.min(wait, isAhead ? LOOK_AGAIN_MS : LOOK_MS);
             look = Math.min(look, Math.max(run.due() - now, BatchEnd.QUIET_MS));
+            sendRows();
             poll(Math.min(deadline - now, look));
         }
+    }
+
+    /**
+     * Sends what the task has written to a shuffle: it is about to wait, or has worked for long.
+     */
+    private void sendRows() {
+        PendingRows rows = task == null ? null : PendingRows.of(task);
+        if (rows != null) {
+            rows.send();
+        }
+        sent = System.nanoTime();
     }
 
     /** Notes the time of what is to be handed out next: everything before was handed out. */
@@ -568,8 +597,9 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         decoder = null;
         record = null;
         row = null;
-        TaskContext task = TaskContext.get();
-        if (hasFailed || task != null && (task.isInterrupted() || task.isFailed())) {
+        TaskContext own = task;
+        task = null;
+        if (hasFailed || own != null && (own.isInterrupted() || own.isFailed())) {
             closeConsumers();
         } else {
             run.keep(name, this);

@@ -23,7 +23,7 @@ final class BatchEndTest {
     void endsInAQuietMomentAfterItsTime() {
         now += 1_000_000;
         BatchEnd end = second(now);
-        assertEquals(now + LENGTH, end.due());
+        assertEquals(now + LENGTH, end.due(1));
         assertFalse(end.isOver(now + LENGTH - 1, now, 10));
         assertFalse(end.isOver(now + LENGTH, now + LENGTH - 1, 10));
         assertTrue(end.isOver(now + LENGTH + 100, now + LENGTH, 10));
@@ -58,12 +58,22 @@ final class BatchEndTest {
     }
 
     @Test
+    void lastsLongerWhileItReadsNothing() {
+        now += 1_000_000;
+        BatchEnd end = second(now);
+        assertEquals(now + 4 * LENGTH, end.due(0));
+        assertFalse(end.isOver(now + 4 * LENGTH - 1, now, 0));
+        assertTrue(end.isOver(now + 4 * LENGTH, now, 0));
+        assertTrue(second(now + 500).isOver(now + 4 * LENGTH + 400, now, 1));
+    }
+
+    @Test
     void theFirstOneIsShorterByUpToAHalf() {
         now += 1_000_000;
         for (int i = 0; i < 100; i++) {
             BatchEnd end = new BatchEnd(LENGTH);
             end.begin(now);
-            assertTrue(end.due() > now + LENGTH / 2 && end.due() <= now + LENGTH);
+            assertTrue(end.due(1) > now + LENGTH / 2 && end.due(1) <= now + LENGTH);
         }
     }
 
