@@ -28,7 +28,7 @@ IDLE_TIMEOUT = "ksql.idle.window.timeout"
 LOSSY_JUMPS = "ksql.suppress.lossy.jumps"
 #: columns of internal topics: key and row as bytes
 _BYTES = Schema((Column("K", BYTES, Role.KEY), Column("V", BYTES)))
-#: column of a table's changes: -1 for a row to retract, 1 for a row to add
+#: column of a table's changes: -1 or -2 for a row to retract, 1 for a row to add
 SIGN = "__SIGN"
 
 
@@ -295,7 +295,7 @@ class _Lowering:
         if is_table:
             table = self._stateless(node.child, ())
             schema = Schema((*table.schema.columns, Column(SIGN, INTEGER)))
-            changes = steps.TableChanges(table, schema)
+            changes = steps.TableChanges(table, schema, key=key)
             cut = self._cut(steps.Packed(changes, key, _BYTES), "groupby")
             unpacked = steps.Unpacked(cut, False, schema)
             return steps.TableAggregate(unpacked, node.group_by, node.aggregates, having, SIGN, node.schema)

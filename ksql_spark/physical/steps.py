@@ -551,11 +551,15 @@ class Unpacked(OneInputStep):
 
 @dataclass(frozen=True)
 class TableChanges(OneInputStep, TableKeepingStep):
-    """A table's changes as rows: the old one with -1 in the last column, the new one with 1."""
+    """A table's changes as rows: the old one with -1 in the last column, the new one with 1.
+
+    With a ``key`` the old one has -2 if the new one has the same key, and so follows it to the same group.
+    """
 
     child: Step
     schema: Schema
     window: Windowing | None = None
+    key: tuple[Expression, ...] | None = None
 
     @property
     def details(self) -> Details:
@@ -572,7 +576,10 @@ class TableChanges(OneInputStep, TableKeepingStep):
 
 @dataclass(frozen=True)
 class TableAggregate(AggregateStep):
-    """Aggregates of a table (§6.8): column ``sign`` says whether a row is retracted (-1) or added (1)."""
+    """Aggregates of a table (§6.8): column ``sign`` says whether a row is retracted (-1, -2) or added (1).
+
+    After -2 nothing is emitted, as the row that replaces the retracted one in its group follows.
+    """
 
     child: Step
     group_by: tuple[NamedExpression, ...]

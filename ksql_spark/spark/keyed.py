@@ -28,6 +28,11 @@ _HEADERS_DDL = "h array<struct<key string, value binary>>"
 #: hidden columns that operators pass through
 _PASSED_THROUGH = (ROWTIME, FORWARDED_HEADERS)
 
+#: column: whether the row that replaces a retracted one in its group follows
+_IS_REPLACED = "__is_replaced"
+#: the side of such rows, REPLACED in KeyedOperator.java
+_REPLACED = 3
+
 #: end of the logger's name
 GROUP_BY = "Aggregate.GroupBy"
 
@@ -49,7 +54,7 @@ class _Side:
 
     def records(
         self,
-        side: int,
+        side: int | str,
         key: Sequence[str],
         context: Context,
         *,
@@ -59,7 +64,7 @@ class _Side:
         """The frame as an operator's input: task, k, side, ts, v, h.
 
         Args:
-            side: the input's number, 0 or 1.
+            side: the input's number, 0 or 1, or the text of a number over the frame's columns.
             key: texts of the key's members, over the frame's columns.
             context: of the query.
             nulls: keep records whose key has a NULL member, with an empty key; else they are dropped.
@@ -78,10 +83,10 @@ class _Side:
         # a filter on the packed key would be pushed down and pack it a second time
         frame = computed if nulls else computed.filter(known)
         time = event_time_column(frame.columns)
-        parts = (named(packed, "k"), named(time, "ts"), named(row, "v"), named(_PACKED_HEADERS, "h"))
-        frame = frame.selectExpr(*parts, *own)
+        parts = [named(packed, "k"), named(str(side), "side"), named(time, "ts"), named(row, "v")]
+        frame = frame.selectExpr(*parts, named(_PACKED_HEADERS, "h"), *own)
         task_column = "task" if own else named(context.task("k"), "task")
-        return frame.selectExpr(task_column, "k", named(str(side), "side"), "ts", "v", "h")
+        return frame.selectExpr(task_column, "k", "side", "ts", "v", "h")
 
 
 def _unpacked(column: str, ddl: str) -> str:
@@ -318,9 +323,11 @@ def aggregate(
         text = lowering(arguments, [a.type for a in call.arguments])
         state[str(call)] = text
         results[ColumnRef(call.name, call.type)] = f"cast({text} AS {spark_type(call.type)})"
+    replaced = []
     if isinstance(step, steps.TableAggregate):
         types[step.sign] = INTEGER
-        columns.append(quoted(step.sign))
+        columns.append(named(f"if({quoted(step.sign)} < 0, -1, 1)", step.sign))
+        replaced = [named(f"{quoted(step.sign)} < -1", _IS_REPLACED)]
     if not keys:  # one global group (push queries)
         types["__all"] = INTEGER
         columns.append("1 AS __all")
@@ -332,7 +339,7 @@ def aggregate(
         ddl.append("__passes boolean")
     partition = [ROWPARTITION] if context.tasks.by_partition else []
     hidden = [named(event_time_column(inputs[0].columns), ROWTIME), FORWARDED_HEADERS, NULL_VALUE]
-    frame = inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*columns, *hidden, *partition)
+    frame = inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*columns, *hidden, *partition, *replaced)
     side = _Side(_grouped(step, frame, context), types)
     window = step.window_spec if isinstance(step, steps.StreamWindowedAggregate) else None
     idle_ms = step.idle_ms if isinstance(step, steps.StreamWindowedAggregate) else 0
@@ -341,10 +348,11 @@ def aggregate(
     for part, buffer in zip([*map(str, step.aggregates), "HAVING"], aggregator.layout(), strict=False):
         if buffer:  # HAVING rarely has a buffer of its own
             state[f"buffer of {part}"] = buffer
+    number = f"if({_IS_REPLACED}, {_REPLACED}, 0)" if replaced else "0"
     done = _operator(
         context,
         "aggregate",
-        [side.records(0, keys, context), *_heartbeats(idle_ms, context)],
+        [side.records(number, keys, context), *_heartbeats(idle_ms, context)],
         aggregator,
         step.having is not None,
         window.kind if window else "NONE",
@@ -391,11 +399,16 @@ def _has_null_key(schema: Schema) -> bool:
     return len(schema.key) > 1
 
 
+def _packed_key(key: Sequence[Expression], context: Context) -> str:
+    """Text: the bytes of a key of an internal topic."""
+    members = ", ".join(f"'c{i}', {context.lower_silently(e)}" for i, e in enumerate(key))
+    return f"ksql.pack(named_struct({members}))" if members else "X''"
+
+
 def pack(step: steps.Packed, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """Rows packed for an internal topic: columns K and V as bytes."""
     (frame,) = inputs
-    key = ", ".join(f"'c{i}', {context.lower_silently(e)}" for i, e in enumerate(step.key))
-    key = f"ksql.pack(named_struct({key}))" if key else "X''"
+    key = _packed_key(step.key, context)
     names = [quoted(c.name) for c in step.child.schema.columns]
     if step.window is not None:
         names += [WINDOWSTART, WINDOWEND]
@@ -429,7 +442,7 @@ def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) 
 
 
 def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
-    """Old rows to retract (sign -1) and new rows to add (sign 1); the sign is the last column."""
+    """Old rows to retract and new rows to add; the sign (see the step) is the last column."""
     *own, sign = step.schema.columns
     side = _Side.of(inputs[0], Schema(tuple(own)))
     bounds = [] if step.child.window is None else [WINDOWSTART, WINDOWEND]
@@ -437,13 +450,24 @@ def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context
     key_ddl = _key_ddl([*(c.type for c in step.child.schema.key), *(BIGINT for _ in bounds)])
     state = {"key": key_ddl, "row": side.ddl}
     done = _operator(context, "tableChanges", [side.records(0, keys, context)], state=state)
+    hidden = [*_PASSED_THROUGH, NULL_VALUE]
     done = done.selectExpr(
-        named(_unpacked("l", side.ddl), "__l"),
+        named(_unpacked("l", side.ddl), "__row"),
+        named(_unpacked("r", side.ddl), "__next"),
         named("cast(ws AS int)", sign.name),
         *_PASSED_THROUGH,
         named("false", NULL_VALUE),
     )
-    return done.selectExpr("__l.*", quoted(sign.name), *_PASSED_THROUGH, NULL_VALUE)
+    if step.key is not None:
+        group = _packed_key(step.key, context)
+        both = ["__row", "__next", quoted(sign.name), *hidden]
+        done = done.selectExpr("*", "__row.*").selectExpr(*both, named(group, "__group"))
+        done = done.selectExpr("*", "__next.*").selectExpr(*both, "__group", named(group, "__next_group"))
+        is_replaced = "__next IS NOT NULL AND __group = __next_group"
+        done = done.selectExpr(
+            "__row", named(f"if({is_replaced}, -2, {quoted(sign.name)})", sign.name), *hidden
+        )
+    return done.selectExpr("__row.*", quoted(sign.name), *hidden)
 
 
 def foreign_key_subscribe(

@@ -25,11 +25,10 @@ CREATE TABLE per_second AS
 INSERT INTO clicks (page, visitor, ts) VALUES ('home', 'a', 1100);
 INSERT INTO clicks (page, visitor, ts) VALUES ('home', 'b', 1200);
 INSERT INTO clicks (page, visitor, ts) VALUES ('home', 'a', 2100);
-SELECT page, COUNT(*) AS windows, SUM(n) AS n FROM per_second GROUP BY page EMIT CHANGES LIMIT 4;
+SELECT page, COUNT(*) AS windows, SUM(n) AS n FROM per_second GROUP BY page EMIT CHANGES LIMIT 3;
 --@rows ordered
 -- PAGE | WINDOWS | N
 -- home | 1       | 1
--- home | 0       | 0
 -- home | 1       | 2
 -- home | 2       | 3
 

@@ -68,6 +68,9 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     /** The side of heartbeats. */
     public static final int HEARTBEAT = 2;
 
+    /** The side of rows to retract that another row of the same group replaces. */
+    static final int REPLACED = 3;
+
     private boolean isOrdering;
 
     /**
@@ -166,6 +169,11 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         out.add(
                 RowFactory.create(
                         key, ts, row, null, windowStart, windowEnd, headers, task, streamTime));
+    }
+
+    /** Emits a change of a table: rows, with a sign in the column of a window's start. */
+    protected final void emit(byte[] key, long ts, byte[] left, byte[] right, long sign) {
+        out.add(RowFactory.create(key, ts, left, right, sign, null, headers, task, streamTime));
     }
 
     /** Emits a result that has waited for time to pass. */
@@ -353,7 +361,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     }
 
     /**
-     * All records by time; for equal times, a table's records (side 1) before a stream's, else in
+     * All records by time; for equal times, a table's records (side 1) before the others, else in
      * order of arrival.
      */
     private static scala.collection.Iterator<Row> byTime(scala.collection.Iterator<Row> rows) {
@@ -364,7 +372,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         all.sort(
                 java.util.Comparator.<Row>comparingLong(
                                 row -> row.getInt(2) == HEARTBEAT ? Long.MAX_VALUE : row.getLong(3))
-                        .thenComparing(row -> -row.getInt(2)));
+                        .thenComparing(row -> row.getInt(2) == 1 ? 0 : 1));
         return scala.jdk.javaapi.CollectionConverters.asScala(all.iterator());
     }
 }

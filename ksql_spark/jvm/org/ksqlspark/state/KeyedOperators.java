@@ -27,7 +27,10 @@ public final class KeyedOperators {
         return KeyedOperator.apply(input, new TableJoins.TableTable(leftOuter, rightOuter));
     }
 
-    /** A table's changes: old rows with the sign -1, and new rows with 1, in {@code ws}. */
+    /**
+     * A table's changes: old rows with the sign -1, and new rows with 1, in {@code ws}; the new row
+     * is beside the old one too, in {@code r}.
+     */
     public static Dataset<Row> tableChanges(Dataset<Row> input) {
         return KeyedOperator.apply(input, new TableChanges());
     }
@@ -81,7 +84,8 @@ public final class KeyedOperators {
     }
 
     /**
-     * Aggregates per key, or per key and window.
+     * Aggregates per key, or per key and window. Without windows, a record of side {@code REPLACED}
+     * is added and its result is not emitted, as the group's next record follows.
      *
      * @param hasFilter whether the aggregator has HAVING's predicate
      * @param kind NONE, TUMBLING, HOPPING or SESSION

@@ -87,7 +87,7 @@ final class WindowAggregate extends KeyedOperator {
     @Override
     protected void process(byte[] key, int side, long ts, byte[] value) {
         if (isUnwindowed) {
-            update(key, key, ts, value, 0);
+            update(key, key, ts, value, 0, side != REPLACED);
             return;
         }
         long first = Math.max(0, ts - size + advance) / advance * advance;
@@ -96,7 +96,7 @@ final class WindowAggregate extends KeyedOperator {
             if (start + size + grace > streamTime) {
                 isLate = false;
                 byte[] place = ByteBuffer.allocate(8 + key.length).putLong(start).put(key).array();
-                if (update(place, key, ts, value, start)) {
+                if (update(place, key, ts, value, start, true)) {
                     list(start, place);
                 }
             }
@@ -107,8 +107,9 @@ final class WindowAggregate extends KeyedOperator {
         closeExpired(ts / advance * advance);
     }
 
-    /** Adds a record and emits the result; returns true if the group is new. */
-    private boolean update(byte[] place, byte[] key, long ts, byte[] value, long start) {
+    /** Adds a record and emits the result if asked to; returns true if the group is new. */
+    private boolean update(
+            byte[] place, byte[] key, long ts, byte[] value, long start, boolean emits) {
         byte[] saved = groups.getValue(place);
         long time = ts;
         boolean wasPassed = false;
@@ -121,11 +122,14 @@ final class WindowAggregate extends KeyedOperator {
             aggregator.load(saved, HEAD);
         }
         aggregator.add(value);
-        boolean passes = !hasFilter || aggregator.passes();
-        boolean isPassed = passes && !isFinal;
+        boolean isPassed =
+                emits ? !isFinal && (!hasFilter || aggregator.passes()) : wasPassed;
         byte[] group = aggregator.save(HEAD);
         ByteBuffer.wrap(group).putLong(time).put((byte) (isPassed ? 1 : 0));
         groups.updateValue(place, group);
+        if (!emits) {
+            return saved == null;
+        }
         if (isPassed) {
             send(key, time, aggregator.result(), start);
         } else if (wasPassed) {
