@@ -103,7 +103,7 @@ def parse_decimal(text: str, type_: Decimal) -> PythonDecimal:
 
 
 def fit_decimal(value: PythonDecimal, type_: Decimal) -> PythonDecimal:
-    """``value`` at the type's scale.
+    """``value`` at the type's scale; Java's numbers have no negative zero.
 
     Raises:
         BadRecord: it does not fit without rounding.
@@ -112,7 +112,7 @@ def fit_decimal(value: PythonDecimal, type_: Decimal) -> PythonDecimal:
         sign, digits, exponent = value.as_tuple()
         # before anything else: the digits of 1e999999999 do not fit in memory
         if value == 0:
-            return PythonDecimal((sign, (0,), -type_.scale))
+            return PythonDecimal((0, (0,), -type_.scale))
         if value.adjusted() >= type_.precision - type_.scale or value.adjusted() < -type_.scale:
             raise BadRecord(f"{value} does not fit {type_}")
         unscaled = int("".join(map(str, digits)))

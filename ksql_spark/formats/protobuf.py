@@ -156,6 +156,8 @@ def _place(body: bytes) -> tuple[list[int], int]:
     """Which message of its schema a record is, and where the message begins."""
     count, at = read_varint(body, 0)
     path = []
+    if unzigzag(count) < 0:
+        raise BadRecord("The place of its message cannot be read.")
     for _ in range(min(unzigzag(count), len(body))):
         index, at = read_varint(body, at)
         path.append(unzigzag(index))

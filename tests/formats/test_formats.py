@@ -282,6 +282,24 @@ def test_avro_that_is_nested_without_end() -> None:
         reader.decode(frame + b"\2\2" * 200_000 + b"\2\0")
 
 
+def test_protobuf_that_says_it_has_fewer_places_than_none() -> None:
+    """A place of a message has a length, which cannot be negative."""
+    schema_id = REGISTRY.add("places", 'syntax = "proto3"; message M { int32 a = 1; }', "PROTOBUF")
+    reader = bind(SerdeSpec("PROTOBUF", (column(INTEGER),)), REGISTRY)
+    frame = b"\0" + schema_id.to_bytes(4, "big")
+    assert reader.decode(frame + b"\x00\x08\x05") == [5]
+    with pytest.raises(BadRecord, match="place"):
+        reader.decode(frame + b"\x01\x08\x05")
+
+
+@pytest.mark.parametrize("name", ["JSON", "DELIMITED"])
+def test_a_decimal_has_no_negative_zero(name: str) -> None:
+    """As in Java."""
+    reader = bind(SerdeSpec(name, (column(Decimal(4, 2)),), wrapped=False), REGISTRY)
+    (value,) = reader.decode(b"-0.0") or [None]
+    assert str(value) == "0.00"
+
+
 @pytest.mark.parametrize("item", ["null", {"type": "record", "name": "E", "fields": []}])
 def test_avro_whose_items_take_no_bytes(item: Any) -> None:
     """A few bytes would ask for billions of items."""

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonStreamContext;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.exc.InputCoercionException;
 
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -28,6 +29,7 @@ import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -159,15 +161,32 @@ public final class JsonDecoder extends BytesToRow {
             } catch (JsonProcessingException bad) {
                 return bad.getOriginalMessage().replaceFirst(" \\(start marker at .*", "");
             } catch (IOException | RuntimeException bad) {
-                String path = path(parser.getParsingContext());
-                String reason =
-                        bad instanceof NumberFormatException
-                                ? "There is \"" + parser.getText() + "\", which is no number."
-                                : bad.getMessage();
-                return (path.equals("$") ? "" : path + ": ") + reason;
+                return reason(parser, bad);
             }
         } catch (IOException bad) {
             return bad.getMessage();
+        }
+    }
+
+    /** Why the current value does not fit. */
+    private static String reason(JsonParser parser, Exception bad) throws IOException {
+        if (bad instanceof Misfit) {
+            return bad.getMessage();
+        }
+        String path = path(parser.getParsingContext());
+        String reason =
+                bad instanceof NumberFormatException
+                        ? "There is \"" + parser.getText() + "\", which is no number."
+                        : bad.getMessage();
+        return (path.equals("$") ? "" : path + ": ") + reason;
+    }
+
+    /** A member that does not fit its column; the message has its place. */
+    private static final class Misfit extends IllegalArgumentException {
+        private static final long serialVersionUID = 1;
+
+        Misfit(String message) {
+            super(message);
         }
     }
 
@@ -389,8 +408,8 @@ public final class JsonDecoder extends BytesToRow {
             return known;
         }
 
-        private static boolean isExact(long exact, int ordinal) {
-            return ordinal < Long.SIZE && (exact >> ordinal & 1) == 1;
+        private static boolean isExact(long exact, BitSet others, int ordinal) {
+            return ordinal < Long.SIZE ? (exact >> ordinal & 1) == 1 : others.get(ordinal);
         }
 
         @Override
@@ -398,19 +417,61 @@ public final class JsonDecoder extends BytesToRow {
             expect(token, JsonToken.START_OBJECT);
             Object[] values = new Object[names.length];
             long exact = 0; // of the first 64 columns: a bit for each that had a member of its name
+            BitSet others = names.length > Long.SIZE ? new BitSet() : null;
+            Misfit[] misfits = null; // by column, of members that have its name in another case
             while (parser.nextToken() != JsonToken.END_OBJECT) {
                 int ordinal = ordinal(parser.currentName());
                 JsonToken start = parser.nextToken();
                 if (ordinal >= 0) {
-                    exact |= ordinal < Long.SIZE ? 1L << ordinal : 0;
+                    if (ordinal < Long.SIZE) {
+                        exact |= 1L << ordinal;
+                    } else {
+                        others.set(ordinal);
+                    }
                     values[ordinal] = readers[ordinal].read(parser, start);
-                } else if (ordinal == NONE || isExact(exact, -ordinal - 1)) {
+                    if (misfits != null) {
+                        misfits[ordinal] = null;
+                    }
+                } else if (ordinal == NONE || isExact(exact, others, -ordinal - 1)) {
                     parser.skipChildren();
                 } else {
-                    values[-ordinal - 1] = readers[-ordinal - 1].read(parser, start);
+                    Misfit misfit = folded(parser, start, -ordinal - 1, values);
+                    if (misfit != null && misfits == null) {
+                        misfits = new Misfit[names.length];
+                    }
+                    if (misfits != null) {
+                        misfits[-ordinal - 1] = misfit;
+                    }
+                }
+            }
+            for (int i = 0; misfits != null && i < misfits.length; i++) {
+                if (misfits[i] != null) {
+                    throw misfits[i];
                 }
             }
             return new GenericInternalRow(values);
+        }
+
+        /**
+         * Reads a member that has a column's name in another case. One that does not fit counts
+         * only if no other member of the column follows; it is returned.
+         */
+        private Misfit folded(JsonParser parser, JsonToken start, int ordinal, Object[] values)
+                throws IOException {
+            JsonStreamContext object =
+                    start.isStructStart()
+                            ? parser.getParsingContext().getParent()
+                            : parser.getParsingContext();
+            try {
+                values[ordinal] = readers[ordinal].read(parser, start);
+                return null;
+            } catch (InputCoercionException | RuntimeException bad) {
+                Misfit misfit = new Misfit(reason(parser, bad));
+                while (parser.getParsingContext() != object) {
+                    parser.nextToken();
+                }
+                return misfit;
+            }
         }
     }
 }

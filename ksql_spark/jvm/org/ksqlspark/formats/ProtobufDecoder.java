@@ -101,7 +101,7 @@ public final class ProtobufDecoder extends BytesToRow {
         boolean byId = frame == Frame.BY_ID;
         int id = byId ? Frame.id(data) : 0;
         CodedInputStream in = CodedInputStream.newInstance(data, frame, data.length - frame);
-        int count = in.readSInt32();
+        long count = ProtobufWire.zigZag(in);
         if (byId && count == 0 && last != null && id == lastId) {
             return last.readAll(in);
         }
@@ -109,8 +109,8 @@ public final class ProtobufDecoder extends BytesToRow {
             throw new IllegalArgumentException("The place of its message cannot be read.");
         }
         List<Integer> path = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            path.add(in.readSInt32());
+        for (long i = 0; i < count; i++) {
+            path.add(Math.toIntExact(ProtobufWire.zigZag(in)));
         }
         Object writer = byId ? (Object) id : Frame.writer(data);
         MessageReader reader = reader(new Place(writer, count == 0 ? List.of(0) : path));
@@ -277,7 +277,7 @@ public final class ProtobufDecoder extends BytesToRow {
                         oneOf.fields().get(found).number(),
                         (in, tag, values) -> {
                             if (WireFormat.getTagWireType(tag) != wire) {
-                                skip(in, tag);
+                                ProtobufWire.skip(in, tag);
                                 return;
                             }
                             Object[] own = new Object[struct.size()];
@@ -305,7 +305,7 @@ public final class ProtobufDecoder extends BytesToRow {
                     if (WireFormat.getTagWireType(tag) == wire) {
                         values[at] = read.read(in);
                     } else {
-                        skip(in, tag);
+                        ProtobufWire.skip(in, tag);
                     }
                 };
             }
@@ -341,13 +341,13 @@ public final class ProtobufDecoder extends BytesToRow {
                     list.add(read.read(in));
                 } else if (found == WireFormat.WIRETYPE_LENGTH_DELIMITED) {
                     // packed: all of them in one field
-                    int limit = in.pushLimit(in.readRawVarint32());
+                    int limit = in.pushLimit(ProtobufWire.length(in));
                     while (in.getBytesUntilLimit() > 0) {
                         list.add(read.read(in));
                     }
                     in.popLimit(limit);
                 } else {
-                    skip(in, tag);
+                    ProtobufWire.skip(in, tag);
                 }
             };
         }
@@ -363,7 +363,7 @@ public final class ProtobufDecoder extends BytesToRow {
                     };
             return (in, tag, values) -> {
                 if (WireFormat.getTagWireType(tag) != WireFormat.WIRETYPE_LENGTH_DELIMITED) {
-                    skip(in, tag);
+                    ProtobufWire.skip(in, tag);
                     return;
                 }
                 @SuppressWarnings("unchecked")
@@ -387,13 +387,13 @@ public final class ProtobufDecoder extends BytesToRow {
 
         private InternalRow read(CodedInputStream in) throws IOException {
             Object[] values = defaults.clone();
-            for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
+            for (int tag = ProtobufWire.tag(in); tag != 0; tag = ProtobufWire.tag(in)) {
                 int number = WireFormat.getTagFieldNumber(tag);
                 FieldReader reader = number < SMALL_NUMBERS ? small[number] : large.get(number);
                 if (reader != null) {
                     reader.read(in, tag, values);
                 } else {
-                    skip(in, tag);
+                    ProtobufWire.skip(in, tag);
                 }
             }
             if (gathers) {
@@ -422,16 +422,16 @@ public final class ProtobufDecoder extends BytesToRow {
         }
 
         void read(CodedInputStream in, Map<Object, Object> into) throws IOException {
-            int limit = in.pushLimit(in.readRawVarint32());
+            int limit = in.pushLimit(ProtobufWire.length(in));
             Object foundKey = noKey;
             Object foundValue = noValue;
-            for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
+            for (int tag = ProtobufWire.tag(in); tag != 0; tag = ProtobufWire.tag(in)) {
                 if (tag == keyTag) {
                     foundKey = key.read(in);
                 } else if (tag == valueTag) {
                     foundValue = value.read(in);
                 } else {
-                    skip(in, tag);
+                    ProtobufWire.skip(in, tag);
                 }
             }
             in.popLimit(limit);
@@ -507,7 +507,7 @@ public final class ProtobufDecoder extends BytesToRow {
             if (name.equals("string")) {
                 found =
                         in -> {
-                            int number = in.readEnum();
+                            int number = (int) ProtobufWire.varint(in);
                             UTF8String symbol = symbols.get(number);
                             return symbol == null
                                     ? UTF8String.fromString(String.valueOf(number))
@@ -544,7 +544,7 @@ public final class ProtobufDecoder extends BytesToRow {
 
     /** Reads a message inside another one: its length, then itself. */
     private static Object inside(CodedInputStream in, Reader reader) throws IOException {
-        int limit = in.pushLimit(in.readRawVarint32());
+        int limit = in.pushLimit(ProtobufWire.length(in));
         Object value = reader.read(in);
         if (!in.isAtEnd()) {
             throw new IllegalArgumentException("A group ends that has not begun.");
@@ -563,11 +563,13 @@ public final class ProtobufDecoder extends BytesToRow {
                         in,
                         part -> {
                             Object value = none;
-                            for (int tag = part.readTag(); tag != 0; tag = part.readTag()) {
+                            for (int tag = ProtobufWire.tag(part);
+                                    tag != 0;
+                                    tag = ProtobufWire.tag(part)) {
                                 if (tag == valueTag) {
                                     value = read.read(part);
                                 } else {
-                                    skip(part, tag);
+                                    ProtobufWire.skip(part, tag);
                                 }
                             }
                             return value;
@@ -578,8 +580,11 @@ public final class ProtobufDecoder extends BytesToRow {
         switch (from) {
             case "bool":
                 return switch (to) {
-                    case "boolean" -> in -> in.readBool();
-                    case "string" -> in -> UTF8String.fromString(String.valueOf(in.readBool()));
+                    case "boolean" -> in -> ProtobufWire.varint(in) != 0;
+                    case "string" ->
+                            in ->
+                                    UTF8String.fromString(
+                                            String.valueOf(ProtobufWire.varint(in) != 0));
                     default -> null;
                 };
             case "double":
@@ -590,7 +595,7 @@ public final class ProtobufDecoder extends BytesToRow {
                 return to.equals("string") ? ProtobufDecoder::text : null;
             case "bytes":
                 return switch (to) {
-                    case "binary" -> in -> in.readByteArray();
+                    case "binary" -> in -> ProtobufWire.bytes(in);
                     case "string" -> ProtobufDecoder::text;
                     default -> null;
                 };
@@ -600,7 +605,7 @@ public final class ProtobufDecoder extends BytesToRow {
     }
 
     private static UTF8String text(CodedInputStream in) throws IOException {
-        byte[] bytes = in.readByteArray();
+        byte[] bytes = ProtobufWire.bytes(in);
         for (byte one : bytes) {
             if (one < 0) {
                 try {
@@ -621,14 +626,13 @@ public final class ProtobufDecoder extends BytesToRow {
 
     private static Number number(String from) {
         return switch (from) {
-            case "int32" -> in -> in.readInt32();
-            case "sint32" -> in -> in.readSInt32();
+            case "int32" -> in -> (int) ProtobufWire.varint(in);
+            case "sint32" -> in -> CodedInputStream.decodeZigZag32((int) ProtobufWire.varint(in));
             case "sfixed32" -> in -> in.readSFixed32();
-            case "uint32" -> in -> Integer.toUnsignedLong(in.readUInt32());
+            case "uint32" -> in -> Integer.toUnsignedLong((int) ProtobufWire.varint(in));
             case "fixed32" -> in -> Integer.toUnsignedLong(in.readFixed32());
-            case "int64" -> in -> in.readInt64();
-            case "uint64" -> in -> in.readUInt64();
-            case "sint64" -> in -> in.readSInt64();
+            case "int64", "uint64" -> ProtobufWire::varint;
+            case "sint64" -> ProtobufWire::zigZag;
             case "sfixed64" -> in -> in.readSFixed64();
             case "fixed64" -> in -> in.readFixed64();
             default -> null;
@@ -649,23 +653,16 @@ public final class ProtobufDecoder extends BytesToRow {
         };
     }
 
-    /** Passes over a field that no column has. */
-    private static void skip(CodedInputStream in, int tag) throws IOException {
-        if (!in.skipField(tag)) {
-            throw new IllegalArgumentException("A group ends that has not begun.");
-        }
-    }
-
     /** The numbers in the fields 1 to 4 of a message. */
     private static long[] numbers(CodedInputStream in) throws IOException {
         long[] found = new long[5];
-        for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
+        for (int tag = ProtobufWire.tag(in); tag != 0; tag = ProtobufWire.tag(in)) {
             int number = WireFormat.getTagFieldNumber(tag);
             if (number < found.length
                     && WireFormat.getTagWireType(tag) == WireFormat.WIRETYPE_VARINT) {
-                found[number] = in.readInt64();
+                found[number] = ProtobufWire.varint(in);
             } else {
-                skip(in, tag);
+                ProtobufWire.skip(in, tag);
             }
         }
         return found;
@@ -707,11 +704,12 @@ public final class ProtobufDecoder extends BytesToRow {
     private static Object decimal(CodedInputStream in, DecimalType type) throws IOException {
         byte[] digits = {};
         int scale = 0;
-        for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
+        for (int tag = ProtobufWire.tag(in); tag != 0; tag = ProtobufWire.tag(in)) {
             switch (tag) {
-                case 1 << 3 | WireFormat.WIRETYPE_LENGTH_DELIMITED -> digits = in.readByteArray();
-                case 3 << 3 | WireFormat.WIRETYPE_VARINT -> scale = in.readInt32();
-                default -> skip(in, tag);
+                case 1 << 3 | WireFormat.WIRETYPE_LENGTH_DELIMITED ->
+                        digits = ProtobufWire.bytes(in);
+                case 3 << 3 | WireFormat.WIRETYPE_VARINT -> scale = (int) ProtobufWire.varint(in);
+                default -> ProtobufWire.skip(in, tag);
             }
         }
         BigInteger unscaled = digits.length == 0 ? BigInteger.ZERO : new BigInteger(digits);

@@ -122,8 +122,7 @@ final class WindowAggregate extends KeyedOperator {
             aggregator.load(saved, HEAD);
         }
         aggregator.add(value);
-        boolean isPassed =
-                emits ? !isFinal && (!hasFilter || aggregator.passes()) : wasPassed;
+        boolean isPassed = emits ? !isFinal && (!hasFilter || aggregator.passes()) : wasPassed;
         byte[] group = aggregator.save(HEAD);
         ByteBuffer.wrap(group).putLong(time).put((byte) (isPassed ? 1 : 0));
         groups.updateValue(place, group);

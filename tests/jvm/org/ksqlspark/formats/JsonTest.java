@@ -17,6 +17,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** JsonDecoder and JsonEncoder. */
 class JsonTest {
@@ -46,6 +48,32 @@ class JsonTest {
         assertTrue(read("a INT", "{\"A\": 2}").isNullAt(0));
         assertEquals(2, read("A INT", "{\"a\": 1, \"A\": 2}").getInt(0));
         assertEquals(2, read("A INT", "{\"A\": 2, \"a\": 1}").getInt(0));
+    }
+
+    @Test
+    void aMemberInAnotherCaseCountsOnlyIfThereIsNoneOfTheNameItself() {
+        for (String other :
+                new String[] {"\"x\"", "{\"b\": [1]}", "[{}, 2]", "1e99", "99999999999"}) {
+            assertEquals(2, read("A INT", "{\"a\": " + other + ", \"A\": 2}").getInt(0), other);
+            assertEquals(2, read("A INT", "{\"A\": 2, \"a\": " + other + "}").getInt(0), other);
+            assertNull(read("A INT", "{\"a\": " + other + ", \"b\": 2}"), other);
+        }
+        assertEquals(
+                "$.a: There is a text, which does not fit the column.",
+                explained("A BOOLEAN", "{\"a\": \"x\", \"b\": 2}"));
+        assertEquals(
+                "$.r.a: There is \"x\", which is no number.",
+                explained("R STRUCT<A INT>", "{\"r\": {\"a\": \"x\", \"b\": 2}}"));
+    }
+
+    @Test
+    void aMemberOfTheNameItselfCountsInWideRecordsToo() {
+        String ddl =
+                IntStream.range(0, 70)
+                        .mapToObj(i -> "C" + i + " INT")
+                        .collect(Collectors.joining(", "));
+        assertEquals(1, read(ddl, "{\"C69\": 1, \"c69\": 2}").getInt(69));
+        assertEquals(1, read(ddl, "{\"c69\": 2, \"C69\": 1}").getInt(69));
     }
 
     @ParameterizedTest

@@ -236,7 +236,8 @@ class ProtobufTest {
                                 "0a01ff", "not valid UTF-8",
                                 "108080808010", "overflow",
                                 "1a02100d", "There is no date of year 0, month 13, day 0.",
-                                "0c", "end-group tag")
+                                "0c", "A group ends that has not begun.",
+                                "8000", "a field has the number 0")
                         .entrySet()) {
             assertNull(decoder.invoke(hex(bad.getKey())), bad.getKey());
             String said = explain.invoke(hex(bad.getKey())).toString();
@@ -247,6 +248,25 @@ class ProtobufTest {
         assertEquals(
                 "A is of the Protobuf type string, which does not fit INT.",
                 new ProtobufDecoder.Explain(other).invoke(new byte[0]).toString());
+    }
+
+    /** CodedInputStream would take these lengths for 0, and the number for -1. */
+    @Test
+    void lengthsAndNumbersThatDoNotEndAreNotCutOff() {
+        String schema = PROTO3 + "message M { string a = 1; int64 b = 2; repeated int32 c = 3; }";
+        ProtobufDecoder decoder = decoder("A string, B bigint, C array<int>", schema);
+        String endless = "ffffffffffffffffffff";
+        String huge = "80808080808080808001";
+        assertEquals(
+                -1,
+                decoder.invoke(hex("10 ffffffffffffffffff01 1001 10 ffffffffffffffffff01"))
+                        .getLong(1));
+        for (String field : List.of("0a" + huge, "1a" + huge, "7a" + huge, "7b7a" + huge + "7c")) {
+            assertNull(decoder.invoke(hex(field)), field);
+        }
+        for (String field : List.of("10" + endless, "18" + endless, "78" + endless)) {
+            assertNull(decoder.invoke(hex(field + "1801180118011801180118011801")), field);
+        }
     }
 
     @Test
