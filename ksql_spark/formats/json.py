@@ -21,6 +21,7 @@ from ksql_spark.formats.number_text import (
     SPACE,
     double_text,
     fit_decimal,
+    has_java_exponent,
     in_range,
     parse_decimal,
     parse_double,
@@ -273,7 +274,9 @@ def _read_scalar(value: Any, type_: SqlType, path: str) -> Any:
 def _whole(value: int | PythonDecimal, type_: SqlType) -> int:
     """The number without its fraction, if it is in the range of ``type_`` (JsonDecoder.java)."""
     # the exponent before anything else: the digits of 1e999999999 do not fit in memory
-    if isinstance(value, PythonDecimal) and value.adjusted() > _LONG_DIGITS:
+    if isinstance(value, PythonDecimal) and not (
+        has_java_exponent(value) and value.adjusted() <= _LONG_DIGITS
+    ):
         raise BadRecord(f"{value} does not fit {type_}")
     # Spark's timestamps are microseconds
     kept = int(value) * (1000 if type_ == TIMESTAMP else 1)

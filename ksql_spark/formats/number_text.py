@@ -102,13 +102,18 @@ def parse_decimal(text: str, type_: Decimal) -> PythonDecimal:
         raise BadRecord(f"{text!r} is no {type_}") from None
 
 
+def has_java_exponent(value: PythonDecimal) -> bool:
+    """Whether Java's BigDecimal can have the exponent of a finite number."""
+    return -(2**31) < int(value.as_tuple().exponent) < 2**31
+
+
 def fit_decimal(value: PythonDecimal, type_: Decimal) -> PythonDecimal:
     """``value`` at the type's scale; Java's numbers have no negative zero.
 
     Raises:
         BadRecord: it does not fit without rounding.
     """
-    if value.is_finite():
+    if value.is_finite() and has_java_exponent(value):
         sign, digits, exponent = value.as_tuple()
         # before anything else: the digits of 1e999999999 do not fit in memory
         if value == 0:

@@ -128,6 +128,8 @@ def test_json_is_lenient(json: str, type_: SqlType, value: Any) -> None:
         ('{"A": "1e999999999"}', Decimal(38, 2), "$.A"),
         ('{"A": 1e999999999}', TIMESTAMP, "$.A"),
         ('{"A": 1e9999999999999999999999}', DOUBLE, "not JSON"),
+        ('{"A": 1e-9999999999}', BIGINT, "$.A"),
+        ('{"A": 0e-9999999999}', Decimal(4, 2), "$.A"),
         ('{"A": 1e19}', BIGINT, "$.A"),
         ('{"A": 3000000000}', INTEGER, "$.A"),
         ('{"A": -2147483649}', INTEGER, "$.A"),
