@@ -33,6 +33,8 @@ FRAME_S = 0.2
 LINES_S = 1.0
 #: how often a pull query is sent
 PULL_S = 1.0
+#: how long the first panel's first row is waited for before the next statement runs
+FIRST_S = 10.0
 #: how long results are shown before a story goes on, and the longest wait for first rows
 LOOK_S, LONGEST_LOOK_S = 8.0, 45.0
 _FROM_START = Settings({"auto.offset.reset": "earliest"})
@@ -131,6 +133,8 @@ class Demo:
         self._servers = ""
         self._ready_at = 0.0
         self._first_after_s: float | None = None
+        #: programs that run already before the engine
+        self._early: list[Program] = []
         #: what was created on a server that is not ours, to be dropped: name -> kind
         self._created: dict[str, str] = {}
 
@@ -151,10 +155,14 @@ class Demo:
                     self._child(
                         _DATAGEN, step.arguments[0], [*step.arguments, *self._kafka()], step.is_awaited
                     )
+                case Program() if step in self._early:
+                    pass
                 case Program():
                     self._child(_PROGRAM, step.file.name, self._arguments(step), step.is_awaited)
                 case Show():
                     self._show(client, step)
+                    if len(self._panels) == 1:
+                        self._await_first()
                 case Then():
                     self._look(client.url, LOOK_S, LONGEST_LOOK_S)
                     self._console.line(self._console.bold(step.text))
@@ -173,12 +181,21 @@ class Demo:
         else:
             folder = Path(tempfile.mkdtemp(prefix="ksql-spark-demo-"))
             self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
-            properties = dict(self._story.server)
+            # the story's first query warms Spark up
+            properties = {"ksql.spark.warm.up.enabled": "false", **self._story.server}
             if self._story.has_registry:
                 self._registry = properties["ksql.schema.registry.url"] = self._start_registry(folder)
+            for step in self._story.steps:
+                if isinstance(step, Program) and step.is_early:
+                    self._early.append(step)
+                    self._child(_PROGRAM, step.file.name, self._arguments(step), step.is_awaited)
             if self._story.connectors:
                 install = ["install", "--data-dir", str(folder / "data"), *self._story.connectors]
                 self._child(_CONNECT, "connectors", install, True)
+                # a worker that is configured starts with the server, not with the first statement
+                worker = folder / "worker.properties"
+                worker.touch()
+                properties["ksql.connect.worker.config"] = str(worker)
             file = folder / "demo.properties"
             file.write_text(
                 "".join(f"{name}={value}\n" for name, value in properties.items()), encoding="utf-8"
@@ -225,7 +242,7 @@ class Demo:
         return url[0]
 
     def _kafka(self) -> list[str]:
-        return ["--bootstrap-servers", self._servers]
+        return ["--bootstrap-servers", self._servers] if self._servers else []
 
     def _arguments(self, program: Program) -> list[str]:
         registry = ["--schema-registry", self._registry] if self._registry else []
@@ -303,6 +320,15 @@ class Demo:
             over = threading.Event()
             self._stack.callback(over.set)
             self._thread(_pull, client, show.source, feed, over)
+
+    def _await_first(self) -> None:
+        """Wait a while for the first result: a query has it sooner if no other one is starting."""
+        deadline = time.monotonic() + FIRST_S
+        (panel,) = self._panels
+        with self._console.busy(panel.title, after_s=0):
+            while not (panel.feed.total or panel.feed.problem) and time.monotonic() < deadline:
+                time.sleep(0.05)
+        self._check_children()
 
     @staticmethod
     def _thread(target: Any, *arguments: Any) -> None:

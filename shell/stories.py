@@ -9,6 +9,7 @@ The first line of a story is a comment with its title. A directive is a line of 
     --@generate SCHEMA OPTIONS     write generated events from now on
     --@run FILE.py OPTIONS         run a program that is in the story's folder, then go on
     --@start FILE.py OPTIONS       run it from now on
+    --@before FILE.py OPTIONS      run it from before the engine starts, which it does not need
     --@show TITLE | key COLUMN, COLUMN; bar COLUMN | SELECT …;
                                    show a query: a push query goes on, a pull query is sent again each second;
                                    with a key the newest row of each key, else the newest rows;
@@ -23,7 +24,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import grammar
@@ -51,6 +52,7 @@ class Program:
     file: Path
     arguments: tuple[str, ...]
     is_awaited: bool
+    is_early: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,8 +146,8 @@ def _step(word: str, rest: str, folder: Path) -> Step | None:
     match word:
         case "fill" | "generate":
             return Generate(tuple(shlex.split(rest)), word == "fill")
-        case "run" | "start":
-            return _program(rest, folder, word == "run")
+        case "run" | "start" | "before":
+            return replace(_program(rest, folder, word == "run"), is_early=word == "before")
         case "then":
             return Then(rest)
         case "show" if rest.count("|") >= 2:

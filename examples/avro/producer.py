@@ -48,7 +48,9 @@ def ride(rng: random.Random, version: int) -> dict[str, str | float]:
 
 def make_topic(servers: str) -> None:
     """Create the topic unless it is there."""
-    (made,) = AdminClient({"bootstrap.servers": servers}).create_topics([NewTopic(TOPIC, 1)]).values()
+    # the client has to live until the answer is there
+    admin = AdminClient({"bootstrap.servers": servers})
+    (made,) = admin.create_topics([NewTopic(TOPIC, 1)]).values()
     try:
         made.result()
     except KafkaException as error:

@@ -5,7 +5,7 @@
 SET 'auto.offset.reset' = 'earliest';
 
 -- A database of our own, whose customers move, leave and come back.
---@start database.py --port 54329
+--@before database.py --port 54329
 --@run database.py --port 54329 --wait
 
 -- Debezium copies the table, then follows the database's log. Its envelope is unwrapped: what is left is the

@@ -44,10 +44,10 @@ CREATE TABLE zones (
 CREATE STREAM expensive_rides AS
   SELECT * FROM rides WHERE total_amount >= 40 EMIT CHANGES;
 
+--@show Rides of $40 and more | | SELECT TRIP_DISTANCE, TOTAL_AMOUNT, VENDORID FROM expensive_rides EMIT CHANGES;
+
 CREATE STREAM cheap_rides AS
   SELECT * FROM rides WHERE total_amount < 40 EMIT CHANGES;
-
---@show Rides of $40 and more | | SELECT TRIP_DISTANCE, TOTAL_AMOUNT, VENDORID FROM expensive_rides EMIT CHANGES;
 
 -- Count, revenue and mean distance by vendor.
 CREATE TABLE rides_by_vendor AS
