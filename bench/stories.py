@@ -1,4 +1,4 @@
-"""How long each story's demo takes, as a user sees it: until the engine is ready, then until the first result.
+"""How long each story's demo takes: until the engine is ready, then until the first result is shown.
 
     python bench/stories.py [STORY …] [--steps] [--after 30]
 
@@ -134,7 +134,8 @@ def main() -> None:
     parser.add_argument("--steps", action="store_true", help="print each line of the demo with its time")
     parser.add_argument("--after", type=float, default=30.0, help="how long panels are waited for")
     options = parser.parse_args()
-    print(f"{'':16}{'ready':>12}{'first':>12}{'statements':>12}{'every panel':>12}{'CPU':>12}{'load':>12}", flush=True)
+    heads = ("ready", "first", "statements", "every panel", "CPU", "load")
+    print(f"{'':16}" + "".join(f"{head:>12}" for head in heads), flush=True)
     for name in options.story or stories.names():
         times = told(name, options.after, options.steps)
         row = (times.ready, times.first, times.statements, times.all, times.cpu, os.getloadavg()[0])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import queue
 import re
+import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -18,6 +20,8 @@ from ksql_spark.statements.describe import source_description
 from ksql_spark.statements.entities import entity
 
 _CLASS = "connector.class"
+#: how long a plain list of topics waits for Connect
+SOON_S = 1.0
 
 
 def create_connector(statement: CreateConnector, context: StatementContext) -> Action:
@@ -286,3 +290,23 @@ def writers(cluster: ConnectCluster) -> dict[str, list[str]]:
                 for topic in connect.topics(name):
                     found.setdefault(topic, []).append(name)
     return found
+
+
+def writers_soon(cluster: ConnectCluster) -> dict[str, list[str]] | None:
+    """As writers(), for a list that must not wait for Connect; None: it has not answered within SOON_S."""
+    answers: queue.Queue[dict[str, list[str]] | KsqlError] = queue.Queue()
+
+    def ask() -> None:
+        try:
+            answers.put(writers(cluster))
+        except KsqlError as error:
+            answers.put(error)
+
+    threading.Thread(target=ask, name="connect-writers", daemon=True).start()
+    try:
+        answer = answers.get(timeout=SOON_S)
+    except queue.Empty:
+        return None
+    if isinstance(answer, KsqlError):
+        raise answer
+    return answer

@@ -12,7 +12,7 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
 from ksql_spark.masking import masked_values
 from ksql_spark.metastore.sources import STREAM, TABLE
-from ksql_spark.statements.connectors import show_connectors, show_plugins, writers
+from ksql_spark.statements.connectors import show_connectors, show_plugins, writers, writers_soon
 from ksql_spark.statements.context import Action, Entity, Immediate, StatementContext
 from ksql_spark.statements.describe import query_description, source_description
 from ksql_spark.statements.entities import entity, query_rows, source_row
@@ -36,6 +36,12 @@ def _tables(statement: Show, context: StatementContext) -> Entity:
     return _sources(statement, context, TABLE)
 
 
+_NO_WRITERS = (
+    "Kafka Connect has not answered yet, so this list does not say which connectors write the topics. "
+    "SHOW TOPICS EXTENDED waits longer."
+)
+
+
 def _topics(statement: Show, context: StatementContext) -> Entity:
     hidden = list(context.config["ksql.hidden.topics"])
     topics = [
@@ -44,19 +50,22 @@ def _topics(statement: Show, context: StatementContext) -> Entity:
         if statement.all or not any(re.fullmatch(p, t.name) for p in hidden)
     ]
     rows: list[Entity] = [{"name": t.name, "replicaInfo": list(t.replicas)} for t in topics]
-    if not statement.extended:
-        return entity("kafka_topics", statement.source_text, topics=rows)
-    consumers = context.services.admin.consumers()
-    for row in rows:
-        found = consumers.get(row["name"])
-        row["consumerCount"] = found.consumers if found else 0
-        row["consumerGroupCount"] = found.groups if found else 0
-    answer = entity("kafka_topics_extended", statement.source_text, topics=rows)
-    if context.services.connect.is_in_use():
+    if statement.extended:
+        consumers = context.services.admin.consumers()
+        for row in rows:
+            found = consumers.get(row["name"])
+            row["consumerCount"] = found.consumers if found else 0
+            row["consumerGroupCount"] = found.groups if found else 0
+    kind = "kafka_topics_extended" if statement.extended else "kafka_topics"
+    answer = entity(kind, statement.source_text, topics=rows)
+    connect = context.services.connect
+    if connect.is_in_use():
         try:
-            written = writers(context.services.connect)
+            written = writers(connect) if statement.extended else writers_soon(connect)
         except KsqlError as error:  # the topics are there all the same
             return {**answer, "warnings": [{"message": error.message}]}
+        if written is None:
+            return {**answer, "warnings": [{"message": _NO_WRITERS}]}
         for row in rows:
             row["connectors"] = written.get(row["name"], [])
     return answer
@@ -140,7 +149,7 @@ def show(statement: Show, context: StatementContext) -> Action:
         return answer
 
     asks_connect = statement.what.startswith("CONNECTOR") or (
-        statement.what == "TOPICS" and statement.extended and here.services.connect.is_in_use()
+        statement.what == "TOPICS" and here.services.connect.is_in_use()
     )
     return Immediate(run, waits=asks_connect)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ksql_spark.connect import ConfiguredConnect
+from ksql_spark.statements import connectors
 from tests.connect_server import PLUGINS, ConnectServer
 from tests.statements.world import World
 
@@ -104,14 +105,23 @@ def test_describe(world: World, connect: ConnectServer) -> None:
     assert world.one("DESCRIBE CONNECTOR lines;")["topics"] == []
 
 
-def test_topics_say_which_connectors_write_them(world: World, connect: ConnectServer) -> None:
-    topics = {t["name"]: t for t in world.one("SHOW TOPICS EXTENDED;")["topics"]}
+@pytest.mark.parametrize("text", ["SHOW TOPICS;", "SHOW TOPICS EXTENDED;"])
+def test_topics_say_which_connectors_write_them(world: World, connect: ConnectServer, text: str) -> None:
+    topics = {t["name"]: t for t in world.one(text)["topics"]}
     assert topics["s"]["connectors"] == ["lines"] and topics["t"]["connectors"] == []
-    assert "connectors" not in world.one("SHOW TOPICS;")["topics"][0]
     connect.stop()
-    answer = world.one("SHOW TOPICS EXTENDED;")
+    answer = world.one(text)
     assert "connectors" not in answer["topics"][0]
-    assert "Kafka Connect at" in answer["warnings"][0]["message"]
+    assert "Kafka Connect " in answer["warnings"][0]["message"]
+
+
+def test_a_list_of_topics_does_not_wait_for_connect(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    never = threading.Event()
+    monkeypatch.setattr(connectors, "SOON_S", 0.0)
+    monkeypatch.setattr(connectors, "writers", lambda cluster: never.wait())
+    answer = world.one("SHOW TOPICS;")
+    assert "connectors" not in answer["topics"][0]
+    assert "Kafka Connect has not answered yet" in answer["warnings"][0]["message"]
 
 
 def test_create(world: World, connect: ConnectServer) -> None:
