@@ -297,7 +297,8 @@ class KafkaAdmin:
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     ) -> dict[Partition, int]:
         found: dict[Partition, int] = {}
-        deadline = time.monotonic() + self._timeout_s
+        began = time.monotonic()
+        deadline = began + self._timeout_s
         while missing := {TopicPartition(*key): spec for key, spec in specs.items() if key not in found}:
             futures = self._client.list_offsets(
                 missing, isolation_level=isolation, request_timeout=self._timeout_s
@@ -307,7 +308,10 @@ class KafkaAdmin:
                 try:
                     offset = future.result(timeout=self._timeout_s + 1).offset
                 except (KafkaException, FutureTimeout) as error:
-                    if _is_moving(error) and time.monotonic() < deadline:
+                    now = time.monotonic()
+                    if _is_moving(error) and now < deadline:
+                        continue
+                    if _is_unknown(error) and now < began + NEW_TOPIC_WAIT_S:
                         continue
                     raise self._failure(error, action, partition.topic) from None
                 found[partition.topic, partition.partition] = int(offset)
@@ -351,6 +355,11 @@ def _is_moving(error: BaseException) -> bool:
         KafkaError.FENCED_LEADER_EPOCH,
         KafkaError.UNKNOWN_LEADER_EPOCH,
     )
+
+
+def _is_unknown(error: BaseException) -> bool:
+    """Whether a broker does not have a partition; a new one is in its metadata before it has it."""
+    return isinstance(error, KafkaException) and error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
 
 
 def _topic(name: str, described: Any) -> Topic:

@@ -110,3 +110,33 @@ def test_from_a_file_to_a_file(make_engine: Callable[[], Engine], tmp_path: Path
         file.write('{"id": 4}\n')
     make_engine()  # nobody asks for a connector
     until(lambda: here.read_text().endswith('{"ID":40}\n'))
+
+
+@pytest.mark.skipif(os.environ.get("STORIES") != "all", reason="make test-stories runs it")
+def test_a_stream_takes_its_columns_from_the_registry(
+    make_engine: Callable[[], Engine], tmp_path: Path
+) -> None:
+    there = tmp_path / "there"
+    there.write_text("one\ntwo\n")
+    engine = make_engine()
+    one(
+        engine,
+        f"""CREATE SOURCE CONNECTOR lines WITH ("connector.class" = 'FileStreamSource',
+        "file" = '{there}', "topic" = '{PREFIX}avro', "value.converter" = 'AvroConverter',
+        "transforms" = 'hoist', "transforms.hoist.field" = 'line',
+        "transforms.hoist.type" = 'org.apache.kafka.connect.transforms.HoistField$Value');""",
+    )
+    until(lambda: f"{PREFIX}avro" in {t["name"] for t in one(engine, "SHOW TOPICS;")["topics"]})
+    topics = {t["name"]: t for t in one(engine, "SHOW TOPICS;")["topics"]}
+    assert topics[f"{PREFIX}avro"]["connectors"] == ["LINES"]
+    one(engine, f"CREATE STREAM s WITH (KAFKA_TOPIC = '{PREFIX}avro', VALUE_FORMAT = 'AVRO');")
+    description = one(engine, "DESCRIBE s;")["sourceDescription"]
+    assert [(f["name"], f["schema"]["type"]) for f in description["fields"]] == [("LINE", "STRING")]
+    stream = engine.query(
+        Request("SELECT line FROM s EMIT CHANGES LIMIT 2;", {"auto.offset.reset": "earliest"})
+    )
+    found: list[Any] = []
+    while (batch := stream.read(10.0)) is not None:
+        found += [row.values[0] for row in batch]
+    stream.close()
+    assert found == ["one", "two"]

@@ -23,6 +23,7 @@ from ksql_spark.kafka.producer import RecordProducer
         KafkaError.LEADER_NOT_AVAILABLE,
         KafkaError.FENCED_LEADER_EPOCH,
         KafkaError.UNKNOWN_LEADER_EPOCH,
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
     ],
 )
 def test_offsets_of_a_partition_whose_leader_is_not_known_yet(code, monkeypatch):
