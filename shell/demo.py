@@ -194,7 +194,7 @@ class Demo:
                 self._child(_CONNECT, "connectors", install, True)
                 # a worker that is configured starts with the server, not with the first statement
                 worker = folder / "worker.properties"
-                # Debezium's connectors say what they are: nothing has to be searched for in hundreds of classes
+                # connectors that list their classes: so the worker need not search all jars for them
                 worker.write_text("plugin.discovery=service_load\n", encoding="utf-8")
                 properties["ksql.connect.worker.config"] = str(worker)
             file = folder / "demo.properties"
