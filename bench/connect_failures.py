@@ -33,7 +33,7 @@ TIMEOUT_S = 120.0
 SOURCE = """CREATE SOURCE CONNECTOR customers WITH (
   "connector.class" = 'io.debezium.connector.postgresql.PostgresConnector', "database.hostname" = '127.0.0.1',
   "database.port" = '{port}', "database.user" = 'postgres', "database.password" = 'x',
-  "database.dbname" = 'postgres', "table.include.list" = 'public.customers', "topic.prefix" = 'shop',
+  "database.dbname" = 'postgres', "table.include.list" = 'public.customers', "topic.prefix" = '{prefix}',
   "plugin.name" = 'pgoutput', "errors.max.retries" = '{retries}');"""
 
 
@@ -125,9 +125,11 @@ def run(engine: Engine, folder: Path, has_debezium: bool) -> None:
             process = subprocess.Popen([sys.executable, str(database.__file__), "--port", str(port)])
             try:
                 database.wait(port)
-                one(engine, SOURCE.format(port=port, retries=retries))
+                # of its own: Debezium would go on where it was in the other database
+                prefix = f"shop{port}"
+                one(engine, SOURCE.format(port=port, retries=retries, prefix=prefix))
                 admin = engine.services.admin
-                while admin.topic("shop.public.customers") is None:
+                while admin.topic(f"{prefix}.public.customers") is None:
                     time.sleep(0.1)
                 time.sleep(3.0)  # it follows the log by now
                 process.terminate()
@@ -137,7 +139,6 @@ def run(engine: Engine, folder: Path, has_debezium: bool) -> None:
                 process.kill()
                 process.wait()
             one(engine, "DROP CONNECTOR customers;")
-            admin.delete_topics(["shop.public.customers"])
     worker: Any = engine.services.connect
     os.kill(worker._worker.pid, signal.SIGKILL)
     measure(engine, "a worker that is killed", "has ended")
