@@ -191,7 +191,8 @@ class StoryRun:
     def _read(self, name: str, is_enough: Callable[[list[Any]], bool]) -> list[tuple[Any, Row | None]]:
         """Read a topic from its beginning until it is enough, or for the longest time."""
         source = self._engine.services.metastore.require(name.upper())
-        keys, values = key_serde(source), value_serde(source)
+        registry = self._engine.services.registry
+        keys, values = key_serde(source, registry), value_serde(source, registry)
         found: list[tuple[Any, Row | None]] = []
 
         def one(record: Record) -> tuple[Any, Row | None]:
