@@ -266,7 +266,11 @@ class EmbeddedBroker:
         raise self._failure(lines)
 
     def _answers(self, child: ChildProcess) -> bool:
-        """Wait for the broker: True once it answers, False if it has ended or takes too long."""
+        """Wait for the broker: True once it answers, False if it has ended or takes too long.
+
+        What answers meanwhile may be another broker, which has just taken the port; ours ends then.
+        """
+        own = self._cluster_id()
         deadline = time.monotonic() + _START_TIMEOUT_S
         while child.is_running() and time.monotonic() < deadline:
             try:
@@ -275,9 +279,15 @@ class EmbeddedBroker:
                 time.sleep(0.02)
                 continue
             with suppress(KsqlError):
-                KafkaAdmin(self.bootstrap_servers, timeout_s=5).cluster_id()
-                return child.is_running()
+                if KafkaAdmin(self.bootstrap_servers, timeout_s=5).cluster_id() == own:
+                    return child.is_running()
+            time.sleep(0.02)
         return False
+
+    def _cluster_id(self) -> str:
+        """The id that _format() gave the folder."""
+        lines = (self._topics_dir / "meta.properties").read_text().splitlines()
+        return next(line.removeprefix("cluster.id=") for line in lines if line.startswith("cluster.id="))
 
     def _interrupted(self) -> KsqlError:
         return KsqlError("BROKER_FAILED", reason="it was stopped while it started", log=str(self.log_file))

@@ -165,6 +165,16 @@ class TestRealBroker:
                 assert embedded.port != port
                 assert KafkaAdmin(embedded.bootstrap_servers).cluster_id()
 
+    def test_a_port_that_another_broker_takes_meanwhile(
+        self, tmp_path, broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
+    ):
+        free = [True]
+        monkeypatch.setattr(ports, "_is_free", lambda port: free.pop() if free else False)
+        with EmbeddedBroker(tmp_path / "kafka", port=broker.port, report=lambda text: None) as other:
+            assert other.port != broker.port
+            ids = [KafkaAdmin(b.bootstrap_servers).cluster_id() for b in (other, broker)]
+            assert ids[0] != ids[1]
+
     def test_an_interrupted_start_leaves_nothing(self, tmp_path):
         def interrupt(text: str) -> None:
             if text == "starting Kafka":
