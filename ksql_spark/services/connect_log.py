@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 #: how much of the log's end is read
@@ -15,16 +15,24 @@ _LINE = re.compile(
 )
 
 
-def complaints(file: Path, since: datetime.datetime) -> dict[str, str]:
+def complaints(
+    file: Path, since: datetime.datetime, made: Mapping[str, datetime.datetime] | None = None
+) -> dict[str, str]:
     """The last error, or warning with an exception, of each connector: name -> message or stack trace.
 
     Args:
         file: the log.
         since: local time; what is older does not count.
+        made: connectors that were created later than that, and when: one before may have had the same name.
     """
     found: dict[str, str] = {}
     for time, level, name, text in _entries(_tail(file)):
-        if name and time >= since and (level == "ERROR" or (level == "WARN" and "\n" in text)):
+        if (
+            name
+            and time >= (made or {}).get(name, since)
+            and time >= since
+            and (level == "ERROR" or (level == "WARN" and "\n" in text))
+        ):
             message, _, trace = text.partition("\n")
             found[name] = trace or message.partition(": ")[2]
     return found

@@ -105,6 +105,8 @@ class ConnectOnDemand:
         self._known = self._read()
         #: why the worker does not run although it should
         self._trouble: KsqlError | None = None
+        #: when connectors were created by this server, to the second, as in the worker's log
+        self._made: dict[str, datetime.datetime] = {}
         #: not set while the worker is started in the background for the first time
         self._settled = threading.Event()
         self._settled.set()
@@ -175,7 +177,7 @@ class ConnectOnDemand:
 
     def complaints(self) -> Mapping[str, str]:
         """See ConnectCluster."""
-        return complaints(self._worker.log_file, datetime.datetime.now() - _LATELY)
+        return complaints(self._worker.log_file, datetime.datetime.now() - _LATELY, self._made)
 
     def worker_properties(self) -> Mapping[str, str]:
         """See ConnectCluster."""
@@ -187,6 +189,7 @@ class ConnectOnDemand:
         The broker creates no topics by itself, so a source has to. A converter of Avro, whosever it is in
         the configuration, is the one that the worker has.
         """
+        self._made[config["name"]] = datetime.datetime.now().replace(microsecond=0)
         self._keep({**self._known, config["name"]: _shown({"type": kind.lower(), "config": config})})
         complete = dict(config)
         if kind == "SOURCE":

@@ -221,6 +221,21 @@ Caused by: java.net.ConnectException: refused
     }
 
 
+def test_what_its_log_says_of_a_connector_that_had_the_name_before(
+    worker: FakeWorker, make: Callable[..., ConnectOnDemand]
+) -> None:
+    cluster = make()
+    before = datetime.datetime.now() - datetime.timedelta(seconds=5)
+    worker.data_dir.mkdir()
+    worker.log_file.write_text(
+        f"{before:%Y-%m-%d %H:%M:%S},001 ERROR [a|task-0] Task: is wrong: the first\n"
+        f"{before:%Y-%m-%d %H:%M:%S},001 ERROR [b|task-0] Task: is wrong: another\n"
+    )
+    assert cluster.complaints() == {"a": "is wrong: the first", "b": "is wrong: another"}
+    cluster.completed("SOURCE", {"name": "a"})
+    assert cluster.complaints() == {"b": "is wrong: another"}
+
+
 def test_the_worker_s_own_properties(make: Callable[..., ConnectOnDemand]) -> None:
     assert make(own={"group.id": "g"}).worker_properties() == {"group.id": "g"}
 
