@@ -22,7 +22,8 @@ CREATE TABLE avro_vendors AS
 -- Version 2 has a tip. The query above reads on.
 --@run producer.py --version 2 --count 50
 
--- From here on the stream has the new column. Rides of version 1 have its default.
+-- From here on the stream has the new column. It is NULL in rides of version 1: each record is read by the schema
+-- that it was written with.
 CREATE OR REPLACE STREAM avro_rides WITH (KAFKA_TOPIC = 'avro_rides', VALUE_FORMAT = 'AVRO');
 
 CREATE TABLE avro_tips AS

@@ -206,7 +206,7 @@ class StoryRun:
                 key = key[0] if len(key) == 1 else key
             if record.value is None:
                 return key, None
-            decoded = values.decode(record.value)
+            decoded = values.decode(record.value) or (None,) * len(source.schema.value)
             return key, row | {c.name: v for c, v in zip(source.schema.value, decoded, strict=True)}
 
         deadline = time.monotonic() + TIMEOUT_S
