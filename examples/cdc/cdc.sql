@@ -23,6 +23,7 @@ CREATE SOURCE CONNECTOR customers_cdc WITH (
   "errors.max.retries" = '3',
   "transforms" = 'unwrap,key',
   "transforms.unwrap.type" = 'io.debezium.transforms.ExtractNewRecordState',
+  "transforms.unwrap.delete.tombstone.handling.mode" = 'delete-to-tombstone',
   "transforms.key.type" = 'org.apache.kafka.connect.transforms.ExtractField$Key',
   "transforms.key.field" = 'id'
 );
