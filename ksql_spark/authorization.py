@@ -64,6 +64,7 @@ _OF_STATEMENTS: dict[type[Statement], Role] = {
 #: endpoint -> the least role that may use it; statements are decided about one by one besides
 _OF_ENDPOINTS: dict[str, Role] = {
     "/": Role.READER,
+    "/cluster/drain": Role.ADMIN,
     "/clusterStatus": Role.READER,
     "/close-query": Role.READER,
     "/docs": Role.READER,

@@ -25,6 +25,7 @@ from ksql_spark.execution import StatementExecutor
 from ksql_spark.health import DEADLINE_S, Health
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.lease import ServiceLease, lease_group
+from ksql_spark.kafka.membership import members
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.measures import Measures
 from ksql_spark.metastore.serdes import check_registry, record_spec
@@ -33,7 +34,7 @@ from ksql_spark.query_service import QueryService, transient_topic_prefix
 from ksql_spark.request import Request
 from ksql_spark.runtime.command_log import CommandLog, command_topic, create_command_topic
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
-from ksql_spark.runtime.placement import Placement, create_placement_topic, placement_group
+from ksql_spark.runtime.placement import Placement, create_placement_topic, placement_group, placement_topic
 from ksql_spark.runtime.queries import QueryManager
 from ksql_spark.runtime.supervisor import SparkSupervisor
 from ksql_spark.runtime.views import Views
@@ -235,7 +236,12 @@ class Bootstrap:
         service_id = str(self._config["ksql.service.id"])
         replicas = int(self._config["ksql.internal.topic.replicas"])
         create_command_topic(admin, service_id, replicas)
-        others = admin.members(lease_group(service_id) if self._is_shared else placement_group(service_id))
+        if self._is_shared:
+            others = admin.members(lease_group(service_id))
+        else:
+            group, topic = placement_group(service_id), placement_topic(service_id)
+            found = members(admin.assignments(group), topic).values()
+            others = [member.host for member in found if member.slots]
         if others:
             who = f"{others[0]}; one of the two has ksql.cluster.enabled, the other has not"
             raise KsqlError("SERVICE_ID_IN_USE", id=service_id, servers=servers, who=who)
@@ -272,6 +278,9 @@ class Bootstrap:
         self._stack.callback(producer.close)
         lease = self._lease
         placement = self._placement(spark, admin)
+        if placement is not None and placement.was_here():
+            report("Kafka has kept the share of the queries of this server, which was here a moment ago")
+            placement.hold()
         service_id = str(self._config["ksql.service.id"])
         confirm = lease.confirm if lease is not None else lambda: None
         command_log = CommandLog(admin, producer, service_id, confirm)

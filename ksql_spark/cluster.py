@@ -13,8 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.runtime.placement import Placement
 from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.statements import Services
+
+#: how long the group of the servers may take to settle, seconds
+REBALANCE_S = 30.0
 
 
 @dataclass
@@ -69,7 +73,7 @@ class Cluster:
         window = int(self._services.config["ksql.heartbeat.window.ms"])
         tables = [q for q in self._services.queries.all() if not q.is_transient and q.plan.sink.is_table]
         queries = [query for query in tables if self._services.queries.is_here(query)]
-        shown = {
+        shown: dict[str, Any] = {
             self._services.host: {
                 "hostAlive": True,
                 "lastStatusUpdateMs": now,
@@ -77,7 +81,7 @@ class Cluster:
                 "hostStoreLags": self._own_lags(now),
             }
         }
-        shown = self._sharing(tables, now) | shown
+        shown = self._sharing(tables, now, shown)
         with self._lock:
             for server, other in self._others.items():
                 shown.setdefault(
@@ -91,18 +95,19 @@ class Cluster:
                 )
         return shown
 
-    def _sharing(self, tables: Iterable[ManagedQuery], now_ms: int) -> dict[str, Any]:
-        """The servers that share queries, and which of ``tables`` each of them writes."""
+    def _sharing(self, tables: Iterable[ManagedQuery], now_ms: int, own: dict[str, Any]) -> dict[str, Any]:
+        """The servers that share queries, and which of ``tables`` each of them writes; ``own``: this one."""
         placement = self._services.placement
         if placement is None:
-            return {}
+            return own
         notes = placement.notes()
-        of_hosts: dict[str, dict[str, Any]] = {host: {} for host in placement.servers().values()}
+        members = {member.host: member for member in placement.servers().values()}
+        of_hosts: dict[str, dict[str, Any]] = {host: {} for host in members}
         for query in tables:
             _, host = placement.state_of(query.id, notes)
             if host in of_hosts:
                 of_hosts[host][query.id] = _stores(query)
-        return {
+        others = {
             host: {
                 "hostAlive": True,
                 "lastStatusUpdateMs": now_ms,
@@ -111,6 +116,44 @@ class Cluster:
             }
             for host, stores in of_hosts.items()
         }
+        shown = others | own
+        for host, status in shown.items():
+            has_slots = host in members and members[host].slots > 0
+            status["drained"] = placement.is_drained if host in own else not has_slots
+        return shown
+
+    def drain(self) -> dict[str, Any]:
+        """Hand this server's queries over to others, and take none until serve(); it answers as before.
+
+        Returns:
+            ``drained``, ``host``, and a ``message``.
+
+        Raises:
+            KsqlError: BAD_REQUEST where servers do not share queries; KAFKA_REFUSED if it takes too long.
+        """
+        placement = self._placement_or_refuse()
+        timeout_s = float(self._services.config["ksql.query.stop.timeout.ms"]) / 1000 + REBALANCE_S
+        if not placement.drain(timeout_s):
+            reason = "it takes too long, and goes on"
+            raise KsqlError("KAFKA_REFUSED", action="hand the queries over", reason=reason)
+        serving = [member.host for member in placement.servers().values() if member.slots]
+        others = ", ".join(sorted(host for host in serving if host != placement.host))
+        message = f"The queries of this server go on at {others}."
+        if not others:
+            message = "This server has stopped its queries. They wait: no other server is there to run them."
+        return {"host": placement.host, "drained": True, "message": message}
+
+    def serve(self) -> dict[str, Any]:
+        """Take a share of the queries again; see drain()."""
+        placement = self._placement_or_refuse()
+        placement.serve()
+        message = "This server takes its share of the queries."
+        return {"host": placement.host, "drained": False, "message": message}
+
+    def _placement_or_refuse(self) -> Placement:
+        if self._services.placement is None:
+            raise KsqlError("BAD_REQUEST", reason="This server shares its queries with no other one.")
+        return self._services.placement
 
     def _own_lags(self, now_ms: int) -> dict[str, Any]:
         """How far each view is behind its topic."""

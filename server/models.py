@@ -112,6 +112,12 @@ class LagBody(Body):
     hostStoreLags: dict[str, Any]
 
 
+class DrainBody(Body):
+    """The body of POST /cluster/drain."""
+
+    drained: bool = True
+
+
 class TerminateBody(Body):
     """The body of POST /ksql/terminate."""
 

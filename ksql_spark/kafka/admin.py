@@ -273,12 +273,16 @@ class KafkaAdmin:
 
     def members(self, group: str) -> list[str]:
         """The client ids of a consumer group's members; none if there is no such group."""
+        return [client_id for client_id, _ in self.assignments(group)]
+
+    def assignments(self, group: str) -> list[tuple[str, list[Partition]]]:
+        """The client ids of a consumer group's members, with the partitions of each."""
         deadline = time.monotonic() + self._timeout_s
         while True:
             future = self._client.describe_consumer_groups([group], request_timeout=self._timeout_s)[group]
             try:
                 described = future.result(timeout=self._timeout_s + 1)
-                return [str(member.client_id) for member in described.members]
+                return [(str(member.client_id), _assigned(member)) for member in described.members]
             except (KafkaException, FutureTimeout) as error:
                 code = error.args[0].code() if isinstance(error, KafkaException) else None
                 if code == KafkaError.GROUP_ID_NOT_FOUND:
@@ -345,6 +349,12 @@ class KafkaAdmin:
             if time.monotonic() > deadline:
                 raise KsqlError("KAFKA_REFUSED", action=action, reason="it takes too long")
             time.sleep(0.01)
+
+
+def _assigned(member: Any) -> list[Partition]:
+    """The partitions of a group's member."""
+    places = member.assignment.topic_partitions if member.assignment else ()
+    return [(place.topic, place.partition) for place in places]
 
 
 def _is_moving(error: BaseException) -> bool:

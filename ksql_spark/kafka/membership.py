@@ -2,8 +2,11 @@
 
 The topic's partitions are *slots*. Servers of one service id are members of one consumer group, and whoever
 has a partition has the slot: no two servers at a time. A server that joins gets its share: the slots that it
-takes are released by their owners first (cooperative rebalancing). A server that stops leaves the group, one
-that was killed is noticed after SESSION_MS.
+takes are released by their owners first (cooperative rebalancing). A server that was killed is noticed after
+SESSION_MS; one that is back before that finds its slots as they were (static membership).
+
+A server that is *drained* stays a member, and has no slots: it subscribes to another topic. So does one that
+stops, for a moment, since Kafka keeps the slots of a static member that only goes away.
 
 A member commits an offset for its slots every second. Kafka refuses that from members of an earlier
 generation, so each success says that nobody else has the slots until SESSION_MS after the request. What is
@@ -12,8 +15,10 @@ committed is only a note for the other servers: who the owner is, and whatever i
 
 from __future__ import annotations
 
+import enum
 import json
 import logging
+import math
 import os
 import socket
 import threading
@@ -24,7 +29,7 @@ from typing import Any, Protocol
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.admin import KafkaAdmin, Partition
 from ksql_spark.kafka.client import Connection
 
 log = logging.getLogger(__name__)
@@ -40,7 +45,22 @@ VALID_S = SESSION_MS / 1000 - 1.0
 #: how long Kafka keeps this much of a note, bytes
 NOTE_BYTES = 4000
 POLL_S = 0.1
+#: pause before a member that Kafka has refused joins again, seconds
+PAUSE_S = 1.0
+#: how long a member that leaves waits for the others to know it, seconds
+LEAVE_S = SESSION_MS / 1000 + 1.0
 CLIENT_ID = "ksql-spark"
+
+
+class Mode(enum.Enum):
+    """What a member is in the group for."""
+
+    #: it has a share of the slots
+    SERVING = enum.auto()
+    #: it has no slots, and gets none
+    DRAINED = enum.auto()
+    #: it is about to stop
+    LEAVING = enum.auto()
 
 
 class Holder(Protocol):
@@ -80,6 +100,19 @@ class Note:
     told: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Member:
+    """A server that Kafka takes for alive.
+
+    Args:
+        host: its address.
+        slots: how many slots it has; 0: it is drained, has just joined, or has stopped.
+    """
+
+    host: str
+    slots: int
+
+
 class Membership:
     """This server as a member.
 
@@ -87,16 +120,24 @@ class Membership:
         admin: of the cluster.
         group: the group's name.
         topic: the topic whose partitions are the slots; it exists.
+        idle_topic: another one that exists, to which members without slots subscribe.
         host: the address at which this server is reached.
         server: its id.
         holder: is told what this server has.
     """
 
     def __init__(
-        self, admin: KafkaAdmin, group: str, topic: str, host: str, server: str, holder: Holder
+        self,
+        admin: KafkaAdmin,
+        group: str,
+        topic: str,
+        idle_topic: str,
+        host: str,
+        server: str,
+        holder: Holder,
     ) -> None:
         self._admin = admin
-        self._group, self._topic = group, topic
+        self._group, self._topic, self._idle_topic = group, topic, idle_topic
         self._host, self._server = host, server
         self._holder = holder
         self._connection = Connection(admin.servers, admin.settings)
@@ -111,16 +152,37 @@ class Membership:
         self._lock = threading.RLock()
         self._closing = threading.Event()
         self._joined = threading.Event()
+        #: what this member is to be
+        self._wanted = Mode.SERVING
+        #: whether the group has answered to the latest subscription
+        self._answered = False
+        #: set while it has no slots, and gets none
+        self._drained = threading.Event()
         self._threads = [
             threading.Thread(target=target, name=f"membership-{target.__name__.strip('_')}", daemon=True)
             for target in (self._hold, self._watch)
         ]
 
     def join(self, timeout_s: float = 30.0) -> None:
-        """Become a member, and return once Kafka has answered, or after ``timeout_s``."""
-        for thread in self._threads:
-            thread.start()
+        """Become a member, unless it is one; return once Kafka has answered, or after ``timeout_s``."""
+        if not self._threads[0].ident:
+            for thread in self._threads:
+                thread.start()
         self._joined.wait(timeout_s)
+
+    def drain(self, timeout_s: float) -> bool:
+        """Release all slots and get no more until serve(); False: it takes longer than ``timeout_s``."""
+        self._wanted = Mode.DRAINED
+        return self._drained.wait(timeout_s)
+
+    def serve(self) -> None:
+        """Get a share of the slots again, soon."""
+        self._wanted = Mode.SERVING
+
+    @property
+    def mode(self) -> Mode:
+        """What this member is, or is about to be."""
+        return Mode.LEAVING if self._closing.is_set() else self._wanted
 
     def owns(self, slot: int) -> bool:
         """Whether the slot is this server's, as Kafka has confirmed."""
@@ -138,12 +200,77 @@ class Membership:
     # ---- the consumer --------------------------------------------------------------------------------
 
     def _hold(self) -> None:
-        consumer = Consumer(
+        while not self._closing.is_set():
+            try:
+                self._be_member()
+                return
+            except KafkaException as error:
+                log.error("this server is no member of its group now: %s", error)
+                self._lose(self._owned)
+                if error.args[0].code() == KafkaError.FENCED_INSTANCE_ID:
+                    log.error("another server has a copy of the data folder; this one runs no queries")
+                    return
+                self._closing.wait(PAUSE_S)
+
+    def _be_member(self) -> None:
+        """Be a member until close().
+
+        Raises:
+            KafkaException: Kafka does not let this member go on.
+        """
+        consumer = self._consumer()
+        mode: Mode | None = None
+        leave_by, is_asked_again = math.inf, False
+        try:
+            while time.monotonic() < leave_by and not (mode is Mode.LEAVING and self._answered):
+                if mode is not self.mode:
+                    mode, is_asked_again = self.mode, False
+                    self._enter(mode, consumer)
+                    if mode is Mode.LEAVING:
+                        leave_by = time.monotonic() + LEAVE_S
+                elif mode is Mode.SERVING and self._answered and not self._owned and not is_asked_again:
+                    # who is back soon after it was drained, gets what it had: only a change is noticed
+                    is_asked_again = True
+                    self._subscribe(consumer, self._topic, self._idle_topic)
+                message = consumer.poll(POLL_S)
+                problem = message.error() if message is not None else None
+                if problem is not None and problem.fatal():
+                    raise KafkaException(problem)
+                if mode is not Mode.SERVING and not self._owned:
+                    self._drained.set()
+                if time.monotonic() >= self._confirm_at:
+                    self._confirm_at = time.monotonic() + CONFIRM_EVERY_S
+                    self._confirm(consumer)
+        finally:
+            consumer.close()  # calls _on_revoke
+
+    def _enter(self, mode: Mode, consumer: Consumer) -> None:
+        if mode is Mode.SERVING:
+            self._drained.clear()
+            self._subscribe(consumer, self._topic)
+            return
+        # before the subscription changes: the client may take partitions for lost then
+        slots = self._owned
+        if slots:
+            self._release(slots, consumer)
+        self._subscribe(consumer, self._idle_topic)
+
+    def _subscribe(self, consumer: Consumer, *topics: str) -> None:
+        self._answered = False
+        consumer.subscribe(
+            list(topics),
+            on_assign=self._on_assign,
+            on_revoke=self._on_revoke,
+            on_lost=self._on_lost,
+        )
+
+    def _consumer(self) -> Consumer:
+        who = (CLIENT_ID, self._host, self._server, socket.gethostname(), str(os.getpid()))
+        return Consumer(
             self._connection.config(
                 group_id=self._group,
-                client_id=" ".join(
-                    (CLIENT_ID, self._host, self._server, socket.gethostname(), str(os.getpid()))
-                ),
+                group_instance_id=self._server,
+                client_id=" ".join(who),
                 partition_assignment_strategy="cooperative-sticky",
                 session_timeout_ms=SESSION_MS,
                 max_poll_interval_ms=60_000,
@@ -154,20 +281,6 @@ class Membership:
                 allow_auto_create_topics=False,
             )
         )
-        try:
-            consumer.subscribe(
-                [self._topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
-            )
-            while not self._closing.is_set():
-                consumer.poll(POLL_S)
-                if time.monotonic() >= self._confirm_at:
-                    self._confirm_at = time.monotonic() + CONFIRM_EVERY_S
-                    self._confirm(consumer)
-        except KafkaException as error:
-            log.error("this server is no member of its group any more: %s", error)
-            self._lose(self._owned)
-        finally:
-            consumer.close()  # calls _on_revoke
 
     def _confirm(self, consumer: Consumer) -> None:
         owned = self._owned
@@ -215,7 +328,7 @@ class Membership:
                 self._holder.lost(owned)
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        gained = frozenset(place.partition for place in partitions)
+        gained = self._slots_of(partitions)
         consumer.incremental_assign(partitions)
         consumer.pause(partitions)  # there is nothing to read
         if gained:
@@ -230,27 +343,34 @@ class Membership:
             log.info("this server has slots %s now", sorted(self._owned))
             self._holder.gained(gained)
         self._joined.set()
+        self._answered = True
+
+    def _slots_of(self, places: Iterable[TopicPartition]) -> frozenset[int]:
+        return frozenset(place.partition for place in places if place.topic == self._topic)
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        slots = frozenset(place.partition for place in partitions)
+        slots = self._slots_of(partitions) & self._owned
         if slots:
-            with self._lock:
-                self._owned -= slots
-                self._releasing = slots
-            log.info("this server releases slots %s", sorted(slots))
-            releasing = threading.Thread(
-                target=self._holder.release, args=(slots,), name="release", daemon=True
-            )
-            releasing.start()
-            while releasing.is_alive():  # the others stay ours meanwhile
-                releasing.join(CONFIRM_EVERY_S)
-                self._confirm(consumer)
-            with self._lock:
-                self._releasing = frozenset()
+            self._release(slots, consumer)
         consumer.incremental_unassign(partitions)
 
+    def _release(self, slots: frozenset[int], consumer: Consumer) -> None:
+        """Let what goes on in slots come to its end."""
+        with self._lock:
+            self._owned -= slots
+            self._releasing = slots
+        log.info("this server releases slots %s", sorted(slots))
+        releasing = threading.Thread(target=self._holder.release, args=(slots,), name="release", daemon=True)
+        releasing.start()
+        while releasing.is_alive():  # the others stay ours meanwhile
+            releasing.join(CONFIRM_EVERY_S)
+            if releasing.is_alive():
+                self._confirm(consumer)
+        with self._lock:
+            self._releasing = frozenset()
+
     def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self._lose(frozenset(place.partition for place in partitions))
+        self._lose(self._slots_of(partitions) & self._owned)
         consumer.incremental_unassign(partitions)
 
     def _lose(self, slots: frozenset[int]) -> None:
@@ -278,10 +398,14 @@ def notes(admin: KafkaAdmin, group: str, topic: str) -> dict[int, Note]:
     return found
 
 
-def hosts(members: Iterable[str]) -> dict[str, str]:
-    """Server id -> address of the members with these client ids."""
-    known = (member.split(" ") for member in members)
-    return {parts[2]: parts[1] for parts in known if len(parts) > 2 and parts[0] == CLIENT_ID}
+def members(assigned: Iterable[tuple[str, Iterable[Partition]]], topic: str) -> dict[str, Member]:
+    """Server id -> the member, by the client ids and the partitions of a group's members."""
+    found = {}
+    for client_id, partitions in assigned:
+        parts = client_id.split(" ")
+        if len(parts) > 2 and parts[0] == CLIENT_ID:
+            found[parts[2]] = Member(parts[1], sum(name == topic for name, _ in partitions))
+    return found
 
 
-__all__ = ["Holder", "Membership", "Note", "hosts", "notes"]
+__all__ = ["Holder", "Member", "Membership", "Mode", "Note", "members", "notes"]

@@ -17,7 +17,8 @@ from pyspark.sql import SparkSession
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.kafka.membership import Membership, Note, hosts, notes
+from ksql_spark.kafka.membership import Member, Membership, Mode, Note, members, notes
+from ksql_spark.runtime.command_log import command_topic
 from ksql_spark.spark import ownership
 
 log = logging.getLogger(__name__)
@@ -25,6 +26,8 @@ log = logging.getLogger(__name__)
 #: how many slots there are: servers beyond that number run no queries
 SLOTS = 32
 #: servers have neighbouring slots, so queries take them in an order in which neighbours come late
+#: stands for all queries of a slot in notes
+_ALL = "*"
 _ORDER = sorted(range(SLOTS), key=lambda slot: f"{slot:05b}"[::-1])
 
 
@@ -89,32 +92,64 @@ class Placement:
         self._group, self._topic = placement_group(service_id), placement_topic(service_id)
         self._session = session
         self.slots = Slots()
-        self._membership = Membership(admin, self._group, self._topic, host, server, self)
+        idle_topic = command_topic(service_id)
+        self._membership = Membership(admin, self._group, self._topic, idle_topic, host, server, self)
         self._runner: Runner | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="placement")
 
+    def was_here(self) -> bool:
+        """Whether Kafka has not noticed yet that an earlier run of this server has gone, with its queries.
+
+        Raises:
+            KsqlError: as KafkaAdmin.
+        """
+        member = self.servers().get(self.server)
+        return member is not None and member.slots > 0
+
+    def hold(self) -> None:
+        """Become one of the servers, before queries can be started: what was this server's stays so."""
+        self._membership.join()
+
     def join(self, runner: Runner) -> None:
-        """Become one of the servers; ``runner`` is told which queries it has."""
+        """Become one of the servers, unless it is; ``runner`` is told which queries it has."""
         self._runner = runner
         self._membership.join()
+        self.take_soon()
 
     def close(self) -> None:
         """Hand the queries over and leave."""
         self._membership.close()
         self._pool.shutdown(cancel_futures=True)
 
+    def drain(self, timeout_s: float) -> bool:
+        """Hand the queries over, and take none until serve(); the server stays one of them.
+
+        Returns:
+            whether others may have taken them; they still end if not.
+        """
+        return self._membership.drain(timeout_s)
+
+    def serve(self) -> None:
+        """Take a share of the queries again, after drain()."""
+        self._membership.serve()
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether this server takes no queries."""
+        return self._membership.mode is not Mode.SERVING
+
     def owns(self, query_id: str) -> bool:
         """Whether this server runs a query."""
         slot = self.slots.of(query_id)
         return slot is not None and self._membership.owns(slot)
 
-    def servers(self) -> dict[str, str]:
-        """Server id -> address of those that Kafka takes for alive.
+    def servers(self) -> dict[str, Member]:
+        """Server id -> what is known of it, of those that Kafka takes for alive.
 
         Raises:
             KsqlError: as KafkaAdmin.
         """
-        return hosts(self._admin.members(self._group))
+        return members(self._admin.assignments(self._group), self._topic)
 
     def notes(self) -> dict[int, Note]:
         """What the owners of slots have said in the last second or so.
@@ -130,7 +165,7 @@ class Placement:
         note = known.get(slot) if slot is not None else None
         if note is None:
             return "REGISTERED", None
-        return str(note.told.get(query_id, "RUNNING")), note.host
+        return str(note.told.get(query_id, note.told.get(_ALL, "RUNNING"))), note.host
 
     # ---- Holder ------------------------------------------------------------------------------------
 
@@ -160,7 +195,8 @@ class Placement:
         self._give(slots, at_once=True)
 
     def _give(self, slots: frozenset[int], *, at_once: bool) -> None:
-        assert self._runner is not None
+        if self._runner is None:  # nothing has been started
+            return
         try:
             self._runner.give(lambda query_id: self.slots.of(query_id) not in slots, at_once=at_once)
         except Exception:  # their writes are refused all the same
@@ -180,7 +216,8 @@ class Placement:
 
     def note(self, slot: int) -> Mapping[str, Any]:
         """As Holder.note: what is the matter with the slot's queries."""
-        assert self._runner is not None
+        if self._runner is None:
+            return {_ALL: "REGISTERED"}
         return self._runner.troubles(lambda query_id: self.slots.of(query_id) == slot)
 
 

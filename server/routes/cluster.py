@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from server.access import AUDIT, principal_of
 from server.errors import NOT_FOUND, RequestError
 from server.host import Host
-from server.models import HeartbeatBody, LagBody, TerminateBody, described, read_body
+from server.models import DrainBody, HeartbeatBody, LagBody, TerminateBody, described, read_body
 
 router = APIRouter()
 
@@ -62,6 +62,17 @@ async def lag(http: Request) -> Response:
     if not await host.call(note):
         raise _off("ksql.lag.reporting.enable")
     return JSONResponse({"ok": True})
+
+
+@router.post("/cluster/drain", openapi_extra=described(DrainBody, answers=ANSWER))
+async def drain(http: Request) -> Response:
+    """Hand this server's queries over to the others that share them, and take none until drained is false."""
+    host: Host = http.app.state.host
+    drained = (await read_body(DrainBody, http)).drained
+    AUDIT.info("%s: drain: %s", principal_of(http).name, drained)
+    return JSONResponse(
+        await host.call(lambda engine: engine.cluster.drain() if drained else engine.cluster.serve())
+    )
 
 
 @router.post("/ksql/terminate", openapi_extra=described(TerminateBody, answers=ANSWER))

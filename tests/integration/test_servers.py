@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -121,6 +124,54 @@ def test_servers_share_statements_and_queries(start: Start, tmp_path: Path) -> N
     wait_for(lambda: here(third) and set(here(first)) | set(here(third)) == queries)
     assert not here(first).keys() & here(third).keys()
     assert third.services.metastore.find("Q0") == first.services.metastore.find("Q0")
+
+
+def test_a_drained_server_runs_nothing_and_answers_all(start: Start) -> None:
+    first, second = start("first"), start("second")
+    run(first, STREAM)
+    for n in range(4):
+        run(first, f"CREATE STREAM q{n} AS SELECT * FROM s EMIT CHANGES;")
+    wait_for(lambda: here(first) and len(here(first)) + len(here(second)) == 4)
+    answer = first.cluster.drain()
+    assert answer["drained"] and "second:8088" in answer["message"]
+    assert not here(first)
+    wait_for(lambda: len(here(second)) == 4)
+    run(first, "CREATE STREAM q4 AS SELECT * FROM s EMIT CHANGES;")
+    wait_for(lambda: len(here(second)) == 5)
+    for engine in (first, second):
+        wait_for(lambda: set(shown(engine).values()) == {("RUNNING", "second:8088")})  # noqa: B023
+        status = engine.cluster.status()
+        assert status["first:8088"]["drained"] and not status["second:8088"]["drained"]
+    first.cluster.serve()
+    wait_for(lambda: here(first) and len(here(first)) + len(here(second)) == 5)
+    assert not second.cluster.status()["first:8088"]["drained"]
+
+
+def test_a_server_that_is_back_at_once_finds_its_queries(
+    start: Start, config: dict[str, Any], tmp_path: Path
+) -> None:
+    first = start("first")
+    own = {"ksql.spark.data.dir": str(tmp_path / "second"), "ksql.advertised.listener": "http://second:8088"}
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "tests.integration.fake_spark", json.dumps({"config": config | own})],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert killed.stdout is not None and killed.stdout.readline() == "started\n"
+        run(first, STREAM)
+        for n in range(4):
+            run(first, f"CREATE STREAM q{n} AS SELECT * FROM s EMIT CHANGES;")
+        wait_for(lambda: {host for _, host in shown(first).values()} == {"first:8088", "second:8088"})
+        at_first, before = dict(here(first)), shown(first)
+    finally:
+        killed.kill()
+        killed.communicate()
+    second = start("second")
+    wait_for(lambda: set(here(second)) == before.keys() - at_first.keys())
+    wait_for(lambda: shown(first) == before)
+    assert here(first) == at_first
 
 
 def test_a_server_that_shares_meets_no_other_kind(

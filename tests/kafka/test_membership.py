@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Producer
 
 from ksql_spark.kafka import membership
-from ksql_spark.kafka.membership import Membership, Note, hosts, notes
+from ksql_spark.kafka.membership import Member, Membership, Mode, Note, members, notes
 
 TIMEOUT_S = 60.0
 SLOTS = 4
@@ -72,8 +72,15 @@ def admin() -> Iterator[MockAdmin]:
     (broker,) = cluster.list_topics(timeout=TIMEOUT_S).brokers.values()
     for slot in range(SLOTS):
         cluster.produce("slots", b"", partition=slot)
+    cluster.produce("idle", b"")
     cluster.flush(TIMEOUT_S)
     yield MockAdmin(f"{broker.host}:{broker.port}")
+
+
+@pytest.fixture(autouse=True)
+def short_farewell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mock answers a changed subscription late."""
+    monkeypatch.setattr(membership, "LEAVE_S", 0.2)
 
 
 @pytest.fixture
@@ -82,7 +89,7 @@ def join(admin: MockAdmin) -> Iterator[Callable[[str], tuple[Membership, Holder]
 
     def joined(name: str) -> tuple[Membership, Holder]:
         holder = Holder()
-        made.append(Membership(cast(Any, admin), "group", "slots", f"{name}:8088", name, holder))
+        made.append(Membership(cast(Any, admin), "group", "slots", "idle", f"{name}:8088", name, holder))
         made[-1].join()
         return made[-1], holder
 
@@ -128,8 +135,19 @@ def test_notes_of_owners() -> None:
     assert found == {0: Note("h:1", "s", {"CSAS_A_1": "ERROR"}), 3: Note("h:1", "s")}
 
 
-def test_addresses_of_members() -> None:
-    assert hosts(["ksql-spark h:1 s1 node 7", "rdkafka", "ksql-spark h:2 s2 node 8"]) == {
-        "s1": "h:1",
-        "s2": "h:2",
-    }
+def test_who_is_drained_has_no_slots_until_it_serves_again(join: Join) -> None:
+    member, holder = join("a")
+    wait_for(lambda: holder.has == set(range(SLOTS)))
+    assert member.drain(TIMEOUT_S)
+    assert not holder.has and "lost" not in holder.told and member.mode is Mode.DRAINED
+    member.serve()
+    wait_for(lambda: holder.has == set(range(SLOTS)))
+
+
+def test_members_by_what_kafka_says_of_them() -> None:
+    assigned = [
+        ("ksql-spark h:1 s1 node 7", [("slots", 0), ("slots", 1)]),
+        ("rdkafka", [("slots", 2)]),
+        ("ksql-spark h:2 s2 node 8", [("idle", 0)]),
+    ]
+    assert members(assigned, "slots") == {"s1": Member("h:1", 2), "s2": Member("h:2", 0)}

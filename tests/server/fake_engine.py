@@ -129,6 +129,14 @@ class FakeCluster:
         """As Cluster.status."""
         return {server: {"hostAlive": True} for server in self.heard}
 
+    def drain(self) -> dict[str, Any]:
+        """As Cluster.drain."""
+        return {"host": "a:8088", "drained": True, "message": "done"}
+
+    def serve(self) -> dict[str, Any]:
+        """As Cluster.serve."""
+        return {"host": "a:8088", "drained": False, "message": "done"}
+
     def heartbeat(self, server: str, timestamp_ms: int) -> None:
         """As Cluster.heartbeat."""
         self.heard[server] = timestamp_ms

@@ -32,6 +32,11 @@ def test_without_heartbeats_there_is_nothing(
     assert engine.cluster.heard == {}
 
 
+def test_drain_and_serve_again(client: AppClient, engine: FakeEngine) -> None:
+    assert client.post("/cluster/drain", json={}).json()["drained"] is True
+    assert client.post("/cluster/drain", json={"drained": False}).json()["drained"] is False
+
+
 def test_terminate_stops_the_server_after_its_answer(
     client: AppClient, engine: FakeEngine, host: Host
 ) -> None:
