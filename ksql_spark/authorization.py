@@ -76,6 +76,8 @@ _OF_ENDPOINTS: dict[str, Role] = {
     "/ksql": Role.READER,
     "/ksql/terminate": Role.ADMIN,
     "/lag": Role.ADMIN,
+    "/metadata": Role.READER,
+    "/metadata/key": Role.READER,
     "/metrics": Role.READER,
     "/openapi.json": Role.READER,
     "/query": Role.READER,

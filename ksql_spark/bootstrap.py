@@ -137,6 +137,7 @@ class Bootstrap:
         health = Health(services, admin)
         self._stack.callback(health.close)
         cluster, measures = Cluster(services), Measures(services, queries)
+        self._stack.callback(cluster.close)
         return Parts(services, runner, statements, queries, health, cluster, measures)
 
     def stop(self) -> None:

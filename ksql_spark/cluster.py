@@ -6,17 +6,23 @@ are only the heartbeats and lags that others report, and nothing acts on them.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.runtime.inserts import column_name, encode_key
 from ksql_spark.runtime.placement import Placement
 from ksql_spark.runtime.queries import ManagedQuery
+from ksql_spark.spark.partitions import partition_of
 from ksql_spark.statements import Services
 
+log = logging.getLogger(__name__)
+
+Lags = Mapping[str, Mapping[str, tuple[int, int]]]
 #: how long the group of the servers may take to settle, seconds
 REBALANCE_S = 30.0
 
@@ -40,6 +46,13 @@ class Cluster:
         self._services = services
         self._others: dict[str, _Other] = {}
         self._lock = threading.Lock()
+        #: what other servers may know of this one
+        self._told: Mapping[str, Any] = {}
+        self._closing = threading.Event()
+        if services.placement is not None and self.has_lags:
+            services.placement.says = lambda: self._told
+            every_s = int(services.config["ksql.lag.reporting.send.interval.ms"]) / 1000
+            threading.Thread(target=self._watch_lags, args=(every_s,), name="lags", daemon=True).start()
 
     @property
     def has_heartbeats(self) -> bool:
@@ -78,7 +91,7 @@ class Cluster:
                 "hostAlive": True,
                 "lastStatusUpdateMs": now,
                 "activeStandbyPerQuery": {query.id: _stores(query) for query in queries},
-                "hostStoreLags": self._own_lags(now),
+                "hostStoreLags": self._own_lags(),
             }
         }
         shown = self._sharing(tables, now, shown)
@@ -107,12 +120,14 @@ class Cluster:
             _, host = placement.state_of(query.id, notes)
             if host in of_hosts:
                 of_hosts[host][query.id] = _stores(query)
+        said = {note.host: note.told["server"] for note in notes.values() if "server" in note.told}
+        lags = {host: _shown_lags(server["lags"]) for host, server in said.items() if "lags" in server}
         others = {
             host: {
                 "hostAlive": True,
                 "lastStatusUpdateMs": now_ms,
                 "activeStandbyPerQuery": stores,
-                "hostStoreLags": {},
+                "hostStoreLags": lags.get(host, {}),
             }
             for host, stores in of_hosts.items()
         }
@@ -155,27 +170,134 @@ class Cluster:
             raise KsqlError("BAD_REQUEST", reason="This server shares its queries with no other one.")
         return self._services.placement
 
-    def _own_lags(self, now_ms: int) -> dict[str, Any]:
-        """How far each view is behind its topic."""
-        if not self.has_lags:
-            return {}
+    # ---- interactive queries, as Kafka Streams has them --------------------------------------------------
+
+    def metadata_for_key(self, table: str, key: Mapping[str, Any]) -> dict[str, Any]:
+        """Which partition has a key of a table, and who writes it (KafkaStreams.queryMetadataForKey).
+
+        Args:
+            table: its name, upper case unless it is quoted with back-quotes.
+            key: the values of the key columns, as JSON.
+
+        Returns:
+            ``activeHost``: the server that runs the query which writes the table, or this one where none
+            does, or null while no server runs it; ``standbyHosts``: the others, which can be asked as well.
+
+        Raises:
+            KsqlError: SOURCE_UNKNOWN, INVALID_STATEMENT; as KafkaAdmin.
+        """
+        services = self._services
+        source = services.published.find(column_name(table))
+        if source is None or not source.is_table:
+            raise KsqlError("SOURCE_UNKNOWN", kind="Table", name=table)
+        encoded = encode_key(source, services.registry, key)
+        partitions = services.admin.require_topic(source.topic).partitions
+        of_key = partition_of(services.spark.running_session, encoded or b"", partitions)
+        writers = [
+            q for q in services.queries.all() if not q.is_transient and q.plan.sink.name == source.name
+        ]
+        owners = self._owners(writers)
+        active = next((owners[query.id] for query in writers), services.host)
+        hosts = {services.host}
+        if services.placement is not None:
+            hosts |= {member.host for member in services.placement.servers().values()}
+        return {
+            "table": source.name,
+            "topic": source.topic,
+            "partition": of_key,
+            "activeHost": _host_info(active),
+            "standbyHosts": [_host_info(host) for host in sorted(hosts - {active})],
+        }
+
+    def all_metadata(self) -> list[dict[str, Any]]:
+        """What each server runs (KafkaStreams.metadataForAllStreamsClients): tables that it writes, and the
+        partitions that it reads.
+
+        Raises:
+            KsqlError: as KafkaAdmin.
+        """
+        services = self._services
+        queries = [query for query in services.queries.all() if not query.is_transient]
+        owners = self._owners(queries)
+        hosts = {services.host}
+        if services.placement is not None:
+            hosts |= {member.host for member in services.placement.servers().values()}
+        found = []
+        for host in sorted(hosts):
+            mine = [query for query in queries if owners[query.id] == host]
+            read = {(t, int(p)) for query in mine for t, offsets in query.starts.items() for p in offsets}
+            found.append(
+                {
+                    "hostInfo": _host_info(host),
+                    "stateStoreNames": sorted({q.plan.sink.name for q in mine if q.plan.sink.is_table}),
+                    "topicPartitions": [{"topic": t, "partition": p} for t, p in sorted(read)],
+                    "standbyStateStoreNames": [],
+                    "standbyTopicPartitions": [],
+                }
+            )
+        return found
+
+    def _owners(self, queries: Iterable[ManagedQuery]) -> dict[str, str | None]:
+        """Query -> the server that runs it; None: none does now."""
+        placement = self._services.placement
+        if placement is None:
+            return dict.fromkeys((query.id for query in queries), self._services.host)
+        notes = placement.notes()
+        return {query.id: placement.state_of(query.id, notes)[1] for query in queries}
+
+    # ---- lags --------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Look at lags no more."""
+        self._closing.set()
+
+    def _watch_lags(self, every_s: float) -> None:
+        while not self._closing.wait(every_s):
+            try:
+                self._told = {"lags": [int(time.time() * 1000), self._lags_now()]}
+            except Exception:  # whatever is wrong, the next look may succeed
+                log.exception("the lags of views are not known")
+
+    def _lags_now(self) -> Lags:
+        """How far each view is behind its topic: table -> partition -> next offset, end of the topic."""
         lags = {}
         for name, (positions, topic) in self._services.views.positions().items():
             try:
                 ends = self._services.views.ends([topic])[topic]
             except KsqlError:  # the topic or the broker has gone; the next answer may know better
                 continue
-            lags[name] = {
-                "lagByPartition": {
-                    str(partition): {
-                        "currentOffsetPosition": positions.get(partition, 0),
-                        "endOffsetPosition": end,
-                        "offsetLag": max(0, end - positions.get(partition, 0)),
-                    }
-                    for partition, end in ends.items()
+            lags[name] = {str(p): (positions.get(p, 0), end) for p, end in ends.items()}
+        return lags
+
+    def _own_lags(self) -> dict[str, Any]:
+        return _shown_lags([int(time.time() * 1000), self._lags_now()]) if self.has_lags else {}
+
+
+def _shown_lags(told: Sequence[Any]) -> dict[str, Any]:
+    """Lags as ``hostStoreLags`` shows them, of when they were known (epoch milliseconds) and Lags."""
+    known_ms, lags = told
+    stores = {
+        table: {
+            "lagByPartition": {
+                partition: {
+                    "currentOffsetPosition": position,
+                    "endOffsetPosition": end,
+                    "offsetLag": max(0, end - position),
                 }
+                for partition, (position, end) in partitions.items()
             }
-        return {"stateStoreLags": lags, "updateTimeMs": now_ms}
+        }
+        for table, partitions in lags.items()
+    }
+    return {"stateStoreLags": stores, "updateTimeMs": known_ms}
+
+
+def _host_info(address: str | None) -> dict[str, Any] | None:
+    """host:port as Kafka Streams' HostInfo."""
+    if address is None:
+        return None
+    host, _, port = address.rpartition(":")
+    return {"host": host or address, "port": int(port) if host and port.isdigit() else -1}
 
 
 def _stores(query: ManagedQuery) -> dict[str, Any]:

@@ -173,7 +173,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.heartbeat.window.ms", "long", 2000, "The window in which heartbeats are counted.", minimum=1),
     _server("ksql.heartbeat.missed.threshold.ms", "long", 3, "How many heartbeats in a row may be missed.", minimum=1, in_force=False),
     _server("ksql.lag.reporting.enable", "boolean", False, "Whether nodes report their lag."),
-    _server("ksql.lag.reporting.send.interval.ms", "long", 5000, "How often a node reports its lag.", minimum=1, in_force=False),
+    _server("ksql.lag.reporting.send.interval.ms", "long", 5000, "How often a server that shares queries reports its lags to the others.", minimum=1),
     _server("ksql.runtime.feature.shared.enabled", "boolean", False, "Whether ALTER SYSTEM is allowed; queries never share a runtime here."),
     _server("ksql.connect.url", "string", "", "The Kafka Connect cluster, workers separated by commas; ksql.connect.ssl.* for TLS, as PEM files. Without it, a worker is started below the data folder when a statement first needs it."),
     _server("ksql.connect.request.timeout.ms", "int", 5000, "How long Connect may take for an answer.", minimum=1),

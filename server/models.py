@@ -112,6 +112,13 @@ class LagBody(Body):
     hostStoreLags: dict[str, Any]
 
 
+class MetadataForKeyBody(Body):
+    """The body of POST /metadata/key."""
+
+    table: str
+    key: dict[str, Any]
+
+
 class DrainBody(Body):
     """The body of POST /cluster/drain."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ksql_spark.kafka.membership import Note
 from ksql_spark.runtime.placement import SLOTS, Slots
 
 
@@ -31,8 +30,3 @@ def test_all_servers_come_to_the_same_slots() -> None:
         slots.add("d")
     assert [first.of(n) for n in "abcd"] == [second.of(n) for n in "abcd"]
     assert first.of("missing") is None
-
-
-def test_a_note_says_what_is_the_matter() -> None:
-    note = Note("h:1", "s", {"CSAS_A_1": "ERROR"})
-    assert note.told.get("CSAS_A_1") == "ERROR" and note.told.get("CSAS_B_2") is None

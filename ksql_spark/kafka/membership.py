@@ -190,6 +190,10 @@ class Membership:
             is_valid = not self._is_suspended and time.monotonic() <= self._valid_until
             return slot in self._owned and is_valid
 
+    def is_first(self, slot: int) -> bool:
+        """Whether the slot is the first of those that this server has."""
+        return slot == min(self._owned, default=None)
+
     def close(self) -> None:
         """Release the slots and leave the group; may be called more than once."""
         self._closing.set()

@@ -13,7 +13,7 @@ import datetime
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import ROUND_HALF_UP, InvalidOperation
 from decimal import Decimal as PythonDecimal
 from typing import Any, NamedTuple
@@ -201,6 +201,23 @@ class RowInserter:
             if len(self._names) < 1000:
                 self._names[member] = found
         return found
+
+
+def encode_key(source: DataSource, registry: SchemaRegistry | None, given: Mapping[str, Any]) -> bytes | None:
+    """The key of a record with these values of key columns (name as clients write it -> JSON value).
+
+    Raises:
+        KsqlError: INVALID_STATEMENT if a column is missing or unknown, or a value does not fit its column.
+    """
+    values = {column_name(name): value for name, value in given.items()}
+    names = [column.name for column in source.schema.key]
+    try:
+        if wrong := sorted(values.keys() ^ set(names)):
+            raise ValueError(f"The key of {source.name} has the columns {', '.join(names)}, not {wrong[0]}")
+        serde, _ = writing_serdes(source, registry)
+        return serde.encode([_converted(c.name, _converter(c.type), values) for c in source.schema.key])
+    except (ValueError, OverflowError) as error:
+        raise KsqlError("INVALID_STATEMENT", reason=str(error)) from None
 
 
 def column_name(text: str) -> str:

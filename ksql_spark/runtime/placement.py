@@ -7,6 +7,7 @@ alone: a new query takes one of those with the fewest queries. So all servers kn
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import threading
 from collections.abc import Callable, Mapping
@@ -28,6 +29,8 @@ SLOTS = 32
 #: servers have neighbouring slots, so queries take them in an order in which neighbours come late
 #: stands for all queries of a slot in notes
 _ALL = "*"
+#: a server says no more of itself than that: the note is Kafka's, characters
+MOST_SAID = 3000
 _ORDER = sorted(range(SLOTS), key=lambda slot: f"{slot:05b}"[::-1])
 
 
@@ -95,6 +98,8 @@ class Placement:
         idle_topic = command_topic(service_id)
         self._membership = Membership(admin, self._group, self._topic, idle_topic, host, server, self)
         self._runner: Runner | None = None
+        #: what the other servers may know of this one, as JSON; returns at once
+        self.says: Callable[[], Mapping[str, Any]] = dict
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="placement")
 
     def was_here(self) -> bool:
@@ -165,7 +170,8 @@ class Placement:
         note = known.get(slot) if slot is not None else None
         if note is None:
             return "REGISTERED", None
-        return str(note.told.get(query_id, note.told.get(_ALL, "RUNNING"))), note.host
+        states = note.told.get("states") or {}
+        return str(states.get(query_id, states.get(_ALL, "RUNNING"))), note.host
 
     # ---- Holder ------------------------------------------------------------------------------------
 
@@ -217,8 +223,15 @@ class Placement:
     def note(self, slot: int) -> Mapping[str, Any]:
         """As Holder.note: what is the matter with the slot's queries."""
         if self._runner is None:
-            return {_ALL: "REGISTERED"}
-        return self._runner.troubles(lambda query_id: self.slots.of(query_id) == slot)
+            return {"states": {_ALL: "REGISTERED"}}
+        told: dict[str, Any] = {
+            "states": self._runner.troubles(lambda query_id: self.slots.of(query_id) == slot)
+        }
+        if self._membership.is_first(slot):
+            told["server"] = self.says()
+            if len(json.dumps(told)) > MOST_SAID:
+                del told["server"]
+        return told
 
 
 def placement_topic(service_id: str) -> str:

@@ -11,7 +11,15 @@ from starlette.responses import JSONResponse, Response
 from server.access import AUDIT, principal_of
 from server.errors import NOT_FOUND, RequestError
 from server.host import Host
-from server.models import DrainBody, HeartbeatBody, LagBody, TerminateBody, described, read_body
+from server.models import (
+    DrainBody,
+    HeartbeatBody,
+    LagBody,
+    MetadataForKeyBody,
+    TerminateBody,
+    described,
+    read_body,
+)
 
 router = APIRouter()
 
@@ -62,6 +70,21 @@ async def lag(http: Request) -> Response:
     if not await host.call(note):
         raise _off("ksql.lag.reporting.enable")
     return JSONResponse({"ok": True})
+
+
+@router.post("/metadata/key", openapi_extra=described(MetadataForKeyBody, answers=ANSWER))
+async def metadata_for_key(http: Request) -> Response:
+    """Which partition has a key of a table, which server writes it, and which others answer as well."""
+    host: Host = http.app.state.host
+    body = await read_body(MetadataForKeyBody, http)
+    return JSONResponse(await host.call(lambda engine: engine.cluster.metadata_for_key(body.table, body.key)))
+
+
+@router.get("/metadata", openapi_extra=described(answers=ANSWER))
+async def all_metadata(http: Request) -> Response:
+    """The servers, the tables that each of them writes, and the partitions that it reads."""
+    host: Host = http.app.state.host
+    return JSONResponse({"metadata": await host.call(lambda engine: engine.cluster.all_metadata())})
 
 
 @router.post("/cluster/drain", openapi_extra=described(DrainBody, answers=ANSWER))

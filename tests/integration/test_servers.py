@@ -139,6 +139,8 @@ def test_a_drained_server_runs_nothing_and_answers_all(start: Start) -> None:
     run(first, "CREATE STREAM q4 AS SELECT * FROM s EMIT CHANGES;")
     wait_for(lambda: len(here(second)) == 5)
     for engine in (first, second):
+        hosts = [entry["hostInfo"]["host"] for entry in engine.cluster.all_metadata()]
+        assert hosts == ["first", "second"]
         wait_for(lambda: set(shown(engine).values()) == {("RUNNING", "second:8088")})  # noqa: B023
         status = engine.cluster.status()
         assert status["first:8088"]["drained"] and not status["second:8088"]["drained"]

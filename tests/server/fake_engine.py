@@ -129,6 +129,14 @@ class FakeCluster:
         """As Cluster.status."""
         return {server: {"hostAlive": True} for server in self.heard}
 
+    def metadata_for_key(self, table: str, key: Any) -> dict[str, Any]:
+        """As Cluster.metadata_for_key."""
+        return {"table": table, "partition": len(key)}
+
+    def all_metadata(self) -> list[dict[str, Any]]:
+        """As Cluster.all_metadata."""
+        return [{"hostInfo": {"host": "a", "port": 8088}}]
+
     def drain(self) -> dict[str, Any]:
         """As Cluster.drain."""
         return {"host": "a:8088", "drained": True, "message": "done"}

@@ -32,6 +32,12 @@ def test_without_heartbeats_there_is_nothing(
     assert engine.cluster.heard == {}
 
 
+def test_metadata(client: AppClient) -> None:
+    body = {"table": "t", "key": {"k": 1}}
+    assert client.post("/metadata/key", json=body).json() == {"table": "t", "partition": 1}
+    assert client.get("/metadata").json() == {"metadata": [{"hostInfo": {"host": "a", "port": 8088}}]}
+
+
 def test_drain_and_serve_again(client: AppClient, engine: FakeEngine) -> None:
     assert client.post("/cluster/drain", json={}).json()["drained"] is True
     assert client.post("/cluster/drain", json={"drained": False}).json()["drained"] is False

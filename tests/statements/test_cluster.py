@@ -63,3 +63,46 @@ def test_servers_are_alive_while_they_say_so(make_world: Callable[..., World]) -
         }
     }
     assert own["hostStoreLags"]["stateStoreLags"] == {}
+
+
+def test_which_partition_has_a_key_and_who_writes_it(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded: list[bytes] = []
+
+    def partition_of(session: object, key: bytes, partitions: int) -> int:
+        encoded.append(key)
+        return partitions - 1
+
+    monkeypatch.setattr("ksql_spark.cluster.partition_of", partition_of)
+    world = make_world()
+    world.run(STATEMENTS)
+    cluster = Cluster(world.services)
+    host, port = world.services.host.split(":")
+    here = {"host": host, "port": int(port)}
+    expected = {"table": "COUNTS", "topic": "COUNTS", "partition": 0, "activeHost": here, "standbyHosts": []}
+    assert cluster.metadata_for_key("counts", {"id": 7}) == expected
+    assert encoded == [b"7"]
+    (one,) = cluster.all_metadata()
+    assert one["hostInfo"] == here and one["stateStoreNames"] == ["COUNTS"]
+    assert one["topicPartitions"] == [{"topic": "in", "partition": 0}]
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "condition"),
+    [
+        ("events", {"id": 1}, "SOURCE_UNKNOWN"),
+        ("`counts`", {"id": 1}, "SOURCE_UNKNOWN"),
+        ("counts", {}, "INVALID_STATEMENT"),
+        ("counts", {"id": 1, "v": 2}, "INVALID_STATEMENT"),
+        ("counts", {"id": "x"}, "INVALID_STATEMENT"),
+    ],
+)
+def test_keys_that_are_none(
+    make_world: Callable[..., World], table: str, key: dict[str, object], condition: str
+) -> None:
+    world = make_world()
+    world.run(STATEMENTS)
+    with pytest.raises(KsqlError) as caught:
+        Cluster(world.services).metadata_for_key(table, key)
+    assert caught.value.condition == condition

@@ -100,6 +100,7 @@ class FakeSpark:
     """Spark's process."""
 
     is_alive = True
+    running_session: Any = None
 
     def answers(self) -> bool:
         return self.is_alive

@@ -1,0 +1,14 @@
+"""Which partition of a topic a key belongs to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+def partition_of(session: SparkSession, key: bytes, partitions: int) -> int:
+    """The partition that Kafka's Java producers choose for a key, of so many."""
+    jvm: Any = session._jvm
+    partitioner = jvm.org.apache.kafka.clients.producer.internals.BuiltInPartitioner
+    return int(partitioner.partitionForKey(bytearray(key), partitions))
