@@ -47,6 +47,8 @@ NOTE_BYTES = 4000
 POLL_S = 0.1
 #: pause before a member that Kafka has refused joins again, seconds
 PAUSE_S = 1.0
+#: after how long a member that was given no slots asks again, seconds
+ASK_AGAIN_S = 3.0
 #: how long a member that leaves waits for the others to know it, seconds
 LEAVE_S = SESSION_MS / 1000 + 1.0
 CLIENT_ID = "ksql-spark"
@@ -154,8 +156,8 @@ class Membership:
         self._joined = threading.Event()
         #: what this member is to be
         self._wanted = Mode.SERVING
-        #: whether the group has answered to the latest subscription
-        self._answered = False
+        #: when the group first answered to the latest subscription, on the monotonic clock; 0: it has not
+        self._answered_at = 0.0
         #: set while it has no slots, and gets none
         self._drained = threading.Event()
         self._threads = [
@@ -226,13 +228,13 @@ class Membership:
         mode: Mode | None = None
         leave_by, is_asked_again = math.inf, False
         try:
-            while time.monotonic() < leave_by and not (mode is Mode.LEAVING and self._answered):
+            while time.monotonic() < leave_by and not (mode is Mode.LEAVING and self._answered_at):
                 if mode is not self.mode:
                     mode, is_asked_again = self.mode, False
                     self._enter(mode, consumer)
                     if mode is Mode.LEAVING:
                         leave_by = time.monotonic() + LEAVE_S
-                elif mode is Mode.SERVING and self._answered and not self._owned and not is_asked_again:
+                elif mode is Mode.SERVING and not is_asked_again and self._waits_in_vain():
                     # who is back soon after it was drained, gets what it had: only a change is noticed
                     is_asked_again = True
                     self._subscribe(consumer, self._topic, self._idle_topic)
@@ -260,13 +262,18 @@ class Membership:
         self._subscribe(consumer, self._idle_topic)
 
     def _subscribe(self, consumer: Consumer, *topics: str) -> None:
-        self._answered = False
+        self._answered_at = 0.0
         consumer.subscribe(
             list(topics),
             on_assign=self._on_assign,
             on_revoke=self._on_revoke,
             on_lost=self._on_lost,
         )
+
+    def _waits_in_vain(self) -> bool:
+        """Whether the group has given this member nothing for longer than others need to release slots."""
+        is_answered = self._answered_at and time.monotonic() > self._answered_at + ASK_AGAIN_S
+        return bool(is_answered) and not self._owned
 
     def _consumer(self) -> Consumer:
         who = (CLIENT_ID, self._host, self._server, socket.gethostname(), str(os.getpid()))
@@ -347,7 +354,7 @@ class Membership:
             log.info("this server has slots %s now", sorted(self._owned))
             self._holder.gained(gained)
         self._joined.set()
-        self._answered = True
+        self._answered_at = self._answered_at or time.monotonic()
 
     def _slots_of(self, places: Iterable[TopicPartition]) -> frozenset[int]:
         return frozenset(place.partition for place in places if place.topic == self._topic)
