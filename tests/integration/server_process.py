@@ -127,6 +127,12 @@ class ServerProcess:
                     os.kill(pid, signal.SIGKILL)
             self.process.poll()
 
+    def signal_all(self, number: signal.Signals) -> None:
+        """Send a signal to everything at once: SIGSTOP is a machine that is frozen."""
+        for pid in self.pids():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
     def wait_until_alone(self) -> None:
         """Wait until no process is left; fails when one stays."""
         deadline = time.monotonic() + TIMEOUT_S

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -118,5 +119,14 @@ def test_queries_of_a_killed_server_go_on_elsewhere(clean_kafka: str, tmp_path: 
             assert "MEANWHILE" in shown["types"]
             produce(broker, range(2000, 2500))
             wait_for(lambda: are_right(again, 2500) and are_right(first, 2500))
+            # a server that is frozen writes nothing when it is thawed: others run its queries
+            first.signal_all(signal.SIGSTOP)
+            produce(broker, range(2500, 3000))
+            wait_for(lambda: set(hosts(again).values()) == {"second:8088"})
+            wait_for(lambda: are_right(again, 3000))
+            first.signal_all(signal.SIGCONT)
+            wait_for(lambda: set(hosts(first).values()) == {"first:8088", "second:8088"})
+            produce(broker, range(3000, 3500))
+            wait_for(lambda: are_right(again, 3500) and are_right(first, 3500))
             again.stop()
         first.stop()
