@@ -362,7 +362,10 @@ class Bootstrap:
         if not self._is_shared:
             return None
         service_id, server = str(self._config["ksql.service.id"]), folder_id(self._data_dir)
-        return Placement(admin, service_id, self._host, server, lambda: spark.running_session)
+        settings = {**self._config.client_settings("consumer"), "bootstrap.servers": admin.servers}
+        return Placement(
+            admin, service_id, self._host, server, lambda: spark.running_session, lambda: settings
+        )
 
     def _set_up(self, spark: SparkProcess) -> None:
         """Give Spark what it must know before queries run; a JVM that was started again knows nothing."""

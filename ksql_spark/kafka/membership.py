@@ -5,8 +5,8 @@ has a partition has the slot: no two servers at a time. A server that joins gets
 takes are released by their owners first (cooperative rebalancing). A server that was killed is noticed after
 SESSION_MS; one that is back before that finds its slots as they were (static membership).
 
-A server that is *drained* stays a member, and has no slots: it subscribes to another topic. So does one that
-stops, for a moment, since Kafka keeps the slots of a static member that only goes away.
+A server that is *drained* stays a member, and has no slots: it subscribes to another topic. Whoever stops on
+purpose, or changes its mind about slots, lets Kafka forget the member, which would keep its slots otherwise.
 
 A member commits an offset for its slots every second. Kafka refuses that from members of an earlier
 generation, so each success says that nobody else has the slots until SESSION_MS after the request. What is
@@ -18,7 +18,6 @@ from __future__ import annotations
 import enum
 import json
 import logging
-import math
 import os
 import socket
 import threading
@@ -49,8 +48,8 @@ POLL_S = 0.1
 PAUSE_S = 1.0
 #: after how long a member that was given no slots asks again, seconds
 ASK_AGAIN_S = 3.0
-#: how long a member that leaves waits for the others to know it, seconds
-LEAVE_S = SESSION_MS / 1000 + 1.0
+#: after this time Kafka has forgotten a member for sure, seconds
+FORGOTTEN_S = SESSION_MS / 1000 + 1.0
 CLIENT_ID = "ksql-spark"
 
 
@@ -61,8 +60,6 @@ class Mode(enum.Enum):
     SERVING = enum.auto()
     #: it has no slots, and gets none
     DRAINED = enum.auto()
-    #: it is about to stop
-    LEAVING = enum.auto()
 
 
 class Holder(Protocol):
@@ -82,6 +79,9 @@ class Holder(Protocol):
 
     def confirmed(self, stamp: Any, seconds: float) -> None:
         """Nobody else has the slots until ``seconds`` after ``stamp``."""
+
+    def forget(self, group: str, instance: str) -> bool:
+        """Let Kafka forget a static member that has gone; False: it does so by itself, later."""
 
     def note(self, slot: int) -> Mapping[str, Any]:
         """What others may know of a slot, as JSON."""
@@ -158,7 +158,7 @@ class Membership:
         self._wanted = Mode.SERVING
         #: when the group first answered to the latest subscription, on the monotonic clock; 0: it has not
         self._answered_at = 0.0
-        #: set while it has no slots, and gets none
+        #: set while it is a member that has no slots, and gets none
         self._drained = threading.Event()
         self._threads = [
             threading.Thread(target=target, name=f"membership-{target.__name__.strip('_')}", daemon=True)
@@ -184,7 +184,7 @@ class Membership:
     @property
     def mode(self) -> Mode:
         """What this member is, or is about to be."""
-        return Mode.LEAVING if self._closing.is_set() else self._wanted
+        return self._wanted
 
     def owns(self, slot: int) -> bool:
         """Whether the slot is this server's, as Kafka has confirmed."""
@@ -206,10 +206,10 @@ class Membership:
     # ---- the consumer --------------------------------------------------------------------------------
 
     def _hold(self) -> None:
+        is_asked_again = False
         while not self._closing.is_set():
             try:
-                self._be_member()
-                return
+                self._be_member(self._wanted, asks_again=not is_asked_again)
             except KafkaException as error:
                 log.error("this server is no member of its group now: %s", error)
                 self._lose(self._owned)
@@ -217,58 +217,46 @@ class Membership:
                     log.error("another server has a copy of the data folder; this one runs no queries")
                     return
                 self._closing.wait(PAUSE_S)
+                continue
+            is_asked_again = True
+            if not self._holder.forget(self._group, self._server):
+                self._closing.wait(FORGOTTEN_S)
 
-    def _be_member(self) -> None:
-        """Be a member until close().
+    def _be_member(self, mode: Mode, *, asks_again: bool) -> None:
+        """Be a member until close(), or until something else is wanted.
+
+        Args:
+            mode: what for.
+            asks_again: also return where the group gives it no slots for a while. A drained server that is
+                back soon after a kill gets what it had, nothing: Kafka does not look at what it wants now.
 
         Raises:
             KafkaException: Kafka does not let this member go on.
         """
         consumer = self._consumer()
-        mode: Mode | None = None
-        leave_by, is_asked_again = math.inf, False
+        self._answered_at = 0.0
         try:
-            while time.monotonic() < leave_by and not (mode is Mode.LEAVING and self._answered_at):
-                if mode is not self.mode:
-                    mode, is_asked_again = self.mode, False
-                    self._enter(mode, consumer)
-                    if mode is Mode.LEAVING:
-                        leave_by = time.monotonic() + LEAVE_S
-                elif mode is Mode.SERVING and not is_asked_again and self._waits_in_vain():
-                    # who is back soon after it was drained, gets what it had: only a change is noticed
-                    is_asked_again = True
-                    self._subscribe(consumer, self._topic, self._idle_topic)
+            consumer.subscribe(
+                [self._topic if mode is Mode.SERVING else self._idle_topic],
+                on_assign=self._on_assign,
+                on_revoke=self._on_revoke,
+                on_lost=self._on_lost,
+            )
+            if mode is Mode.DRAINED:
+                self._drained.set()
+            while self._wanted is mode and not self._closing.is_set():
                 message = consumer.poll(POLL_S)
                 problem = message.error() if message is not None else None
                 if problem is not None and problem.fatal():
                     raise KafkaException(problem)
-                if mode is not Mode.SERVING and not self._owned:
-                    self._drained.set()
+                if asks_again and mode is Mode.SERVING and self._waits_in_vain():
+                    return
                 if time.monotonic() >= self._confirm_at:
                     self._confirm_at = time.monotonic() + CONFIRM_EVERY_S
                     self._confirm(consumer)
         finally:
-            consumer.close()  # calls _on_revoke
-
-    def _enter(self, mode: Mode, consumer: Consumer) -> None:
-        if mode is Mode.SERVING:
             self._drained.clear()
-            self._subscribe(consumer, self._topic)
-            return
-        # before the subscription changes: the client may take partitions for lost then
-        slots = self._owned
-        if slots:
-            self._release(slots, consumer)
-        self._subscribe(consumer, self._idle_topic)
-
-    def _subscribe(self, consumer: Consumer, *topics: str) -> None:
-        self._answered_at = 0.0
-        consumer.subscribe(
-            list(topics),
-            on_assign=self._on_assign,
-            on_revoke=self._on_revoke,
-            on_lost=self._on_lost,
-        )
+            consumer.close()  # calls _on_revoke
 
     def _waits_in_vain(self) -> bool:
         """Whether the group has given this member nothing for longer than others need to release slots."""

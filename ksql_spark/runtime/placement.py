@@ -21,6 +21,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.membership import Member, Membership, Mode, Note, members, notes
 from ksql_spark.runtime.command_log import command_topic
 from ksql_spark.spark import ownership
+from ksql_spark.spark.groups import remove_member
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +81,7 @@ class Placement:
         host: this server's address.
         server: this server's id.
         session: Spark's session.
+        jvm_settings: of Kafka clients on the JVM.
     """
 
     def __init__(
@@ -89,8 +91,10 @@ class Placement:
         host: str,
         server: str,
         session: Callable[[], SparkSession],
+        jvm_settings: Callable[[], Mapping[str, str]],
     ) -> None:
         self._admin = admin
+        self._jvm_settings = jvm_settings
         self.server, self.host = server, host
         self._group, self._topic = placement_group(service_id), placement_topic(service_id)
         self._session = session
@@ -219,6 +223,15 @@ class Placement:
         if stamp is not None:
             with contextlib.suppress(Exception):  # as above
                 ownership.confirm(self._session(), stamp, seconds)
+
+    def forget(self, group: str, instance: str) -> bool:
+        """As Holder.forget: by the JVM's client."""
+        try:
+            remove_member(self._session(), self._jvm_settings(), group, instance)
+            return True
+        except Exception as error:  # the JVM may have gone
+            log.info("Kafka forgets this server's membership later: %s", str(error).splitlines()[:1])
+            return False
 
     def note(self, slot: int) -> Mapping[str, Any]:
         """As Holder.note: what is the matter with the slot's queries."""

@@ -48,6 +48,9 @@ class Holder:
     def confirmed(self, stamp: Any, seconds: float) -> None:
         self.confirmations += 1
 
+    def forget(self, group: str, instance: str) -> bool:
+        return True  # the mock has no such request
+
     def note(self, slot: int) -> Mapping[str, Any]:
         return {"slot": slot}
 
@@ -75,12 +78,6 @@ def admin() -> Iterator[MockAdmin]:
     cluster.produce("idle", b"")
     cluster.flush(TIMEOUT_S)
     yield MockAdmin(f"{broker.host}:{broker.port}")
-
-
-@pytest.fixture(autouse=True)
-def short_farewell(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mock answers a changed subscription late."""
-    monkeypatch.setattr(membership, "LEAVE_S", 0.2)
 
 
 @pytest.fixture
