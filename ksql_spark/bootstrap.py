@@ -80,9 +80,13 @@ class Bootstrap:
         config: the server's configuration; without ``bootstrap.servers`` a broker is started below the
             data folder.
         spark: a running Spark process to use, which is left running; None: start one, and stop it in stop().
+        end: stops the whole server; called when another one has ended all servers of the service id.
     """
 
-    def __init__(self, config: Config, spark: SparkProcess | None = None) -> None:
+    def __init__(
+        self, config: Config, spark: SparkProcess | None = None, end: Callable[[], None] = lambda: None
+    ) -> None:
+        self._end = end
         self._config = config
         self._data_dir = Path(str(config["ksql.spark.data.dir"])).expanduser().absolute()
         self._given_spark = spark
@@ -347,6 +351,7 @@ class Bootstrap:
             is_stopping=self._stopping.is_set,
             is_replaced=lambda: lease is not None and lease.is_lost,
             placement=placement,
+            end=self._end,
             functions=self._python_functions(),
         )
         return services

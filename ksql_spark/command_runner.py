@@ -25,7 +25,16 @@ from ksql_spark.kafka.client import REQUEST_TIMEOUT_S
 from ksql_spark.physical import codec
 from ksql_spark.runtime.command_log import Command, CommandReader, Order, SkippedRecord, Unreadable
 from ksql_spark.runtime.pending import PendingStatement
-from ksql_spark.statements import Action, Logged, Outcome, Services, StatementContext, StoredQuery, handle
+from ksql_spark.statements import (
+    Action,
+    Logged,
+    Outcome,
+    Services,
+    StatementContext,
+    StoredQuery,
+    cluster_end,
+    handle,
+)
 
 log = logging.getLogger(__name__)
 
@@ -253,6 +262,13 @@ class CommandRunner:
             services.commands.note(sequence)
         self._next = sequence + 1
         if own is None:
+            if (
+                isinstance(command, Command)
+                and done
+                and command.id == cluster_end.COMMAND_ID
+                and not services.queries.is_replaying
+            ):
+                services.end()
             return
         action, future = own
         if done is not None:
@@ -290,6 +306,8 @@ class CommandRunner:
 
     def _action(self, sequence: int, command: Command) -> Action:
         services = self._services
+        if command.id == cluster_end.COMMAND_ID:
+            return cluster_end.terminate(services)
         context = StatementContext(
             services,
             services.metastore.copy(),

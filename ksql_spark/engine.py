@@ -33,7 +33,9 @@ class Engine:
     def __init__(self, config: Config, spark: SparkProcess | None = None) -> None:
         self.state = "STARTING"
         self._config = config
-        self._bootstrap = Bootstrap(config, spark)
+        #: stops the process that the engine is in; set by what runs it
+        self.request_stop: Callable[[], None] = lambda: None
+        self._bootstrap = Bootstrap(config, spark, lambda: self.request_stop())
         self._running: Parts | None = None
         self._state_lock = threading.Lock()
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +14,7 @@ from grammar.nodes import Statement
 from grammar.statements.inserts import InsertValues
 from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
-from ksql_spark import __version__, deadline
+from ksql_spark import deadline
 from ksql_spark.authorization import check_statement
 from ksql_spark.command_runner import CommandRunner, Done, Overtaken
 from ksql_spark.errors import KsqlError, nearest
@@ -29,9 +31,21 @@ from ksql_spark.request import (
 )
 from ksql_spark.runtime.command_log import Command, encode
 from ksql_spark.runtime.queries import PAUSED, ManagedQuery
-from ksql_spark.statements import Action, Immediate, Logged, Outcome, Services, StatementContext, handle
+from ksql_spark.statements import (
+    Action,
+    Immediate,
+    Logged,
+    Services,
+    StatementContext,
+    cluster_end,
+    handle,
+)
 from ksql_spark.statements.entities import command_status
 
+log = logging.getLogger(__name__)
+
+#: how long the queries of other servers may take to end, when all servers are ended, seconds
+OTHERS_END_S = 60.0
 #: how often statements are checked without the lock before others have to wait for them
 FREE_ATTEMPTS = 3
 #: how often a statement is checked again because another server was faster
@@ -71,30 +85,46 @@ class StatementExecutor:
             KsqlError: BAD_REQUEST; KAFKA_REFUSED, BROKER_UNREACHABLE.
         """
         services = self._services
-        if services.placement is not None:  # the others would go on
-            what = "POST /ksql/terminate with several servers (ksql.cluster.enabled)"
-            raise KsqlError("NOT_DONE_YET", what=what, version=__version__)
         try:
             patterns = [re.compile(pattern) for pattern in topics]
         except re.error as error:
             reason = f"Invalid pattern in deleteTopicList: {error}"
             raise KsqlError("BAD_REQUEST", reason=reason) from None
         with self._writing:
-            self._runner.close()
             with services.lock:
-                services.commands.check_writable()
-                queries = services.queries.all()
-                sinks = {q.plan.sink.topic for q in queries if not q.is_transient}
-                for query in queries:
-                    services.queries.drop(query)
+                _check_writable(services)
+                sinks = {q.plan.sink.topic for q in services.queries.all() if not q.is_transient}
+            done = self._terminate()
+            self._runner.close()
             there = services.admin.topics()
             matching = sorted(t for t in sinks & there.keys() if any(p.fullmatch(t) for p in patterns))
             # last: until it has gone, a server that is killed starts again as it was
             services.admin.delete_topics([*matching, services.log.topic])
-        command_id = "cluster/TerminateCluster/terminate"
-        self._runner.note(command_id, "Cluster terminated.", None)
-        done = Outcome("Cluster terminated.")
-        return [command_status("TERMINATE CLUSTER;", command_id, done, -1)]
+        return [command_status(cluster_end.STATEMENT + ";", cluster_end.COMMAND_ID, done.outcome, -1)]
+
+    def _terminate(self) -> Done:
+        """End all queries, on all servers; the others stop then.
+
+        Raises:
+            KsqlError: KAFKA_REFUSED, BROKER_UNREACHABLE.
+        """
+        services = self._services
+        while True:
+            action = cluster_end.terminate(services)
+            follows = services.commands.token
+            command = Command(cluster_end.COMMAND_ID, cluster_end.STATEMENT, follows=follows)
+            try:
+                done = self._runner.write(action, command)
+                break
+            except Overtaken:
+                continue
+        deadline = time.monotonic() + OTHERS_END_S
+        while services.placement is not None and services.placement.has_others():
+            if time.monotonic() > deadline or services.is_stopping():
+                log.warning("not all servers have ended their queries; the topics are deleted nevertheless")
+                break
+            time.sleep(0.1)
+        return done
 
     def rebuild_state(self, query_id: str) -> dict[str, Any]:
         """Let a query compute its state anew, see Engine.

@@ -46,6 +46,9 @@ SWITCH_INTERVAL_S = 0.001
 class StartableEngine(Engine, Protocol):
     """An engine with its life cycle, which only this module controls."""
 
+    #: the engine calls it when another server has ended all servers of the service id
+    request_stop: Callable[[], None]
+
     def start(self, report: Callable[[str], None]) -> None:
         """Block until ready; ``report`` gets progress lines."""
         ...
@@ -334,6 +337,7 @@ class Running:
         """Start the engine (in a thread of its own)."""
         try:
             self._engine = engine = self._make_engine(self._config)
+            engine.request_stop = self._request_stop
             if self._host.stopping:
                 return
             engine.start(_say)

@@ -160,6 +160,14 @@ class Placement:
         """
         return members(self._admin.assignments(self._group), self._topic)
 
+    def has_others(self) -> bool:
+        """Whether Kafka takes other servers for alive.
+
+        Raises:
+            KsqlError: as KafkaAdmin.
+        """
+        return bool(self.servers().keys() - {self.server})
+
     def notes(self) -> dict[int, Note]:
         """What the owners of slots have said in the last second or so.
 

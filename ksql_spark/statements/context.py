@@ -59,6 +59,7 @@ class Services:
         commands: which commands of the log have been carried out.
         functions: folders and modules of user functions.
         placement: which queries run on which server; None: this is the only server.
+        end: stops this server, soon: another one has ended all.
     """
 
     metastore: MetaStore
@@ -82,6 +83,7 @@ class Services:
     lock: threading.RLock = field(default_factory=threading.RLock)
     published: MetaStore = field(default_factory=MetaStore)
     placement: Placement | None = None
+    end: Callable[[], None] = lambda: None
 
     def publish(self) -> None:
         """Let queries see the metastore as it is now."""

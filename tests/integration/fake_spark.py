@@ -24,7 +24,11 @@ from tests.statements.world import FakeQueries
 
 def start(config: dict[str, Any], report: Callable[[str], None] = lambda text: None) -> Engine:
     """A started engine whose queries only have a folder each."""
-    engine = Engine(Config(config), mock.MagicMock())
+    spark = mock.MagicMock()
+    spark.running_session._jvm.org.apache.kafka.clients.admin.Admin.create.side_effect = RuntimeError(
+        "no JVM"
+    )
+    engine = Engine(Config(config), spark)
     with mock.patch.object(bootstrap, "QueryManager", FakeQueries):
         engine.start(report)
     return engine

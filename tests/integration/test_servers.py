@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -165,7 +166,8 @@ def test_a_server_that_is_back_at_once_finds_its_queries(
         run(first, STREAM)
         for n in range(4):
             run(first, f"CREATE STREAM q{n} AS SELECT * FROM s EMIT CHANGES;")
-        wait_for(lambda: {host for _, host in shown(first).values()} == {"first:8088", "second:8088"})
+        running = {("RUNNING", "first:8088"), ("RUNNING", "second:8088")}
+        wait_for(lambda: set(shown(first).values()) == running)
         at_first, before = dict(here(first)), shown(first)
     finally:
         killed.kill()
@@ -174,6 +176,27 @@ def test_a_server_that_is_back_at_once_finds_its_queries(
     wait_for(lambda: set(here(second)) == before.keys() - at_first.keys())
     wait_for(lambda: shown(first) == before)
     assert here(first) == at_first
+
+
+def test_the_end_of_all_servers(start: Start, kafka_admin: KafkaAdmin, tmp_path: Path) -> None:
+    first, second = start("first"), start("second")
+    run(first, STREAM)
+    for n in range(4):
+        run(first, f"CREATE STREAM q{n} AS SELECT * FROM s EMIT CHANGES;")
+    wait_for(lambda: here(second) and len(here(first)) + len(here(second)) == 4)
+    stopped = threading.Event()
+
+    def stop_second() -> None:  # as the server around the engine does
+        threading.Thread(target=lambda: (second.stop(), stopped.set())).start()
+
+    second.request_stop = stop_second
+    (answer,) = first.terminate_cluster([f"{PREFIX}Q[01]"])
+    assert answer["commandStatus"]["status"] == "SUCCESS"
+    assert stopped.wait(TIMEOUT_S) and not here(first)
+    there = kafka_admin.topics()
+    assert f"{PREFIX}Q0" not in there and {f"{PREFIX}Q2", f"{PREFIX}s"} <= there.keys()
+    assert not any((tmp_path / "state").iterdir())
+    assert first.services.log.topic not in there
 
 
 def test_a_server_that_shares_meets_no_other_kind(
