@@ -47,7 +47,7 @@ POLL_S = 0.1
 #: pause before a member that Kafka has refused joins again, seconds
 PAUSE_S = 1.0
 #: after how long a member that was given no slots asks again, seconds
-ASK_AGAIN_S = 3.0
+ASK_AGAIN_S = 10.0
 #: after this time Kafka has forgotten a member for sure, seconds
 FORGOTTEN_S = SESSION_MS / 1000 + 1.0
 CLIENT_ID = "ksql-spark"
