@@ -17,7 +17,7 @@ from ksql_spark.config import Config
 from server import errors
 from server.access import AccessGuard, RateGuard
 from server.authentication import Authenticator
-from server.guards import BodyGuard, HostGuard, OriginGuard
+from server.guards import BodyGuard, HostGuard, MediaTypeGuard, OriginGuard
 from server.host import Host
 from server.logs import RequestIds
 from server.lookups import LookUps
@@ -65,6 +65,7 @@ def create_app(
         app, authenticator or Authenticator(properties), properties["authentication.skip.paths"]
     )
     app = BodyGuard(app, host.most_request_bytes, STREAMED_PATHS)
+    app = MediaTypeGuard(app)
     app = PathMiddleware(app)
     origins = properties["ksql.server.allowed.origins"]
     if origins:

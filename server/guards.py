@@ -1,8 +1,9 @@
-"""Checks that a request must pass before a route handles it: its host name, its origin, its size.
+"""Checks that a request must pass before a route handles it: its host, origin, media type and size.
 
 A server without authentication trusts every client that reaches its port. A browser reaches it on behalf of
-any page that its user opens, so two headers are checked that other clients set correctly: ``Host`` (against
-DNS rebinding: an attacker's name that resolves to this server) and ``Origin`` (against cross-site requests).
+any page that its user opens, so three headers are checked that other clients set correctly: ``Host`` (against
+DNS rebinding: an attacker's name that resolves to this server), ``Origin`` (against cross-site requests) and
+``Content-Type`` (against what a page can send to another site without asking first: forms and plain text).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server import errors
-from server.errors import FORBIDDEN, TOO_LARGE, RequestError
+from server.errors import FORBIDDEN, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, RequestError
 
 ANY = "*"
 
@@ -86,8 +87,7 @@ def _is_address(name: str) -> bool:
 class OriginGuard:
     """Refuses requests that a page of another site makes (403): those with an ``Origin`` that is not ours.
 
-    Browsers send it with every POST; curl, ksqlDB's clients and our shell do not, so that these need no
-    Content-Type.
+    Browsers send it with every POST; curl, ksqlDB's clients and our shell do not.
 
     Args:
          app: handles requests that are allowed.
@@ -115,6 +115,57 @@ class OriginGuard:
                 await errors.refuse(errors.response(problem), scope, receive, send)
                 return
         await self._app(scope, receive, send)
+
+
+#: paths of requests that only read, whatever their body is called
+READING_PATHS = frozenset({"/query", "/query-stream"})
+#: what lines of JSON are called in ksqlDB
+_DELIMITED = "application/vnd.ksqlapi.delimited.v1"
+
+
+class MediaTypeGuard:
+    """Refuses bodies that are not called JSON, where a request may change something (415).
+
+    Without a Content-Type a request passes, as several clients of ksqlDB send it; unless a browser sent it.
+
+    Args:
+        app: handles requests that are allowed.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass one request on, or refuse it (ASGI)."""
+        if (
+            scope["type"] == "http"
+            and scope["method"] not in ("GET", "HEAD", "OPTIONS")
+            and scope["path"] not in READING_PATHS
+        ):
+            headers = Headers(scope=scope)
+            given = headers.getlist("content-type")
+            is_of_browser = "origin" in headers or "sec-fetch-site" in headers
+            if not all(map(_is_json, given)) or (is_of_browser and not given):
+                problem = RequestError(
+                    f"{scope['path']} takes JSON and this is called {', '.join(given) or 'nothing'}. "
+                    "Send the header Content-Type: application/json "
+                    "(curl -H 'Content-Type: application/json').",
+                    UNSUPPORTED_MEDIA_TYPE,
+                )
+                await errors.response(problem)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _is_json(content_type: str) -> bool:
+    """Whether a Content-Type is one of JSON.
+
+    >>> _is_json("application/vnd.ksql.v1+json; charset=utf-8"), _is_json("text/plain; a=application/json")
+    (True, False)
+    """
+    name = content_type.partition(";")[0].strip().lower()
+    type_, _, subtype = name.partition("/")
+    return name == _DELIMITED or (type_ == "application" and (subtype == "json" or subtype.endswith("+json")))
 
 
 class BodyGuard:

@@ -1,7 +1,7 @@
 """Request bodies (reference §7.2) and how they become engine requests.
 
-Bodies are read regardless of their Content-Type, because clients (such as curl -d) rarely set it; requests
-from pages of other sites have been refused before (server/guards.py).
+Bodies are read as JSON whatever their Content-Type: what pages of other sites can send has been refused
+before (server/guards.py).
 """
 
 from __future__ import annotations

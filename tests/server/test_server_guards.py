@@ -7,7 +7,10 @@ from collections.abc import AsyncIterator
 import pytest
 from app_client import AppClient
 from fake_engine import FakeEngine
+from fastapi.routing import APIRoute
 
+from server.app import MODULES
+from server.guards import READING_PATHS
 from server.host import Host
 
 SHOW = '{"ksql": "SHOW STREAMS;"}'
@@ -30,9 +33,10 @@ def test_pages_of_other_sites_are_refused(
 @pytest.mark.parametrize(
     "headers",
     [
-        {"Content-Type": "application/x-www-form-urlencoded"},  # curl -d
         {"Content-Type": "application/json"},
+        {"Content-Type": "Application/JSON;charset=utf-8"},
         {"Content-Type": "application/vnd.ksql.v1+json; charset=utf-8"},
+        {"Content-Type": "application/vnd.ksqlapi.delimited.v1"},
         {"Content-Type": "application/json", "Origin": "http://server"},
         {},
     ],
@@ -41,9 +45,58 @@ def test_other_clients_and_own_pages_are_served(client: AppClient, headers: dict
     assert client.post("/ksql", content=SHOW, headers=headers).status_code == 200
 
 
+FORM = "application/x-www-form-urlencoded"
+#: what pages can send to another site without asking it first, and what only looks like JSON
+NO_JSON = [
+    {"Content-Type": FORM},  # curl -d, too
+    {"Content-Type": "text/plain"},
+    {"Content-Type": "text/plain; charset=application/json"},
+    {"Content-Type": "multipart/form-data; boundary=application/json"},
+    {"Content-Type": "text/json+json"},
+    {"Content-Type": "application/json, text/plain"},
+    {"Content-Type": ""},
+    {"Sec-Fetch-Site": "cross-site"},  # navigator.sendBeacon() of a Blob without a type
+    {"Origin": "http://server"},
+]
+
+
+@pytest.mark.parametrize("headers", NO_JSON, ids=str)
+def test_what_changes_something_takes_json_only(
+    host: Host, engine: FakeEngine, headers: dict[str, str]
+) -> None:
+    asked = set()
+    client = AppClient(host)
+    for module in MODULES:
+        for route in module.router.routes:
+            if not isinstance(route, APIRoute) or route.methods == {"GET"}:
+                continue
+            for path in (route.path, f"{route.path}/"):
+                if route.path in READING_PATHS:
+                    continue
+                response = client.post(path, content='{"ksql": "DROP TABLE t;"}', headers=headers)
+                assert (response.status_code, response.json()["error_code"]) == (415, 41500), path
+                assert "Content-Type: application/json" in response.json()["message"]
+            asked.add(route.path)
+    assert {"/ksql", "/inserts-stream", "/close-query", "/ksql/terminate", "/state/rebuild"} < asked
+    assert engine.requests == [] and engine.terminated is None
+
+
+def test_two_media_types_are_no_way_around(client: AppClient) -> None:
+    twice = [("Content-Type", "application/json"), ("Content-Type", "text/plain")]
+    assert client.post("/ksql", content=SHOW, headers=twice).status_code == 415
+
+
+def test_queries_may_be_called_what_curl_calls_them(client: AppClient, engine: FakeEngine) -> None:
+    assert client.post(
+        "/query-stream", content='{"sql": "SELECT 1;"}', headers={"Content-Type": FORM}
+    ).is_success
+    assert client.post("/query", content='{"ksql": "SELECT 1;"}', headers={"Content-Type": FORM}).is_success
+    assert len(engine.requests) == 2
+
+
 def test_allowed_origins_may_also_read_the_answers(host: Host) -> None:
     client = AppClient(host, **{"ksql.server.allowed.origins": "http://console.example:3000"})
-    origin = {"Origin": "http://console.example:3000"}
+    origin = {"Origin": "http://console.example:3000", "Content-Type": "application/json"}
     answer = client.post("/ksql", content=SHOW, headers=origin)
     assert answer.status_code == 200
     assert answer.headers["access-control-allow-origin"] == origin["Origin"]

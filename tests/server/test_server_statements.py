@@ -35,11 +35,7 @@ def test_passes_everything_on_to_the_engine(client: AppClient, engine: FakeEngin
 
 
 def test_needs_no_content_type(client: AppClient) -> None:
-    response = client.post(
-        "/ksql",
-        content='{"ksql": "SHOW STREAMS;", "streamsProperties": null}',
-        headers={"Content-Type": "application/x-www-form-urlencoded"},
-    )
+    response = client.post("/ksql", content='{"ksql": "SHOW STREAMS;", "streamsProperties": null}')
     assert response.status_code == 200
 
 
