@@ -401,7 +401,8 @@ def run(url: str, options: argparse.Namespace, bare: dict[int, Measure]) -> str:
             "format='JSON');")  # fmt: skip
     took = first_answer(url, f"SELECT * FROM v_{name} WHERE K = 1;")
     print(f"a view of {options.rows} rows is made          {options.rows / took:8.0f}/s", flush=True)
-    load(url, lookup, 1, 5)  # waits for the view
+    first_answer(url, f"SELECT * FROM q_{name} WHERE K = 1;")
+    load(url, lookup, 1, 2)  # warms up
     with updates(url, name, options.rows, options.updates):
         for n in options.connections:
             found = load(url, lookup, n, options.seconds)

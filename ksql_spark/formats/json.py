@@ -76,13 +76,14 @@ class JsonSerde(Serde):
 
     def encode(self, values: Sequence[Any]) -> bytes | None:
         """An object with all columns, NULL as ``null``; a bare NULL is a null record."""
+        if (names := self._names) is not None:
+            value = dict(zip(names, values, strict=True)) if self._is_wrapped else values[0]
+            try:
+                return None if value is None else orjson.dumps(value)
+            except TypeError:
+                pass  # half of a surrogate pair
         if not self.columns:
             return None
-        if self._names is not None:
-            with contextlib.suppress(TypeError):  # half of a surrogate pair
-                if self.wrapped:
-                    return orjson.dumps(dict(zip(self._names, values, strict=True)))
-                return None if values[0] is None else orjson.dumps(values[0])
         if not self.wrapped:
             return None if values[0] is None else _write(values[0], self.columns[0].type).encode()
         members = (f"{_text(c.name)}:{_write(v, c.type)}" for v, c in zip(values, self.columns, strict=True))
@@ -132,9 +133,13 @@ class JsonSerde(Serde):
     @functools.cached_property
     def _names(self) -> list[str] | None:
         """The columns' names, if all have the JSON form of their Python values."""
-        if all(c.type in _WRITTEN for c in self.columns):
+        if self.columns and all(c.type in _WRITTEN for c in self.columns):
             return [c.name for c in self.columns]
         return None
+
+    @functools.cached_property
+    def _is_wrapped(self) -> bool:
+        return self.wrapped
 
     @functools.cached_property
     def _members(self) -> list[tuple[str, Callable[[Any], bool]]]:

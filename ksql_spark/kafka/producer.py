@@ -42,6 +42,7 @@ class RecordProducer:
         #: what was written: topic -> partition -> the offset after the last record
         self.written: dict[str, dict[int, int]] = {}
         self._closing = threading.Event()
+        self._attention = Attention()
         self._served = threading.Thread(target=self._serve, name="kafka-deliveries", daemon=True)
         self._served.start()
 
@@ -118,14 +119,14 @@ class RecordProducer:
 
         Args:
             topic: an existing topic.
-            on_delivered: called in another thread with a record's number, and None once it is written, or the
-                error.
+            on_delivered: called with a record's number, and None once it is written, or the error, by the
+                producer's thread or that of any writer.
         """
 
         def failure(error: BaseException | KafkaError) -> KsqlError:
             return self._failure(error, topic)
 
-        return Writer(self._producer, topic, on_delivered, failure, self.written)
+        return Writer(self._producer, self._attention, topic, on_delivered, failure, self.written)
 
     def _produce(
         self,
@@ -176,9 +177,38 @@ class RecordProducer:
             self._producer.close()
 
     def _serve(self) -> None:
-        """Call delivery callbacks as soon as records are delivered."""
+        """Call delivery callbacks as soon as records are delivered, unless writers do that."""
         while not self._closing.is_set():
-            self._producer.poll(0.2)
+            self._producer.poll(0.2 if self._attention.is_free(0.2) else 0)
+
+
+class Attention:
+    """Who calls delivery callbacks: the producer's own thread, or threads that write many records.
+
+    Two threads that take turns for each record, one writing and one in callbacks, spend most of their time on
+    waiting for the interpreter.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._writers = 0
+        self._free = threading.Event()
+        self._free.set()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._writers += 1
+            self._free.clear()
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._writers -= 1
+            if not self._writers:
+                self._free.set()
+
+    def is_free(self, timeout_s: float) -> bool:
+        """Whether no writer calls callbacks, now or within ``timeout_s`` seconds."""
+        return self._free.wait(timeout_s)
 
 
 class Writer:
@@ -186,6 +216,7 @@ class Writer:
 
     Args:
         producer: of the client library.
+        attention: of the producer; the writer's thread enters it while it writes, and calls ``poll`` then.
         topic: an existing topic.
         on_delivered: as for RecordProducer.writer.
         failure: makes an error of what the library reports.
@@ -195,12 +226,14 @@ class Writer:
     def __init__(
         self,
         producer: Producer,
+        attention: Attention,
         topic: str,
         on_delivered: Callable[[int, KsqlError | None], None],
         failure: Callable[[BaseException | KafkaError], KsqlError],
         written: dict[str, dict[int, int]],
     ) -> None:
         self._written = written
+        self.attention = attention
         self._producer = producer
         self._topic = topic
         self._on_delivered = on_delivered
@@ -224,6 +257,10 @@ class Writer:
                 raise self._failure(error) from None
             except RuntimeError:  # it is closed
                 raise KsqlError("STOPPED") from None
+
+    def poll(self, timeout_s: float = 0) -> None:
+        """Call the callbacks of what was delivered, of all writers; wait up to ``timeout_s`` for some."""
+        self._producer.poll(timeout_s)
 
     def _delivered(self, number: int, error: KafkaError | None, message: Message) -> None:
         if error is not None:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import contextlib
 import datetime
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, InvalidOperation
 from decimal import Decimal as PythonDecimal
 from typing import Any, NamedTuple
@@ -42,8 +41,10 @@ from ksql_spark.types import (
     Struct,
 )
 
-#: how many rows of one client may wait for the brokers
+#: about how many rows of one client may wait for the brokers
 MOST_UNACKNOWLEDGED = 10_000
+#: after how many rows we look what was written
+POLLED_ROWS = 100
 
 _DECODER = json.JSONDecoder(parse_float=PythonDecimal)
 _EPOCH = datetime.date(1970, 1, 1)
@@ -85,14 +86,13 @@ class RowInserter:
         self._has_decimals = any(_has_decimals(c.type) for c in source.schema.columns)
         #: a member's name as clients write it -> the column's name
         self._names: dict[str, str] = {}
-        self._moved = threading.Condition()
+        self._moved = threading.Lock()
         self._sent = 0
         self._told = 0
         self._next = 0
         self._early: set[int] = set()
         self._errors: dict[int, KsqlError] = {}
         self._has_told = False
-        self._is_waiting = False
         self._closed = False
 
     def insert(self, lines: Iterable[bytes]) -> bool:
@@ -100,13 +100,17 @@ class RowInserter:
 
         It waits while MOST_UNACKNOWLEDGED rows are on their way.
         """
+        with self._writer.attention:
+            return self._insert(lines)
+
+    def _insert(self, lines: Iterable[bytes]) -> bool:
         write, now_ms = self._writer.write, int(time.time() * 1000)
         for line in lines:
-            if self._sent - self._next >= MOST_UNACKNOWLEDGED:
-                self._wait_for_room()
             if self._closed or self._errors:
                 return False
             number = self._sent
+            if number % POLLED_ROWS == 0:
+                self._serve_deliveries()
             self._sent += 1
             try:
                 key, value = self._encoded(line)
@@ -115,6 +119,14 @@ class RowInserter:
                 self._delivered(number, error)
                 return False
         return True
+
+    def _serve_deliveries(self) -> None:
+        """Note what was written, and wait while too many rows are not."""
+        self._writer.poll()
+        if self._sent - self._next < MOST_UNACKNOWLEDGED:
+            return
+        while self._sent - self._next > MOST_UNACKNOWLEDGED // 2 and not (self._closed or self._errors):
+            self._writer.poll(0.1)
 
     def acknowledged(self) -> Acknowledged:
         """What has been written since the last call."""
@@ -133,15 +145,6 @@ class RowInserter:
         """Take no more rows; rows that were sent are still written."""
         with self._moved:
             self._closed = True
-            self._moved.notify_all()
-
-    def _wait_for_room(self) -> None:
-        with self._moved:
-            self._is_waiting = True
-            self._moved.wait_for(
-                lambda: self._sent - self._next < MOST_UNACKNOWLEDGED or self._closed or self._errors
-            )
-            self._is_waiting = False
 
     def _delivered(self, number: int, error: KsqlError | None) -> None:
         with self._moved:
@@ -154,8 +157,6 @@ class RowInserter:
                     self._next += 1
             else:
                 self._early.add(number)
-            if self._is_waiting:
-                self._moved.notify_all()
             has_news = self._next > self._told or self._next in self._errors
             if not has_news or self._has_told:
                 return
@@ -174,11 +175,10 @@ class RowInserter:
         names = self._names
         given = {names.get(name) or self._column(name): value for name, value in row.items()}
         try:
-            key = [_converted(name, convert, given) for name, convert in self._keys]
-            missing = [name for (name, _), value in zip(self._keys, key, strict=True) if value is None]
-            if missing:
-                raise ValueError(f"Key field must be specified: {missing[0]}")
-            value = [_converted(name, convert, given) for name, convert in self._values]
+            key = _all_converted(self._keys, given)
+            if None in key:
+                raise ValueError(f"Key field must be specified: {self._keys[key.index(None)][0]}")
+            value = _all_converted(self._values, given)
             return (self._key.encode(key) if key else None), self._value.encode(value)
         except (ValueError, OverflowError) as error:
             raise KsqlError("INVALID_STATEMENT", reason=str(error)) from None
@@ -186,8 +186,10 @@ class RowInserter:
     def _decoded(self, line: bytes) -> Any:
         """The JSON value of a line. Raises KsqlError BAD_REQUEST."""
         if not self._has_decimals:
-            with contextlib.suppress(ValueError):  # json says why, or takes it
+            try:
                 return orjson.loads(line)
+            except ValueError:
+                pass  # json says why, or takes it
         try:
             return _DECODER.decode(line.decode())
         except (ValueError, RecursionError, InvalidOperation) as error:
@@ -245,7 +247,15 @@ def _has_decimals(type_: SqlType) -> bool:
     return isinstance(type_, Decimal)
 
 
-def _converted(name: str, convert: Converter, given: dict[str, Any]) -> Any:
+def _all_converted(columns: Sequence[tuple[str, Converter]], given: Mapping[str, Any]) -> list[Any]:
+    """The values of ``columns``; a ValueError names the column."""
+    try:
+        return [None if (v := given.get(name)) is None else convert(v) for name, convert in columns]
+    except (ValueError, OverflowError, InvalidOperation):
+        return [_converted(name, convert, given) for name, convert in columns]
+
+
+def _converted(name: str, convert: Converter, given: Mapping[str, Any]) -> Any:
     value = given.get(name)
     try:
         return None if value is None else convert(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.query_service import QueryService
-from ksql_spark.runtime.inserts import Acknowledged, RowInserter
+from ksql_spark.runtime.inserts import MOST_UNACKNOWLEDGED, Acknowledged, RowInserter
 from tests.statements.world import World
 
 CREATE = "CREATE STREAM rows ({columns}) WITH (kafka_topic='rows', partitions=1, format='JSON');"
@@ -25,6 +26,10 @@ class Target:
         self.deliveries: list[Delivery] = []
         self.records: list[tuple[bytes | None, bytes | None]] = []
         self.news = 0
+        self.attention = nullcontext()
+        #: whether all that was sent is delivered while the inserter waits
+        self.delivers = False
+        self.waits = 0
         world.run(CREATE.format(columns=columns))
         world.writer = self._writer  # type: ignore[attr-defined]
         self.inserter: RowInserter = QueryService(world.services).inserter("rows", {}, self._on_news)
@@ -38,6 +43,14 @@ class Target:
         assert time_ms > 1_600_000_000_000
         self.records.append((key, value))
         self.deliveries.append(lambda error: self._on_delivered(number, error))
+
+    def poll(self, timeout_s: float = 0) -> None:
+        if timeout_s:
+            self.waits += 1
+            assert self.delivers
+            for deliver in self.deliveries:
+                deliver(None)
+            self.deliveries.clear()
 
     def _on_news(self) -> None:
         self.news += 1
@@ -77,6 +90,16 @@ def test_rows_are_acknowledged_in_order(target: Target) -> None:
     assert inserter.acknowledged() == Acknowledged(0, 3, None)
     assert inserter.acknowledged() == Acknowledged(3, 3, None)
     assert inserter.is_idle
+
+
+def test_an_inserter_waits_while_too_many_rows_are_on_their_way(target: Target) -> None:
+    rows = [b'{"id":1}'] * MOST_UNACKNOWLEDGED
+    assert target.inserter.insert(rows)
+    assert target.waits == 0 and target.inserter.acknowledged().end == 0
+    target.delivers = True
+    assert target.inserter.insert(rows)
+    assert target.waits == 1
+    assert target.inserter.acknowledged().end == MOST_UNACKNOWLEDGED
 
 
 def test_a_row_that_fails_is_the_last(target: Target) -> None:
