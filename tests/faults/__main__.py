@@ -35,7 +35,11 @@ PATIENCE_S = 240.0
 
 @dataclass
 class Outcome:
-    """What a run gave; ``recovery_s``: from the end of the fault to right results and good health."""
+    """What a run gave.
+
+    ``recovery_s``: from the end of the fault to right results and good health; ``noticed_s``: until
+    /healthcheck said that something was wrong, where that was measured.
+    """
 
     fault: str
     seed: int
@@ -46,6 +50,7 @@ class Outcome:
     recovery_s: float
     rebuilt: bool
     said: str = ""
+    noticed_s: float | None = None
 
     @property
     def is_right(self) -> bool:
@@ -58,7 +63,7 @@ class Outcome:
 def one(run: Run, fault: str, seed: int, *, exactly_once: bool) -> Outcome:
     """One run of a fault."""
     scene = run.scene
-    run.has_rebuilt, run.damaged, run.said = False, "", ""
+    run.has_rebuilt, run.damaged, run.said, run.noticed_s = False, "", "", None
     scene.accept_repeats()
     before, during, after = COUNTS
     scene.send(before)
@@ -96,6 +101,7 @@ def one(run: Run, fault: str, seed: int, *, exactly_once: bool) -> Outcome:
         round(took, 1),
         run.has_rebuilt,
         said,
+        run.noticed_s,
     )
 
 
@@ -153,8 +159,8 @@ def play(
 def table(outcomes: Sequence[Mapping[str, Any]]) -> str:
     """Outcomes as a table in Markdown, a line for each fault."""
     lines = [
-        "| fault | times | lost | wrong | repeated: at least once | exactly once | recovery: half, all |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "| fault | runs | lost | wrong | repeated: at least once | exactly | noticed | recovery: half, all |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for name, function in FAULTS.items():
         own = [outcome for outcome in outcomes if outcome["fault"] == name]
@@ -166,7 +172,16 @@ def table(outcomes: Sequence[Mapping[str, Any]]) -> str:
             ]
             sums = [sum(outcome[key] for outcome in own) for key in ("lost", "wrong")]
             what = (function.__doc__ or name).rstrip(".")
-            cells = (what, len(own), *sums, *repeated, f"{times[len(times) // 2]:.0f}, {times[-1]:.0f} s")
+            noticed = [s for outcome in own if (s := outcome.get("noticed_s")) is not None]
+            within = f"{max(noticed):.1f} s" if noticed else ""
+            cells = (
+                what,
+                len(own),
+                *sums,
+                *repeated,
+                within,
+                f"{times[len(times) // 2]:.0f}, {times[-1]:.0f} s",
+            )
             lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)
 

@@ -24,6 +24,8 @@ from tests.integration.server_process import TIMEOUT_S, ServerProcess
 
 #: how long a process is frozen, seconds
 FROZEN_S = 20.0
+#: how long it may take until a fault is noticed, seconds
+NOTICE_S = 30.0
 
 
 class Run:
@@ -63,6 +65,8 @@ class Run:
         self.has_rebuilt = False
         #: the file that was damaged, and what the server has said of it
         self.damaged, self.said = "", ""
+        #: seconds until /healthcheck said that something is wrong, where a fault waits for that
+        self.noticed_s: float | None = None
 
     def _server(self) -> ServerProcess:
         servers = self.broker.proxy.address
@@ -122,6 +126,17 @@ class Run:
             return {"isHealthy": False, "details": {}}
         return body if "isHealthy" in body else {"isHealthy": False, "details": {}}
 
+    def await_notice(self) -> None:
+        """Wait until /healthcheck says that something is wrong; note how long that took.
+
+        Raises:
+            AssertionError: it never does.
+        """
+        began = time.monotonic()
+        while self.health()["isHealthy"]:
+            assert time.monotonic() < began + NOTICE_S, "nobody noticed"
+        self.noticed_s = round(time.monotonic() - began, 2)
+
     def diagnosis(self) -> str:
         """What may say why a server does not recover."""
         texts = [str(self.health())]
@@ -159,6 +174,7 @@ def _freeze(pid: int) -> None:
 def jvm_killed(run: Run) -> None:
     """kill -9 of Spark's JVM."""
     os.kill(run.jvm(), signal.SIGKILL)
+    run.await_notice()
 
 
 def jvm_frozen(run: Run) -> None:
