@@ -108,6 +108,8 @@ class View:
         self._failure: KsqlError | None = None
         self._closing = threading.Event()
         self._check_size = check_size
+        formats = (source.key_format.name, source.value_format.name)
+        self._has_schemas = any(CAPABILITIES[name].registry for name in formats)
         self._idle: list[sqlite3.Connection] = []
         path.parent.mkdir(parents=True, exist_ok=True)
         self._follower = threading.Thread(target=self._follow, name=f"view-{source.name}", daemon=True)
@@ -186,15 +188,9 @@ class View:
 
     def _apply(self, db: sqlite3.Connection, records: Iterable[Record], positions: Ends) -> None:
         """Write what ``records`` change, and that it has read up to ``positions``."""
-        window = self.source.window
-        changed: dict[tuple[bytes, int, int], Record] = {}
-        for record in map(self._framed, records):
-            if record.key is None:
-                continue
-            try:
-                changed[(record.key, 0, 0) if window is None else split_key(record.key, window)] = record
-            except struct.error:
-                continue  # no key of this table (reference §5.8)
+        if self._has_schemas:
+            records = map(self._framed, records)
+        changed = self._changed(records)
         db.execute("BEGIN")
         db.executemany(
             _UPSERT, [(*k, r.value, r.timestamp_ms) for k, r in changed.items() if r.value is not None]
@@ -202,6 +198,17 @@ class View:
         db.executemany(_DELETE, [k for k, r in changed.items() if r.value is None])
         db.executemany("INSERT OR REPLACE INTO position VALUES (?, ?)", list(positions.items()))
         db.execute("COMMIT")
+
+    def _changed(self, records: Iterable[Record]) -> dict[tuple[bytes, int, int], Record]:
+        """The last record of each key: its bytes without the window, and the window's bounds."""
+        if (window := self.source.window) is None:
+            return {(record.key, 0, 0): record for record in records if record.key is not None}
+        changed = {}
+        for record in records:
+            if record.key is not None:
+                with contextlib.suppress(struct.error):  # no key of this table (reference §5.8)
+                    changed[split_key(record.key, window)] = record
+        return changed
 
     def _framed(self, record: Record) -> Record:
         """The record with the ids of its schemas, which newer serializers write into its headers."""
