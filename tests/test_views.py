@@ -76,6 +76,23 @@ def test_a_view_has_the_last_value_of_each_key(make: Make, cluster: MockCluster)
     assert view.get([b"d", b"a", b"c"])[0].value == b"6"
 
 
+def test_rows_are_exported(make: Make, cluster: MockCluster, tmp_path: Path) -> None:
+    cluster.write("exported", (b"a", b"1"), (b"b", b"2"), (b"c", b"3"))
+    views, file = make(), tmp_path / "rows.csv"
+    view = views.current(table("EXPORTED"), SOON_S)
+
+    def exported(keys: list[bytes] | None = None) -> list[list[str]]:
+        view.export(file, keys)
+        return [line.split(",")[:2] for line in file.read_text().splitlines()]
+
+    assert exported() == [["61", "31"], ["62", "32"], ["63", "33"]]
+    assert exported([b"c", b"x", b"a"]) == [["63", "33"], ["61", "31"]]
+    assert exported([]) == []
+    views.drop("EXPORTED")
+    with pytest.raises(KsqlError, match="EXPORTED"):
+        view.export(file)
+
+
 def test_rows_that_were_there_are_there_when_it_is_called_back(make: Make, cluster: MockCluster) -> None:
     cluster.create("told")
     views = make()

@@ -11,6 +11,8 @@ import json
 import logging
 import sqlite3
 import struct
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -349,14 +351,26 @@ class View:
             return list(map(self._row, db.execute(f"{_COLUMNS} LIMIT ?", (most,)).fetchall()))
 
     def export(self, path: Path, keys: Sequence[bytes] | None = None) -> None:
-        """Write the rows of ``keys`` (None: all) to a CSV file, with bytes in hexadecimal digits."""
-        sql = "SELECT hex(key), hex(value), time, window_start, window_end FROM entry"
-        with self._reading() as db, path.open("w", encoding="ascii") as file:
-            reads = [(sql, ())] if keys is None else [(f"{sql} WHERE key = ?", (key,)) for key in keys]
-            for read in reads:
-                found = db.execute(*read)
-                while rows := found.fetchmany(10_000):
-                    file.writelines(f"{k},{v},{t},{start},{end}\n" for k, v, t, start, end in rows)
+        """Write the rows of ``keys`` (None: all) to a CSV file, with bytes in hexadecimal digits.
+
+        Raises:
+            KsqlError: INTERNAL.
+        """
+        program = Path(__file__).with_name("view_export.py")
+        command = [sys.executable, "-I", str(program), str(self._path), str(path)]
+        done = subprocess.run(
+            [*command, "all" if keys is None else "keys"],
+            input="".join(f"{key.hex()}\n" for key in keys or ()),
+            text=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        if done.returncode:
+            if self._failure is not None and self._closing.is_set():
+                raise self._failure
+            why = (done.stderr.splitlines() or [f"exit code {done.returncode}"])[-1]
+            raise KsqlError("INTERNAL", reason=f"the rows of {self.source.name} could not be read: {why}")
 
     def _row(self, found: tuple[bytes, bytes, int, int, int]) -> StoredRow:
         if self.source.window is None:
