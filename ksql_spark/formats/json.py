@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import functools
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from decimal import Decimal as PythonDecimal
 from decimal import InvalidOperation
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import orjson
 
@@ -51,19 +51,24 @@ _LONG_DIGITS = 19
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-def _never(value: Any) -> bool:
-    return False
-
-
 #: types that any writer of JSON writes alike
 _WRITTEN = (STRING, BOOLEAN, INTEGER, BIGINT)
-#: types whose JSON values are their Python values -> whether a value is one
-_EXACT: dict[SqlType, Callable[[Any], bool]] = {
-    STRING: lambda value: type(value) is str,
-    BOOLEAN: lambda value: type(value) is bool,
-    INTEGER: lambda value: type(value) is int and -(2**31) <= value < 2**31,
-    BIGINT: lambda value: type(value) is int and -(2**63) <= value < 2**63,
-    DOUBLE: lambda value: type(value) is float and math.isfinite(value),
+
+
+class _Exact(NamedTuple):
+    """How a value looks whose JSON form is its Python value: a type, and bounds of numbers."""
+
+    type: type | None
+    low: Any = None
+    high: Any = None
+
+
+_EXACT: dict[SqlType, _Exact] = {
+    STRING: _Exact(str),
+    BOOLEAN: _Exact(bool),
+    INTEGER: _Exact(int, -(2**31), 2**31 - 1),
+    BIGINT: _Exact(int, -(2**63), 2**63 - 1),
+    DOUBLE: _Exact(float, -sys.float_info.max, sys.float_info.max),
 }
 
 
@@ -92,10 +97,12 @@ class JsonSerde(Serde):
     def decode(self, data: bytes) -> list[Any] | None:
         """The columns' values; unknown members are ignored, missing ones NULL."""
         # nearly all records have just what their columns say; anything else is looked at closely below
-        with contextlib.suppress(ValueError):
+        try:
             exact = self._exact(orjson.loads(data))
             if exact is not None:
                 return exact
+        except ValueError:
+            pass  # json says why, or takes it
         try:
             value = json.loads(data, parse_float=PythonDecimal, parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
@@ -115,17 +122,19 @@ class JsonSerde(Serde):
 
     def _exact(self, value: Any) -> list[Any] | None:
         """The columns' values if each has exactly the JSON form of its type; else None."""
-        if not self.wrapped:
-            (_, fits), *_ = self._members
-            return [value] if value is not None and fits(value) else None
-        if type(value) is not dict:
+        if not self._is_wrapped:
+            value = {self.columns[0].name: value}
+            if None in value.values():
+                return None
+        elif type(value) is not dict:
             return None
         values = []
-        for name, fits in self._members:
-            if name not in value:
-                return None
-            member = value[name]
-            if member is not None and not fits(member):
+        for name, python, low, high in self._members:
+            member = value.get(name)
+            if member is None:
+                if name not in value:
+                    return None
+            elif type(member) is not python or (low is not None and not low <= member <= high):
                 return None
             values.append(member)
         return values
@@ -142,9 +151,9 @@ class JsonSerde(Serde):
         return self.wrapped
 
     @functools.cached_property
-    def _members(self) -> list[tuple[str, Callable[[Any], bool]]]:
-        """Each column's name, and whether a JSON value is just its value."""
-        return [(c.name, _EXACT.get(c.type, _never)) for c in self.columns]
+    def _members(self) -> list[tuple[str, type | None, Any, Any]]:
+        """Each column's name, and how a JSON value looks that is just its value."""
+        return [(c.name, *_EXACT.get(c.type, _Exact(None))) for c in self.columns]
 
     # ---- in Spark SQL --------------------------------------------------------------------------------
     # Both use our own JVM functions: Spark's from_json and to_json match names exactly, read and write
