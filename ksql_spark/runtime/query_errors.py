@@ -27,7 +27,7 @@ _OF_SYSTEMS = re.compile(
     r"OutOfMemoryError|StackOverflowError|No space left|DISK_FULL|RocksDBException|java\.io\.IOException"
     r"|TimeoutException|DisconnectException|NetworkException|BrokerNotAvailable|NotEnoughReplicas"
     r"|Connection refused|Connection reset|BROKER_UNREACHABLE|KAFKA_REFUSED|Py4JNetworkError|Py4JError"
-    r"|Answer from Java side is empty|STATE_INCOMPATIBLE|STATE_UNREADABLE|CHECKPOINT_DAMAGED"
+    r"|Answer from Java side is empty|STATE_INCOMPATIBLE|STATE_UNREADABLE|CHECKPOINT_DAMAGED|REGISTRY_AWAY"
 )
 
 
@@ -40,6 +40,7 @@ _STATE_UNREADABLE = re.compile(
     r"|JsonParseException|MappingException|(EOF|FileNotFound|NegativeArraySize)Exception.*(checkpoints|state)"
     r"|EOFException(?=[\s\S]*?streaming\.state)"
 )
+_REGISTRY_AWAY = re.compile(r"\[KSQL_REGISTRY_AWAY\] ([^\n]*)")
 _DATA_LOST = re.compile(r"\[KSQL_DATA_LOST\] ([^\n]*)")
 
 
@@ -67,6 +68,8 @@ def reason(error: BaseException) -> str:
     """The first informative line of an error's text, without Java's class names, at most 500 characters."""
     if isinstance(error, KsqlError):
         return error.message
+    if away := _REGISTRY_AWAY.search(str(error)):
+        return masked(away.group(1))[:500]
     for line in str(error).splitlines():
         line = line.strip()
         if line and not line.startswith(("at ", "===", "JVM stack")):

@@ -281,13 +281,25 @@ def test_print_shows_records_by_the_schemas_that_they_name(
         assert 'key: 7, value: {"V":1,"S":"x"}, partition: 0' in lines[2]
 
 
+def until_it_fails(execute: Callable[[str], Any], sink: str) -> dict[str, Any]:
+    """The query that writes ``sink``, once it has failed."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < deadline:
+        queries: list[dict[str, Any]] = execute("SHOW QUERIES;")[0]["queries"]
+        found = next(query for query in queries if sink in query["sinkKafkaTopics"])
+        if found["state"] == "ERROR":
+            return found
+        time.sleep(0.1)
+    raise AssertionError("the query has not failed")
+
+
 def test_protobuf_that_cannot_be_read_is_left_out_and_counted(
     execute: Callable[[str], Any],
     registry: RegistryServer,
     kafka_admin: KafkaAdmin,
     topic_names: Callable[[str], str],
 ) -> None:
-    """Bad records among good ones; then the registry goes away."""
+    """Bad records among good ones; then the registry does not answer, and the query waits for it."""
     source, sink = topic_names("in"), topic_names("out")
     execute(f"""
         CREATE STREAM bad_in (id BIGINT, name STRING)
@@ -312,18 +324,25 @@ def test_protobuf_that_cannot_be_read_is_left_out_and_counted(
     for number, data in enumerate(bad, 1):
         producer.send(source, None, good(number))
         producer.send(source, None, data)
-    records(kafka_admin, sink, len(bad))
-    asked = len(registry.requests)
-    registry.stop()
+    found = [json.loads(r.value or b"") for r in records(kafka_admin, sink, len(bad))]
+    assert [r["ID"] for r in found] == [*range(1, len(bad) + 1)]
+    assert {r["NAME"] for r in found} == {"x"}
+    described = execute("DESCRIBE bad_in EXTENDED;")[0]["sourceDescription"]
+    assert f"consumer-failed-messages: {len(bad)} " in described["errorStats"]
+    registry.answers.clear()
     producer.send(source, None, good(100))
     producer.send(source, None, b"\0\0\0\x27\x10" + good(1)[5:])
     producer.send(source, None, good(101))
-    found = [json.loads(r.value or b"") for r in records(kafka_admin, sink, len(bad) + 2)]
-    assert [r["ID"] for r in found] == [*range(1, len(bad) + 1), 100, 101]
-    assert {r["NAME"] for r in found} == {"x"}
-    assert len([r for r in registry.requests if r.endswith(f"ids/{schema_id}")]) == 1 and asked
-    described = execute("DESCRIBE bad_in EXTENDED;")[0]["sourceDescription"]
-    assert f"consumer-failed-messages: {len(bad) + 1} " in described["errorStats"]
+    records(kafka_admin, sink, len(bad) + 1)
+    query = until_it_fails(execute, sink)
+    assert query["error"].startswith("The schema registry cannot be read")
+    registry.answers.set()
+    execute(f"RESUME {query['id']};")
+    deadline = time.monotonic() + TIMEOUT_S
+    while 101 not in (numbers := {json.loads(r.value or b"")["ID"] for r in records(kafka_admin, sink, 1)}):
+        assert time.monotonic() < deadline
+    assert numbers == {*range(1, len(bad) + 1), 100, 101}
+    assert len([r for r in registry.requests if r.endswith(f"ids/{schema_id}")]) == 1
 
 
 def test_schema_ids_in_headers(

@@ -54,6 +54,10 @@ def test_the_end_of_the_jvm_is_no_failure_of_a_query(error: Exception, is_gone: 
         (FromJava("failed", "Caused by: o.a.k.common.errors.TopicAuthorizationException: x"), "USER"),
         (FromJava("TimeoutException: Topic t not present in metadata after 60000 ms."), "USER"),
         (FromJava("org.apache.kafka.common.errors.TimeoutException: 1 record expired"), "SYSTEM"),
+        (
+            FromJava("Lost task 0.0: o.k.r.Away: [KSQL_REGISTRY_AWAY] The registry cannot be read: x."),
+            "SYSTEM",
+        ),
         (FromJava("job aborted", "java.lang.OutOfMemoryError: Java heap space"), "SYSTEM"),
         (KsqlError("BROKER_UNREACHABLE", servers="x", reason="gone"), "SYSTEM"),
         (KsqlError("TOPIC_UNKNOWN", topic="x"), "USER"),
@@ -95,6 +99,11 @@ def fail(query: ManagedQuery) -> None:
     assert isinstance(spark, FakeSparkQuery)
     spark.is_active = False
     wait_for(lambda: len(query.errors) > known)
+
+
+def test_a_registry_that_does_not_answer_is_named() -> None:
+    error = FromJava("Lost task 0.0: o.k.r.Away: [KSQL_REGISTRY_AWAY] The schema registry is away.\n\tat x")
+    assert reason(error) == "The schema registry is away."
 
 
 def test_pauses_grow_until_a_query_gets_on(query: tuple[World, ManagedQuery]) -> None:

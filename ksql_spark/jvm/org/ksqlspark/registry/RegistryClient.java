@@ -37,8 +37,9 @@ import javax.net.ssl.SSLContext;
 
 /**
  * Schemas by id or GUID from a registry with Confluent's API. Each is asked for once in a JVM and
- * then kept, so that records of known schemas are read while the registry is away. While it is, or
- * where it does not know an id, it is left alone for some seconds.
+ * then kept, so that records of known schemas are read while the registry is away. Where another
+ * schema is needed then, the task fails. While it is away, or where it does not know an id, it is
+ * left alone for some seconds.
  *
  * <p>The setting "folder" names a folder for copies of the schemas. They are read only while the
  * registry is away: another one at its address may give the same ids to other schemas.
@@ -89,10 +90,15 @@ public final class RegistryClient {
         }
     }
 
-    /** The registry does not answer. */
-    private static final class Away extends NoSchema {
+    /**
+     * The registry does not answer, and there is no copy of the schema. It is an error of the task
+     * too: the query fails, and reads the record again once it is started again.
+     */
+    public static final class Away extends Error {
+        private static final long serialVersionUID = 1L;
+
         Away(String message) {
-            super(message);
+            super("[KSQL_REGISTRY_AWAY] " + message);
         }
     }
 
@@ -141,7 +147,7 @@ public final class RegistryClient {
         return CLIENTS.computeIfAbsent(Map.copyOf(settings), RegistryClient::new);
     }
 
-    /** The schema with this id, an Integer, or this GUID, a UUID; throws NoSchema. */
+    /** The schema with this id, an Integer, or this GUID, a UUID; throws NoSchema, Away. */
     public Registered schema(Object id) {
         Registered found = known.get(id);
         return found != null ? found : fetched(id);
@@ -158,7 +164,7 @@ public final class RegistryClient {
             throw new NoSchema(missing.reason());
         }
         if (resting.until() - now > 0) {
-            return copied(id, new NoSchema(resting.reason()));
+            return copied(id, new Away(resting.reason()));
         }
         if (urls.isEmpty()) {
             throw new NoSchema("No schema registry is configured (ksql.schema.registry.url).");
@@ -208,7 +214,7 @@ public final class RegistryClient {
     }
 
     /** The copy of a schema while the registry is away; throws {@code away} if there is none. */
-    private Registered copied(Object id, NoSchema away) {
+    private Registered copied(Object id, Away away) {
         try {
             if (folder != null) {
                 return JSON.readValue(folder.resolve(id + ".json").toFile(), Registered.class);

@@ -30,6 +30,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.ksqlspark.registry.RegistryClient.Away;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -191,10 +192,17 @@ class AvroTest {
         assertNull(decoder("=A BIGINT").invoke(data));
         assertTrue(reason("=A BIGINT", data).contains("no schema with the id 99"));
         assertEquals(1, asked.size());
+    }
+
+    @Test
+    void aRecordIsNotBadOnlyBecauseTheRegistryIsAway() {
+        byte[] data = framed(100, new Schema.Parser().parse("\"long\""), 3L);
         server.stop(0);
-        byte[] other = framed(100, schema, 3L);
-        assertNull(decoder("=A BIGINT").invoke(other));
-        assertTrue(reason("=A BIGINT", other).startsWith("The schema registry cannot be read"));
+        for (int i = 0; i < 2; i++) {
+            Error away = assertThrows(Away.class, () -> decoder("=A BIGINT").invoke(data));
+            String prefix = "[KSQL_REGISTRY_AWAY] The schema registry cannot be read: ";
+            assertTrue(away.getMessage().startsWith(prefix), away.getMessage());
+        }
     }
 
     @Test
