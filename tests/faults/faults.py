@@ -140,6 +140,8 @@ class Run:
     def diagnosis(self) -> str:
         """What may say why a server does not recover."""
         texts = [str(self.health())]
+        if (code := self.server.process.poll()) is not None:
+            texts.append(f"the server has ended with {code}: {self.server.process.communicate()}")
         with contextlib.suppress(AssertionError, httpx.HTTPError):
             (shown,) = self.server.execute("SHOW QUERIES;")
             texts += [
