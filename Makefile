@@ -14,7 +14,7 @@ TOOLS := .venv/.tools
 JVM := .venv/.jvm
 
 .PHONY: help setup run server demo test test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: test-stories test-cluster docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency plans
+.PHONY: test-long test-stories test-cluster docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency plans
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -37,7 +37,7 @@ check: lint lint-java types contracts test-fast test-java ## lint, types, layers
 
 test-fast: $(TOOLS) ## tests without Java
 	@echo "== fast tests"
-	@$(BIN)/python -m pytest -q -m "not kafka and not spark" $(ARGS)
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not kafka and not spark" $(ARGS)
 
 test-java: $(TOOLS) ## unit tests of the JVM classes, with JUnit
 	@echo "== JUnit"
@@ -45,7 +45,10 @@ test-java: $(TOOLS) ## unit tests of the JVM classes, with JUnit
 
 test-kafka: setup ## tests on Kafka and Spark
 	@echo "== tests on Kafka and Spark"
-	@$(BIN)/python -m pytest -q -m "kafka or spark" $(ARGS)
+	@$(BIN)/python -m pytest -q -m "(kafka or spark) and not long" $(ARGS)
+
+test-long: setup ## tests on Kafka and Spark that take about a minute each: crashes, lost servers, Kafka Connect
+	@$(BIN)/python -m pytest -q -m long $(ARGS)
 
 test-cluster: setup ## all case files with the tasks of queries in two executors, processes of their own
 	@TEST_SPARK_MASTER='local-cluster[2,256,1536]' $(BIN)/python -m pytest -q tests/cases tests/integration/test_cluster.py $(ARGS)

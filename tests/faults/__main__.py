@@ -91,6 +91,8 @@ def one(run: Run, fault: str, seed: int, *, exactly_once: bool) -> Outcome:
             said += f"; inputs of {found.first}: {scene.inputs(found.first)}"
     elif is_late:
         said = str(run.health())
+    elif found.repeated and exactly_once:
+        said = f"{said} {'; '.join(found.again)}"
     return Outcome(
         fault,
         seed,

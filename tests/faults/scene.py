@@ -64,6 +64,8 @@ class Difference:
     wrong: int = 0
     repeated: int = 0
     where: list[str] = field(default_factory=list)
+    #: the rows that have come more than once, since the first fault
+    again: list[str] = field(default_factory=list)
     #: the number of a row that a stream lacks
     first: int | None = None
 
@@ -165,6 +167,8 @@ class Scene:
                 missing = sorted(set(range(self.sent)) - ids.keys())
                 self._add(found, f"{name}{n}", len(missing), 0, missing[:5])
                 found.wrong += sum(1 for each in ids if not 0 <= each < self.sent)
+                if again := [each for each, count in sorted(ids.items()) if count > 1]:
+                    found.again.append(f"{name}{n}: {len(again)} again {again[:5]}…{again[-1]}")
                 found.repeated += sum(count - 1 for count in ids.values())
             for name in TABLES:
                 truth = dict(self._truth(name))

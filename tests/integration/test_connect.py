@@ -45,6 +45,7 @@ def worker_of(engine: Engine) -> EmbeddedConnect:
     return cast(EmbeddedConnect, cast(ConnectOnDemand, engine.services.connect)._worker)
 
 
+@pytest.mark.long
 def test_from_a_file_to_a_file(make_engine: Callable[[], Engine], tmp_path: Path) -> None:
     there, here = tmp_path / "there", tmp_path / "here"
     there.write_text('{"id": 1}\n{"id": 2}\n')

@@ -192,6 +192,7 @@ def test_what_users_see_of_it(bench: Bench) -> None:
     assert explained["queryDescription"]["processingGuarantee"] == "at_least_once"
 
 
+@pytest.mark.long
 def test_nothing_is_lost_or_repeated(tmp_path: Path) -> None:
     """A short run of ``make exactly-once``."""
     with (

@@ -98,7 +98,10 @@ def names(server: ServerProcess) -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.parametrize("cached", [33_554_432, 1000], ids=["large cache", "tiny cache"])
+@pytest.mark.parametrize(
+    "cached",
+    [pytest.param(33_554_432, id="large cache", marks=pytest.mark.long), pytest.param(1000, id="tiny cache")],
+)
 def test_nothing_is_lost(tmp_path: Path, cached: int) -> None:
     properties = tmp_path / "server.properties"
     properties.write_text(f"ksql.state.cache.max.bytes={cached}\n", encoding="utf-8")

@@ -86,6 +86,7 @@ def are_right(asked: ServerProcess, count: int) -> bool:
     return True
 
 
+@pytest.mark.long
 def test_queries_of_a_killed_server_go_on_elsewhere(clean_kafka: str, tmp_path: Path) -> None:
     broker = clean_kafka
     with server(tmp_path, "first", broker) as first, server(tmp_path, "second", broker) as second:
