@@ -1,13 +1,19 @@
 """Roles, and what each may do: the one place that decides about requests and statements.
 
-A role may do all that those before it may. Without authentication everybody is an admin.
+A role may do all that those before it may. It holds for everything, or for the streams, tables and topics
+that a pattern names. Without authentication everybody is an admin.
 """
 
 from __future__ import annotations
 
 import enum
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
-from grammar.nodes import Statement
+from grammar.nodes import AliasedSource, CommonTable, Statement, property_values
+from grammar.statements.asserts import AssertTopic
 from grammar.statements.connectors import CreateConnector, DropConnector
 from grammar.statements.describe import (
     DescribeConnector,
@@ -17,6 +23,9 @@ from grammar.statements.describe import (
     Explain,
 )
 from grammar.statements.functions import CreateFunction, DropFunction
+from grammar.statements.inserts import InsertSelect, InsertValues
+from grammar.statements.lifecycle import Pause, QueryControl, Resume, Terminate
+from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
 from grammar.statements.session import (
     AlterSystem,
@@ -26,6 +35,7 @@ from grammar.statements.session import (
     UnsetProperty,
 )
 from grammar.statements.show import Show
+from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark.errors import KsqlError
 
 
@@ -47,6 +57,125 @@ class Role(enum.IntEnum):
         except KeyError:
             known = ", ".join(role.name.lower() for role in cls)
             raise ValueError(f"there is no role {name}, only {known}") from None
+
+
+class Kind(enum.Enum):
+    """What a name is the name of."""
+
+    SOURCE = "source"
+    TOPIC = "topic"
+
+
+@dataclass(frozen=True)
+class Grant:
+    """A role for what a pattern names: of a source in SQL, or of a topic in single quotes.
+
+    A pattern of sources is one of topics, too, as topics have the names of the sources that are written to
+    them unless a statement says otherwise. ``*`` is any text. Case matters in quotes only, as in SQL.
+
+    >>> grant = Grant.of("developer:sales_*")
+    >>> grant.covers(Kind.SOURCE, "SALES_2"), grant.covers(Kind.TOPIC, "SALES_2")
+    (True, True)
+    >>> grant.covers(Kind.SOURCE, "sales_2")
+    False
+    >>> Grant.of("reader:'raw.*'").covers(Kind.SOURCE, "raw.x")
+    False
+    """
+
+    role: Role
+    pattern: str
+
+    @classmethod
+    def of(cls, text: str) -> Grant:
+        """The grant ``role:pattern``. Raises ValueError."""
+        name, _, pattern = text.partition(":")
+        role = Role.named(name)
+        if role is Role.ADMIN:
+            raise ValueError("an admin is one of the whole server: admin takes no pattern")
+        if not re.fullmatch(r"`[^`]+`|'[^']+'|[^`'\s]+", pattern):
+            raise ValueError(f"{pattern!r} is no pattern of names such as orders_*, `orders_*` or 'orders_*'")
+        return cls(role, pattern if pattern[0] in "`'" else pattern.upper())
+
+    def covers(self, kind: Kind, name: str) -> bool:
+        """Whether the pattern is one of ``name``."""
+        pattern = self.pattern
+        if kind is Kind.SOURCE and pattern[0] == "'":
+            return False
+        parts = pattern.strip(pattern[0] if pattern[0] in "`'" else "").split("*")
+        return re.fullmatch(".*".join(map(re.escape, parts)), name, re.DOTALL) is not None
+
+    def __str__(self) -> str:
+        return f"{self.role.name.lower()} for {self.pattern}"
+
+
+@dataclass(frozen=True)
+class Rights:
+    """What somebody may do: a role for everything, if any, and roles for what patterns name."""
+
+    role: Role | None
+    grants: tuple[Grant, ...] = ()
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Rights:
+        """The rights of roles with and without patterns. Raises ValueError for other texts, and for none."""
+        given = list(texts)
+        roles = [Role.named(text) for text in given if ":" not in text]
+        grants = tuple(Grant.of(text) for text in given if ":" in text)
+        if not given:
+            raise ValueError("there is no role")
+        return cls(max(roles, default=None), grants)
+
+    @property
+    def highest(self) -> Role | None:
+        """The highest role, whatever it is for."""
+        return max([*(g.role for g in self.grants), *([self.role] if self.role else [])], default=None)
+
+    def of_name(self, kind: Kind, name: str) -> Role | None:
+        """The role for one source or topic."""
+        found = [grant.role for grant in self.grants if grant.covers(kind, name)]
+        return max([*found, *([self.role] if self.role else [])], default=None)
+
+    def may_read(self, source: str) -> bool:
+        """Whether the stream or table ``source`` may be read, and seen."""
+        return self.role is not None or self.of_name(Kind.SOURCE, source) is not None
+
+    def may_see_topic(self, topic: str) -> bool:
+        """Whether ``topic`` may be seen."""
+        return self.role is not None or self.of_name(Kind.TOPIC, topic) is not None
+
+    def __str__(self) -> str:
+        return ", ".join([*([self.role.name.lower()] if self.role else []), *map(str, self.grants)]) or "none"
+
+
+#: the rights of everybody, where there is no authentication
+ALL_RIGHTS = Rights(Role.ADMIN)
+
+
+class Uses(NamedTuple):
+    """The sources that a query reads, and the one that it writes; a push query writes none."""
+
+    reads: frozenset[str]
+    writes: str | None
+
+    def may_be_seen(self, rights: Rights) -> bool:
+        """Whether all of them may be read."""
+        return all(map(rights.may_read, [*self.reads, *([self.writes] if self.writes else [])]))
+
+
+class Catalog(Protocol):
+    """What has to be known of a server to decide about statements."""
+
+    def has(self, source: str) -> bool:
+        """Whether there is this stream or table."""
+
+    def topic_of(self, source: str) -> str | None:
+        """The topic of a stream or table; None: there is none."""
+
+    def chosen_sink_topic(self, name: str) -> str | None:
+        """The topic of a new sink without KAFKA_TOPIC, where the request and not the server chooses it."""
+
+    def uses(self, query_id: str) -> list[Uses]:
+        """Those of the queries with this id, in any case."""
 
 
 _OF_STATEMENTS: dict[type[Statement], Role] = {
@@ -90,6 +219,145 @@ _OF_ENDPOINTS: dict[str, Role] = {
 }
 
 
+#: endpoints that decide, or ask the engine, about single sources; the others need a role for everything
+_WITH_PATTERNS = frozenset(
+    {
+        "/",
+        "/close-query",
+        "/docs",
+        "/healthcheck",
+        "/info",
+        "/inserts-stream",
+        "/is_valid_property",
+        "/ksql",
+        "/openapi.json",
+        "/query",
+        "/query-stream",
+        "/v1/metadata",
+        "/v1/metadata/id",
+        "/ws/query",
+    }
+)
+
+
+class Need(NamedTuple):
+    """A role that a statement needs for a source or topic."""
+
+    role: Role
+    kind: Kind
+    name: str
+
+
+def _reads(tree: Any, catalog: Catalog) -> Iterator[Need]:
+    """What the relations of a query need."""
+    named = {table.table_name for table in tree.find_all(CommonTable)}
+    for relation in tree.find_all(AliasedSource):
+        name = relation.source_name
+        if name not in named or catalog.has(name):
+            yield Need(Role.READER, Kind.SOURCE, name)
+
+
+def _query(statement: Query, catalog: Catalog) -> Iterator[Need]:
+    yield from _reads(statement, catalog)
+
+
+def _create_source(statement: CreateSource, catalog: Catalog) -> Iterator[Need]:
+    yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
+    topic = property_values(statement.properties).get("KAFKA_TOPIC")
+    if topic is not None:
+        yield Need(Role.READER if statement.source else Role.DEVELOPER, Kind.TOPIC, str(topic))
+
+
+def _create_as_select(statement: CreateAsSelect, catalog: Catalog) -> Iterator[Need]:
+    yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
+    topic = property_values(statement.properties).get(
+        "KAFKA_TOPIC", catalog.chosen_sink_topic(statement.name)
+    )
+    if topic is not None:
+        yield Need(Role.DEVELOPER, Kind.TOPIC, str(topic))
+    yield from _reads(statement, catalog)
+
+
+def _insert_select(statement: InsertSelect, catalog: Catalog) -> Iterator[Need]:
+    yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
+    yield from _reads(statement, catalog)
+
+
+def _write(statement: AlterSource | InsertValues, catalog: Catalog) -> Iterator[Need]:
+    yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
+
+
+def _drop_source(statement: DropSource, catalog: Catalog) -> Iterator[Need]:
+    yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
+    topic = catalog.topic_of(statement.name) if statement.delete_topic else None
+    if topic is not None:
+        yield Need(Role.DEVELOPER, Kind.TOPIC, topic)
+
+
+def _describe(statement: DescribeSource, catalog: Catalog) -> Iterator[Need]:
+    yield Need(Role.READER, Kind.SOURCE, statement.name)
+
+
+def _topic(statement: AssertTopic | PrintTopic, catalog: Catalog) -> Iterator[Need]:
+    yield Need(Role.DEVELOPER, Kind.TOPIC, statement.topic)
+
+
+def _control(statement: QueryControl, catalog: Catalog) -> Iterator[Need] | None:
+    found = catalog.uses(statement.query_id) if statement.query_id is not None else []
+    if not found:
+        return None
+    sources = (name for uses in found for name in ([uses.writes] if uses.writes else uses.reads))
+    return (Need(Role.DEVELOPER, Kind.SOURCE, name) for name in sources)
+
+
+def _explain(statement: Explain, catalog: Catalog) -> Iterator[Need] | None:
+    """To see a plan is to see the sources in it."""
+    if statement.query_id is not None:
+        found = catalog.uses(statement.query_id)
+        names = (name for uses in found for name in [*uses.reads, *([uses.writes] if uses.writes else [])])
+        return (Need(Role.READER, Kind.SOURCE, name) for name in names) if found else None
+    planned = statement.statement
+    sink = [planned.name] if isinstance(planned, (CreateAsSelect, InsertSelect)) else []
+    seen = [Need(Role.READER, Kind.SOURCE, name) for name in sink if catalog.has(name)]
+    return iter([*seen, *_reads(planned, catalog)])
+
+
+def _lists(statement: Show, catalog: Catalog) -> Iterator[Need] | None:
+    """Lists have what may be seen; connectors have no names of sources."""
+    return None if statement.what.startswith("CONNECTOR") else iter(())
+
+
+def _nothing(statement: Statement, catalog: Catalog) -> Iterator[Need]:
+    return iter(())
+
+
+#: statement class -> the roles that it needs for sources and topics; None, as for classes that are not here:
+#: a role for everything
+_NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] = {
+    AlterSource: _write,
+    AssertTopic: _topic,
+    CreateAsSelect: _create_as_select,
+    CreateSource: _create_source,
+    DefineVariable: _nothing,
+    DescribeFunction: _nothing,
+    DescribeSource: _describe,
+    DescribeSources: _nothing,
+    DropSource: _drop_source,
+    Explain: _explain,
+    InsertSelect: _insert_select,
+    InsertValues: _write,
+    Pause: _control,
+    PrintTopic: _topic,
+    Query: _query,
+    Resume: _control,
+    SetProperty: _nothing,
+    Show: _lists,
+    Terminate: _control,
+    UndefineVariable: _nothing,
+    UnsetProperty: _nothing,
+}
+
+
 def role_for_statement(kind: type[Statement]) -> Role:
     """The least role that may run statements of this class: DEVELOPER if nothing else is said."""
     return _OF_STATEMENTS.get(kind, Role.DEVELOPER)
@@ -105,24 +373,60 @@ def role_for_endpoint(path: str) -> Role:
     return found
 
 
-def check_statement(role: Role, statement: Statement) -> None:
-    """Refuse a statement that ``role`` may not run.
+def takes_patterns(path: str) -> bool:
+    """Whether a role for some sources is enough at an endpoint: it shows or does nothing to the others."""
+    return path in _WITH_PATTERNS or path.startswith("/is_valid_property/")
+
+
+def check_statement(rights: Rights, statement: Statement, catalog: Catalog) -> None:
+    """Refuse a statement that somebody may not run.
+
+    Args:
+        rights: theirs.
+        statement: what they want to run.
+        catalog: what is there, after the statements before this one.
 
     Raises:
         KsqlError: FORBIDDEN.
     """
     least = role_for_statement(type(statement))
-    if role < least:
+    if rights.role is not None and rights.role >= least:
+        return
+    needs = None
+    if rights.grants and type(statement) in _NEEDS:
+        needs = _NEEDS[type(statement)](statement, catalog)
+    if needs is None:
         what = " ".join(statement.source_text.split()[:2]).upper()
-        raise KsqlError("FORBIDDEN", what=f"{what} …", role=role.name.lower(), least=least.name.lower())
+        raise KsqlError("FORBIDDEN", what=f"{what} …", role=str(rights), least=least.name.lower())
+    for need in needs:
+        _check(rights, need)
 
 
-def check_endpoint(role: Role, path: str) -> None:
-    """Refuse a request that ``role`` may not make.
+def check_source(rights: Rights, role: Role, source: str) -> None:
+    """Refuse what needs ``role`` for a stream or table.
+
+    Raises:
+        KsqlError: FORBIDDEN.
+    """
+    if rights.role is None or rights.role < role:
+        _check(rights, Need(role, Kind.SOURCE, source))
+
+
+def _check(rights: Rights, need: Need) -> None:
+    there = rights.of_name(need.kind, need.name)
+    if there is None or there < need.role:
+        what = need.name if need.kind is Kind.SOURCE else f"The topic '{need.name}'"
+        given = there.name.lower() if there else "none"
+        raise KsqlError("FORBIDDEN", what=what, role=given, least=need.role.name.lower())
+
+
+def check_endpoint(rights: Rights, path: str) -> None:
+    """Refuse a request that somebody may not make.
 
     Raises:
         KsqlError: FORBIDDEN.
     """
     least = role_for_endpoint(path)
-    if role < least:
-        raise KsqlError("FORBIDDEN", what=path, role=role.name.lower(), least=least.name.lower())
+    given = rights.highest if takes_patterns(path) else rights.role
+    if given is None or given < least:
+        raise KsqlError("FORBIDDEN", what=path, role=str(rights), least=least.name.lower())

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ksql_spark import __version__
+from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.bootstrap import Bootstrap, Parts, Report
 from ksql_spark.cluster import Cluster
 from ksql_spark.config import Config
@@ -105,24 +106,30 @@ class Engine:
         properties: Mapping[str, Any],
         parameters: Sequence[Any] | Mapping[str, Any] | None = None,
         token: str | None = None,
+        rights: Rights = ALL_RIGHTS,
     ) -> LookUp | None:
         """A look-up that can be answered without waiting for anything but the view; None: use query().
 
-        It never blocks, so that it may be called in an event loop's thread. Every role may look up.
+        It never blocks, so that it may be called in an event loop's thread.
 
         Args:
             text: the statement, without variables.
             properties: overrides of the request.
             parameters: the values of the text's parameters.
             token: the answer has to have the records that it knows of.
+            rights: those of the client.
 
         Raises:
-            KsqlError: BAD_REQUEST for parameters that do not fit, PULL_LIMIT.
+            KsqlError: BAD_REQUEST for parameters that do not fit, FORBIDDEN, PULL_LIMIT.
         """
-        return self._parts.queries.look_up(text, properties, parameters, token)
+        return self._parts.queries.look_up(text, properties, parameters, token, rights)
 
     def inserter(
-        self, target: str, properties: Mapping[str, Any], on_news: Callable[[], None]
+        self,
+        target: str,
+        properties: Mapping[str, Any],
+        on_news: Callable[[], None],
+        rights: Rights = ALL_RIGHTS,
     ) -> RowInserter:
         """A writer of rows in JSON to the stream or table ``target`` (POST /inserts-stream).
 
@@ -130,11 +137,12 @@ class Engine:
             target: its name, upper case unless it is quoted with back-quotes.
             properties: overrides of the request.
             on_news: see RowInserter.
+            rights: those of the client.
 
         Raises:
-            KsqlError: it cannot be written to.
+            KsqlError: it cannot be written to, or not by this client.
         """
-        return self._parts.queries.inserter(target, properties, on_news)
+        return self._parts.queries.inserter(target, properties, on_news, rights)
 
     def terminate_cluster(self, topics: Sequence[str]) -> list[dict[str, Any]]:
         """End all queries for good, and delete the command log and the sinks' topics that match a pattern.

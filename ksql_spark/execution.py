@@ -8,6 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from grammar.nodes import Statement
@@ -157,9 +158,9 @@ class StatementExecutor:
         published = services.published
         context = context_of(request, services, published)
         statements = parsed(request, context)
-        for statement in statements:
+        for statement in statements:  # before any of them is bound; once more when its turn comes
             with located(statement):
-                check_statement(request.role, statement)
+                check_statement(request.rights, statement, context)
         if all(isinstance(statement, InsertValues) for statement in statements):
             # they change nothing that statements know, so they wait for none
             with planning(request, services):
@@ -185,9 +186,8 @@ class StatementExecutor:
 
             def after(waited: _Checked = waiting) -> StatementContext:
                 # check the statements after it again: other requests may have changed something
-                return StatementContext(
-                    services, services.metastore.copy(), dict(waited.properties), dict(waited.variables)
-                )
+                fresh = context_of(request, services)
+                return replace(fresh, properties=dict(waited.properties), variables=dict(waited.variables))
 
             rest = self._run(request, [checked.statement for checked in left], after, entities)
         return entities
@@ -253,6 +253,7 @@ class StatementExecutor:
                 raise KsqlError("QUERY_IN_KSQL", statement=statement.source_text)
             with located(statement, entities), registry.with_functions(context.metastore.functions):
                 deadline.check()
+                check_statement(context.rights, statement, context)
                 action = handle(statement, context)
             if isinstance(action, Logged):
                 with located(statement, entities):

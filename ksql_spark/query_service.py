@@ -16,7 +16,7 @@ from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
 from ksql_spark import analyzer, config, consistency
 from ksql_spark.analyzer.plan_cache import PlanCache
-from ksql_spark.authorization import check_statement
+from ksql_spark.authorization import ALL_RIGHTS, Rights, Role, check_source, check_statement
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
@@ -141,7 +141,9 @@ class QueryService:
             known = self.plans.find(catalog, settings, request.text)
             if known is not None:
                 with registry.with_functions(services.published_functions), _restarting_said():
-                    return self._answer(known.plan, request)
+                    plan = known.plan
+                    check_source(request.rights, Role.READER, plan.source.name)
+                    return self._answer(plan, request)
         context = context_of(request, services, catalog.metastore)
         statements = list(parsed(request, context))
         if len(statements) != 1:
@@ -149,9 +151,9 @@ class QueryService:
             raise KsqlError("BAD_REQUEST", reason=reason)
         (statement,) = statements
         with located(statement), registry.with_functions(context.metastore.functions):
-            check_statement(request.role, statement)
+            check_statement(request.rights, statement, context)
             if isinstance(statement, PrintTopic):
-                stream = self._print(statement, services)
+                stream = self._print(statement, services, request.rights)
             elif not isinstance(statement, Query):
                 raise KsqlError(
                     "BAD_REQUEST",
@@ -172,19 +174,21 @@ class QueryService:
         properties: Mapping[str, Any],
         parameters: Sequence[Any] | Mapping[str, Any] | None = None,
         token: str | None = None,
+        rights: Rights = ALL_RIGHTS,
     ) -> LookUp | None:
         """A look-up whose plan and view are there already; None: ``query`` has to answer.
 
-        It never waits, so that it may be called in an event loop's thread. Every role may look up.
+        It never waits, so that it may be called in an event loop's thread.
 
         Args:
             text: the statement, without variables.
             properties: overrides of the request.
             parameters: the values of the text's parameters.
             token: the answer has to have the records that it knows of.
+            rights: those of the client.
 
         Raises:
-            KsqlError: BAD_REQUEST for parameters that do not fit, PULL_LIMIT.
+            KsqlError: BAD_REQUEST for parameters that do not fit, FORBIDDEN, PULL_LIMIT.
         """
         if parameters is not None:
             text = filled_in(Request(text, parameters=parameters)).text
@@ -196,6 +200,8 @@ class QueryService:
         view = None if plan is None else views.following(plan.source)
         if known is None or plan is None or view is None:
             return None
+        if rights.role is None:
+            check_source(rights, Role.READER, plan.source.name)
         self.started += 1
         if catalog.pull_qps is not None:
             self._limits.take(catalog.pull_qps)
@@ -225,10 +231,10 @@ class QueryService:
             ends[partition] = max(end, ends.get(partition, 0))
         return ends
 
-    def _print(self, statement: PrintTopic, services: Services) -> QueryStream:
+    def _print(self, statement: PrintTopic, services: Services, rights: Rights) -> QueryStream:
         topic = services.admin.topic(statement.topic)
         if topic is None:
-            near = nearest(statement.topic, services.admin.topics())
+            near = nearest(statement.topic, filter(rights.may_see_topic, services.admin.topics()))
             hint = f"Did you mean '{near}'?" if near else "SHOW TOPICS lists what there is."
             raise KsqlError("TOPIC_UNKNOWN", topic=statement.topic, hint=hint)
         return PrintResult(
@@ -406,15 +412,20 @@ class QueryService:
         )
 
     def inserter(
-        self, target: str, properties: Mapping[str, Any], on_news: Callable[[], None]
+        self,
+        target: str,
+        properties: Mapping[str, Any],
+        on_news: Callable[[], None],
+        rights: Rights = ALL_RIGHTS,
     ) -> RowInserter:
         """A writer of rows in JSON to the stream or table ``target``, see Engine.inserter.
 
         Raises:
-            KsqlError: INSERT_UNKNOWN, INVALID_STATEMENT, TOPIC_UNKNOWN.
+            KsqlError: FORBIDDEN; INSERT_UNKNOWN, INVALID_STATEMENT, TOPIC_UNKNOWN.
         """
         services = self._services
-        context = context_of(Request("", properties), services, services.published)
+        context = context_of(Request("", properties, rights=rights), services, services.published)
+        check_source(rights, Role.DEVELOPER, column_name(target))
         source = analyzer.bind_insert_target(column_name(target), context.metastore, context.config)
         services.admin.require_topic(source.topic)
         return RowInserter(source, services.producer, services.registry, on_news)

@@ -12,7 +12,7 @@ import grammar
 from grammar.literals import ParameterMismatch, with_parameters
 from grammar.nodes import Statement
 from ksql_spark import config, deadline
-from ksql_spark.authorization import Role
+from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.consistency import Known
 from ksql_spark.deadline import Deadline
 from ksql_spark.errors import KsqlError
@@ -41,7 +41,7 @@ class Request:
     #: the records of which the client knows by the answer
     known: Known = field(default_factory=Known, compare=False, repr=False)
     #: what the client may do
-    role: Role = Role.ADMIN
+    rights: Rights = ALL_RIGHTS
     #: set where nobody waits for the answer any more
     cancelled: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
 
@@ -75,7 +75,10 @@ def context_of(request: Request, services: Services, metastore: MetaStore | None
     services.config.with_overrides(properties)  # only checks them
     variables = {name.upper(): value for name, value in request.variables.items()}
     known = services.metastore if metastore is None else metastore
-    return StatementContext(services, known.copy(), properties, variables, known=request.known)
+    may_name = request.rights.may_read if request.rights.role is None else None
+    return StatementContext(
+        services, known.copy(may_name), properties, variables, known=request.known, rights=request.rights
+    )
 
 
 def wait_for_command(request: Request, services: Services) -> None:

@@ -67,7 +67,7 @@ class AccessGuard:
             header = Headers(scope=scope).get("authorization")
             try:
                 principal = self._authenticator.remembered(header) or await self._asked(scope, header)
-                check_endpoint(principal.role, path)
+                check_endpoint(principal.rights, path)
             except Refused as refused:
                 LOG.warning("refused %s of %s: %s", path, _client(scope), refused)
                 answer = errors.response(RequestError("Say who you are: authenticate.", UNAUTHENTICATED))
@@ -78,7 +78,7 @@ class AccessGuard:
                 await errors.refuse(_retry_after(problem, 1.0), scope, receive, send)
                 return
             except KsqlError as error:
-                AUDIT.warning("%s (%s) was refused %s", principal.name, principal.role.name, path)
+                AUDIT.warning("%s (%s) was refused %s", principal.name, principal.rights, path)
                 await errors.refuse(errors.response(error), scope, receive, send)
                 return
         scope["ksql_spark.principal"] = principal

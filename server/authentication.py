@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx
 
-from ksql_spark.authorization import Role
+from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from server.passwords import check_hash, hash_password, is_password
@@ -45,11 +45,11 @@ class Principal:
     """Who sends a request."""
 
     name: str
-    role: Role
+    rights: Rights
 
 
 #: everybody, where there is no authentication
-ANYBODY = Principal("anonymous", Role.ADMIN)
+ANYBODY = Principal("anonymous", ALL_RIGHTS)
 
 
 class Authenticator:
@@ -110,14 +110,14 @@ def _file(config: Config, name: str) -> Path | None:
 
 
 class Users:
-    """Users of a file with lines ``name:hash:role``; see server.passwords.
+    """Users of a file with lines ``name:hash:roles``; see server.passwords.
 
     Raises:
         KsqlError: PROPERTY_INVALID.
     """
 
     def __init__(self, file: Path | None) -> None:
-        self.known: dict[str, tuple[str, Role]] = {}
+        self.known: dict[str, tuple[str, Rights]] = {}
         if file is not None:
             self._read(file)
         # a password of an unknown user takes as long to refuse
@@ -132,11 +132,11 @@ class Users:
             if not line.strip() or line.startswith("#"):
                 continue
             try:
-                name, text, role = line.strip().split(":")
+                name, text, roles = line.strip().split(":", 2)
                 check_hash(text)
-                self.known[name] = (text, Role.named(role))
+                self.known[name] = (text, Rights.of(roles.split()))
             except (ValueError, binascii.Error) as error:
-                raise _unusable(file, f"line {number} is not name:hash:role ({error})") from None
+                raise _unusable(file, f"line {number} is not name:hash:roles ({error})") from None
 
     def principal(self, credentials: str) -> Principal:
         """The user of ``credentials``, name and password in base64.
@@ -148,10 +148,10 @@ class Users:
             name, colon, password = base64.b64decode(credentials, validate=True).decode().partition(":")
         except (binascii.Error, UnicodeDecodeError):
             raise Refused("credentials that are no base64") from None
-        text, role = self.known.get(name, (self._nobody, Role.READER))
+        text, rights = self.known.get(name, (self._nobody, Rights(None)))
         if not colon or not text or not is_password(password, text) or name not in self.known:
             raise Refused(f"user {name!r}: unknown, or another password")
-        return Principal(name, role)
+        return Principal(name, rights)
 
 
 class Tokens:
@@ -211,10 +211,10 @@ class Tokens:
             raise ValueError(f"it has no {self._user_claim}")
         given = claims.get(self._role_claim)
         roles = given.split() if isinstance(given, str) else given if isinstance(given, list) else []
-        known = [Role[r.upper()] for r in roles if isinstance(r, str) and r.upper() in Role.__members__]
+        known = [role for role in roles if isinstance(role, str) and _is_role(role)]
         if not known:
             raise ValueError(f"{self._role_claim} of {name!r} names no role")
-        return Principal(name, max(known))
+        return Principal(name, Rights.of(known))
 
     def _current(self, ask_again: bool) -> Any:
         with self._lock:
@@ -243,6 +243,15 @@ class Tokens:
             if not self._is_url:
                 raise _unusable(Path(self._place), str(error).splitlines()[0]) from None
             LOG.warning("the keys of %s cannot be read: %s", self._place, error)
+
+
+def _is_role(text: str) -> bool:
+    """Whether a claim's text is a role of ours, with or without a pattern."""
+    try:
+        Rights.of([text])
+    except ValueError:
+        return False
+    return True
 
 
 def _unusable(file: Path, reason: str) -> KsqlError:

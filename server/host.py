@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from starlette.requests import Request as HttpRequest
 
+from ksql_spark.authorization import ALL_RIGHTS, Rights
 from server.wakeups import Wakeups
 
 if TYPE_CHECKING:
@@ -58,12 +59,17 @@ class Engine(Protocol):
         properties: Mapping[str, Any],
         parameters: Sequence[Any] | Mapping[str, Any] | None = None,
         token: str | None = None,
+        rights: Rights = ALL_RIGHTS,
     ) -> LookUp | None:
         """A look-up that can be answered at once; None: use query()."""
         ...
 
     def inserter(
-        self, target: str, properties: Mapping[str, Any], on_news: Callable[[], None]
+        self,
+        target: str,
+        properties: Mapping[str, Any],
+        on_news: Callable[[], None],
+        rights: Rights = ALL_RIGHTS,
     ) -> RowInserter:
         """A writer of rows in JSON."""
         ...

@@ -58,7 +58,7 @@ class LookUps:
         if request is None or engine is None:
             return False
         try:
-            look_up = engine.look_up(*request)
+            look_up = engine.look_up(*request, scope["ksql_spark.principal"].rights)
             _, properties, _, token = request
             if look_up is None:
                 return False

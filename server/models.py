@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pydantic
 from fastapi import Request as HttpRequest
 
-from ksql_spark.authorization import Role
+from ksql_spark.authorization import Rights
 from server.errors import RequestError
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ class StatementsBody(Body):
     parameters: list[Any] | dict[str, Any] | None = None
     commandSequenceNumber: int | None = None
 
-    def request(self, role: Role) -> Request:
-        """The request for the engine, of a client with this role."""
+    def request(self, rights: Rights) -> Request:
+        """The request for the engine, of a client with these rights."""
         from ksql_spark.engine import Request
 
         return Request(
@@ -47,7 +47,7 @@ class StatementsBody(Body):
             parameters=self.parameters,
             consistency_token=_token(self.requestProperties, TOKEN),
             continuation_token=_token(self.requestProperties, CONTINUATION),
-            role=role,
+            rights=rights,
         )
 
 
@@ -60,8 +60,8 @@ class QueryStreamBody(Body):
     sessionVariables: dict[str, Any] | None = None
     requestProperties: dict[str, Any] | None = None
 
-    def request(self, role: Role) -> Request:
-        """The request for the engine, of a client with this role."""
+    def request(self, rights: Rights) -> Request:
+        """The request for the engine, of a client with these rights."""
         from ksql_spark.engine import Request
 
         return Request(
@@ -71,7 +71,7 @@ class QueryStreamBody(Body):
             parameters=self.parameters,
             consistency_token=_token(self.requestProperties, TOKEN),
             continuation_token=_token(self.requestProperties, CONTINUATION),
-            role=role,
+            rights=rights,
         )
 
 

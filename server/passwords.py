@@ -1,6 +1,7 @@
-"""Passwords as they are kept: ``python -m server.passwords NAME ROLE`` writes a line of the users' file.
+"""Passwords as they are kept: ``python -m server.passwords NAME ROLE…`` writes a line of the users' file.
 
-A line is ``name:hash:role``. The hash is scrypt's, with its parameters and salt.
+A line is ``name:hash:roles``, with blanks between roles; ``reader:orders_*`` is one for what a pattern names
+(ksql_spark.authorization). The hash is scrypt's, with its parameters and salt.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ksql_spark.authorization import Role
+from ksql_spark.authorization import Rights
 
 _N, _R, _P, _BYTES = 2**15, 8, 1, 32
 #: what a hash may ask for, so that a file cannot make the server compute for long
@@ -59,15 +60,18 @@ def _text(data: bytes) -> str:
 def main(argv: Sequence[str]) -> int:
     """Ask for a password, and write the line of its user."""
     try:
-        name, role = argv
+        name, *roles = argv
         if ":" in name or not name:
             raise ValueError("a name has at least one letter and no colon")
-        Role.named(role)
+        Rights.of(roles)
     except ValueError as error:
-        print(f"usage: python -m server.passwords NAME reader|developer|admin ({error})", file=sys.stderr)
+        usage = (
+            "usage: python -m server.passwords NAME reader|developer|admin|reader:PATTERN|developer:PATTERN …"
+        )
+        print(f"{usage} ({error})", file=sys.stderr)
         return 2
     password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
-    print(f"{name}:{hash_password(password)}:{role.lower()}")
+    print(f"{name}:{hash_password(password)}:{' '.join(roles)}")
     return 0
 
 

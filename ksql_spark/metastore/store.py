@@ -5,7 +5,7 @@ A copy is the sandbox in which a whole request is checked before any of it runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from ksql_spark.errors import KsqlError, Position, nearest
@@ -22,16 +22,18 @@ class MetaStore:
     The engine serializes changes. Copies share what they hold: a change replaces a mapping as a whole.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, may_name: Callable[[str], bool] | None = None) -> None:
+        #: which sources errors may name as what could have been meant; None: all
+        self._may_name = may_name
         self._sources: Mapping[str, DataSource] = {}
         self._types: Mapping[str, SqlType] = {}
         #: sink name -> names of the sources that its query reads (a drop constraint, reference §2.9)
         self._made_from: Mapping[str, frozenset[str]] = {}
         self._functions: Mapping[str, Spec] = {}
 
-    def copy(self) -> MetaStore:
-        """An independent copy, made at no cost."""
-        other = MetaStore()
+    def copy(self, may_name: Callable[[str], bool] | None = None) -> MetaStore:
+        """An independent copy, made at no cost; ``may_name``: which sources its errors may name."""
+        other = MetaStore(may_name or self._may_name)
         other._sources = self._sources
         other._types = self._types
         other._made_from = self._made_from
@@ -54,7 +56,7 @@ class MetaStore:
         """
         source = self._sources.get(name)
         if source is None:
-            near = nearest(name, self._sources)
+            near = nearest(name, filter(self._may_name, self._sources) if self._may_name else self._sources)
             raise KsqlError(
                 "SOURCE_UNKNOWN",
                 position=position,

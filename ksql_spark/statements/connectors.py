@@ -177,7 +177,7 @@ def describe_connector(statement: DescribeConnector, context: StatementContext) 
         config = connect.info(name).get("config") or {}
         topics = connect.topics(name)
         sources = [
-            source_description(source, services, extended=False)
+            source_description(source, context, extended=False)
             for source in services.metastore.sources()
             if source.topic in topics
         ]

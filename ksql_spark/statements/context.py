@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ksql_spark.authorization import ALL_RIGHTS, Rights, Uses
 from ksql_spark.config import Client, Config
 from ksql_spark.connect import ConnectCluster, NoConnect
 from ksql_spark.consistency import Known
@@ -32,6 +33,8 @@ from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.spark.session import SparkProcess
 
 Entity = dict[str, Any]
+#: the property with which topics of sinks begin
+SINK_PREFIX = "ksql.output.topic.name.prefix"
 #: topic -> {partition: offset}
 Starts = Mapping[str, Mapping[str, int]]
 #: a server without user functions: these folders do not exist
@@ -120,6 +123,12 @@ class KnownQuery:
         return cls(query.id, query.plan.sink.name, sources, query.creates_sink, logical)
 
 
+def uses_of(query: ManagedQuery) -> Uses:
+    """The sources that a query reads and writes."""
+    sink = None if query.is_transient else query.plan.sink.name
+    return Uses(frozenset(source.name for source in query.plan.sources), sink)
+
+
 @dataclass(frozen=True)
 class StoredQuery:
     """A query in the command log: its id, its logical plan, its physical plan."""
@@ -145,6 +154,7 @@ class StatementContext:
         commands: how many of the statements before this one are commands.
         stored: on replay, the query that the statement started.
         known: takes the offsets of records that the statement writes.
+        rights: those of the client.
     """
 
     services: Services
@@ -160,6 +170,7 @@ class StatementContext:
     first_sequence: int | None = None
     commands: int = 0
     known: Known = field(default_factory=Known)
+    rights: Rights = ALL_RIGHTS
 
     def __post_init__(self) -> None:
         self.follows = self.services.commands.token
@@ -168,6 +179,28 @@ class StatementContext:
     def snapshot(self) -> StatementContext:
         """A copy for actions, because later statements change properties and variables."""
         return replace(self, properties=dict(self.properties), variables=dict(self.variables))
+
+    # ---- authorization.Catalog -----------------------------------------------------------------------
+
+    def has(self, source: str) -> bool:
+        """Whether there is this stream or table."""
+        return self.metastore.find(source) is not None
+
+    def topic_of(self, source: str) -> str | None:
+        """The topic of a stream or table."""
+        found = self.metastore.find(source)
+        return None if found is None else found.topic
+
+    def chosen_sink_topic(self, name: str) -> str | None:
+        """The topic of a new sink without KAFKA_TOPIC, if the request has set what it begins with."""
+        return f"{self.config[SINK_PREFIX] or ''}{name}" if SINK_PREFIX in self.properties else None
+
+    def uses(self, query_id: str) -> list[Uses]:
+        """The sources of the queries with this id, in any case."""
+        wanted = query_id.upper()
+        return [uses_of(q) for q in self.services.queries.all() if q.id.upper() == wanted]
+
+    # --------------------------------------------------------------------------------------------------
 
     @property
     def sequence(self) -> int:

@@ -24,7 +24,7 @@ from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.runtime.state import state_sizes
 from ksql_spark.spark.state_cache import cache_use
 from ksql_spark.spark.traffic import Traffic, Volume
-from ksql_spark.statements.context import Action, Entity, Immediate, Services, StatementContext
+from ksql_spark.statements.context import Action, Entity, Immediate, Services, StatementContext, uses_of
 from ksql_spark.statements.entities import entity, field_json, query_rows
 from ksql_spark.types import type_json
 
@@ -34,7 +34,7 @@ def describe_source(statement: DescribeSource, context: StatementContext) -> Act
     source = context.metastore.require(statement.name)
 
     def run() -> Entity:
-        described = source_description(source, context.services, extended=statement.extended)
+        described = source_description(source, context, extended=statement.extended)
         return entity("sourceDescription", statement.source_text, sourceDescription=described)
 
     return Immediate(run)
@@ -45,16 +45,28 @@ def describe_sources(statement: DescribeSources, context: StatementContext) -> A
     kind = STREAM if statement.what == "STREAMS" else TABLE
 
     def run() -> Entity:
-        sources = [s for s in context.services.metastore.sources() if s.kind == kind]
-        described = [source_description(s, context.services, extended=statement.extended) for s in sources]
+        sources = seen_sources(context, kind)
+        described = [source_description(s, context, extended=statement.extended) for s in sources]
         return entity("source_descriptions", statement.source_text, sourceDescriptions=described)
 
     return Immediate(run)
 
 
-def source_description(source: DataSource, services: Services, *, extended: bool) -> dict[str, Any]:
+def seen_sources(context: StatementContext, kind: str) -> list[DataSource]:
+    """The streams or tables that the client may see."""
+    there = context.services.metastore.sources()
+    return [s for s in there if s.kind == kind and context.rights.may_read(s.name)]
+
+
+def seen_queries(context: StatementContext) -> list[ManagedQuery]:
+    """The queries that the client may see: those whose sources it may read, all of them."""
+    return [q for q in context.services.queries.all() if uses_of(q).may_be_seen(context.rights)]
+
+
+def source_description(source: DataSource, context: StatementContext, *, extended: bool) -> dict[str, Any]:
     """A stream or table as DESCRIBE shows it; ``extended`` adds offsets, statistics and the topic's size."""
-    queries = [q for q in services.queries.all() if not q.is_transient]
+    services = context.services
+    queries = [q for q in seen_queries(context) if not q.is_transient]
     readers = [q for q in queries if any(s.name == source.name for s in q.plan.sources)]
     writers = [q for q in queries if q.plan.sink.name == source.name]
     topic = services.admin.topic(source.topic) if extended else None
@@ -79,7 +91,9 @@ def source_description(source: DataSource, services: Services, *, extended: bool
         "replication": max(topic.replicas, default=0) if topic else 0,
         "statement": source.statement,
         "queryOffsetSummaries": summaries,
-        "sourceConstraints": services.metastore.dependents(source.name),
+        "sourceConstraints": list(
+            filter(context.rights.may_read, services.metastore.dependents(source.name))
+        ),
         "clusterStatistics": [],
         "clusterErrorStats": [],
         "isSource": source.read_only,

@@ -14,15 +14,15 @@ from ksql_spark.masking import masked_values
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.statements.connectors import show_connectors, show_plugins, writers, writers_soon
 from ksql_spark.statements.context import Action, Entity, Immediate, StatementContext
-from ksql_spark.statements.describe import query_description, source_description
+from ksql_spark.statements.describe import query_description, seen_queries, seen_sources, source_description
 from ksql_spark.statements.entities import entity, query_rows, source_row
 from ksql_spark.types import type_json
 
 
 def _sources(statement: Show, context: StatementContext, kind: str) -> Entity:
-    sources = [s for s in context.services.metastore.sources() if s.kind == kind]
+    sources = seen_sources(context, kind)
     if statement.extended:
-        described = [source_description(s, context.services, extended=True) for s in sources]
+        described = [source_description(s, context, extended=True) for s in sources]
         return entity("source_descriptions", statement.source_text, sourceDescriptions=described)
     plural = "streams" if kind == STREAM else "tables"
     return entity(plural, statement.source_text, **{plural: [source_row(s) for s in sources]})
@@ -44,10 +44,13 @@ _NO_WRITERS = (
 
 def _topics(statement: Show, context: StatementContext) -> Entity:
     hidden = list(context.config["ksql.hidden.topics"])
+    there = context.services.admin.topics()
+    seen = {s.topic for s in context.services.metastore.sources() if context.rights.may_read(s.name)}
+    shown = {name for name in there if name in seen or context.rights.may_see_topic(name)}
     topics = [
         t
-        for t in context.services.admin.topics().values()
-        if statement.all or not any(re.fullmatch(p, t.name) for p in hidden)
+        for t in there.values()
+        if (statement.all or not any(re.fullmatch(p, t.name) for p in hidden)) and t.name in shown
     ]
     rows: list[Entity] = [{"name": t.name, "replicaInfo": list(t.replicas)} for t in topics]
     if statement.extended:
@@ -72,7 +75,7 @@ def _topics(statement: Show, context: StatementContext) -> Entity:
 
 
 def _queries(statement: Show, context: StatementContext) -> Entity:
-    queries = context.services.queries.all()
+    queries = seen_queries(context)
     if statement.extended:
         described = [query_description(q, context.services) for q in queries]
         return entity("query_descriptions", statement.source_text, queryDescriptions=described)

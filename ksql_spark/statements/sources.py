@@ -130,7 +130,7 @@ def _required_topic(name: str, context: StatementContext) -> Topic:
     except KsqlError as error:
         if error.condition != "TOPIC_UNKNOWN":
             raise
-    near = nearest(name, context.services.admin.topics())
+    near = nearest(name, filter(context.rights.may_see_topic, context.services.admin.topics()))
     raise KsqlError("TOPIC_MISSING", topic=name, hint=f"Did you mean '{near}'?" if near else None)
 
 

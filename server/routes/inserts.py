@@ -49,9 +49,12 @@ async def inserts_stream(http: Request) -> Response:
     def on_news() -> None:
         loop.call_soon_threadsafe(news.set)
 
-    AUDIT.info("%s: inserts into %s", principal_of(http).name, target.target)
+    principal = principal_of(http)
+    AUDIT.info("%s: inserts into %s", principal.name, target.target)
     properties: Mapping[str, Any] = target.properties or {}
-    inserter = await host.call(lambda engine: engine.inserter(target.target, properties, on_news))
+    inserter = await host.call(
+        lambda engine: engine.inserter(target.target, properties, on_news, principal.rights)
+    )
     return InsertsResponse(host, inserter, news, first[1:] if first else [], lines, media_type)
 
 

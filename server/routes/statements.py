@@ -26,8 +26,8 @@ async def run_statements(http: Request) -> Response:
     """
     host: Host = http.app.state.host
     principal = principal_of(http)
-    request = (await read_body(StatementsBody, http)).request(principal.role)
-    AUDIT.info("%s (%s): %s", principal.name, principal.role.name, masked(request.text))
+    request = (await read_body(StatementsBody, http)).request(principal.rights)
+    AUDIT.info("%s (%s): %s", principal.name, principal.rights, masked(request.text))
     entities = await host.call_while_connected(http, request, lambda engine: engine.execute(request))
     if entities:
         warnings = (warning(name, value) for name, value in request.properties.items())

@@ -37,7 +37,7 @@ async def ws_query(socket: WebSocket) -> None:
         text = socket.query_params.get("request")
         if text is None:
             raise RequestError("The URL has no parameter request.")
-        request = parsed_body(StatementsBody, text).request(principal_of(socket).role)
+        request = parsed_body(StatementsBody, text).request(principal_of(socket).rights)
         stream = await host.query(request)
         host.opened(stream)
         watcher = asyncio.create_task(_watch(socket, host, stream))

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.config import warning
 from ksql_spark.engine import Acknowledged, Request, ResultColumn, Row
 from ksql_spark.errors import KsqlError, Position
@@ -311,11 +312,14 @@ class FakeEngine:
     def look_up(self, *_: Any) -> None:
         """No look-up has a plan here."""
 
-    def inserter(self, target: str, properties: Any, on_news: Callable[[], None]) -> FakeInserter:
+    def inserter(
+        self, target: str, properties: Any, on_news: Callable[[], None], rights: Rights = ALL_RIGHTS
+    ) -> FakeInserter:
         """As Engine.inserter; there is only RIDES."""
         if target.upper() != "RIDES":
             raise KsqlError("INSERT_UNKNOWN", name=target, similar="")
         self.inserter_made = FakeInserter(on_news)
+        self.inserter_rights = rights
         return self.inserter_made
 
     def terminate_cluster(self, topics: Any) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ import pytest
 
 import grammar
 from ksql_spark import analyzer
+from ksql_spark.authorization import Rights
 from ksql_spark.config import Config
 from ksql_spark.consistency import decode, encode
 from ksql_spark.errors import KsqlError
@@ -347,6 +348,24 @@ def test_pull_queries_that_are_too_many_are_refused(service: QueryService) -> No
     services.config = Config({"ksql.query.pull.max.concurrent.requests": 0})
     with pytest.raises(KsqlError, match=r"max\.concurrent"):
         answer(service, text)
+
+
+def test_a_plan_that_is_known_is_for_who_may_read_the_table(service: QueryService) -> None:
+    text = "SELECT n FROM ints WHERE id = 300;"
+    assert answer(service, text) == [[600]]
+    assert service.look_up(text, {}) is not None
+    for roles in ("reader:texts", "developer:ints_*", "reader:`ints`", "reader:'ints'"):
+        rights = Rights.of([roles])
+        for also in (text, "SELECT n FROM ints WHERE id = 5;"):
+            with pytest.raises(KsqlError, match="INTS needs the role reader"):
+                service.look_up(also, {}, rights=rights)
+            with pytest.raises(KsqlError, match="INTS needs the role reader"):
+                service.query(Request(also, rights=rights))
+        with pytest.raises(KsqlError, match="INTS needs the role reader"):
+            service.look_up("SELECT n FROM ints WHERE id = ?;", {}, [300], rights=rights)
+    reader = Rights.of(["reader:in*"])
+    assert service.look_up(text, {}, rights=reader) is not None
+    assert service.query(Request(text, rights=reader)).read(0)[0].values == [600]  # type: ignore[index]
 
 
 def test_over_http_both_ways_give_the_same_bytes(service: QueryService) -> None:
