@@ -100,7 +100,6 @@ class Session:
         self.before_request = before_request
         #: do not wait for commands that were sent before (request-pipelining ON)
         self.pipelining = False
-        self.sequence_number: int | None = None
         #: Ctrl-C ends only a running query; False in a script, which Ctrl-C ends completely
         self.interrupt_ends_query_only = True
         #: warnings that have been shown
@@ -109,7 +108,7 @@ class Session:
     @property
     def settings(self) -> Settings:
         """The settings for the next request."""
-        return Settings(self.properties, self.variables, None if self.pipelining else self.sequence_number)
+        return Settings(self.properties, self.variables, waits=not self.pipelining)
 
     def run(self, part: grammar.StatementText) -> None:
         """Run one statement and print its results.
@@ -145,7 +144,6 @@ class Session:
         self._ready()
         with self.console.busy():
             answer = self.client.run(text, self.settings)
-        self._remember(answer)
         for entity in answer:
             # the server repeats warnings about properties with each request; show each once
             warnings = {str(w.get("message", "")): w for w in entity.get("warnings") or []}
@@ -253,13 +251,6 @@ class Session:
     def _ready(self) -> None:
         if self.before_request is not None:
             self.before_request()
-
-    def _remember(self, answer: Sequence[Mapping[str, Any]]) -> None:
-        numbers = [entity.get("commandSequenceNumber") for entity in answer]
-        seen = [
-            number for number in (*numbers, self.sequence_number) if isinstance(number, int) and number >= 0
-        ]
-        self.sequence_number = max(seen, default=None)
 
 
 class _View:

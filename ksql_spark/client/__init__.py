@@ -25,8 +25,10 @@ from ksql_spark.client.errors import (
     NotSupportedError,
     OperationalError,
     ProgrammingError,
+    UnreachableError,
     Warning,
 )
+from ksql_spark.client.frames import FrameStream
 
 #: DB-API 2.0
 apilevel = "2.0"
@@ -42,6 +44,7 @@ __all__ = [
     "DataError",
     "DatabaseError",
     "Error",
+    "FrameStream",
     "IntegrityError",
     "InterfaceError",
     "InternalError",
@@ -49,6 +52,7 @@ __all__ = [
     "OperationalError",
     "ProgrammingError",
     "Stream",
+    "UnreachableError",
     "Warning",
     "apilevel",
     "connect",

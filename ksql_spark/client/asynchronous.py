@@ -26,10 +26,11 @@ def connect_async(
     cert: Any = None,
     properties: Mapping[str, Any] | None = None,
     reads_own_writes: bool = True,
+    trust_env: bool = True,
 ) -> AsyncConnection:
     """A connection for asyncio; the arguments are those of connect()."""
     urls = addresses(url)
-    settings = http_settings(urls[0], auth, token, verify, cert)
+    settings = http_settings(urls[0], auth, token, verify, cert, trust_env)
     return AsyncConnection(httpx.AsyncClient(**settings), properties or {}, reads_own_writes, urls)
 
 
@@ -73,7 +74,7 @@ class AsyncConnection:
         answer = await self._send("/query-stream", json=body, headers={"Accept": protocol.DELIMITED})
         async with contextlib.aclosing(answer):
             if answer.status_code != httpx.codes.OK:
-                raise protocol.failure(answer.status_code, await answer.aread())
+                raise protocol.failure(answer.status_code, await answer.aread(), self._urls[0])
             lines = answer.aiter_lines()
             try:
                 protocol.columns_of(await anext(lines))
@@ -90,7 +91,7 @@ class AsyncConnection:
         async with contextlib.aclosing(answer):
             content = await answer.aread()
             if answer.status_code != httpx.codes.OK:
-                raise protocol.failure(answer.status_code, content)
+                raise protocol.failure(answer.status_code, content, self._urls[0])
             if self._reads_own_writes and protocol.TOKEN_HEADER in answer.headers:
                 self._token = answer.headers[protocol.TOKEN_HEADER]
         entities: list[dict[str, Any]] = json.loads(content)
@@ -105,7 +106,7 @@ class AsyncConnection:
         answer = await self._send("/inserts-stream", content=content)
         async with contextlib.aclosing(answer):
             if answer.status_code != httpx.codes.OK:
-                raise protocol.failure(answer.status_code, await answer.aread())
+                raise protocol.failure(answer.status_code, await answer.aread(), self._urls[0])
             async for line in answer.aiter_lines():
                 count = protocol.acknowledged(line) + 1
         return count
@@ -122,7 +123,7 @@ class AsyncConnection:
             request = self._http.build_request("POST", path, **arguments)
             return await self._http.send(request, stream=True)
         except httpx.TransportError as error:
-            raise OperationalError(f"The server at {self._http.base_url} does not answer: {error}") from error
+            raise protocol.unreachable(self._urls[0], error) from error
 
 
 async def _again(lines: Iterable[bytes]) -> AsyncIterator[bytes]:

@@ -13,7 +13,8 @@ from typing import Any
 import httpx
 
 from ksql_spark.client import protocol
-from ksql_spark.client.errors import InterfaceError, NotSupportedError, OperationalError
+from ksql_spark.client.errors import InterfaceError, NotSupportedError, OperationalError, UnreachableError
+from ksql_spark.client.frames import FrameStream, LineStream
 from ksql_spark.client.protocol import Columns, Description, Parameters
 
 CONNECT_TIMEOUT_S = 5.0
@@ -28,6 +29,7 @@ def connect(
     cert: Any = None,
     properties: Mapping[str, Any] | None = None,
     reads_own_writes: bool = True,
+    trust_env: bool = True,
 ) -> Connection:
     """A connection to the server at ``url``.
 
@@ -40,19 +42,25 @@ def connect(
         cert: a client's certificate, as httpx takes it.
         properties: of all statements, such as ``auto.offset.reset``.
         reads_own_writes: whether queries, of any server, see what this connection has inserted before.
+        trust_env: whether proxies of the environment are used.
     """
     urls = addresses(url)
-    http = httpx.Client(**http_settings(urls[0], auth, token, verify, cert))
+    http = httpx.Client(**http_settings(urls[0], auth, token, verify, cert, trust_env))
     return Connection(http, properties or {}, reads_own_writes, urls)
 
 
 def addresses(url: str) -> list[str]:
-    """The addresses in ``url``, each with its scheme."""
-    return [one if "://" in one else f"http://{one}" for one in map(str.strip, url.split(",")) if one]
+    """The addresses in ``url``, each with its scheme and without a final slash.
+
+    >>> addresses("localhost:8088/, https://b")
+    ['http://localhost:8088', 'https://b']
+    """
+    given = [one.strip() for one in url.split(",")]
+    return [(one if "://" in one else f"http://{one}").rstrip("/") for one in given if one]
 
 
 def http_settings(
-    url: str, auth: tuple[str, str] | None, token: str | None, verify: Any, cert: Any
+    url: str, auth: tuple[str, str] | None, token: str | None, verify: Any, cert: Any, trust_env: bool
 ) -> dict[str, Any]:
     """The arguments of httpx's clients."""
     settings: dict[str, Any] = {
@@ -63,6 +71,7 @@ def http_settings(
         "timeout": httpx.Timeout(None, connect=CONNECT_TIMEOUT_S),
         "limits": httpx.Limits(max_connections=None),
         "verify": verify,
+        "trust_env": trust_env,
     }
     if cert is not None:
         settings["cert"] = cert
@@ -137,25 +146,94 @@ class Connection:
         body = protocol.query_body(
             text, parameters, self._properties, self._token, resumable=resumable, after=after
         )
-        headers = {"Accept": protocol.DELIMITED}
-        answer = self._send("/query-stream", json=body, headers=headers)
-        if answer.status_code != httpx.codes.OK:
-            with contextlib.closing(answer):
-                raise protocol.failure(answer.status_code, answer.read())
-        return Stream(self, answer, after)
+        return Stream(self, self._started("/query-stream", body, protocol.DELIMITED), after)
 
-    def run(self, text: str, parameters: Parameters = None) -> list[dict[str, Any]]:
-        """Run statements that are no queries; what each answers, as the REST API has it."""
-        body = protocol.statement_body(text, parameters, self._properties, self._sequence)
-        with contextlib.closing(self._send("/ksql", json=body)) as answer:
-            content = answer.read()
-            if answer.status_code != httpx.codes.OK:
-                raise protocol.failure(answer.status_code, content)
-            self._note(answer.headers)
-        entities: list[dict[str, Any]] = json.loads(content)
+    def frames(
+        self,
+        text: str,
+        parameters: Parameters = None,
+        *,
+        properties: Mapping[str, Any] | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> FrameStream:
+        """Start a SELECT; what its answer consists of, as JSON objects, can be asked for with a timeout.
+
+        Beside rows there are the columns, deletions in tables, and why the query has ended.
+
+        Args:
+            text: the statement.
+            parameters: values for ``?`` or ``:name``.
+            properties: of this statement, in addition to the connection's.
+            variables: values for ``${name}``.
+
+        Raises:
+            DatabaseError: the statement is refused, or the server does not answer.
+        """
+        given = {**self._properties, **(properties or {})}
+        body = protocol.query_body(text, parameters, given, self._token, variables=variables)
+        return FrameStream(self._started("/query-stream", body, protocol.FRAMES), self.close_query)
+
+    def print_topic(
+        self,
+        text: str,
+        *,
+        properties: Mapping[str, Any] | None = None,
+        variables: Mapping[str, str] | None = None,
+        waits: bool = True,
+    ) -> FrameStream:
+        """Start a PRINT; its lines come as ``{"line": text}``. Arguments and errors as for run()."""
+        given = {**self._properties, **(properties or {})}
+        body = protocol.statement_body(text, None, given, self._sequence if waits else None, variables)
+        return LineStream(self._started("/query", body, None))
+
+    def run(
+        self,
+        text: str,
+        parameters: Parameters = None,
+        *,
+        properties: Mapping[str, Any] | None = None,
+        variables: Mapping[str, str] | None = None,
+        waits: bool = True,
+    ) -> list[dict[str, Any]]:
+        """Run statements that are no queries; what each answers, as the REST API has it.
+
+        Args:
+            text: the statements.
+            parameters: values for ``?`` or ``:name``.
+            properties: of these statements, in addition to the connection's.
+            variables: values for ``${name}``.
+            waits: whether they wait until what this connection has run before was carried out.
+
+        Raises:
+            DatabaseError: a statement is refused, what it has made does not run, or no server answers.
+        """
+        given = {**self._properties, **(properties or {})}
+        sequence = self._sequence if waits else None
+        body = protocol.statement_body(text, parameters, given, sequence, variables)
+        content, headers = self._whole("/ksql", json=body)
+        self._note(headers)
+        entities: list[dict[str, Any]] = self._json(content, list)
         self._sequence = protocol.last_sequence(entities) or self._sequence
         protocol.check_carried_out(entities)
         return entities
+
+    def info(self) -> dict[str, Any]:
+        """``version``, ``kafkaClusterId``, ``ksqlServiceId`` and ``serverStatus`` of the server.
+
+        Raises:
+            DatabaseError: no server answers, or it is starting still.
+        """
+        content, _ = self._whole("/info", method="GET")
+        found: Any = self._json(content, dict).get("KsqlServerInfo")
+        if not isinstance(found, dict):
+            raise protocol.no_server(self.url)
+        return found
+
+    def rebuild_state(self, query_id: str) -> dict[str, Any]:
+        """Let a query read its topics again, without state; ``queryId`` and ``message``."""
+        content, _ = self._whole("/state/rebuild", json={"queryId": query_id})
+        answer: dict[str, Any] = self._json(content, dict)
+        return answer
 
     def insert(self, target: str, rows: Iterable[Mapping[str, Any]]) -> int:
         """Write rows, given by their columns' names; return how many once the brokers have them.
@@ -167,7 +245,7 @@ class Connection:
         lines = protocol.insert_lines(target, rows)
         with contextlib.closing(self._send("/inserts-stream", content=lines)) as answer:
             if answer.status_code != httpx.codes.OK:
-                raise protocol.failure(answer.status_code, answer.read())
+                raise protocol.failure(answer.status_code, answer.read(), self.url)
             for line in answer.iter_lines():
                 count = protocol.acknowledged(line) + 1
         return count
@@ -175,23 +253,65 @@ class Connection:
     def close_query(self, query_id: str) -> None:
         """End a push query."""
         with contextlib.suppress(OperationalError):
-            self._send("/close-query", json={"queryId": query_id}).close()
+            self._send("/close-query", json={"queryId": query_id}, timeout=CONNECT_TIMEOUT_S).close()
 
     def _note(self, headers: httpx.Headers) -> None:
         if self._reads_own_writes and protocol.TOKEN_HEADER in headers:
             self._token = headers[protocol.TOKEN_HEADER]
 
-    def _send(self, path: str, **arguments: Any) -> httpx.Response:
+    @property
+    def url(self) -> str:
+        """The address of the server that is asked."""
+        return self._urls[0]
+
+    def _started(self, path: str, body: Mapping[str, Any], accept: str | None) -> httpx.Response:
+        """The answer to a query, which streams."""
+        headers = {} if accept is None else {"Accept": accept}
+        answer = self._send(path, json=body, headers=headers)
+        if answer.status_code != httpx.codes.OK:
+            with contextlib.closing(answer):
+                raise protocol.failure(answer.status_code, self._read(answer), self.url)
+        return answer
+
+    def _whole(self, path: str, **arguments: Any) -> tuple[bytes, httpx.Headers]:
+        """An answer that comes whole."""
+        with contextlib.closing(self._send(path, **arguments)) as answer:
+            content = self._read(answer)
+        if answer.status_code != httpx.codes.OK:
+            raise protocol.failure(answer.status_code, content, self.url)
+        return content, answer.headers
+
+    def _read(self, answer: httpx.Response) -> bytes:
+        try:
+            return answer.read()
+        except (httpx.TransportError, OSError) as error:
+            raise protocol.unreachable(self.url, error) from error
+
+    def _json(self, content: bytes, kind: type[Any]) -> Any:
+        try:
+            found = json.loads(content)
+        except ValueError:
+            found = None
+        if not isinstance(found, kind):
+            raise protocol.no_server(self.url)
+        return found
+
+    def _send(self, path: str, method: str = "POST", **arguments: Any) -> httpx.Response:
+        def sent() -> httpx.Response:
+            return self._http.send(self._http.build_request(method, path, **arguments), stream=True)
+
         try:
             for _ in range(len(self._urls) - 1):
                 try:
-                    return self._http.send(self._http.build_request("POST", path, **arguments), stream=True)
+                    return sent()
                 except (httpx.ConnectError, httpx.ConnectTimeout):  # nothing was sent
                     self._urls.rotate(-1)
-                    self._http.base_url = self._urls[0]
-            return self._http.send(self._http.build_request("POST", path, **arguments), stream=True)
-        except httpx.TransportError as error:
-            raise OperationalError(f"The server at {self._http.base_url} does not answer: {error}") from error
+                    self._http.base_url = self.url
+            return sent()
+        except httpx.InvalidURL as error:
+            raise UnreachableError(f"{self.url} is not an address of a server: {error}.") from error
+        except (httpx.TransportError, OSError) as error:
+            raise protocol.unreachable(self.url, error) from error
         except RuntimeError as error:  # httpx, of a client that was closed
             raise InterfaceError("The connection is closed.") from error
 

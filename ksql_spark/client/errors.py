@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -14,13 +14,23 @@ class Error(Exception):
     """Any error.
 
     ``code`` is the server's error code (reference/errors.md), None if there is none; ``statement`` the text
-    of the statement that failed, as far as it is known.
+    of the statement that failed, as far as it is known; ``entities`` what those before it have answered;
+    ``status`` the HTTP status of the answer, None if there was none.
     """
 
-    def __init__(self, message: str, code: int | None = None, statement: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        code: int | None = None,
+        statement: str | None = None,
+        entities: Sequence[Mapping[str, Any]] = (),
+        status: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.statement = statement
+        self.entities = list(entities)
+        self.status = status
 
 
 class InterfaceError(Error):
@@ -37,6 +47,10 @@ class DataError(DatabaseError):
 
 class OperationalError(DatabaseError):
     """The server cannot be reached, or cannot do it now."""
+
+
+class UnreachableError(OperationalError):
+    """No server answers, or what answers is none of ours."""
 
 
 class IntegrityError(DatabaseError):
@@ -67,4 +81,5 @@ def of_answer(status: int, body: Any) -> DatabaseError:
         kind = InternalError
     else:
         kind = ProgrammingError
-    return kind(message, code if isinstance(code, int) else None, statement)
+    entities = content.get("entities") or []
+    return kind(message, code if isinstance(code, int) else None, statement, entities, status)

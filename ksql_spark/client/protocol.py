@@ -8,16 +8,21 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
+import httpx
+
 from ksql_spark.client.errors import (
     DatabaseError,
     InterfaceError,
     OperationalError,
     ProgrammingError,
+    UnreachableError,
     of_answer,
 )
 
 #: the form of results that is asked for: a line of metadata, then one array for each row
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
+#: another: JSON objects, among them deletions and the reason of the end
+FRAMES = "application/vnd.ksql.v1+json"
 #: the header of answers that has a token
 TOKEN_HEADER = "ksql-consistency-token"
 _TOKEN = "request.ksql.query.pull.consistency.token"
@@ -65,6 +70,7 @@ def query_body(
     *,
     resumable: bool = False,
     after: str | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The body of POST /query-stream; ``resumable``, ``after``: see Connection.stream."""
     body: dict[str, Any] = {"sql": text}
@@ -72,6 +78,8 @@ def query_body(
         properties = {**properties, _CONTINUATIONS: True}
     if properties:
         body["properties"] = dict(properties)
+    if variables:
+        body["sessionVariables"] = dict(variables)
     if parameters is not None:
         body["parameters"] = _plain(parameters)
     tokens = {_TOKEN: token, _CONTINUATION: after}
@@ -81,12 +89,18 @@ def query_body(
 
 
 def statement_body(
-    text: str, parameters: Parameters, properties: Mapping[str, Any], sequence: int | None
+    text: str,
+    parameters: Parameters,
+    properties: Mapping[str, Any],
+    sequence: int | None,
+    variables: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The body of POST /ksql."""
+    """The body of POST /ksql and /query."""
     body: dict[str, Any] = {"ksql": text}
     if properties:
         body["streamsProperties"] = dict(properties)
+    if variables:
+        body["sessionVariables"] = dict(variables)
     if parameters is not None:
         body["parameters"] = _plain(parameters)
     if sequence is not None:
@@ -155,12 +169,38 @@ def _number(text: str) -> float | Decimal:
     return number if Decimal(text) == Decimal(repr(number)) else Decimal(text)
 
 
-def failure(status: int, content: bytes) -> DatabaseError:
-    """The error of an answer that is no result."""
+def failure(status: int, content: bytes, url: str) -> DatabaseError:
+    """The error of an answer that is no result, of what is at ``url``."""
     try:
-        return of_answer(status, json.loads(content))
+        found = json.loads(content)
     except ValueError:
-        return of_answer(status, None)
+        found = None
+    if status == 404 and not (isinstance(found, dict) and "message" in found):
+        return no_server(url)
+    return of_answer(status, found)
+
+
+def no_server(url: str) -> UnreachableError:
+    """What answers at ``url`` is something else."""
+    return UnreachableError(f"What answers at {url} is no ksql-spark server.")
+
+
+def unreachable(url: str, error: Exception) -> UnreachableError:
+    """Nothing answers at ``url``."""
+    return UnreachableError(f"No server answers at {url} ({reason(error)}). Is it running?")
+
+
+def reason(error: BaseException) -> str:
+    """Why a connection failed."""
+    match error:
+        case httpx.ConnectTimeout() | httpx.ReadTimeout():
+            return "it took too long"
+        case httpx.ConnectError():
+            text = str(error)
+            return "connection refused" if "refused" in text else text
+        case httpx.RemoteProtocolError():
+            return "it closed the connection"
+    return str(error) or type(error).__name__
 
 
 def check_carried_out(entities: Sequence[Mapping[str, Any]]) -> None:
@@ -172,7 +212,8 @@ def check_carried_out(entities: Sequence[Mapping[str, Any]]) -> None:
     for entity in entities:
         status = entity.get("commandStatus") or {}
         if status.get("status") == "ERROR":
-            raise OperationalError(str(status.get("message")), None, entity.get("statementText"))
+            others = [other for other in entities if other is not entity]
+            raise OperationalError(str(status.get("message")), None, entity.get("statementText"), others)
 
 
 def last_sequence(entities: Sequence[Mapping[str, Any]]) -> int | None:

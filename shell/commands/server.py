@@ -22,8 +22,6 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
     session.client.close()
     session.client = other
     session.before_request = None
-    # another cluster's command log has its own sequence numbers
-    session.sequence_number = None
     context.on_server_change()
     session.console.note(f"Server now: {other.url}")
 

@@ -212,16 +212,16 @@ def test_the_other_server_is_asked_with_its_own_password(monkeypatch: pytest.Mon
     seen = []
 
     def asked(client: Client, text: str, settings: object = None) -> list[dict[str, Any]]:
-        seen.append((client.url, client._http.build_request("GET", "/"), client._http.auth))
+        seen.append((client.url, client._connection._http.auth))
         return []
 
     monkeypatch.setattr(Client, "run", asked)
     monkeypatch.setattr(Client, "info", lambda client: {})
     argv = ["import", "--from", "other:1", "--from-user", "u", "--from-password", "p", "--server", "here:2"]
     assert main(argv) == 0
-    (auth,) = {getattr(auth, "_auth_header", None) for url, _, auth in seen if url == "http://other:1"}
+    (auth,) = {getattr(auth, "_auth_header", None) for url, auth in seen if url == "http://other:1"}
     assert auth == "Basic " + base64.b64encode(b"u:p").decode()
-    assert {auth for url, _, auth in seen if url == "http://here:2"} == {None}
+    assert {auth for url, auth in seen if url == "http://here:2"} == {None}
 
 
 def test_a_server_that_does_not_answer(sides: Sides, capsys: pytest.CaptureFixture[str]) -> None:

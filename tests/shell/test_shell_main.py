@@ -53,8 +53,9 @@ def ksql(*arguments: str, stdin: str = "") -> Done:
 
 def test_the_shell_is_light() -> None:
     code = (
-        "import sys, shell.main, shell.welcome, shell.run, shell.demo; "
-        "print([m for m in ('ksql_spark', 'server', 'pyspark', 'fastapi') if m in sys.modules])"
+        "import sys, shell.main, shell.welcome, shell.run, shell.demo; client = 'ksql_spark.client'; "
+        "ours = [m for m in sys.modules if m.startswith('ksql_spark.') and not m.startswith(client)]; "
+        "print(ours + [m for m in ('server', 'pyspark', 'fastapi') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=SOON_S)
     assert done.stdout.strip() == "[]", done.stderr

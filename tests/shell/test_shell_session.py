@@ -10,8 +10,9 @@ import pytest
 from fake_engine import FakeEngine, FakeStream
 from live_server import LiveServer
 
+from ksql_spark.client.connection import addresses
 from ksql_spark.engine import ResultColumn, Row
-from shell.client import Client, ServerError, Unreachable, normal_url
+from shell.client import Client, ServerError, Unreachable
 from shell.commands.command import Context
 from shell.output.console import Console
 from shell.scripts import run_text
@@ -299,8 +300,8 @@ def test_error_of_the_server_keeps_its_code(session: Session) -> None:
     ("text", "url"),
     [("localhost:8088", "http://localhost:8088"), ("https://k.example/", "https://k.example")],
 )
-def test_normal_url(text: str, url: str) -> None:
-    assert normal_url(text) == url
+def test_an_address_has_a_scheme_and_no_final_slash(text: str, url: str) -> None:
+    assert addresses(text) == [url]
 
 
 def test_a_server_that_is_gone_is_passed_over(server: LiveServer) -> None:
