@@ -362,7 +362,7 @@ def test_a_plan_that_is_known_is_for_who_may_read_the_table(service: QueryServic
             with pytest.raises(KsqlError, match="INTS needs the role reader"):
                 service.query(Request(also, rights=rights))
         with pytest.raises(KsqlError, match="INTS needs the role reader"):
-            service.look_up("SELECT n FROM ints WHERE id = ?;", {}, [300], rights=rights)
+            service.query(Request("SELECT n FROM ints WHERE id = ?;", parameters=[300], rights=rights))
     reader = Rights.of(["reader:in*"])
     assert service.look_up(text, {}, rights=reader) is not None
     assert service.query(Request(text, rights=reader)).read(0)[0].values == [600]  # type: ignore[index]
