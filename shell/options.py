@@ -19,6 +19,8 @@ from shell.session import Session
 
 #: how long to wait for a server that is starting
 READY_S = 120.0
+#: PEM files with authorities, and with the client's certificate, and its key where that is in no other file
+_TRUST, _CERTIFICATE = "ssl.truststore.location", "ssl.keystore.location"
 #: properties of --config-file that are for the connection and not for statements
 _CLIENT_PROPERTIES = re.compile(r"(ssl|sasl)\.|security\.protocol$")
 
@@ -43,7 +45,8 @@ def add_connection_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--config-file",
         metavar="FILE",
-        help="a file of name=value lines: ssl.* for the connection, the others for the session",
+        help="a file of name=value lines: ssl.* for the connection (PEM files in ssl.truststore.location and"
+        " ssl.keystore.location), the others for the session",
     )
     group.add_argument(
         "--data-dir",
@@ -124,20 +127,26 @@ def make_client(url: str, options: argparse.Namespace, properties: dict[str, str
     if user and not password:
         password = getpass.getpass(f"Password of {user}: ")
     tls: dict[str, Any] = {}
-    if "ssl.truststore.location" in properties:
-        tls["verify"] = _trust(properties["ssl.truststore.location"])
+    if properties.keys() & {_TRUST, _CERTIFICATE}:
+        tls["verify"] = _tls(properties)
     return Client(url, (user, password) if user and password else None, options.token, tls)
 
 
-def _trust(path: str) -> Any:
+def _tls(properties: dict[str, str]) -> Any:
+    """Whom the client trusts, and how it proves who it is, as an ssl.SSLContext. Raises OptionProblem."""
     import ssl
 
+    path, name = properties.get(_TRUST), _TRUST
     try:
-        return ssl.create_default_context(cafile=path)
-    except OSError as error:
-        raise OptionProblem(
-            f"Cannot use ssl.truststore.location={path}: {error}. It must be a PEM file."
-        ) from None
+        context = ssl.create_default_context(cafile=path)
+        path, name = properties.get(_CERTIFICATE), _CERTIFICATE
+        if path is not None:
+            # without a password it must not ask for one on the terminal
+            password = properties.get("ssl.key.password", "")
+            context.load_cert_chain(path, properties.get("ssl.key.location", path), password)
+    except OSError as error:  # ssl.SSLError is one
+        raise OptionProblem(f"Cannot use {name}={path}: {error}. It must be a PEM file.") from None
+    return context
 
 
 class Connection:

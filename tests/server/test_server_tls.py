@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import ssl
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -16,9 +19,14 @@ from server.app import create_app
 from server.host import Host
 from server.http import has_http2, http_settings, tls_settings
 from server.main import Web, _bind
+from shell.client import ClientError
+from shell.options import OptionProblem, make_client
 from tests.certificates import make
 
 SOON_S = 20.0
+NO_CREDENTIALS = argparse.Namespace(
+    user=None, password=None, token=None, confluent_api_key=None, confluent_api_secret=None
+)
 
 
 @pytest.fixture
@@ -40,8 +48,9 @@ def settings(folder: Path, **more: str) -> Config:
     )
 
 
-def test_both_versions_and_certificates_of_clients(folder: Path, engine: FakeEngine) -> None:
-    config = settings(folder, **{"ksql.server.tls.client.authorities": str(folder / "authority.pem")})
+@contextlib.contextmanager
+def serving(config: Config, engine: FakeEngine) -> Iterator[str]:
+    """A server with TLS; its address."""
     host = Host()
     host.engine = engine
     sock = _bind("127.0.0.1", 0)
@@ -57,8 +66,19 @@ def test_both_versions_and_certificates_of_clients(folder: Path, engine: FakeEng
     )
     thread = threading.Thread(target=web.run, args=([sock],), daemon=True)
     thread.start()
-    url = f"https://localhost:{sock.getsockname()[1]}/info"
     try:
+        yield f"https://localhost:{sock.getsockname()[1]}"
+    finally:
+        web.should_exit = True
+        thread.join(SOON_S)
+        host.release_threads()
+    assert not thread.is_alive()
+
+
+def test_both_versions_and_certificates_of_clients(folder: Path, engine: FakeEngine) -> None:
+    config = settings(folder, **{"ksql.server.tls.client.authorities": str(folder / "authority.pem")})
+    with serving(config, engine) as address:
+        url = f"{address}/info"
         trusting = ssl.create_default_context(cafile=str(folder / "authority.pem"))
         with pytest.raises(httpx.HTTPError):
             httpx.get(url, verify=trusting, timeout=SOON_S)
@@ -68,11 +88,28 @@ def test_both_versions_and_certificates_of_clients(folder: Path, engine: FakeEng
             pytest.importorskip("h2")
             with httpx.Client(verify=trusting, http2=True, timeout=SOON_S) as client:
                 assert client.get(url).http_version == "HTTP/2"
-    finally:
-        web.should_exit = True
-        thread.join(SOON_S)
-        host.release_threads()
-    assert not thread.is_alive()
+
+
+def test_the_shell_has_a_certificate(folder: Path, engine: FakeEngine) -> None:
+    config = settings(folder, **{"ksql.server.tls.client.authorities": str(folder / "authority.pem")})
+    both = folder / "both.pem"
+    both.write_bytes((folder / "client.pem").read_bytes() + (folder / "client.key").read_bytes())
+    with serving(config, engine) as url:
+        trust = {"ssl.truststore.location": str(folder / "authority.pem")}
+        key = str(folder / "client.key")
+        for properties in (
+            {**trust, "ssl.keystore.location": str(both)},
+            {**trust, "ssl.keystore.location": str(folder / "client.pem"), "ssl.key.location": key},
+        ):
+            client = make_client(url, NO_CREDENTIALS, properties)
+            assert client.info()["serverStatus"] == "RUNNING"
+            client.close()
+        stranger = make_client(url, NO_CREDENTIALS, trust)
+        with pytest.raises(ClientError):
+            stranger.info()
+        stranger.close()
+    with pytest.raises(OptionProblem, match=r"ssl\.keystore\.location"):
+        make_client(url, NO_CREDENTIALS, {"ssl.keystore.location": str(folder / "authority.pem")})
 
 
 @pytest.mark.parametrize(
