@@ -35,6 +35,15 @@ class Times(NamedTuple):
         """How many times there are."""
         return sum(self.counts)
 
+    def within_s(self, share: float) -> float | None:
+        """Up to which bound ``share`` of the times are, seconds; None: some of these are above the last."""
+        left = share * self.total
+        for bound, count in zip(self.bounds, self.counts, strict=False):
+            left -= count
+            if left <= 0:
+                return bound
+        return None
+
 
 class Traffic(NamedTuple):
     """The figures of one query since Spark's JVM started.

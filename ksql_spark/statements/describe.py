@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -20,10 +21,10 @@ from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical import explain as plan_text
 from ksql_spark.physical.planner import lower, lower_transient
 from ksql_spark.physical.steps import PhysicalPlan
-from ksql_spark.runtime.queries import ManagedQuery
+from ksql_spark.runtime.queries import RUNNING, ManagedQuery
 from ksql_spark.runtime.state import state_sizes
 from ksql_spark.spark.state_cache import cache_use
-from ksql_spark.spark.traffic import Traffic, Volume
+from ksql_spark.spark.traffic import Times, Traffic, Volume
 from ksql_spark.statements.context import Action, Entity, Immediate, Services, StatementContext, uses_of
 from ksql_spark.statements.entities import entity, field_json, query_rows
 from ksql_spark.types import type_json
@@ -151,8 +152,8 @@ def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator
     has_state = False
     traffic = services.queries.traffic() if writers else {}
     for query in writers:
-        if query.id in traffic:
-            yield f"Traffic of {query.id}: {_traffic(traffic[query.id])}"
+        for name, text in _figures(query, services, traffic.get(query.id)):
+            yield f"{name} of {query.id}: {text}"
         sizes = [size for size in state_sizes(query) if size is not None]
         if sizes:
             entries, kept = sum(s.entries for s in sizes), sum(s.bytes for s in sizes)
@@ -161,6 +162,31 @@ def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator
     if has_state:
         used, bound = cache_use(services.spark.running_session)
         yield f"State cache, shared by all queries: {used} of {bound} bytes"
+
+
+def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -> Iterator[tuple[str, str]]:
+    """What GET /metrics counts for a query, as names and texts; nothing of what has not happened."""
+    if traffic is not None:
+        yield "Traffic", _traffic(traffic)
+        for topic, times in traffic.latencies.items():
+            if times.total:
+                yield f"Latency to {topic}", f"half {_within(times, 0.5)}, 99 % {_within(times, 0.99)}"
+        if traffic.pauses.total:
+            yield "Pauses for checkpoints", f"{traffic.pauses.total}, together {traffic.pauses.sum_s:.3f} s"
+        if traffic.waiting_ms is not None and query.state == RUNNING:
+            waits_s = max(0.0, time.time() - traffic.waiting_ms / 1000)
+            yield "Lag", f"the oldest record that waits is {waits_s:.3f} s old"
+    counts = services.queries.counts(query.id)
+    kinds = ("unreadable", "failed", "late", "lost")
+    if found := [f"{count} {kind}" for kind in kinds if (count := getattr(counts, kind))]:
+        yield "Bad records", ", ".join(found)
+    if query.failed_times:
+        yield "Failures", f"{query.failed_times} since the server started"
+
+
+def _within(times: Times, share: float) -> str:
+    bound = times.within_s(share)
+    return f"more than {times.bounds[-1]:g} s" if bound is None else f"within {bound:g} s"
 
 
 def _traffic(traffic: Traffic) -> str:
@@ -312,8 +338,8 @@ def query_description(query: ManagedQuery, services: Services) -> dict[str, Any]
     described = _description(root, query.plan, query.id, query.statement, services)
     described["queryType"] = "PUSH" if query.is_transient else "PERSISTENT"
     described["topology"] = plan_text.explain_topology(query.plan, state_sizes(query))
-    if traffic := services.queries.traffic().get(query.id):
-        described["topology"] += f"\nTraffic: {_traffic(traffic)}"
+    for name, text in _figures(query, services, services.queries.traffic().get(query.id)):
+        described["topology"] += f"\n{name}: {text}"
     described["state"] = query.state
     described["ksqlHostQueryStatus"] = {services.host: query.state}
     described["overriddenProperties"] = masked_values(query.properties)

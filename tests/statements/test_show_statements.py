@@ -8,6 +8,7 @@ import pytest
 
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
+from ksql_spark.spark.processing_log import Counts
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 from tests.statements.world import World
 
@@ -99,6 +100,26 @@ def test_what_queries_have_read_and_written_is_shown(world: World, monkeypatch: 
     assert "Traffic" not in world.one("DESCRIBE s EXTENDED;")["sourceDescription"]["statistics"]
     (query,) = world.one("SHOW QUERIES EXTENDED;")["queryDescriptions"]
     assert query["topology"].endswith(f"Traffic: {text}")
+
+
+def test_the_figures_of_queries_are_those_of_metrics(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.run("CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;")
+    latency, pauses = Times((0.001, 0.01), (60, 38, 2), 1.5), Times((0.1,), (2, 1), 0.7)
+    found = Traffic({}, {}, {"A": latency}, pauses, 1)
+    monkeypatch.setattr(world.queries, "traffic", lambda: {"CSAS_A_2": found})
+    monkeypatch.setattr(world.queries, "counts", lambda query_id: Counts(2, 0, 3, 0, None))
+    (query,) = world.queries.all()
+    query.failed_times = 4
+    (shown,) = world.one("SHOW QUERIES EXTENDED;")["queryDescriptions"]
+    lines = shown["topology"].splitlines()
+    assert "Latency to A: half within 0.001 s, 99 % more than 0.01 s" in lines
+    assert "Pauses for checkpoints: 3, together 0.700 s" in lines
+    assert any(line.startswith("Lag: the oldest record that waits is ") for line in lines)
+    assert "Bad records: 2 unreadable, 3 late" in lines
+    assert "Failures: 4 since the server started" in lines
+    statistics = world.one("DESCRIBE a EXTENDED;")["sourceDescription"]["statistics"].splitlines()
+    assert "Pauses for checkpoints of CSAS_A_2: 3, together 0.700 s" in statistics
+    assert found.latencies["A"].within_s(0.9) == 0.01
 
 
 def test_topics(make_world: Callable[..., World]) -> None:
