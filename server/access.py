@@ -9,6 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
@@ -17,9 +18,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ksql_spark.authorization import check_endpoint
 from ksql_spark.errors import KsqlError
+from ksql_spark.masking import masked
 from server import errors
 from server.authentication import ANYBODY, Authenticator, Principal, Refused
 from server.errors import RequestError
+
+if TYPE_CHECKING:
+    from ksql_spark.engine import QueryStream, Request
 
 LOG = logging.getLogger(__name__)
 AUDIT = logging.getLogger("audit")
@@ -38,6 +43,12 @@ MOST_CLIENTS = 10_000
 def principal_of(http: HTTPConnection) -> Principal:
     """Who sent a request that has passed AccessGuard."""
     return http.scope["ksql_spark.principal"]  # type: ignore[no-any-return]
+
+
+def note_query(principal: Principal, stream: QueryStream, request: Request) -> None:
+    """Write down who has started a query, unless it is one of a table: these are many, and soon over."""
+    if stream.kind != "PULL":
+        AUDIT.info("%s (%s): %s", principal.name, principal.rights, masked(request.text))
 
 
 class AccessGuard:

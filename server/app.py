@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -64,7 +64,8 @@ def create_app(
     app = AccessGuard(
         app, authenticator or Authenticator(properties), properties["authentication.skip.paths"]
     )
-    app = BodyGuard(app, host.most_request_bytes, STREAMED_PATHS)
+    longest_s = properties["ksql.server.request.timeout.ms"] / 1000
+    app = BodyGuard(app, host.most_request_bytes, longest_s, STREAMED_PATHS)
     app = MediaTypeGuard(app)
     app = PathMiddleware(app)
     origins = properties["ksql.server.allowed.origins"]
@@ -77,7 +78,10 @@ def create_app(
     api.state.metrics = None
     if has_metrics():
         paths = [
-            route.path for module in MODULES for route in module.router.routes if isinstance(route, APIRoute)
+            route.path
+            for module in MODULES
+            for route in module.router.routes
+            if isinstance(route, (APIRoute, APIWebSocketRoute))
         ]
         api.state.metrics = Metrics(lambda: host.engine.figures() if host.engine is not None else [], paths)
         app = CountingMiddleware(app, api.state.metrics)

@@ -7,6 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
@@ -19,6 +20,7 @@ BAD_REQUEST = 40000
 NOT_ACCEPTABLE = 40600
 FORBIDDEN = 40300
 NOT_FOUND = 40400
+TIMEOUT = 40800
 TOO_LARGE = 41300
 UNSUPPORTED_MEDIA_TYPE = 41500
 SERVER_ERROR = 50000
@@ -128,6 +130,10 @@ def install(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)
         return _routing(request, error)
 
+    async def on_disconnect(_: Request, error: Exception) -> Response:
+        return Response(status_code=400)  # which nobody gets: the client has gone within its request
+
+    app.add_exception_handler(ClientDisconnect, on_disconnect)
     app.add_exception_handler(KsqlError, on_error)
     app.add_exception_handler(RequestError, on_error)
     app.add_exception_handler(HTTPException, on_http_error)

@@ -8,6 +8,7 @@ DNS rebinding: an attacker's name that resolves to this server), ``Origin`` (aga
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import ipaddress
 import socket
@@ -18,7 +19,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server import errors
-from server.errors import FORBIDDEN, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, RequestError
+from server.errors import FORBIDDEN, TIMEOUT, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, RequestError
 
 ANY = "*"
 
@@ -169,17 +170,19 @@ def _is_json(content_type: str) -> bool:
 
 
 class BodyGuard:
-    """Refuses bodies of more than ``most`` bytes (413), before they are in memory.
+    """Refuses bodies of more than ``most`` bytes, before they are in memory (413), and slow ones (408).
 
     Args:
-         app: handles requests that are allowed.
-         most: the limit.
-         streamed: paths without one.
+        app: handles requests that are allowed.
+        most: the limit.
+        longest_s: within how many seconds a body has to be there.
+        streamed: paths without limits.
     """
 
-    def __init__(self, app: ASGIApp, most: int, streamed: Iterable[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, most: int, longest_s: float, streamed: Iterable[str] = ()) -> None:
         self._app = app
         self._most = most
+        self._longest_s = longest_s
         self._streamed = frozenset(streamed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -191,17 +194,31 @@ class BodyGuard:
         if length.isdigit() and int(length) > self._most:
             await errors.response(self._problem())(scope, receive, send)
             return
-        read = 0
+        read, is_whole = 0, False
+        end = asyncio.get_running_loop().time() + self._longest_s
 
         async def counted() -> Message:
-            nonlocal read
-            message = await receive()
+            nonlocal read, is_whole
+            if is_whole:  # all that is left to come is that the client goes
+                return await receive()
+            try:
+                async with asyncio.timeout_at(end):
+                    message = await receive()
+            except TimeoutError:
+                raise self._late() from None
             read += len(message.get("body", b""))
             if read > self._most:
                 raise self._problem()
+            is_whole = not message.get("more_body")
             return message
 
         await self._app(scope, counted, send)
+
+    def _late(self) -> RequestError:
+        return RequestError(
+            f"The request's body did not come within {self._longest_s:g} s (ksql.server.request.timeout.ms).",
+            TIMEOUT,
+        )
 
     def _problem(self) -> RequestError:
         return RequestError(

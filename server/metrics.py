@@ -19,6 +19,8 @@ PREFIX = "ksql_spark_"
 #: upper bounds of the histogram of times, seconds
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 SECONDS = "Time from a request to the first byte of its answer."
+#: the status of a request that has become a WebSocket
+SWITCHED = 101
 #: paths with parts that clients choose
 _WITH_PARTS = ("/status", "/is_valid_property")
 
@@ -144,15 +146,17 @@ class CountingMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on (ASGI)."""
-        if scope["type"] != "http":
+        if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
         path = scope["path"].rstrip("/") or "/"
 
         async def noted(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            if message["type"] in ("http.response.start", "websocket.http.response.start"):
                 self._metrics.note(path, message["status"], time.perf_counter() - began)
+            elif message["type"] == "websocket.accept":
+                self._metrics.note(path, SWITCHED, time.perf_counter() - began)
             await send(message)
 
         await self._app(scope, receive, noted)

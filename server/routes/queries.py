@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from server.access import principal_of
+from server.access import AUDIT, note_query, principal_of
 from server.errors import NOT_ACCEPTABLE, RequestError
 from server.host import Host
 from server.lookups import wants_token
@@ -92,6 +92,7 @@ async def close_query(http: Request) -> Response:
     """End a push query."""
     host: Host = http.app.state.host
     query_id = (await read_body(CloseQueryBody, http)).queryId
+    AUDIT.info("%s: close %s", principal_of(http).name, query_id)
     if not await host.call(lambda engine: engine.close_query(query_id)):
         raise RequestError(f"No query with id {query_id} is running.")
     return Response()
@@ -112,6 +113,7 @@ async def _start(
         return stream, QueryResponse(host, stream, format)
 
     stream, response = await host.call_while_connected(http, request, start, is_query=True)
+    note_query(principal_of(http), stream, request)
     token = request.known.token
     if token is not None and wants_token(request.properties, request.consistency_token):
         response.headers[TOKEN_HEADER] = token

@@ -10,14 +10,14 @@ from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
 from server import errors
-from server.access import principal_of
+from server.access import note_query, principal_of
 from server.errors import RequestError
 from server.host import Host
 from server.models import StatementsBody, parsed_body
 from server.streaming import READ_TIMEOUT_S, encode
 
 if TYPE_CHECKING:
-    from ksql_spark.engine import QueryStream
+    from ksql_spark.engine import QueryStream, Row
 
 router = APIRouter()
 
@@ -37,8 +37,10 @@ async def ws_query(socket: WebSocket) -> None:
         text = socket.query_params.get("request")
         if text is None:
             raise RequestError("The URL has no parameter request.")
-        request = parsed_body(StatementsBody, text).request(principal_of(socket).rights)
+        principal = principal_of(socket)
+        request = parsed_body(StatementsBody, text).request(principal.rights)
         stream = await host.query(request)
+        note_query(principal, stream, request)
         host.opened(stream)
         watcher = asyncio.create_task(_watch(socket, host, stream))
         await _send_rows(socket, host, stream)
@@ -65,7 +67,7 @@ async def _send_rows(socket: WebSocket, host: Host, stream: QueryStream) -> None
             for c in stream.columns
         ]
         await socket.send_text(encode(fields).decode())
-    while (rows := await host.read(lambda: stream.read(READ_TIMEOUT_S))) is not None:
+    while (rows := await _read(host, stream)) is not None:
         for row in rows:
             if is_print:
                 await socket.send_text(str(row.values[0]))
@@ -74,6 +76,14 @@ async def _send_rows(socket: WebSocket, host: Host, stream: QueryStream) -> None
             if row.tombstone:
                 frame["tombstone"] = True
             await socket.send_text(encode({"row": frame}).decode())
+
+
+async def _read(host: Host, stream: QueryStream) -> list[Row] | None:
+    """The rows that have arrived; without a thread, if reading does not block."""
+    if not getattr(stream, "is_live", False):
+        return await host.read(lambda: stream.read(READ_TIMEOUT_S))
+    await host.wakeups.until_called(stream.when_arrived, READ_TIMEOUT_S)  # type: ignore[attr-defined]
+    return stream.read(0.0)
 
 
 async def _watch(socket: WebSocket, host: Host, stream: QueryStream) -> None:

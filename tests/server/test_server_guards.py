@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -130,6 +131,21 @@ def test_own_names_are_served(client: AppClient, name: str) -> None:
 )
 def test_names_in_the_configuration_are_served(host: Host, config: dict[str, str]) -> None:
     assert AppClient(host, **config).get("/info", headers={"Host": "ksql.example:8088"}).status_code == 200
+
+
+def test_a_body_that_does_not_come_is_refused(host: Host, engine: FakeEngine) -> None:
+    client = AppClient(host, **{"ksql.server.request.timeout.ms": "50"})
+
+    async def half() -> AsyncIterator[bytes]:
+        yield b'{"ksql":'
+        await asyncio.Event().wait()
+
+    for path in ("/ksql", "/query-stream", "/close-query"):
+        response = client.post(path, content=half(), headers={"Content-Type": "application/json"})
+        assert (response.status_code, response.json()["error_code"]) == (408, 40800)
+        assert "ksql.server.request.timeout.ms" in response.json()["message"]
+    assert engine.requests == []
+    assert client.post("/ksql", content=SHOW).status_code == 200
 
 
 def test_too_large_a_body_is_refused(host: Host, engine: FakeEngine) -> None:

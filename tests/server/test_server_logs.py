@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from app_client import AppClient
-from fake_engine import FakeEngine
+from fake_engine import FakeEngine, FakeStream
 
 from ksql_spark.config import Config
 from server.logs import Format, MaskingFormatter, log_to
@@ -48,6 +48,18 @@ def test_lines_about_a_request_have_its_id(
     (event,) = [event for event in events(file) if event["logger"] == "audit"]
     assert event["request"] == "of-a-client.1" and "SHOW STREAMS" in event["message"]
     assert event["level"] == "INFO" and event["time"].endswith("+00:00")
+
+
+def test_who_has_started_which_query(
+    log: Callable[[Format], Path], client: AppClient, engine: FakeEngine
+) -> None:
+    file = log("JSON")
+    client.post("/query-stream", json={"sql": "PRINT rides;"})
+    client.post("/close-query", json={"queryId": "q_1"})
+    engine.next_stream = FakeStream("PULL", [], [])
+    client.post("/query-stream", json={"sql": "SELECT * FROM looked_up;"})
+    said = [event["message"] for event in events(file) if event["logger"] == "audit"]
+    assert said == ["anonymous (admin): PRINT rides;", "anonymous: close q_1"]
 
 
 def test_also_those_of_the_thread_that_carries_it_out(

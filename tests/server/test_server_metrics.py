@@ -8,8 +8,13 @@ from pathlib import Path
 
 import pytest
 from app_client import AppClient
+from fake_engine import FakeEngine
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
 
+from ksql_spark.config import Config
 from ksql_spark.measures import MEASURES
+from server.app import create_app
 from server.host import Host
 from server.metrics import PREFIX
 
@@ -52,6 +57,19 @@ def test_requests_are_counted_by_endpoint(client: AppClient) -> None:
         'ksql_spark_requests_total{path="other",status="404"}': 20,
     }
     assert found['ksql_spark_request_seconds_count{path="/ksql"}'] == 2
+
+
+def test_websockets_are_counted(host: Host, engine: FakeEngine) -> None:
+    pytest.importorskip("prometheus_client")
+    client = TestClient(create_app(host, Config({})), base_url="http://localhost")
+    url = f"/ws/query?request={json.dumps({'ksql': 'SELECT 1;'})}"
+    with client.websocket_connect(url) as socket:
+        socket.receive_text()
+    with pytest.raises(WebSocketDisconnect), client.websocket_connect(url, headers={"Origin": "http://x.y"}):
+        pass
+    text = client.get("/metrics").text
+    for status in (101, 403):
+        assert f'ksql_spark_requests_total{{path="/ws/query",status="{status}"}} 1.0' in text
 
 
 def test_without_prometheus_client_there_are_none(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -45,6 +46,29 @@ def test_rows_after_the_schema(client: TestClient, engine: FakeEngine) -> None:
     ]
     assert code == 1000
     assert engine.streams[0].closed.is_set()
+
+
+def test_a_plain_push_query_needs_no_thread(
+    host: Host, client: TestClient, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Live(FakeStream):
+        """As SharedResult: it calls back when rows have arrived."""
+
+        is_live = True
+
+        def when_arrived(self, on_arrival: Callable[[], None]) -> None:
+            on_arrival()
+
+    async def read(step: Any) -> Any:
+        raise AssertionError("a thread was asked")
+
+    monkeypatch.setattr(host, "read", read)
+    engine.next_stream = Live("PUSH", [ResultColumn("K", "STRING")], [Row(["a"]), Row(["b"])])
+    messages, code = ask(client, "SELECT * FROM s EMIT CHANGES;")
+    assert [json.loads(m) for m in messages[1:]] == [
+        {"row": {"columns": ["a"]}}, {"row": {"columns": ["b"]}}, {"error": "done"},
+    ]  # fmt: skip
+    assert code == 1000
 
 
 def test_lines_of_a_print(client: TestClient) -> None:
