@@ -127,20 +127,22 @@ def make_client(url: str, options: argparse.Namespace, properties: dict[str, str
     if user and not password:
         password = getpass.getpass(f"Password of {user}: ")
     tls: dict[str, Any] = {}
-    if properties.keys() & {_TRUST, _CERTIFICATE}:
-        tls["verify"] = _tls(properties)
+    # a file for other programs may name what is of no use without TLS, such as a keystore of Java's
+    used = {_TRUST, _CERTIFICATE} if "https://" in url else {_TRUST}
+    if properties.keys() & used:
+        tls["verify"] = _tls(properties, properties.get(_CERTIFICATE) if _CERTIFICATE in used else None)
     return Client(url, (user, password) if user and password else None, options.token, tls)
 
 
-def _tls(properties: dict[str, str]) -> Any:
+def _tls(properties: dict[str, str], certificate: str | None) -> Any:
     """Whom the client trusts, and how it proves who it is, as an ssl.SSLContext. Raises OptionProblem."""
     import ssl
 
     path, name = properties.get(_TRUST), _TRUST
     try:
         context = ssl.create_default_context(cafile=path)
-        path, name = properties.get(_CERTIFICATE), _CERTIFICATE
-        if path is not None:
+        if certificate is not None:
+            path, name = certificate, _CERTIFICATE
             # without a password it must not ask for one on the terminal
             password = properties.get("ssl.key.password", "")
             context.load_cert_chain(path, properties.get("ssl.key.location", path), password)
