@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from confluent_kafka import (
-    ConsumerGroupTopicPartitions,
+    Consumer,
     IsolationLevel,
     KafkaError,
     KafkaException,
@@ -201,12 +202,8 @@ class KafkaAdmin:
 
     def commit_notes(self, group: str, topic: str) -> dict[int, str]:
         """The metadata that a consumer group has committed with offsets of a topic: by partition."""
-        request = [ConsumerGroupTopicPartitions(group)]
-        future = self._client.list_consumer_group_offsets(request, request_timeout=self._timeout_s)[group]
-        committed = self._wait(future, f"list offsets of consumer group '{group}'").topic_partitions
-        return {
-            place.partition: place.metadata for place in committed if place.topic == topic and place.metadata
-        }
+        committed = self._committed(group, self._partitions(topic))
+        return {place.partition: place.metadata for place in committed if place.metadata}
 
     def beginning_offsets(self, *topics: str) -> dict[Partition, int]:
         """The first offset of each partition of the topics."""
@@ -246,29 +243,18 @@ class KafkaAdmin:
 
     def consumers(self) -> dict[str, Consumers]:
         """Readers by topic name; topics without readers are absent."""
-        listed = self._wait(
-            self._client.list_consumer_groups(request_timeout=self._timeout_s), "list consumer groups"
-        )
-        ids = [group.group_id for group in listed.valid]
-        if not ids:
-            return {}
+        found = [group for group in self._groups() if group.protocol_type == "consumer"]
         consumers: defaultdict[str, int] = defaultdict(int)
         groups: defaultdict[str, set[str]] = defaultdict(set)
-        described = self._client.describe_consumer_groups(ids, request_timeout=self._timeout_s)
-        for group, future in described.items():
-            for member in self._wait(future, f"describe consumer group '{group}'").members:
-                topics = (
-                    {tp.topic for tp in member.assignment.topic_partitions} if member.assignment else set()
-                )
-                for topic in topics:
+        partitions = [(name, p) for name, topic in self.topics().items() for p in range(topic.partitions)]
+        for group in found:
+            for member in group.members:
+                for topic in {topic for topic, _ in _assigned(member.assignment)}:
                     consumers[topic] += 1
-                    groups[topic].add(group)
-        for group in ids:
-            request = [ConsumerGroupTopicPartitions(group)]
-            future = self._client.list_consumer_group_offsets(request, request_timeout=self._timeout_s)[group]
-            committed = self._wait(future, f"list offsets of consumer group '{group}'").topic_partitions
-            for partition in committed:
-                groups[partition.topic].add(group)
+                    groups[topic].add(group.id)
+            for place in self._committed(group.id, partitions):
+                if place.offset >= 0:
+                    groups[place.topic].add(group.id)
         return {topic: Consumers(consumers[topic], len(groups[topic])) for topic in sorted(groups)}
 
     def members(self, group: str) -> list[str]:
@@ -277,20 +263,45 @@ class KafkaAdmin:
 
     def assignments(self, group: str) -> list[tuple[str, list[Partition]]]:
         """The client ids of a consumer group's members, with the partitions of each."""
+        return [
+            (str(member.client_id), _assigned(member.assignment))
+            for found in self._groups(group)
+            for member in found.members
+        ]
+
+    # librdkafka's newer calls for groups, which ask a group's coordinator, end the process if that broker
+    # goes away meanwhile (librdkafka #4605), so these use the older ones.
+
+    def _groups(self, group: str | None = None) -> list[Any]:
+        """The client's GroupMetadata of all groups, or of ``group``, with their members."""
+        name = () if group is None else (group,)
         deadline = time.monotonic() + self._timeout_s
         while True:
-            future = self._client.describe_consumer_groups([group], request_timeout=self._timeout_s)[group]
             try:
-                described = future.result(timeout=self._timeout_s + 1)
-                return [(str(member.client_id), _assigned(member)) for member in described.members]
-            except (KafkaException, FutureTimeout) as error:
-                code = error.args[0].code() if isinstance(error, KafkaException) else None
-                if code == KafkaError.GROUP_ID_NOT_FOUND:
-                    return []
-                # a broker that was just started has no coordinator for a moment
-                if code not in _NO_COORDINATOR or time.monotonic() > deadline:
-                    raise self._failure(error, f"describe consumer group '{group}' ({code})") from None
+                found: list[Any] = self._client.list_groups(*name, timeout=self._timeout_s)
+                errors = [each.error for each in found if each.error is not None]
+            except KafkaException as error:
+                found, errors = [], [error.args[0]]
+            # a broker that was just started has no coordinator for a moment
+            if not any(error.code() in _NO_COORDINATOR for error in errors) or time.monotonic() > deadline:
+                break
             time.sleep(0.05)
+        if errors:
+            what = "list consumer groups" if group is None else f"describe consumer group '{group}'"
+            raise self._failure(errors[0], what)
+        return found
+
+    def _committed(self, group: str, partitions: Iterable[Partition]) -> list[TopicPartition]:
+        """What a group has committed; without an offset, where it has committed none."""
+        consumer = Consumer(self._connection.config(group_id=group, enable_auto_commit=False))
+        wanted = [TopicPartition(*partition) for partition in partitions]
+        try:
+            committed: list[TopicPartition] = consumer.committed(wanted, timeout=self._timeout_s)
+        except KafkaException as error:
+            raise self._failure(error, f"list offsets of consumer group '{group}'") from None
+        finally:
+            consumer.close()
+        return committed
 
     def _partitions(self, name: str) -> list[Partition]:
         return [(name, number) for number in range(self.require_topic(name).partitions)]
@@ -338,7 +349,7 @@ class KafkaAdmin:
         except (KafkaException, FutureTimeout) as error:
             raise self._failure(error, action, topic) from None
 
-    def _failure(self, error: BaseException, action: str, topic: str = "") -> KsqlError:
+    def _failure(self, error: BaseException | KafkaError, action: str, topic: str = "") -> KsqlError:
         self._client.poll(0)  # lets the client report why connections failed
         return self._connection.failure(error, action, topic)
 
@@ -351,10 +362,19 @@ class KafkaAdmin:
             time.sleep(0.01)
 
 
-def _assigned(member: Any) -> list[Partition]:
-    """The partitions of a group's member."""
-    places = member.assignment.topic_partitions if member.assignment else ()
-    return [(place.topic, place.partition) for place in places]
+def _assigned(assignment: bytes) -> list[Partition]:
+    """The partitions in an assignment of Kafka's consumer protocol; empty: a member without any."""
+    data = io.BytesIO(assignment)
+
+    def number(size: int) -> int:
+        return int.from_bytes(data.read(size), "big", signed=True)
+
+    number(2)  # the version: what comes after the partitions differs
+    found = []
+    for _ in range(number(4)):
+        topic = data.read(number(2)).decode()
+        found += [(topic, number(4)) for _ in range(number(4))]
+    return found
 
 
 def _is_moving(error: BaseException) -> bool:
