@@ -203,5 +203,9 @@ def start(
         # at the latest; before that the query's readers end a batch, at a good moment (BatchEnd.java)
         writer = writer.trigger(realTime=f"{max(5 * interval_ms, 5000)} milliseconds")  # type: ignore[call-overload]
     else:
-        writer = writer.trigger(processingTime=f"{interval_ms} milliseconds")
+        # Spark would wait for the interval by the wall clock, for an hour where that is set back by one: our
+        # source waits (DrainableSource.java), and Spark only between looks for records
+        writer = writer.trigger(processingTime="0 seconds")
+        if interval_ms:
+            session.conf.set("spark.sql.streaming.pollingDelay", f"{interval_ms}ms")
     return SparkQuery(session, writer.start(), run, mode, checkpoint, feeds, slots)

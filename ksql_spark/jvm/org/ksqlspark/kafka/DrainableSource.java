@@ -181,6 +181,7 @@ public final class DrainableSource implements TableProvider {
 
         @Override
         public InputPartition[] planInputPartitions(Offset start, Offset end) {
+            run.beginMicroBatch();
             return TaskPartition.regroup(stream.planInputPartitions(start, end), options);
         }
 
@@ -195,6 +196,7 @@ public final class DrainableSource implements TableProvider {
                 run.asked();
                 return start;
             }
+            run.awaitMicroBatch();
             hasLatest = true;
             return stream.latestOffset(start, limit);
         }

@@ -5,7 +5,9 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A Spark query from its start to its end, as its sources and readers know it. The driver decides;
@@ -41,8 +43,15 @@ final class QueryRun {
     private final LongAdder records = new LongAdder();
     private final BatchEnd end;
 
+    /** The least time from one micro-batch to the next, ns. */
+    private final long intervalNanos;
+
+    /** When the next micro-batch may begin, by System.nanoTime: a clock that nobody sets. */
+    private long mayBegin = System.nanoTime();
+
     private QueryRun(long batchMs) {
         end = new BatchEnd(batchMs);
+        intervalNanos = TimeUnit.MILLISECONDS.toNanos(batchMs);
     }
 
     /** The run of that name, if its source has been made. */
@@ -124,6 +133,20 @@ final class QueryRun {
         if (!wasOver && run.isOver()) {
             run.wakeUp();
         }
+    }
+
+    /** Waits until the next micro-batch may begin, or the thread is interrupted. */
+    void awaitMicroBatch() {
+        long left;
+        while ((left = mayBegin - System.nanoTime()) > 0
+                && !Thread.currentThread().isInterrupted()) {
+            LockSupport.parkNanos(this, left);
+        }
+    }
+
+    /** A micro-batch is planned; like the wait before it, by the query's one thread. */
+    void beginMicroBatch() {
+        mayBegin = System.nanoTime() + intervalNanos;
     }
 
     /** The partitions of a batch are planned, or in another JVM, a task of it begins. */
