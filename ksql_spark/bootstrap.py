@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
-import shutil
 import threading
 import urllib.parse
 from collections.abc import Callable, Mapping
@@ -22,6 +21,7 @@ from ksql_spark.config import Config, read_properties
 from ksql_spark.connect import ConfiguredConnect, ConnectClient, ConnectCluster, NoConnect
 from ksql_spark.errors import KsqlError
 from ksql_spark.execution import StatementExecutor
+from ksql_spark.folders import Folder, LocalFolder
 from ksql_spark.health import DEADLINE_S, Health
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.lease import ServiceLease, lease_group
@@ -35,7 +35,7 @@ from ksql_spark.request import Request
 from ksql_spark.runtime.command_log import CommandLog, command_topic, create_command_topic
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.placement import Placement, create_placement_topic, placement_group, placement_topic
-from ksql_spark.runtime.queries import QueryManager
+from ksql_spark.runtime.queries import TRANSIENT_PREFIX, QueryManager
 from ksql_spark.runtime.supervisor import SparkSupervisor
 from ksql_spark.runtime.views import Views
 from ksql_spark.runtime.warm_up import WarmUp
@@ -214,7 +214,7 @@ class Bootstrap:
             raise KsqlError("CLUSTER_SETTINGS", name="ksql.state.dir", why=why)
 
     @property
-    def _state_dir(self) -> Path:
+    def _state_folder(self) -> Folder:
         """The folder of the state of queries.
 
         Raises:
@@ -222,13 +222,18 @@ class Bootstrap:
         """
         given = str(self._config["ksql.state.dir"])
         if not given:
-            return self._data_dir / "checkpoints"
+            return self._scratch
         scheme, colon, _ = given.partition(":")
         if colon and scheme != "file" and "/" not in scheme:
             reason = "only folders, as a path or a file: URI, can be used yet"
             raise KsqlError("PROPERTY_INVALID", name="ksql.state.dir", value=given, reason=reason)
         path = urllib.parse.unquote(urllib.parse.urlsplit(given).path) if scheme == "file" else given
-        return Path(path).expanduser().absolute()
+        return LocalFolder(Path(path).expanduser().absolute())
+
+    @property
+    def _scratch(self) -> Folder:
+        """The folder of the checkpoints of push queries."""
+        return LocalFolder(self._data_dir / "checkpoints")
 
     def _take_lease(self, servers: str, report: Report) -> None:
         """Make sure that this is the only server of its service id on the cluster, or that all share it.
@@ -304,14 +309,14 @@ class Bootstrap:
         queries = QueryManager(
             lambda: spark.running_session,
             admin,
-            self._state_dir,
+            self._state_folder,
             heartbeat,
             lambda name: services.config[name],
             lambda client, overrides: services.client_settings(client, overrides),
             functions=lambda: services.user_functions(),
             processing_log=processing_log,
             placement=placement,
-            scratch=self._data_dir / "checkpoints",
+            scratch=self._scratch,
         )
         self._stack.callback(queries.shut_down)
         if lease is not None:
@@ -461,8 +466,9 @@ class Bootstrap:
         """Remove what push queries of a killed run have left."""
         prefix = transient_topic_prefix(services)
         services.admin.delete_topics([name for name in services.admin.topics() if name.startswith(prefix)])
-        for folder in (self._data_dir / "checkpoints").glob("transient_*"):
-            shutil.rmtree(folder, ignore_errors=True)
+        for name in self._scratch.names():
+            if name.startswith(TRANSIENT_PREFIX):
+                self._scratch.sub(name).remove()
 
     def _warm_up(self, services: Services, runner: CommandRunner, queries: QueryService) -> None:
         """Warm Spark up if no query does that, unless a statement or query comes first."""
@@ -475,7 +481,7 @@ class Bootstrap:
             services.producer,
             services.config,
             topics=f"{transient_topic_prefix(services)}warm_up_",
-            checkpoints=self._data_dir / "checkpoints" / "transient_warm_up",
+            checkpoints=self._scratch.sub(f"{TRANSIENT_PREFIX}warm_up"),
             is_needed=lambda: runner.carried_out + queries.started == before,
         )
         self._stack.callback(warm_up.stop)

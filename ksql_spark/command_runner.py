@@ -20,6 +20,7 @@ from typing import Any
 import grammar
 from ksql_spark import config
 from ksql_spark.errors import KsqlError
+from ksql_spark.folders import LocalFolder
 from ksql_spark.functions import registry
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S
 from ksql_spark.physical import codec
@@ -67,7 +68,7 @@ class CommandRunner:
 
     def __init__(self, services: Services, data_dir: Path) -> None:
         self._services = services
-        self._pending = PendingStatement(data_dir / "pending.json")
+        self._pending = PendingStatement(LocalFolder(data_dir))
         self._order = Order()
         self._reader: CommandReader | None = None
         #: the number of the next command

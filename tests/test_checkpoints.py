@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.folders import LocalFolder
+from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.checkpoints import BatchCommit, Checkpoint
 
 LAYOUT = {"operator": "aggregate", "key": "c0 string", "COUNT(*) AS N": "count(1)"}
@@ -16,15 +20,15 @@ LAYOUT = {"operator": "aggregate", "key": "c0 string", "COUNT(*) AS N": "count(1
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Checkpoint:
     """One with state that was written under LAYOUT."""
-    made = Checkpoint(tmp_path / "CTAS_T_1", 0)
+    made = Checkpoint(LocalFolder(tmp_path / "CTAS_T_1"), 0)
     made.check_layout(LAYOUT, "4.3.0")
-    (made.folder / "state").mkdir(parents=True)
+    (made.folder.path / "state").mkdir(parents=True)
     return made
 
 
 def test_state_is_read_as_it_was_written(checkpoint: Checkpoint) -> None:
     checkpoint.check_layout(LAYOUT, "4.4.0")
-    note = json.loads(checkpoint.folder.with_suffix(".json").read_text(encoding="utf-8"))
+    note = json.loads(checkpoint.folder.path.with_suffix(".json").read_text(encoding="utf-8"))
     assert note["layout"] == LAYOUT and note["written_by"].endswith("with Spark 4.3.0")
 
 
@@ -49,48 +53,48 @@ def test_other_readings_are_refused(checkpoint: Checkpoint, layout: dict[str, st
 
 
 def test_where_no_state_was_written_anything_goes(tmp_path: Path) -> None:
-    checkpoint = Checkpoint(tmp_path / "CTAS_T_1", 0)
+    checkpoint = Checkpoint(LocalFolder(tmp_path / "CTAS_T_1"), 0)
     checkpoint.check_layout(LAYOUT, "4.3.0")
     checkpoint.check_layout(LAYOUT | {"key": "c0 int"}, "4.3.0")
-    (checkpoint.folder / "state").mkdir(parents=True)
+    (checkpoint.folder.path / "state").mkdir(parents=True)
     checkpoint.check_layout(LAYOUT | {"key": "c0 int"}, "4.3.0")
 
 
 def test_state_without_a_note_is_refused(tmp_path: Path) -> None:
-    checkpoint = Checkpoint(tmp_path / "CTAS_T_1", 0)
-    (checkpoint.folder / "state").mkdir(parents=True)
+    checkpoint = Checkpoint(LocalFolder(tmp_path / "CTAS_T_1"), 0)
+    (checkpoint.folder.path / "state").mkdir(parents=True)
     with pytest.raises(KsqlError, match="an unknown release"):
         checkpoint.check_layout(LAYOUT, "4.3.0")
 
 
 @pytest.mark.parametrize("text", ["", '{"state": [', "[]", "\0\0"])
 def test_a_damaged_note_is_refused_by_its_name(checkpoint: Checkpoint, text: str) -> None:
-    note = checkpoint.folder.with_suffix(".json")
+    note = checkpoint.folder.path.with_suffix(".json")
     note.write_text(text, encoding="utf-8")
     with pytest.raises(KsqlError) as refused:
         checkpoint.check_layout(LAYOUT, "4.3.0")
     assert refused.value.condition == "CHECKPOINT_DAMAGED"
     assert str(note) in refused.value.message and "state rebuild" in refused.value.message
-    assert note.read_text(encoding="utf-8") == text and (checkpoint.folder / "state").is_dir()
+    assert note.read_text(encoding="utf-8") == text and (checkpoint.folder.path / "state").is_dir()
 
 
 @pytest.fixture
 def of_batches(tmp_path: Path) -> Checkpoint:
     """One with the batches 6 and 7; batch 8 was begun."""
-    made = Checkpoint(tmp_path / "CTAS_T_1", 0)
+    made = Checkpoint(LocalFolder(tmp_path / "CTAS_T_1"), 0)
     for name, text in {
         "metadata": "identity", "offsets/6": "o6", "commits/6": "c6", "offsets/7": "o7", "commits/7": "c7",
         "offsets/8": "o8 of a run that was killed",
     }.items():  # fmt: skip
-        (made.folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (made.folder / name).write_text(text, encoding="utf-8")
+        (made.folder.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (made.folder.path / name).write_text(text, encoding="utf-8")
     return made
 
 
 def files(checkpoint: Checkpoint) -> dict[str, str]:
     return {
-        str(path.relative_to(checkpoint.folder)): path.read_text(encoding="utf-8")
-        for path in checkpoint.folder.rglob("*")
+        str(path.relative_to(checkpoint.folder.path)): path.read_text(encoding="utf-8")
+        for path in checkpoint.folder.path.rglob("*")
         if path.is_file()
     }
 
@@ -122,11 +126,11 @@ def test_what_is_visible_is_put_into_the_checkpoint(of_batches: Checkpoint) -> N
 
 
 def test_the_first_batch_of_all(tmp_path: Path) -> None:
-    checkpoint = Checkpoint(tmp_path / "CTAS_T_1", 0)
+    checkpoint = Checkpoint(LocalFolder(tmp_path / "CTAS_T_1"), 0)
     checkpoint.settle(BatchCommit(0, "identity", "o0", "c0"))
     assert not checkpoint.folder.exists()
-    checkpoint.folder.mkdir(parents=True)
-    (checkpoint.folder / "metadata").write_text("identity", encoding="utf-8")
+    checkpoint.folder.path.mkdir(parents=True)
+    (checkpoint.folder.path / "metadata").write_text("identity", encoding="utf-8")
     checkpoint.settle(BatchCommit(0, "identity", "o0", "c0"))
     assert files(checkpoint) == {"metadata": "identity", "offsets/0": "o0", "commits/0": "c0"}
 
@@ -138,9 +142,40 @@ def test_a_checkpoint_that_is_older_than_its_results(of_batches: Checkpoint) -> 
 
 
 def test_whose_transactions_commit_it(tmp_path: Path) -> None:
-    checkpoint = Checkpoint(tmp_path / "CTAS_T_1", 0)
+    checkpoint = Checkpoint(LocalFolder(tmp_path / "CTAS_T_1"), 0)
     assert checkpoint.transactional_id is None
     checkpoint.set_transactional_id("_confluent-ksql-default_query_CTAS_T_1-0")
     assert checkpoint.transactional_id == "_confluent-ksql-default_query_CTAS_T_1-0"
     checkpoint.set_transactional_id(None)
     assert checkpoint.transactional_id is None
+
+
+class HalfRemoved(LocalFolder):
+    """One whose removal the server does not survive."""
+
+    def sub(self, name: str) -> LocalFolder:
+        return HalfRemoved(self.path / name)
+
+    def remove(self) -> None:
+        for name in self.names():
+            if name != "offsets":
+                LocalFolder(self.path / name).remove()
+        raise KeyboardInterrupt
+
+
+def test_state_whose_removal_was_interrupted(of_batches: Checkpoint) -> None:
+    folder = of_batches.folder.path.parent
+    offsets = 'v1\n{}\n{"t": {"0": 5}}'
+    of_batches.folder.sub("offsets").write("7", offsets)
+    before, after = (cast(PhysicalPlan, SimpleNamespace(state_kinds=[kind])) for kind in "ab")
+    of_batches.fit(before)
+    with pytest.raises(KeyboardInterrupt):
+        Checkpoint(HalfRemoved(folder), 0).fit(after)
+    assert of_batches.folder.exists()
+    # nothing is put into what is left, and it is not taken for a checkpoint
+    of_batches.settle(BatchCommit(8, "identity", "o8", "c8"))
+    of_batches.fit(after)
+    assert not of_batches.folder.exists() and of_batches.resumed_at == {"t": {"0": 5}}
+    of_batches.folder.write("metadata", "another")
+    of_batches.fit(after)
+    assert files(of_batches) == {"metadata": "another"}

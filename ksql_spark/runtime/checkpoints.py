@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
+from ksql_spark.folders import Folder
 from ksql_spark.physical.distribution import Tasks
 from ksql_spark.physical.steps import PhysicalPlan
 
 log = logging.getLogger(__name__)
+
+#: in the note: state of another kind is being removed
+_IS_REMOVED = "is_removed"
 
 #: topic -> {partition: offset}
 Offsets = Mapping[str, Mapping[str, int]]
@@ -53,10 +54,11 @@ class Checkpoint:
         stage: the sub-topology's number.
     """
 
-    def __init__(self, folder: Path, stage: int) -> None:
-        self.folder = folder / str(stage)
-        self._note = folder / f"{stage}.json"
-        self._removed = folder / f"{stage}.removed"
+    def __init__(self, folder: Folder, stage: int) -> None:
+        self.folder = folder.sub(str(stage))
+        self._commits, self._offsets = self.folder.sub("commits"), self.folder.sub("offsets")
+        self._parent = folder
+        self._note = f"{stage}.json"
 
     @property
     def resumed_at(self) -> Offsets | None:
@@ -74,14 +76,24 @@ class Checkpoint:
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
         """
-        last = max(_numbers(self.folder / "commits"), default=None)
+        last = self._last()
         if last is None:
             return None
-        file = self.folder / "offsets" / str(last)
         try:
-            return _offsets(file.read_text(encoding="utf-8"))
+            return _offsets(self._offsets.read(str(last)))
         except (OSError, ValueError) as error:
-            raise KsqlError("CHECKPOINT_DAMAGED", file=file, reason=error) from error
+            raise _damaged(self._offsets, str(last), error) from error
+
+    def _last(self) -> int | None:
+        """The number of the last committed batch; None if no batch is committed.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        try:
+            return max(_batches(self._commits), default=None)
+        except OSError as error:
+            raise KsqlError("CHECKPOINT_DAMAGED", file=self._commits, reason=error) from error
 
     @property
     def transactional_id(self) -> str | None:
@@ -115,21 +127,27 @@ class Checkpoint:
         Raises:
             KsqlError: CHECKPOINT_DAMAGED, where batches are missing.
         """
-        identity = self.folder / "metadata"
-        if not identity.exists():
+        try:
+            identity = self.folder.read("metadata")
+        except FileNotFoundError:
             return
-        done = max(_numbers(self.folder / "commits"), default=-1)
-        if last is not None and last.batch > done and last.checkpoint == identity.read_text(encoding="utf-8"):
+        committed = self._last()
+        done = -1 if committed is None else committed
+        if last is not None and last.batch > done and last.checkpoint == identity:
             if last.batch > done + 1:
                 reason = f"it ends with batch {done}, but the results of batch {last.batch} are there"
                 raise KsqlError("CHECKPOINT_DAMAGED", file=self.folder, reason=reason)
             done = last.batch
-            _put(self.folder / "offsets" / str(done), last.offsets)
-            _put(self.folder / "commits" / str(done), last.commit)
+            self._offsets.write(str(done), last.offsets)
+            self._commits.write(str(done), last.commit)
             log.info("batch %d of %s was committed before a crash", done, self.folder)
-        for batch in _numbers(self.folder / "offsets"):
-            if batch > done:
-                _forget(self.folder / "offsets" / str(batch))
+        self._forget_after(done)
+
+    def _forget_after(self, last: int) -> None:
+        """Forget the batches that were planned after ``last``."""
+        for batch in _batches(self._offsets):
+            if batch > last:
+                self._offsets.forget(str(batch))
 
     @property
     def moved_to(self) -> Offsets:
@@ -157,22 +175,19 @@ class Checkpoint:
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
         """
-        last = max(_numbers(self.folder / "commits"), default=None)
+        last = self._last()
         noted = self._noted()
         self._write(noted | {"moved_to": {**noted.get("moved_to", {}), topic: dict(offsets)}})
         if last is None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.remove()
             return
-        for batch in _numbers(self.folder / "offsets"):
-            if batch > last:
-                _forget(self.folder / "offsets" / str(batch))
-        file = self.folder / "offsets" / str(last)
+        self._forget_after(last)
         try:
-            head, lines = _lines(file.read_text(encoding="utf-8"))
+            head, lines = _lines(self._offsets.read(str(last)))
             moved = [_moved(line, topic, offsets) for line in lines]
         except (OSError, ValueError) as error:
-            raise KsqlError("CHECKPOINT_DAMAGED", file=file, reason=error) from error
-        _put(file, "\n".join([*head, *moved]))
+            raise _damaged(self._offsets, str(last), error) from error
+        self._offsets.write(str(last), "\n".join([*head, *moved]))
 
     def fit(self, stage: PhysicalPlan) -> None:
         """Make sure that ``stage`` can resume: remove state of another kind than it keeps.
@@ -182,9 +197,9 @@ class Checkpoint:
         Raises:
             KsqlError: CHECKPOINT_DAMAGED; the state is left as it is.
         """
-        shutil.rmtree(self._removed, ignore_errors=True)
         noted, kinds = self._noted(), list(stage.state_kinds)
-        if noted.get("state", kinds) != kinds and self.folder.exists():
+        is_removed = noted.pop(_IS_REMOVED, False)
+        if not is_removed and noted.get("state", kinds) != kinds and self.folder.exists():
             # the old query may have written rows without committing a batch
             committed = self.committed()
             noted["resumed_at"] = committed or noted.get("resumed_at", {})
@@ -192,10 +207,14 @@ class Checkpoint:
                 noted.pop("moved_to", None)
             noted.pop("layout", None)
             noted.pop("tasks", None)
-            self._write(noted)
-            self.folder.rename(self._removed)
-            shutil.rmtree(self._removed, ignore_errors=True)
-        if noted.get("state") != kinds:
+            is_removed = True
+            self._write(noted | {_IS_REMOVED: True})
+        if is_removed:
+            self.folder.forget("metadata")  # so that settle() leaves what remains alone
+            self.folder.remove()
+            if self.folder.exists():
+                raise KsqlError("CHECKPOINT_DAMAGED", file=self.folder, reason="it cannot be removed")
+        if is_removed or noted.get("state") != kinds:
             self._write(noted | {"state": kinds})
 
     def tasks(self, planned: Tasks) -> Tasks:
@@ -212,7 +231,7 @@ class Checkpoint:
         try:
             there = replace(planned, **noted["tasks"])
         except TypeError as error:
-            raise KsqlError("CHECKPOINT_DAMAGED", file=self._note, reason=error) from error
+            raise _damaged(self._parent, self._note, error) from error
         if there.by_partition != planned.by_partition:
             before, now = (f"by {'partition' if tasks.by_partition else 'key'}" for tasks in (there, planned))
             release = noted.get("written_by", "an unknown release")
@@ -232,7 +251,7 @@ class Checkpoint:
             KsqlError: STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED; the state is left as it is.
         """
         noted = self._noted()
-        if not (self.folder / "state").exists():
+        if not self.folder.sub("state").exists():
             release = f"ksql-spark {__version__} with Spark {spark_version}"
             if layout and (noted.get("layout"), noted.get("written_by")) != (dict(layout), release):
                 self._write(noted | {"layout": dict(layout), "written_by": release})
@@ -256,51 +275,26 @@ class Checkpoint:
             KsqlError: CHECKPOINT_DAMAGED.
         """
         try:
-            noted: Any = json.loads(self._note.read_text(encoding="utf-8"))
+            noted: Any = json.loads(self._parent.read(self._note))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
-            raise KsqlError("CHECKPOINT_DAMAGED", file=self._note, reason=error) from error
+            raise _damaged(self._parent, self._note, error) from error
         if not isinstance(noted, dict):
-            raise KsqlError("CHECKPOINT_DAMAGED", file=self._note, reason="it is not a JSON object")
+            raise _damaged(self._parent, self._note, "it is not a JSON object")
         return noted
 
     def _write(self, noted: Mapping[str, Any]) -> None:
-        self._note.parent.mkdir(parents=True, exist_ok=True)
-        written = self._note.with_suffix(".tmp")
-        with written.open("w", encoding="utf-8") as file:
-            json.dump(noted, file)
-            file.flush()
-            os.fsync(file.fileno())
-        written.replace(self._note)
+        self._parent.write(self._note, json.dumps(noted))
 
 
-def _numbers(folder: Path) -> list[int]:
+def _batches(log: Folder) -> list[int]:
     """The numbers of the batches that one of Spark's logs has."""
-    return [int(path.name) for path in folder.glob("*") if path.name.isdecimal()]
+    return [int(name) for name in log.names() if name.isdecimal()]
 
 
-def _put(path: Path, text: str) -> None:
-    """Write a file of Spark's, as a whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    written = path.with_name(f".{path.name}.settled.tmp")
-    with written.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    _checksum(path).unlink(missing_ok=True)  # of what was there before
-    written.replace(path)
-
-
-def _forget(path: Path) -> None:
-    """Remove a file of Spark's."""
-    _checksum(path).unlink(missing_ok=True)
-    path.unlink()
-
-
-def _checksum(path: Path) -> Path:
-    """The file with the checksum that Spark compares a file with."""
-    return path.with_name(f".{path.name}.crc")
+def _damaged(folder: Folder, name: str, reason: object) -> KsqlError:
+    return KsqlError("CHECKPOINT_DAMAGED", file=f"{folder}/{name}", reason=reason)
 
 
 def _lines(text: str) -> tuple[list[str], list[str]]:

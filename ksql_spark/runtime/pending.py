@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
+from ksql_spark.folders import Folder
+
 log = logging.getLogger(__name__)
+
+_FILE = "pending.json"
 
 
 @dataclass(frozen=True)
@@ -43,28 +45,21 @@ class PendingStatement:
     """The file with the cleanup record of the running statement; at most one runs at a time.
 
     Args:
-        path: the file's path.
+        folder: where the file is.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
 
     def begin(self, token: str, cleanup: CleanupRecord) -> None:
         """Write the cleanup record of the command that will have this token in the command log."""
         if cleanup == CleanupRecord():
             return
-        body = {"token": token, **asdict(cleanup)}
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        written = self._path.with_suffix(".tmp")
-        with written.open("w", encoding="utf-8") as file:
-            json.dump(body, file)
-            file.flush()
-            os.fsync(file.fileno())
-        written.replace(self._path)
+        self._folder.write(_FILE, json.dumps({"token": token, **asdict(cleanup)}))
 
     def done(self) -> None:
         """Remove the record: the statement was carried out, or undone."""
-        self._path.unlink(missing_ok=True)
+        self._folder.forget(_FILE)
 
     def orphans(self, is_logged: Callable[[str], bool]) -> Orphans:
         """What an interrupted statement has left; ``is_logged`` knows the tokens of commands in the log.
@@ -72,7 +67,7 @@ class PendingStatement:
         If the file is damaged, that is logged, and nothing is cleaned up.
         """
         try:
-            body: Mapping[str, Any] = json.loads(self._path.read_text(encoding="utf-8"))
+            body: Mapping[str, Any] = json.loads(self._folder.read(_FILE))
             token = str(body["token"])
             found = body["logged" if is_logged(token) else "unlogged"]
             transactions = tuple(found.get("transactions", ()))
@@ -80,7 +75,7 @@ class PendingStatement:
         except FileNotFoundError:
             return Orphans()
         except (OSError, ValueError, TypeError, KeyError):
-            log.exception("%s is damaged: what the last statement left is not cleaned up", self._path)
+            log.exception("%s/%s is damaged: what the last statement left stays", self._folder, _FILE)
             return Orphans()
         log.warning("the server was killed during a statement, which leaves %s", found)
         return left

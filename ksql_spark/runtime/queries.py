@@ -7,14 +7,12 @@ import json
 import logging
 import math
 import os
-import shutil
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -22,6 +20,7 @@ from pyspark.sql import SparkSession
 from ksql_spark import __version__
 from ksql_spark.config import Client
 from ksql_spark.errors import KsqlError
+from ksql_spark.folders import Folder
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -155,7 +154,7 @@ class QueryManager:
         self,
         session: Callable[[], SparkSession],
         admin: KafkaAdmin,
-        checkpoints: Path,
+        checkpoints: Folder,
         heartbeat: IdleHeartbeat,
         setting: Callable[[str], Any],
         client: Callable[[Client, Mapping[str, Any]], Mapping[str, str]],
@@ -163,7 +162,7 @@ class QueryManager:
         functions: Callable[[], Mapping[str, Spec]] = dict,
         processing_log: ProcessingLog | None = None,
         placement: Placement | None = None,
-        scratch: Path | None = None,
+        scratch: Folder | None = None,
     ) -> None:
         self._placement = placement
         self._scratch = scratch or checkpoints
@@ -201,10 +200,10 @@ class QueryManager:
         """Whether a query is this server's to run."""
         return query.is_transient or self._placement is None or self._placement.owns(query.id)
 
-    def _folder(self, query_id: str) -> Path:
+    def _folder(self, query_id: str) -> Folder:
         """The folder of a query's checkpoints."""
         is_scratch = query_id.startswith(TRANSIENT_PREFIX)
-        return (self._scratch if is_scratch else self._checkpoints) / query_id
+        return (self._scratch if is_scratch else self._checkpoints).sub(query_id)
 
     def start_new(self, query: ManagedQuery) -> None:
         """Start a query that never ran; first remove what a query with its id left that was never logged."""
@@ -295,14 +294,11 @@ class QueryManager:
     def remove_checkpoints(self, *query_ids: str) -> None:
         """Remove the checkpoints of queries that no longer exist.
 
-        Spark uploads snapshots of state in the background, perhaps while a folder is being removed, so there
-        are two attempts. What is uploaded later is removed after REMOVE_AGAIN_S, or by the next start.
+        Spark uploads snapshots of state in the background, perhaps while a folder is being removed. What is
+        uploaded later is removed after REMOVE_AGAIN_S, or by the next start.
         """
         for query_id in query_ids:
-            folder = self._folder(query_id)
-            shutil.rmtree(folder, ignore_errors=True)
-            if folder.exists():
-                shutil.rmtree(folder, ignore_errors=True)
+            self._folder(query_id).remove()
             with self._lock:
                 self._removed[query_id] = time.monotonic() + REMOVE_AGAIN_S
 
@@ -314,19 +310,14 @@ class QueryManager:
                 del self._removed[query_id]
                 if query_id in self._queries:  # a new one of that id, here or on another server
                     continue
-                shutil.rmtree(self._folder(query_id), ignore_errors=True)
+                self._folder(query_id).remove()
 
     def _checkpoint(self, query: ManagedQuery, stage: int) -> Checkpoint:
         return Checkpoint(self._folder(query.id), stage)
 
-    def _loaded_marker(self, query: ManagedQuery, stage: int) -> Path:
-        """A file that exists once the history of all stages before has been read."""
-        return self._folder(query.id) / f"{stage}.loaded"
-
     def _set_loaded(self, query: ManagedQuery, stage: int) -> None:
-        marker = self._loaded_marker(query, stage)
-        marker.parent.mkdir(parents=True, exist_ok=True)
-        marker.touch()
+        """Note that the history of all stages before has been read."""
+        self._folder(query.id).write(_loaded(stage), "")
 
     def _is_current(self, query: ManagedQuery, token: object) -> bool:
         """Whether a query was neither stopped nor restarted since its ``loading`` got ``token``."""
@@ -342,8 +333,9 @@ class QueryManager:
         is_joined = any(waits_for(plan, number) for number in range(len(plan.stages)))
         if plan.guarantee == EXACTLY_ONCE and is_joined:
             return True
-        is_done = self._loaded_marker(query, len(plan.inner)).exists()
-        return plan.by_event_time and bool(plan.inner) and not is_done
+        if not plan.by_event_time or not plan.inner:
+            return False
+        return _loaded(len(plan.inner)) not in self._folder(query.id).names()
 
     def _backfill(self, query: ManagedQuery, token: object) -> None:
         """Start each further stage once the one before it has committed what is there now."""
@@ -1066,6 +1058,11 @@ def _log_failure(text: str, query: ManagedQuery, error: Exception) -> None:
 def _partitions(query: ManagedQuery) -> int:
     """Of its internal topics: the greatest number among the topics that the query reads."""
     return max([1, *(len(offsets) for offsets in query.starts.values())])
+
+
+def _loaded(stage: int) -> str:
+    """The name of the file that is there once the history of all stages before ``stage`` has been read."""
+    return f"{stage}.loaded"
 
 
 def _cores() -> int:

@@ -8,18 +8,19 @@ of the old topic mean nothing in the new one: the query goes on at its beginning
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.folders import Folder
 from ksql_spark.kafka.admin import KafkaAdmin, Partition
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime import exactly_once
 from ksql_spark.runtime.checkpoints import Checkpoint
 
+#: the file with what is noted
+_NOTE = "topics.json"
 #: what a sink has again that is made again
 _KEPT = ("cleanup.policy", "retention.ms", "retention.bytes", "max.message.bytes", "min.insync.replicas")
 
@@ -49,13 +50,12 @@ class QueryTopics:
         plan: what it runs.
     """
 
-    def __init__(self, admin: KafkaAdmin, folder: Path, plan: PhysicalPlan) -> None:
+    def __init__(self, admin: KafkaAdmin, folder: Folder, plan: PhysicalPlan) -> None:
         self._admin = admin
         self._folder = folder
         self._plan = plan
         self.sources = tuple(dict.fromkeys(source.topic for source in plan.sources))
         self.internal = tuple(stage.sink.topic for stage in plan.inner)
-        self._file = folder / "topics.json"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -146,19 +146,13 @@ class QueryTopics:
     def _read(self) -> _Known:
         """What is noted; nothing where the note is damaged, since it can be made anew."""
         try:
-            noted: Any = json.loads(self._file.read_text(encoding="utf-8"))
+            noted: Any = json.loads(self._folder.read(_NOTE))
             return _Known(dict(noted["ids"]), dict(noted["sink"]))
         except (OSError, ValueError, KeyError, TypeError):
             return _Known()
 
     def _write(self, known: _Known) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        written = self._file.with_suffix(".tmp")
-        with written.open("w", encoding="utf-8") as file:
-            json.dump({"ids": dict(known.ids), "sink": dict(known.sink)}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        written.replace(self._file)
+        self._folder.write(_NOTE, json.dumps({"ids": dict(known.ids), "sink": dict(known.sink)}))
 
 
 def _of_one(offsets: Mapping[Partition, int]) -> dict[str, int]:

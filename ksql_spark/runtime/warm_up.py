@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -21,6 +19,7 @@ from grammar.statements.queries import Query
 from ksql_spark import analyzer
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
+from ksql_spark.folders import Folder
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
@@ -66,7 +65,7 @@ class WarmUp:
         config: Config,
         *,
         topics: str,
-        checkpoints: Path,
+        checkpoints: Folder,
         is_needed: Callable[[], bool],
     ) -> None:
         self._session = session
@@ -131,7 +130,7 @@ class WarmUp:
         finally:
             with contextlib.suppress(Exception):  # Spark or the broker may be gone by now
                 self.stop()
-            shutil.rmtree(self._checkpoints, ignore_errors=True)
+            self._checkpoints.remove()
 
     def _create_topic(self, name: str) -> None:
         with self._lock:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from ksql_spark.folders import Folder
 from ksql_spark.physical.steps import REALTIME
 
 #: pause between two checks whether a batch is committed
@@ -44,7 +44,7 @@ class SparkQuery:
         query: StreamingQuery,
         run_id: str,
         mode: str,
-        checkpoint: Path,
+        checkpoint: Folder,
         feeds: str | None = None,
         slots: int = 1,
     ) -> None:
@@ -54,7 +54,7 @@ class SparkQuery:
         self._run_id = run_id
         self._feeds = feeds or ""
         self._is_realtime = mode == REALTIME
-        self._commits = checkpoint / "commits"
+        self._commits = checkpoint.sub("commits")
         #: the batch to wait for; None until drain() is called
         self._last: int | None = None
         self._stopping = threading.Lock()
@@ -119,5 +119,4 @@ class SparkQuery:
         if not self._is_realtime:
             return bool(self._source.isDrained(self._run_id))
         # Spark commits stateless queries in another thread, after the next batch has begun
-        names = (path.name for path in self._commits.glob("*"))
-        return max((int(name) for name in names if name.isdecimal()), default=-1) >= last
+        return max((int(name) for name in self._commits.names() if name.isdecimal()), default=-1) >= last

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.folders import Folder
 from ksql_spark.formats import RecordSpec
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
@@ -158,7 +158,7 @@ def start(
     producer: Mapping[str, str],
     topic: str,
     mode: str,
-    checkpoint: Path,
+    checkpoint: Folder,
     interval_ms: int,
     linger_ms: int,
     feeds: str | None = None,
@@ -196,7 +196,7 @@ def start(
         .option("kafka.linger.ms", str(linger_ms))
         .option("kafka.batch.size", str(BATCH_BYTES))
         .options(**client_options(producer))
-        .option("checkpointLocation", checkpoint.as_uri())
+        .option("checkpointLocation", checkpoint.uri)
         .outputMode("update")
     )
     if mode == REALTIME:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from ksql_spark.folders import Folder
 from ksql_spark.spark.processing_log import LOG_SETTING, QUERY_SETTING
 from ksql_spark.spark.sinks import BATCH_BYTES, BATCH_LINGER_MS
 
@@ -24,7 +24,7 @@ def open_transactions(
     run: str,
     transactional_id: str,
     commits: str,
-    checkpoint: Path,
+    checkpoint: Folder,
     producer: Mapping[str, str],
     most_bytes: int | None,
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ksql_spark.config import Config
+from ksql_spark.folders import LocalFolder
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.warm_up import WarmUp
@@ -35,7 +36,7 @@ def make(
             RecordProducer(kafka_admin.servers),
             Config({"bootstrap.servers": kafka_admin.servers}),
             topics=prefix,
-            checkpoints=tmp_path / "warm_up",
+            checkpoints=LocalFolder(tmp_path / "warm_up"),
             is_needed=lambda: is_needed,
         )
         return warm_up, prefix

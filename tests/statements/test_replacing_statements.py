@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from ksql_spark.folders import LocalFolder
 from ksql_spark.runtime.checkpoints import Checkpoint
 from tests.statements.world import World
 
@@ -81,14 +82,14 @@ def test_where_that_comes_and_goes_begins_anew_where_the_query_was(world: World)
     world.commit(query.id, 4, t={"0": 5})
     world.run("CREATE OR REPLACE TABLE f AS SELECT k, v FROM t WHERE v > 1 EMIT CHANGES;")
     assert world.ids() == [query.id] and world.states() == {query.id: "RUNNING"}
-    assert Checkpoint(folder, 0).resumed_at == {"t": {"0": 5}} and not (folder / "0").exists()
+    assert Checkpoint(LocalFolder(folder), 0).resumed_at == {"t": {"0": 5}} and not (folder / "0").exists()
     world.commit(query.id, 2, t={"0": 7})
     world.run("CREATE OR REPLACE TABLE f AS SELECT k, v FROM t WHERE v > 2 EMIT CHANGES;")
-    assert Checkpoint(folder, 0).committed() == {"t": {"0": 7}}
+    assert Checkpoint(LocalFolder(folder), 0).committed() == {"t": {"0": 7}}
     world.run("CREATE OR REPLACE TABLE f AS SELECT k, v, v * 2 AS w FROM t EMIT CHANGES;")
-    assert Checkpoint(folder, 0).resumed_at == {"t": {"0": 7}} and not (folder / "0").exists()
+    assert Checkpoint(LocalFolder(folder), 0).resumed_at == {"t": {"0": 7}} and not (folder / "0").exists()
     world.restart()
-    assert Checkpoint(folder, 0).resumed_at == {"t": {"0": 7}}
+    assert Checkpoint(LocalFolder(folder), 0).resumed_at == {"t": {"0": 7}}
     world.run("DROP TABLE f;")
     assert not folder.exists()
 
@@ -98,7 +99,7 @@ def test_where_that_comes_before_anything_is_committed(world: World) -> None:
     (query,) = world.queries.all()
     (world.checkpoint(query.id) / "0").mkdir()  # a batch ran, and what it wrote is there
     world.run("CREATE OR REPLACE TABLE f AS SELECT k, v FROM t WHERE v > 1 EMIT CHANGES;")
-    assert Checkpoint(world.checkpoint(query.id), 0).resumed_at == {}
+    assert Checkpoint(LocalFolder(world.checkpoint(query.id)), 0).resumed_at == {}
 
 
 def test_log_that_fails_after_a_where_came(world: World) -> None:
@@ -108,7 +109,7 @@ def test_log_that_fails_after_a_where_came(world: World) -> None:
     world.log.is_broken = True
     world.refused("CREATE OR REPLACE TABLE f AS SELECT k, v FROM t WHERE v > 1 EMIT CHANGES;")
     assert world.queries.all() == [query] and query.state == "RUNNING" and query.spark
-    assert Checkpoint(world.checkpoint(query.id), 0).resumed_at is None
+    assert Checkpoint(LocalFolder(world.checkpoint(query.id)), 0).resumed_at is None
 
 
 def test_where_of_a_filtered_table_and_of_an_aggregate(world: World) -> None:

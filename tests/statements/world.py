@@ -16,6 +16,7 @@ from ksql_spark.config import Config
 from ksql_spark.connect import NoConnect
 from ksql_spark.errors import KsqlError
 from ksql_spark.execution import StatementExecutor
+from ksql_spark.folders import LocalFolder
 from ksql_spark.kafka.admin import Consumers, KafkaAdmin, Topic
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.store import MetaStore
@@ -135,7 +136,7 @@ class FakeQueries(QueryManager):
             raise KsqlError("QUERY_FAILED", id=query.id, reason="Spark says no")
         (number,) = args[:1]
         self._checkpoint(query, number).fit(query.plan.stages[number])
-        (self._checkpoints / query.id / "started").write_text(query.statement, encoding="utf-8")
+        self._checkpoints.sub(query.id).write("started", query.statement)
         return FakeSparkQuery()
 
 
@@ -210,7 +211,7 @@ class World:
         self.queries = FakeQueries(
             cast(Any, None),
             admin,
-            self._folder / "checkpoints",
+            LocalFolder(self._folder / "checkpoints"),
             cast(Any, None),
             lambda name: services.config[name],
             lambda client, overrides: {},

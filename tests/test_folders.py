@@ -1,0 +1,48 @@
+"""The port to the folders that outlive a process: one contract for all that implement it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ksql_spark.folders import Folder, LocalFolder
+
+
+def check_contract(folder: Folder) -> None:
+    """What each Folder does; ``folder`` does not exist yet."""
+    assert not folder.exists() and folder.names() == []
+    with pytest.raises(FileNotFoundError):
+        folder.read("0")
+    folder.forget("0")
+    folder.remove()
+    assert not folder.exists()
+    folder.write("0", "one\nütf")
+    folder.write("0", "two\nütf €")
+    assert folder.read("0") == "two\nütf €"
+    folder.sub("deep").sub("er").write("1.json", "{}")
+    folder.write("0.loaded", "")
+    assert sorted(folder.names()) == ["0", "0.loaded", "deep"] and folder.read("0.loaded") == ""
+    assert folder.sub("deep").names() == ["er"] and folder.sub("deep").exists()
+    assert folder.sub("deep").uri == f"{folder.uri.rstrip('/')}/deep"
+    assert folder.sub("deep").sub("er").read("1.json") == "{}"
+    folder.forget("0")
+    assert sorted(folder.names()) == ["0.loaded", "deep"]
+    folder.sub("deep").remove()
+    assert folder.names() == ["0.loaded"]
+    folder.remove()
+    assert not folder.exists()
+
+
+def test_a_local_folder(tmp_path: Path) -> None:
+    check_contract(LocalFolder(tmp_path / "a folder"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_cannot_be_read_is_not_taken_for_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(OSError):
+        LocalFolder(tmp_path / "file").names()
+    (tmp_path / "bytes").write_bytes(b"\xff")
+    with pytest.raises(ValueError):
+        LocalFolder(tmp_path).read("bytes")
