@@ -12,6 +12,7 @@ CREATED := .venv/.created
 RUNTIME := .venv/.runtime
 TOOLS := .venv/.tools
 JVM := .venv/.jvm
+S3 := .venv/.s3
 
 .PHONY: help setup run server demo test test-fast test-java test-kafka check lint lint-java types contracts fmt clean
 .PHONY: test-long test-stories test-cluster docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency plans
@@ -50,8 +51,9 @@ test-kafka: setup ## tests on Kafka and Spark
 test-long: setup ## tests on Kafka and Spark that take about a minute each: crashes, lost servers, Kafka Connect
 	@$(BIN)/python -m pytest -q -m long $(ARGS)
 
-test-cluster: setup ## all case files with the tasks of queries in two executors, processes of their own
-	@TEST_SPARK_MASTER='local-cluster[2,256,1536]' $(BIN)/python -m pytest -q tests/cases tests/integration/test_cluster.py $(ARGS)
+test-cluster: setup $(S3) ## all case files with the tasks of queries in executors; state in S3
+	@$(BIN)/python -m pytest -q tests/integration/test_cluster.py tests/integration/test_state_on_s3.py $(ARGS)
+	@TEST_SPARK_MASTER='local-cluster[2,256,1536]' $(BIN)/python -m pytest -q tests/cases $(ARGS)
 
 cases: setup ## only the case files (CASE=path:line for one case, COMPLETE=1 fills in the results)
 	@$(BIN)/python -m pytest -q tests/cases $(ARGS)
@@ -145,6 +147,11 @@ $(RUNTIME): $(CREATED) pyproject.toml
 $(TOOLS): $(RUNTIME)
 	@echo "== linters and test tools"
 	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(S3): $(TOOLS)
+	@echo "== an S3 server for tests"
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[s3-tests]'
 	@touch $@
 
 $(JVM): $(RUNTIME) ksql_spark/services/ivy.xml ksql_spark/services/ivysettings.xml

@@ -374,7 +374,7 @@ def properties() -> str:
         has one, the server's log names those of its configuration. Properties of `ksql.streams.` may be written
         without that prefix. Settings of Kafka's clients (`ssl.*`, `sasl.*`, `security.protocol` …) are
         handed on, those of `ksql.streams.consumer.` and `ksql.streams.producer.` to those that read and write records;
-        `spark.*` goes to Spark.
+        `spark.*` goes to Spark, and so does `fs.*`, as `spark.hadoop.fs.*`: what Hadoop's file systems are told.
     """
     header = ("property", "type", "default", "allowed", "SET", "in force", "what")
     clients = """

@@ -10,7 +10,7 @@ import hashlib
 import logging
 import threading
 import urllib.parse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,8 +47,9 @@ from ksql_spark.services.connect_worker import EmbeddedConnect, WorkerSettings
 from ksql_spark.services.data_dir import folder_id, locked_data_dir
 from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.services.registry import EmbeddedRegistry, RegistryOnDemand
-from ksql_spark.spark import sinks
+from ksql_spark.spark import master, sinks
 from ksql_spark.spark.evaluate import evaluate
+from ksql_spark.spark.hadoop_folder import HadoopFolder
 from ksql_spark.spark.processing_log import ProcessingLog, create_stream
 from ksql_spark.spark.python_calls import end_workers
 from ksql_spark.spark.session import SparkProcess, function_limits, set_registry
@@ -96,6 +97,8 @@ class Bootstrap:
         self._stopping = threading.Event()
         #: of the schema registry that Spark's JVM asks
         self._registry_settings = self._with_copies(registry_settings(config))
+        #: of the checkpoints of push queries
+        self._scratch: Folder = LocalFolder(self._data_dir / "checkpoints")
         #: None where several servers share the service id
         self._lease: ServiceLease | None = None
         self._is_shared = bool(config["ksql.cluster.enabled"])
@@ -107,11 +110,13 @@ class Bootstrap:
             KsqlError: a part could not be started; STOPPED. Call stop() afterwards.
         """
         self._check_shared()
+        file_systems = self._file_systems
         # before everything else: the parts below remove what an earlier run has left in the folder
         self._stack.enter_context(locked_data_dir(self._data_dir))
-        artifacts.ensure(report=report)
+        more = [conf for scheme, conf in artifacts.FILE_SYSTEMS.items() if scheme in file_systems]
+        artifacts.ensure([*artifacts.CONFS, *more], report)
         self._check_not_stopping()
-        spark, servers = self._start_spark_and_broker(report)
+        spark, servers = self._start_spark_and_broker(file_systems, report)
         self._check_not_stopping()
         services = self._services(spark, servers, report)
         if self._config["ksql.udfs.enabled"]:
@@ -162,8 +167,15 @@ class Bootstrap:
 
     # ---- Spark and Kafka -----------------------------------------------------------------------------
 
-    def _start_spark_and_broker(self, report: Report) -> tuple[SparkProcess, str]:
-        """Start both at the same time; return Spark and the brokers' addresses."""
+    def _start_spark_and_broker(
+        self, file_systems: Sequence[str], report: Report
+    ) -> tuple[SparkProcess, str]:
+        """Start both at the same time; return Spark and the brokers' addresses.
+
+        Args:
+            file_systems: as in SparkProcess.
+            report: gets progress lines.
+        """
         spark = self._given_spark
         if spark is not None:
             servers = self._broker(report)
@@ -173,7 +185,12 @@ class Bootstrap:
             self._data_dir / "spark",
             memory=str(self._config["ksql.spark.memory"]),
             master=str(self._config["ksql.spark.master"]),
-            settings={**function_limits(self._config), **self._config.with_prefix("spark.")},
+            settings={
+                **function_limits(self._config),
+                **{f"spark.hadoop.{name}": value for name, value in self._config.with_prefix("fs.").items()},
+                **self._config.with_prefix("spark."),
+            },
+            file_systems=file_systems,
         )
         self._stack.callback(spark.stop)
         failures: list[BaseException] = []
@@ -214,25 +231,52 @@ class Bootstrap:
             raise KsqlError("CLUSTER_SETTINGS", name="ksql.state.dir", why=why)
 
     @property
-    def _state_folder(self) -> Folder:
-        """The folder of the state of queries.
+    def _file_systems(self) -> tuple[str, ...]:
+        """The schemes of the file systems that Spark has to reach besides local files.
 
         Raises:
             KsqlError: PROPERTY_INVALID.
         """
         given = str(self._config["ksql.state.dir"])
-        if not given:
-            return self._scratch
         scheme, colon, _ = given.partition(":")
-        if colon and scheme != "file" and "/" not in scheme:
-            reason = "only folders, as a path or a file: URI, can be used yet"
+        if not colon or scheme == "file" or "/" in scheme:
+            return ()
+        if scheme in ("s3", "s3n"):
+            reason = "Hadoop's scheme for S3 is s3a"
             raise KsqlError("PROPERTY_INVALID", name="ksql.state.dir", value=given, reason=reason)
-        path = urllib.parse.unquote(urllib.parse.urlsplit(given).path) if scheme == "file" else given
-        return LocalFolder(Path(path).expanduser().absolute())
+        return (scheme,)
 
-    @property
-    def _scratch(self) -> Folder:
-        """The folder of the checkpoints of push queries."""
+    def _state_folder(self, spark: SparkProcess) -> Folder:
+        """The folder of the state of queries.
+
+        Raises:
+            KsqlError: PROPERTY_INVALID, STATE_DIR_UNUSABLE.
+        """
+        given = str(self._config["ksql.state.dir"])
+        if not given:
+            return LocalFolder(self._data_dir / "checkpoints")
+        if not self._file_systems:
+            is_uri = given.startswith("file:")
+            path = urllib.parse.unquote(urllib.parse.urlsplit(given).path) if is_uri else given
+            return LocalFolder(Path(path).expanduser().absolute())
+        folder = HadoopFolder(given, lambda: spark.running_session)
+        probe = f".{folder_id(self._data_dir)}"
+        try:
+            folder.write(probe, "")
+            folder.forget(probe)
+        except OSError as error:
+            raise KsqlError("STATE_DIR_UNUSABLE", uri=given, reason=error) from error
+        return folder
+
+    def _scratch_folder(self, state: Folder) -> Folder:
+        """The folder of the checkpoints of push queries, which end with this server.
+
+        Args:
+            state: the folder of the state of queries.
+        """
+        is_far = not master.is_on_this_machine(str(self._config["ksql.spark.master"]))
+        if is_far and self._config["ksql.state.dir"]:  # executors do not reach the data folder
+            return state.sub(f"push-{folder_id(self._data_dir)}")
         return LocalFolder(self._data_dir / "checkpoints")
 
     def _take_lease(self, servers: str, report: Report) -> None:
@@ -282,6 +326,8 @@ class Bootstrap:
         """The services of an engine on this Spark and this broker; the command log is not replayed yet."""
         services: Services  # assigned below; the lambdas use it later
         self._set_up(spark)
+        state = self._state_folder(spark)
+        self._scratch = self._scratch_folder(state)
         admin = KafkaAdmin(servers, self._config.kafka_client_settings())
         self._stack.callback(admin.close)
         producer = RecordProducer(servers, self._config.kafka_client_settings())
@@ -309,7 +355,7 @@ class Bootstrap:
         queries = QueryManager(
             lambda: spark.running_session,
             admin,
-            self._state_folder,
+            state,
             heartbeat,
             lambda name: services.config[name],
             lambda client, overrides: services.client_settings(client, overrides),

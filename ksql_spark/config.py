@@ -143,7 +143,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.statement.timeout.ms", "long", 60_000, "How long a statement may be planned before it is carried out; 0 for no limit.", minimum=0),
     _server("ksql.advertised.listener", "string", None, "The address at which other servers and their users reach this one, as host:port or a URL; by default the first of listeners."),
     _server("ksql.cluster.enabled", "boolean", False, "Whether several servers with the same ksql.service.id share the queries: each query runs on one of them, and on another one when that one is gone. Needs bootstrap.servers and ksql.state.dir."),
-    _server("ksql.state.dir", "string", "", "The folder of the state of queries, as a path or a file: URI; by default checkpoints in the data folder. Servers that share queries have to share it. A query that does not find its state there begins anew."),
+    _server("ksql.state.dir", "string", "", "The folder of the state of queries: a path, or the URI of a folder on any file system that Hadoop knows (file:, s3a:, hdfs:, abfs:, gs:); by default checkpoints in the data folder. Servers that share queries have to share it, and executors of a Spark cluster have to reach it. A query that does not find its state there begins anew."),
     _server("ksql.internal.listener", "string", None, "Where the server listens for other nodes.", in_force=False),
     _server("ksql.service.id", "string", "default_", "Id of the cluster; part of the names of its internal topics."),
     _server("ksql.queries.file", "string", None, "Run the statements of this file, and no others (headless)."),
@@ -349,7 +349,7 @@ _SECURITY = ("ssl.", "sasl.")
 #: prefixes of settings that other programs define; their names are not checked
 _FAMILIES = (
     "ksql.schema.registry.", "ksql.connect.", "ksql.functions.", "ksql.authentication.", "ksql.security.",
-    "ksql.internal.", "authentication.", "confluent.", "spark.",
+    "ksql.internal.", "authentication.", "confluent.", "spark.", "fs.",
 )  # fmt: skip
 
 #: settings of Kafka's clients that requests may override, besides editable rows of the table: sizes, times and
@@ -425,7 +425,7 @@ CLIENTS_MAY_SET = frozenset(
 )
 
 #: prefixes of settings that are passed to the program that defines them
-_PASSED = ("ksql.schema.registry.", "ksql.connect.", "spark.")
+_PASSED = ("ksql.schema.registry.", "ksql.connect.", "spark.", "fs.")
 
 #: variables of ksqlDB's images, of Kubernetes, or our own, that are not properties
 _NO_PROPERTIES = re.compile(

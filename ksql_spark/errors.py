@@ -269,6 +269,9 @@ CONDITIONS: dict[str, Condition] = {
         "The statement is too long: {what} has {bytes} bytes, and the command log takes {most}. "
         "Nothing was changed. Split it, or read long lists from a table by a join.",
     ),
+    "STATE_DIR_UNUSABLE": Condition(
+        50000, "The folder of the state of queries, {uri} (ksql.state.dir), cannot be used: {reason}."
+    ),
     "STATE_INCOMPATIBLE": Condition(
         50000,
         "The query's state cannot be read: {part} was `{before}` when it was written, now it is `{now}`. "

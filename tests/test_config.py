@@ -44,7 +44,9 @@ def test_every_default_is_a_value_of_its_type(entry):
         ("spark.sql.shuffle.partitions", "spark.sql.shuffle.partitions"),
         ("ksql.streams.nonsense", None),
         ("ksql.nonsense", None),
+        ("fs.s3a.endpoint", "fs.s3a.endpoint"),
         ("spark.", None),
+        ("fs.", None),
         ("", None),
     ],
 )

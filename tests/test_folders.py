@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from ksql_spark.folders import Folder, LocalFolder
+from ksql_spark.spark.hadoop_folder import HadoopFolder
 
 
 def check_contract(folder: Folder) -> None:
@@ -46,3 +48,18 @@ def test_what_cannot_be_read_is_not_taken_for_nothing(tmp_path: Path) -> None:
     (tmp_path / "bytes").write_bytes(b"\xff")
     with pytest.raises(ValueError):
         LocalFolder(tmp_path).read("bytes")
+
+
+@pytest.mark.spark
+def test_a_folder_of_hadoops(tmp_path: Path, local_spark: SparkSession) -> None:
+    uri = (tmp_path / "a folder").as_uri()
+    check_contract(HadoopFolder(uri, lambda: local_spark))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.spark
+def test_a_store_that_cannot_be_reached(local_spark: SparkSession) -> None:
+    folder = HadoopFolder("unknown://there/folder", lambda: local_spark)
+    with pytest.raises(OSError, match="unknown"):
+        folder.names()
+    folder.remove()

@@ -81,9 +81,8 @@ def begin(
         checkpoint.set_transactional_id(None)
     if now is not None:
         most_bytes = _most_bytes(admin, stage.sink.topic)
-        folder = checkpoint.folder
-        open_transactions(session, run, now, commits_topic(now), folder, producer, most_bytes)
-        if folder.exists():
+        open_transactions(session, run, now, commits_topic(now), producer, most_bytes)
+        if checkpoint.folder.exists():
             checkpoint.settle(last_commit(admin, now))
         checkpoint.set_transactional_id(now)
 

@@ -98,6 +98,7 @@ class ManagedQuery:
         committed_at_failure: the offsets it had committed when it last failed.
         waits_for_topic: it has failed because a topic that it reads has gone.
         accepts_loss: its next start goes on where records are lost, whatever ksql.on.data.loss says.
+        topics: its topics, as they were at its last start.
         control: lock of the thread that starts or ends it; the watcher skips the query meanwhile.
     """
 
@@ -121,6 +122,7 @@ class ManagedQuery:
     committed_at_failure: Mapping[str, Mapping[int, int]] | None = None
     waits_for_topic: bool = False
     accepts_loss: bool = False
+    topics: QueryTopics | None = field(default=None, repr=False, compare=False)
     control: Any = field(default_factory=threading.RLock, repr=False, compare=False)
 
     @property
@@ -262,7 +264,9 @@ class QueryManager:
             exactly_once.create_commits_topic(self._admin, transactional_id, replicas)
 
     def _topics(self, query: ManagedQuery) -> QueryTopics:
-        return QueryTopics(self._admin, self._folder(query.id), query.plan)
+        if query.topics is None:
+            query.topics = QueryTopics(self._admin, self._folder(query.id), query.plan)
+        return query.topics
 
     def _skips_losses(self, query: ManagedQuery) -> bool:
         return query.accepts_loss or self._property(query, "ksql.on.data.loss") == SKIP_AND_RECORD
@@ -270,6 +274,7 @@ class QueryManager:
     def _fit_topics(self, query: ManagedQuery) -> None:
         """See QueryTopics.fit; what is lost is recorded."""
         accepts = self._skips_losses(query)
+        query.topics = None
         losses = self._topics(query).fit(
             accepts_loss=accepts,
             sink_partitions=query.sink_partitions,
@@ -739,7 +744,7 @@ class QueryManager:
         """Start a query; if it does not start, it is in ERROR and is retried."""
         try:
             self.start(query)
-        except KsqlError as error:
+        except (KsqlError, OSError) as error:  # the store of its state may be away
             self._failed(query, error)
 
     def drop(self, query: ManagedQuery) -> None:

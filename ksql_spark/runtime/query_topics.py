@@ -42,7 +42,7 @@ class _Known:
 
 
 class QueryTopics:
-    """The topics of one query.
+    """The topics of one query, from one of its starts to the next.
 
     Args:
         admin: of the cluster.
@@ -54,6 +54,8 @@ class QueryTopics:
         self._admin = admin
         self._folder = folder
         self._plan = plan
+        #: what was noted when it was last looked at
+        self._known: _Known | None = None
         self.sources = tuple(dict.fromkeys(source.topic for source in plan.sources))
         self.internal = tuple(stage.sink.topic for stage in plan.inner)
 
@@ -68,7 +70,10 @@ class QueryTopics:
 
     def changed(self, there: Mapping[str, str]) -> list[str]:
         """The topics that have gone, or were made again, since the query was started; ``there`` as above."""
-        known = self._read().ids
+        try:
+            known = (self._known or self._read()).ids
+        except OSError:  # it will be looked at again
+            return []
         return [name for name in self.names if name in known and there.get(name) != known[name]]
 
     def fit(self, *, accepts_loss: bool, sink_partitions: int, checks_ends: bool = False) -> list[Loss]:
@@ -87,6 +92,7 @@ class QueryTopics:
 
         Raises:
             KsqlError: SOURCE_TOPIC_DELETED; DATA_LOST where losses are not accepted; as KafkaAdmin.
+            OSError: the note cannot be read or written.
         """
         there = self._admin.topic_ids(self.names)
         if missing := self.missing(there):
@@ -144,15 +150,21 @@ class QueryTopics:
         }
 
     def _read(self) -> _Known:
-        """What is noted; nothing where the note is damaged, since it can be made anew."""
+        """What is noted; nothing where the note is damaged, since it can be made anew.
+
+        Raises:
+            OSError: it cannot be read now.
+        """
         try:
             noted: Any = json.loads(self._folder.read(_NOTE))
-            return _Known(dict(noted["ids"]), dict(noted["sink"]))
-        except (OSError, ValueError, KeyError, TypeError):
+            self._known = _Known(dict(noted["ids"]), dict(noted["sink"]))
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
             return _Known()
+        return self._known
 
     def _write(self, known: _Known) -> None:
         self._folder.write(_NOTE, json.dumps({"ids": dict(known.ids), "sink": dict(known.sink)}))
+        self._known = known
 
 
 def _of_one(offsets: Mapping[Partition, int]) -> dict[str, int]:

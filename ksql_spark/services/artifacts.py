@@ -32,6 +32,8 @@ CONFS = ("spark", "broker", "build")
 REGISTRY = "registry"
 #: the same (services/connect_worker.py)
 CONNECT, CONNECT_AVRO = "connect", "connect-avro"
+#: the scheme of a file system -> what Spark needs to reach it; fetched for a server whose state is there
+FILE_SYSTEMS = {"s3a": "s3"}
 #: what only tests and linters of the JVM classes fetch (tests/jvm/tools.py)
 DEVELOPMENT = ("format", "junit")
 CENTRAL = "https://repo1.maven.org/maven2/"

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -85,6 +85,10 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # checkpoints as plain files: the default runs readlink and chmod for each file
     "spark.hadoop.fs.file.impl": "org.ksqlspark.state.LocalFiles",
+    # what Hadoop's file systems need for a moment lies in the folder of the JVM that uses them
+    "spark.hadoop.hadoop.tmp.dir": "${java.io.tmpdir}/hadoop",
+    # small files, read from their beginning to their end
+    "spark.hadoop.fs.s3a.input.stream.type": "classic",
     "spark.sql.streaming.checkpointFileManagerClass": "org.ksqlspark.cluster.OwnedFiles",
     # real-time mode needs this format; a query that starts in micro-batches must use it from its first batch
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
@@ -156,6 +160,7 @@ class SparkProcess:
         settings: more Spark settings; they override SETTINGS.
         records_classes: whether the JVM writes an archive of its classes when it stops, which takes its time;
             all others use it.
+        file_systems: schemes of file systems that it has to reach besides local files, such as ``s3a``.
     """
 
     work_dir: Path
@@ -163,6 +168,7 @@ class SparkProcess:
     master: str = "local"
     settings: Mapping[str, str] = field(default_factory=dict)
     records_classes: bool = False
+    file_systems: Sequence[str] = ()
     session: SparkSession | None = None
     _process: subprocess.Popen[bytes] | None = None
     _is_restarting: bool = False
@@ -181,7 +187,8 @@ class SparkProcess:
         # a failed call is reported where it is made; Py4J also logs each with a stack trace, by both loggers
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
         logging.getLogger().addFilter(_is_not_from_py4j)  # once, however often it is added
-        port, secret = self._launch(jars)
+        more = self._file_system_jars()
+        port, secret = self._launch(jars, more)
         os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
         os.environ["PYSPARK_GATEWAY_SECRET"] = secret
         os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -194,7 +201,7 @@ class SparkProcess:
                 "spark.sql.warehouse.dir": warehouse,
                 "spark.local.dir": str(self.work_dir / "scratch"),
                 **self.settings,
-                **master.settings(self.master, jars, _JAVA_OPTIONS, self.settings),
+                **master.settings(self.master, [*jars, *more], _JAVA_OPTIONS, self.settings),
             }.items():
                 conf.set(name, value)
             try:
@@ -217,6 +224,10 @@ class SparkProcess:
         """What the class path has before Spark's jars; compiles our classes where that was not done yet."""
         needed = [*artifacts.pyspark_jars().glob("*.jar"), *artifacts.jars("spark")]
         return [artifacts.compile_java(JVM_SOURCES, needed, report), *artifacts.jars("spark")]
+
+    def _file_system_jars(self) -> list[Path]:
+        confs = (artifacts.FILE_SYSTEMS.get(scheme) for scheme in self.file_systems)
+        return [jar for conf in confs if conf is not None for jar in artifacts.jars(conf)]
 
     def wait(self) -> int:
         """Wait until the JVM has ended; its exit code, negative: the signal that ended it.
@@ -289,9 +300,10 @@ class SparkProcess:
             raise KsqlError("NOT_READY")
         return self._process.pid
 
-    def _launch(self, jars: list[Path]) -> tuple[int, str]:
+    def _launch(self, jars: list[Path], more: list[Path]) -> tuple[int, str]:
         class_path = _class_path(jars)
         archive = self._archive = ClassArchive("spark", class_path, has_profiles=True)
+        own = self.settings.get("spark.driver.extraClassPath")
         printed = self.work_dir / "spark.out"
         with tempfile.TemporaryDirectory(prefix="ksql-spark-") as folder:
             address = Path(folder) / "gateway"
@@ -310,7 +322,8 @@ class SparkProcess:
                 f"-Dksql.log.file={self.work_dir / 'spark.log'}",
                 f"-Djava.io.tmpdir={self.work_dir / 'tmp'}",
                 "-cp",
-                os.pathsep.join(map(str, class_path)),
+                # an archive of classes serves a class path that begins as its own
+                os.pathsep.join([*map(str, [*class_path, *more]), *filter(None, [own])]),
                 "org.apache.spark.deploy.SparkSubmit",
                 "--conf",
                 "spark.ui.enabled=false",

@@ -7,7 +7,6 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ksql_spark.folders import Folder
 from ksql_spark.spark.processing_log import LOG_SETTING, QUERY_SETTING
 from ksql_spark.spark.sinks import BATCH_BYTES, BATCH_LINGER_MS
 
@@ -24,7 +23,6 @@ def open_transactions(
     run: str,
     transactional_id: str,
     commits: str,
-    checkpoint: Folder,
     producer: Mapping[str, str],
     most_bytes: int | None,
 ) -> None:
@@ -38,7 +36,6 @@ def open_transactions(
         run: id of the run.
         transactional_id: the query's.
         commits: the topic of its commits, which must exist.
-        checkpoint: the folder of its checkpoint.
         producer: settings of Kafka's producers, with ``bootstrap.servers``.
         most_bytes: the size of the largest record that the sink's topic takes; None: not known.
 
@@ -61,7 +58,6 @@ def open_transactions(
     jvm.org.ksqlspark.transaction.TransactionalProducer.open(
         run,
         commits,
-        str(checkpoint),
         settings,
         limit,
         session.conf.get(LOG_SETTING, ""),

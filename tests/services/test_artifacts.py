@@ -155,7 +155,7 @@ def test_proxies_are_handed_to_java(monkeypatch, cache):
 def test_manifest_names_every_configuration():
     manifest = ElementTree.parse(artifacts.MANIFEST)
     names = {*artifacts.CONFS, *artifacts.DEVELOPMENT}
-    names |= {artifacts.REGISTRY, artifacts.CONNECT, artifacts.CONNECT_AVRO}
+    names |= {artifacts.REGISTRY, artifacts.CONNECT, artifacts.CONNECT_AVRO, *artifacts.FILE_SYSTEMS.values()}
     assert {conf.get("name") for conf in manifest.iter("conf")} == names
     used = {str(dependency.get("conf")).split("->")[0] for dependency in manifest.iter("dependency")}
     assert used == names

@@ -6,7 +6,9 @@ import org.ksqlspark.cluster.OwnedFiles;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 
 /**
  * Spark's checkpoint files of queries that are exactly once
@@ -18,7 +20,7 @@ import java.io.UncheckedIOException;
 public final class TransactionalFiles extends OwnedFiles {
     private final String run;
 
-    public TransactionalFiles(Path path, Configuration settings) {
+    public TransactionalFiles(Path path, Configuration settings) throws IOException {
         super(path, settings);
         run = settings.get("spark.ksql.run");
     }
@@ -32,6 +34,12 @@ public final class TransactionalFiles extends OwnedFiles {
 
     private CancellableFSDataOutputStream plain(Path path, boolean overwrites) {
         return super.createAtomic(path, overwrites);
+    }
+
+    private String read(Path path) throws IOException {
+        try (InputStream file = open(path)) {
+            return new String(file.readAllBytes(), StandardCharsets.UTF_8);
+        }
     }
 
     /** The file commits/N: its text is kept until it is complete. */
@@ -54,7 +62,12 @@ public final class TransactionalFiles extends OwnedFiles {
             isClosed = true;
             byte[] text = ((ByteArrayOutputStream) underlyingStream()).toByteArray();
             try {
-                TransactionalProducer.opened(run).commit(Long.parseLong(path.getName()), text);
+                Path checkpoint = path.getParent().getParent();
+                TransactionalProducer.opened(run)
+                        .commit(
+                                Long.parseLong(path.getName()),
+                                text,
+                                name -> read(new Path(checkpoint, name)));
                 CancellableFSDataOutputStream file = plain(path, overwrites);
                 file.write(text);
                 file.close();

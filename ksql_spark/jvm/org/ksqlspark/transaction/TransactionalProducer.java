@@ -11,8 +11,6 @@ import org.ksqlspark.kafka.QueryProducer;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 
@@ -33,11 +31,17 @@ public final class TransactionalProducer extends QueryProducer {
     private static final int HEADER_OVERHEAD = 12;
 
     private final String commits;
-    private final Path checkpoint;
     private final int maxBytes;
     private final String timeout;
     private boolean isBegun;
     private volatile boolean hasSent;
+
+    /** The files of a checkpoint. */
+    @FunctionalInterface
+    interface Checkpoint {
+        /** The text of the file with this path in the checkpoint. */
+        String read(String path) throws IOException;
+    }
 
     /**
      * @param producer its transactions have been initialized
@@ -46,14 +50,12 @@ public final class TransactionalProducer extends QueryProducer {
     TransactionalProducer(
             Producer<byte[], byte[]> producer,
             String commits,
-            String checkpoint,
             int maxBytes,
             String timeout,
             String log,
             String query) {
         super(producer, log, query);
         this.commits = commits;
-        this.checkpoint = Path.of(checkpoint);
         this.maxBytes = maxBytes;
         this.timeout = timeout;
     }
@@ -65,7 +67,6 @@ public final class TransactionalProducer extends QueryProducer {
      *
      * @param run id of the run
      * @param commits the topic of the batches' commits
-     * @param checkpoint folder of the query's checkpoint
      * @param settings of Kafka's producers; among them transactional.id and transaction.timeout.ms
      * @param maxBytes the size of the largest record that the sink takes
      * @param log name of the processing log; empty: there is none
@@ -74,7 +75,6 @@ public final class TransactionalProducer extends QueryProducer {
     public static void open(
             String run,
             String commits,
-            String checkpoint,
             Map<String, String> settings,
             int maxBytes,
             String log,
@@ -87,10 +87,7 @@ public final class TransactionalProducer extends QueryProducer {
             throw failed;
         }
         String timeout = settings.get(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG);
-        add(
-                run,
-                new TransactionalProducer(
-                        producer, commits, checkpoint, maxBytes, timeout, log, query));
+        add(run, new TransactionalProducer(producer, commits, maxBytes, timeout, log, query));
     }
 
     /**
@@ -146,17 +143,17 @@ public final class TransactionalProducer extends QueryProducer {
      *
      * @param batch number of the batch
      * @param commit what Spark is about to write into commits/N
+     * @param checkpoint the query's checkpoint
      */
-    synchronized void commit(long batch, byte[] commit) throws IOException {
+    synchronized void commit(long batch, byte[] commit, Checkpoint checkpoint) throws IOException {
         if (!hasSent) {
             return;
         }
         var done =
                 new BatchCommit(
                         batch,
-                        Files.readString(checkpoint.resolve("metadata")),
-                        Files.readString(
-                                checkpoint.resolve("offsets").resolve(Long.toString(batch))),
+                        checkpoint.read("metadata"),
+                        checkpoint.read("offsets/" + batch),
                         new String(commit, StandardCharsets.UTF_8));
         super.send(
                 new ProducerRecord<>(

@@ -36,9 +36,7 @@ class TransactionalProducerTest {
         var bytes = new ByteArraySerializer();
         kafka = new MockProducer<>(true, null, bytes, bytes);
         kafka.initTransactions();
-        producer =
-                new TransactionalProducer(
-                        kafka, "commits", checkpoint.toString(), 1000, "900000", "a log", "q");
+        producer = new TransactionalProducer(kafka, "commits", 1000, "900000", "a log", "q");
     }
 
     private static ProducerRecord<byte[], byte[]> record(int bytes) {
@@ -46,7 +44,10 @@ class TransactionalProducerTest {
     }
 
     private void commit(long batch) throws IOException {
-        producer.commit(batch, ("commit of " + batch).getBytes());
+        producer.commit(
+                batch,
+                ("commit of " + batch).getBytes(),
+                path -> Files.readString(checkpoint.resolve(path)));
     }
 
     @Test

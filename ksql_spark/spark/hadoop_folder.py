@@ -1,0 +1,91 @@
+"""Folders on the file systems that Hadoop knows: S3, HDFS, Azure, Google Cloud (StateFolder.java)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.sql import SparkSession
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.folders import Folder
+
+log = logging.getLogger(__name__)
+
+
+class HadoopFolder:
+    """A folder that Spark's JVM reaches.
+
+    Args:
+        uri: where it is, such as ``s3a://bucket/folder``.
+        session: returns the Spark session of now.
+    """
+
+    def __init__(self, uri: str, session: Callable[[], SparkSession]) -> None:
+        self._uri = uri.rstrip("/")
+        self._session = session
+
+    @property
+    def uri(self) -> str:
+        """As in Folder."""
+        return self._uri
+
+    def __str__(self) -> str:
+        return self._uri
+
+    def sub(self, name: str) -> Folder:
+        """As in Folder."""
+        return HadoopFolder(f"{self._uri}/{name}", self._session)
+
+    def exists(self) -> bool:
+        """As in Folder."""
+        return bool(self._call("exists"))
+
+    def names(self) -> list[str]:
+        """As in Folder."""
+        return [str(name) for name in self._call("names")]
+
+    def read(self, name: str) -> str:
+        """As in Folder."""
+        found = self._call("read", name)
+        if found is None:
+            raise FileNotFoundError(f"there is no file {self._uri}/{name}")
+        return bytes(found).decode("utf-8")
+
+    def write(self, name: str, text: str) -> None:
+        """As in Folder."""
+        self._call("write", name, text)
+
+    def forget(self, name: str) -> None:
+        """As in Folder."""
+        self._call("forget", name)
+
+    def remove(self) -> None:
+        """As in Folder."""
+        try:
+            self._call("remove")
+        except (OSError, KsqlError) as error:
+            log.warning("%s is not removed: %s", self._uri, error)
+
+    def _call(self, method: str, *arguments: str) -> Any:
+        """Call a method of StateFolder.java.
+
+        Raises:
+            OSError: the store does not do it, or Spark's JVM is gone.
+            KsqlError: NOT_READY, SPARK_RESTARTING.
+        """
+        session = self._session()
+        jvm: Any = session._jvm
+        try:
+            settings = session.sparkContext._jsc.hadoopConfiguration()
+            folder = jvm.org.ksqlspark.state.StateFolder(self._uri, settings)
+            return getattr(folder, method)(*arguments)
+        except Py4JJavaError as error:
+            raise OSError(str(error.java_exception.getMessage() or error.java_exception)) from error
+        except Py4JError as error:
+            raise OSError("Spark's JVM does not answer") from error
+
+
+__all__ = ["HadoopFolder"]

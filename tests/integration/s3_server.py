@@ -1,0 +1,72 @@
+"""An S3 server on this machine, in memory: moto, of the extra ``s3-tests``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import uuid
+from types import TracebackType
+from xml.etree import ElementTree
+
+import httpx
+import pytest
+
+from ksql_spark.services.ports import HOST, free_port
+from tests.integration.server_process import TIMEOUT_S
+
+
+class S3Server:
+    """A server with one bucket; a context."""
+
+    def __init__(self) -> None:
+        pytest.importorskip("moto.server", reason="moto is not installed: make test-cluster")
+        port = free_port()
+        self.url = f"http://{HOST}:{port}"
+        self._bucket = f"state-{uuid.uuid4().hex[:8]}"
+        command = [sys.executable, "-m", "moto.server", "-H", HOST, "-p", str(port)]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def __enter__(self) -> S3Server:
+        deadline = time.monotonic() + TIMEOUT_S
+        while True:
+            try:
+                httpx.put(f"{self.url}/{self._bucket}").raise_for_status()
+                return self
+            except httpx.TransportError:
+                assert self._process.poll() is None and time.monotonic() < deadline
+                time.sleep(0.1)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def folder(self, name: str) -> str:
+        """The URI of a folder in the bucket."""
+        return f"s3a://{self._bucket}/{name}"
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """What Hadoop needs to reach it."""
+        return {
+            "fs.s3a.endpoint": self.url,
+            "fs.s3a.endpoint.region": "us-east-1",
+            "fs.s3a.path.style.access": "true",
+            "fs.s3a.access.key": "test",
+            "fs.s3a.secret.key": "test",
+        }
+
+    def keys(self, prefix: str = "") -> list[str]:
+        """The names of the objects that begin so."""
+        found: list[str] = []
+        token: dict[str, str] = {}
+        while True:
+            query = {"list-type": "2", "prefix": prefix, **token}
+            answer = ElementTree.fromstring(httpx.get(f"{self.url}/{self._bucket}", params=query).text)
+            found += [str(key.text) for key in answer.iterfind(".//{*}Key")]
+            following = answer.findtext("{*}NextContinuationToken")
+            if following is None:
+                return found
+            token = {"continuation-token": following}
