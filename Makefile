@@ -51,8 +51,10 @@ test-kafka: setup ## tests on Kafka and Spark
 test-long: setup ## tests on Kafka and Spark that take about a minute each: crashes, lost servers, Kafka Connect
 	@$(BIN)/python -m pytest -q -m long $(ARGS)
 
-test-cluster: setup $(S3) ## all case files with the tasks of queries in executors; state in S3
-	@$(BIN)/python -m pytest -q tests/integration/test_cluster.py tests/integration/test_state_on_s3.py $(ARGS)
+test-cluster: setup $(S3) ## all case files with the tasks of queries in executors; a standalone cluster; state in S3
+	@$(BIN)/python -m pytest -q tests/integration/test_cluster.py tests/integration/test_standalone_cluster.py \
+	  tests/integration/test_state_on_s3.py $(ARGS)
+	@TEST_SPARK_MASTER=standalone $(BIN)/python -m pytest -q tests/cases/test_cases.py -k "aggregates or joins" $(ARGS)
 	@TEST_SPARK_MASTER='local-cluster[2,256,1536]' $(BIN)/python -m pytest -q tests/cases $(ARGS)
 
 cases: setup ## only the case files (CASE=path:line for one case, COMPLETE=1 fills in the results)

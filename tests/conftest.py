@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import uuid
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from ksql_spark.engine import Engine
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
+from tests.spark_cluster import SparkCluster
 
 
 @pytest.fixture(scope="session")
@@ -46,13 +48,20 @@ def topic_names(broker: EmbeddedBroker, kafka_admin: KafkaAdmin) -> Iterator[Cal
 def spark_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkProcess]:
     """One Spark session for the whole test run, with our own functions; marked ``spark`` or ``kafka``.
 
-    Its tasks run where TEST_SPARK_MASTER says: ``make test-cluster`` runs cases in executors.
+    Its tasks run where TEST_SPARK_MASTER says: ``make test-cluster`` runs cases in executors; ``standalone``
+    is a master with two workers.
     """
     master = os.environ.get("TEST_SPARK_MASTER", "local")
-    process = SparkProcess(tmp_path_factory.mktemp("spark"), memory="1g", master=master)
-    process.start()
-    yield process
-    process.stop()
+    with contextlib.ExitStack() as stack:
+        settings = {}
+        if master == "standalone":
+            cluster = stack.enter_context(SparkCluster(tmp_path_factory.mktemp("cluster"), cores=256))
+            master, settings = cluster.url, {**cluster.settings, "spark.executor.memory": "1536m"}
+        folder = tmp_path_factory.mktemp("spark")
+        process = SparkProcess(folder, memory="1g", master=master, settings=settings)
+        stack.callback(process.stop)
+        process.start()
+        yield process
 
 
 @pytest.fixture(scope="session")
