@@ -128,6 +128,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.server.log.format", "string", "TEXT", "The form of the server's log: lines of text, or a JSON object for each event.", choices=("TEXT", "JSON")),
     _server("ksql.server.max.request.bytes", "long", 10_000_000, "The most bytes of a request's body.", minimum=1),
     _server("ksql.server.request.timeout.ms", "long", 60_000, "Within how many milliseconds a request's body has to be there; else it is refused with 408. That of /inserts-stream may take any time.", minimum=1),
+    _server("ksql.server.send.timeout.ms", "int", 60_000, "For how many milliseconds a client may take nothing of what it is sent; then its connection is closed, which ends its query. Only on Linux.", minimum=1),
     _server("ksql.server.max.requests.per.second", "double", 0.0, "How many requests a user, or an address without authentication, may send a second; more are answered with 429. 0 for no limit."),
     _server("ksql.server.tls.certificate", "string", None, "A PEM file with the server's certificate and those above it, for listeners with https."),
     _server("ksql.server.tls.key", "string", None, "A PEM file with the key of that certificate."),

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import functools
 import importlib.util
+import socket
 import ssl
+import sys
 from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import urlsplit
 
@@ -22,6 +24,19 @@ if TYPE_CHECKING:
 
 #: how many bytes of one response may wait for a client that does not read
 MOST_WAITING_BYTES = 256 * 1024
+
+
+def close_unread(listener: socket.socket, timeout_ms: int) -> None:
+    """Let the system close connections whose clients take nothing of what they are sent.
+
+    So the bytes that wait for such a client do not wait for ever, and its query ends as with any that leaves.
+
+    Args:
+        listener: accepts the connections.
+        timeout_ms: for how long. Systems other than Linux have no such limit.
+    """
+    if sys.platform == "linux":
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, timeout_ms)
 
 
 class HttpSettings(TypedDict, total=False):

@@ -31,7 +31,7 @@ from ksql_spark.services.data_dir import make_data_dir
 from server.app import create_app
 from server.authentication import Authenticator
 from server.host import Engine, Host
-from server.http import TlsSettings, http_settings, tls_settings
+from server.http import TlsSettings, close_unread, http_settings, tls_settings
 from server.logs import log_to
 
 LOG = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], StartableEngine] |
     sockets: list[socket.socket] = []
     for listener in listeners:
         try:
-            sockets.append(_bind(*listener))
+            sockets.append(_bind(*listener, config["ksql.server.send.timeout.ms"]))
         except OSError as error:
             for sock in sockets:
                 sock.close()
@@ -183,7 +183,7 @@ def _listener(text: str) -> tuple[str, int]:
     return host, port
 
 
-def _bind(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int, send_timeout_ms: int) -> socket.socket:
     family, kind, protocol, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
@@ -191,6 +191,7 @@ def _bind(host: str, port: int) -> socket.socket:
     sock = socket.socket(family, kind, protocol)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        close_unread(sock, send_timeout_ms)
         sock.bind(address)
         # listen already: an early client waits for a moment instead of being refused
         sock.listen(BACKLOG)

@@ -11,19 +11,20 @@ import uvicorn
 
 from server.app import create_app
 from server.host import Host
-from server.http import http_settings
+from server.http import close_unread, http_settings
 from server.main import Web
 
 
 class LiveServer:
     """Serves ``engine`` on a free port between ``with`` and the end of its block."""
 
-    def __init__(self, engine: Any, max_push_queries: int = 100) -> None:
+    def __init__(self, engine: Any, max_push_queries: int = 100, send_timeout_ms: int = 60_000) -> None:
         self.engine = engine
         self.host = Host(max_push_queries)
         self.host.engine = engine
         # asyncio sends without delay (TCP_NODELAY) only where the protocol is named.
         self._sock = socket.socket(proto=socket.IPPROTO_TCP)
+        close_unread(self._sock, send_timeout_ms)
         self._sock.bind(("127.0.0.1", 0))
         self._sock.listen(128)
         self.port: int = self._sock.getsockname()[1]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import sys
 import threading
+import time
 
 import httpx
 import pytest
@@ -61,6 +63,24 @@ def test_client_that_left_before_the_first_row_ends_its_query(live: LiveServer, 
         assert started.wait(SOON_S)
     may_go_on.set()
     assert stream.closed.wait(SOON_S)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such a limit")
+def test_a_client_that_reads_nothing_is_closed(engine: FakeEngine) -> None:
+    stream = engine.next_stream = push_stream()
+    body = b'{"sql": "S"}'
+    with (
+        LiveServer(engine, send_timeout_ms=100) as live,
+        socket.create_connection(("127.0.0.1", live.port)) as connection,
+    ):
+        head = f"POST /query-stream HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+        connection.sendall(head.encode() + body)
+        row = Row(["x" * 1_000_000])
+        deadline = time.monotonic() + SOON_S
+        while not stream.closed.wait(0.01):
+            assert time.monotonic() < deadline
+            if stream.rows.qsize() < 10:  # until the system's buffers are full
+                stream.rows.put(row)
 
 
 def test_close_query_ends_the_response(live: LiveServer, engine: FakeEngine) -> None:
