@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from ksql_spark.bootstrap import registry_settings
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import SerdeSpec, bind
 from ksql_spark.kafka.schema_registry import ConfluentRegistry
+from ksql_spark.runtime.query_errors import reason as said
 from ksql_spark.schema import Column
 from ksql_spark.schema_registry import AVRO
 from ksql_spark.spark.session import set_registry
@@ -57,7 +59,10 @@ def _of_jvm(session: Any, given: dict[str, str]) -> str | None:
 def _read_on_jvm(session: Any) -> str | None:
     text = f"X'{RECORD.hex()}'"
     decoded, reason = bind(SPEC).decode_sql(text), bind(SPEC).explain_sql(text)
-    row = session.range(1).selectExpr(f"{decoded} AS r", f"{reason} AS reason").collect()[0]
+    try:
+        row = session.range(1).selectExpr(f"{decoded} AS r", f"{reason} AS reason").collect()[0]
+    except Py4JJavaError as error:  # the registry does not answer, or does not let us in
+        raise KsqlError("REMOTE_REFUSED", name="", reason=said(error)) from error
     if row.r is None:
         raise KsqlError("REMOTE_REFUSED", name="", reason=row.reason)
     return None if row.r is None else str(row.r.A)
@@ -120,18 +125,23 @@ def test_certificates(read: Read, tmp_path: Path) -> None:
 
 @pytest.mark.spark
 def test_one_that_hangs_holds_up_no_record_of_a_known_schema(local_spark: Any) -> None:
-    """It is not asked again for each record of an unknown one."""
+    """It is not asked again by each query that needs an unknown one."""
     with serving() as server:
         try:
             assert _of_jvm(local_spark, {"url": server.url}) == "x"
             server.answers.clear()
             asked = len(server.requests)
-            known = [bytearray(RECORD)] * 1000
-            unknown = [bytearray(b"\0" + i.to_bytes(4, "big") + b"\2x") for i in range(2, 1002)]
-            rows = [(data,) for pair in zip(unknown, known, strict=True) for data in pair]
             decoded = f"{bind(SPEC).decode_sql('data')}.A AS a"
-            frame = local_spark.createDataFrame(rows, "data BINARY").selectExpr(decoded)
-            assert [row.a for row in frame.collect()] == [None, "x"] * 1000
+
+            def read(*records: bytes) -> list[str | None]:
+                rows = [(bytearray(record),) for record in records]
+                frame = local_spark.createDataFrame(rows, "data BINARY").selectExpr(decoded)
+                return [row.a for row in frame.collect()]
+
+            for number in range(2, 5):
+                with pytest.raises(Py4JJavaError, match="KSQL_REGISTRY_AWAY"):
+                    read(b"\0" + number.to_bytes(4, "big") + b"\2x")
+                assert read(*[RECORD] * 1000) == ["x"] * 1000
             assert len(server.requests) == asked + 1
         finally:
             set_registry(local_spark, {})
