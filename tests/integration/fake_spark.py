@@ -24,7 +24,7 @@ from tests.statements.world import FakeQueries
 
 def start(config: dict[str, Any], report: Callable[[str], None] = lambda text: None) -> Engine:
     """A started engine whose queries only have a folder each."""
-    spark = mock.MagicMock()
+    spark = mock.MagicMock(master="local")
     spark.running_session._jvm.org.apache.kafka.clients.admin.Admin.create.side_effect = RuntimeError(
         "no JVM"
     )
