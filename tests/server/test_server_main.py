@@ -122,7 +122,7 @@ def test_start_that_fails_is_one_line(run) -> None:
 
 
 def test_socket_sends_without_delay() -> None:
-    sock = _bind("127.0.0.1", 0)
+    sock = _bind("127.0.0.1", 0, 60_000)
     with sock:
         assert sock.proto == socket.IPPROTO_TCP, "asyncio asks for this before it sets TCP_NODELAY"
 
