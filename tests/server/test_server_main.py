@@ -186,7 +186,7 @@ def test_help_says_how_properties_are_written_in_the_environment(capsys: pytest.
 def test_folders_of_connectors_may_be_several(monkeypatch: pytest.MonkeyPatch) -> None:
     configs: list[Config] = []
     monkeypatch.setattr(server.main.Running, "run", lambda self, exits: configs.append(self._config) or 0)
-    monkeypatch.setattr(server.main, "_bind", lambda host, port: socket.socket())
+    monkeypatch.setattr(server.main, "_bind", lambda *_: socket.socket())
     assert main(["--connect-plugins", "/a", "--connect-plugins", "/b,/c"]) == 0
     assert configs[0]["ksql.spark.connect.plugins"] == ["/a", "/b", "/c"]
 

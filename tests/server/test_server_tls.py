@@ -53,7 +53,7 @@ def serving(config: Config, engine: FakeEngine) -> Iterator[str]:
     """A server with TLS; its address."""
     host = Host()
     host.engine = engine
-    sock = _bind("127.0.0.1", 0)
+    sock = _bind("127.0.0.1", 0, 60_000)
     web = Web(
         uvicorn.Config(
             create_app(host, config),
