@@ -32,7 +32,7 @@ server: $(RUNTIME) $(JVM) ## start Kafka, Spark and the server, until Ctrl-C
 demo: $(RUNTIME) $(JVM) ## the stories of the folder examples, live (STORY=taxi; without it, a list)
 	@$(BIN)/ksql-spark demo $(STORY) $(ARGS)
 
-test: setup lint lint-java types contracts test-fast test-java test-kafka ## everything: lint, types, layers, fast tests, tests on Kafka and Spark
+test: setup lint lint-java types contracts test-fast test-java test-kafka ## lint, types, layers, fast tests, tests on Kafka and Spark (the longest: make test-long)
 
 check: lint lint-java types contracts test-fast test-java ## lint, types, layers, fast tests; with Java, also lint and unit tests of the JVM classes
 
