@@ -64,9 +64,8 @@ public final class DrainableSource implements TableProvider {
     }
 
     /**
-     * Whether a run in micro-batches has finished the batch that was running when draining began. A
-     * batch consists of what one round of requests for offsets returned, and draining may begin in
-     * the middle of a round.
+     * Whether a run in micro-batches has finished the batch that was running, or planned, when
+     * draining began.
      */
     public static boolean isDrained(String run) {
         return QueryRun.of(run).isDrained();
@@ -192,11 +191,9 @@ public final class DrainableSource implements TableProvider {
 
         @Override
         public Offset latestOffset(Offset start, ReadLimit limit) {
-            if (run.isDraining()) {
-                run.asked();
+            if (!run.isReading(this)) {
                 return start;
             }
-            run.awaitMicroBatch();
             hasLatest = true;
             return stream.latestOffset(start, limit);
         }

@@ -1,7 +1,9 @@
 package org.ksqlspark.kafka;
 
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -21,8 +23,14 @@ final class QueryRun {
     /** The latest batch whose partitions were planned; -1 before the first. */
     private volatile long batch = -1;
 
-    /** How often offsets were asked for since draining began. */
-    private volatile int askedSince;
+    /** The sources that were asked for offsets in the round of requests that runs. */
+    private final Set<Object> asked = Collections.newSetFromMap(new IdentityHashMap<>());
+
+    /** Whether the sources report new offsets in that round. */
+    private boolean isReading;
+
+    /** Whether a round has begun while draining. */
+    private volatile boolean isDrained;
 
     /** Readers between two batches, with their consumers and what they have fetched. */
     private final Map<String, TaskReader> idle = new HashMap<>();
@@ -135,8 +143,27 @@ final class QueryRun {
         }
     }
 
+    /**
+     * A source is asked for offsets, by the query's one thread, once in a round; a micro-batch is
+     * made of a round. All sources of a round report what is new, or none does: draining that
+     * begins in the middle would leave out what one topic has, and another's records of later times
+     * would be processed before.
+     *
+     * @return whether the source reports new offsets
+     */
+    boolean isReading(Object source) {
+        if (asked.isEmpty() || asked.contains(source)) { // a new round
+            asked.clear();
+            awaitMicroBatch();
+            isReading = !isDraining;
+            isDrained = !isReading;
+        }
+        asked.add(source);
+        return isReading;
+    }
+
     /** Waits until the next micro-batch may begin, or the thread is interrupted. */
-    void awaitMicroBatch() {
+    private void awaitMicroBatch() {
         long left;
         while ((left = mayBegin - System.nanoTime()) > 0
                 && !Thread.currentThread().isInterrupted()) {
@@ -215,18 +242,9 @@ final class QueryRun {
         return isEnding || isDraining;
     }
 
-    boolean isDraining() {
-        return isDraining;
-    }
-
     /** Whether no micro-batch is made any more of offsets that were given before the drain. */
     boolean isDrained() {
-        return askedSince >= 2;
-    }
-
-    /** Offsets were asked for while draining; by the query's one thread. */
-    void asked() {
-        askedSince++;
+        return isDrained;
     }
 
     /** The reader of that name that was kept after the last batch; null where there is none. */
