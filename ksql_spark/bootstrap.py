@@ -499,7 +499,9 @@ class Bootstrap:
         """Folders and modules of this server's user functions; relative paths start at the data folder."""
         extensions = self._data_dir / str(self._config["ksql.extension.dir"])
         modules = tuple(self._config["ksql.extension.modules"])
-        return PythonFunctions(extensions, modules, self._data_dir / "functions")
+        created = self._data_dir / "functions"
+        is_local = master.is_local(str(self._config["ksql.spark.master"]))
+        return PythonFunctions(extensions, modules, created, None if is_local else created / "archives")
 
     def _require_registry(self, services: Services) -> None:
         """Make sure that there is a registry if a query that will be started needs one."""

@@ -55,10 +55,12 @@ def load(source: dict[str, str]) -> ModuleType:
     if "module" in source:
         return importlib.import_module(source["module"])
     path = Path(source["file"])
-    # a unique name: two files may have the same name
-    name = f"ksql_user_functions_{path.stem}_{abs(hash(str(path)))}"
-    if name in sys.modules:
-        return sys.modules[name]
+    # the same name in every process, wherever the folder is: it is in pickled states
+    name = f"ksql_user_functions_{path.parent.name}_{path.stem}"
+    while (known := sys.modules.get(name)) is not None:
+        if known.__file__ == str(path):
+            return known
+        name += "_"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

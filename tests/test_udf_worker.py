@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import pickle
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +234,40 @@ def test_aggregates(file: Path) -> None:
     assert [row["value"] for row in made] == [5, 8, 3, 3, None, 7, 4, None]
     assert [pickle.loads(row["state"]) for row in made] == [5, 8, 3, 3, 0, 7, 4, 0]
     assert [bool(row["error"]) for row in made] == [False, False, False, True, False, False, False, False]
+
+
+def other_process(code: str, *arguments: str, seed: int) -> str:
+    """What a Python process of its own prints; ``seed``: of its hashes."""
+    root = str(Path(udf_worker.__file__).parent.parent)
+    environment = os.environ | {"PYTHONHASHSEED": str(seed), "PYTHONPATH": root}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_states_of_own_classes_are_read_in_any_process_and_folder(file: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "moved" / file.parent.name / file.name
+    elsewhere.parent.mkdir(parents=True)
+    elsewhere.write_text(CODE)
+    load = (
+        "import pickle, sys; from ksql_spark.udf_worker import load;"
+        "module = load({'file': sys.argv[1], 'folder': ''});"
+    )
+    saved = other_process(f"{load} print(pickle.dumps(module.Pair('a', {{}})).hex())", str(file), seed=1)
+    shown = f"{load} print(pickle.loads(bytes.fromhex(sys.argv[2])) == module.Pair('a', {{}}))"
+    assert other_process(shown, str(file), saved, seed=2) == "True"
+    assert other_process(shown, str(elsewhere), saved, seed=3) == "True"
+
+
+def test_files_of_the_same_name_are_different_modules(tmp_path: Path) -> None:
+    modules = []
+    for number in (1, 2):
+        path = tmp_path / str(number) / "same" / "code.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"NUMBER = {number}")
+        modules.append(udf_worker.load({"file": str(path)}))
+    assert [module.NUMBER for module in modules] == [1, 2]
 
 
 def test_a_function_that_is_not_there(file: Path) -> None:

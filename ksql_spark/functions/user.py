@@ -35,15 +35,17 @@ class CodeSource:
         folder: the server's folder of functions; it is on the workers' path, and workers are pooled by it.
         file: path of the file with the functions, or None.
         module: name of an installed module with them, or None.
+        archive: path of the archive that executors get, or None.
     """
 
     folder: str
     file: str | None = None
     module: str | None = None
+    archive: str | None = None
 
     def as_json(self) -> dict[str, str]:
         """The argument of the worker's ``load``."""
-        found = {"folder": self.folder, "file": self.file, "module": self.module}
+        found = {"folder": self.folder, "file": self.file, "module": self.module, "archive": self.archive}
         return {name: value for name, value in found.items() if value is not None}
 
     @property

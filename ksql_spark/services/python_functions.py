@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ksql_spark.services import function_archive
+
 #: the folder that contains our packages
 _ROOT = Path(__file__).parent.parent.parent
 #: how long loading user code may take
@@ -33,19 +35,22 @@ class PythonFunctions:
         extensions: the folder of files; it need not exist.
         modules: names of installed modules.
         created: the folder for the code of CREATE FUNCTION, created when needed.
+        archives: the folder for what executors get, created when needed; None: they are in our JVM.
     """
 
     extensions: Path
     modules: tuple[str, ...]
     created: Path
+    archives: Path | None = None
 
     def sources(self) -> list[Source]:
         """Each file of the folder, except modules for the others (``_…``), and each installed module."""
         files = sorted(self.extensions.glob("*.py")) if self.extensions.is_dir() else []
-        found = [
-            {"folder": str(self.extensions), "file": str(f)} for f in files if not f.name.startswith("_")
-        ]
-        return found + [{"folder": str(self.extensions), "module": name} for name in self.modules]
+        common = {"folder": str(self.extensions)}
+        if files or self.modules:
+            common |= self._archive()
+        found = [common | {"file": str(f)} for f in files if not f.name.startswith("_")]
+        return found + [common | {"module": name} for name in self.modules]
 
     def write(self, name: str, code: str) -> Source:
         """Write the code of CREATE FUNCTION to a file, whose name depends on name and code."""
@@ -55,7 +60,14 @@ class PythonFunctions:
             part = path.with_suffix(".part")
             part.write_text(code, encoding="utf-8")
             part.replace(path)
-        return {"folder": str(self.extensions), "file": str(path)}
+        return {"folder": str(self.extensions), "file": str(path), **self._archive(path)}
+
+    def _archive(self, *created: Path) -> Source:
+        """The archive of the folder and of files that were created, where executors need one."""
+        if self.archives is None:
+            return {}
+        beside = self.extensions.rglob("*.py") if self.extensions.is_dir() else ()
+        return {"archive": str(function_archive.write(self.archives, (*beside, *created)))}
 
     def describe(self, sources: Sequence[Source]) -> list[dict[str, Any]]:
         """For each source ``{"functions": [{"name", "kind", …}]}`` or ``{"error": one line}``.

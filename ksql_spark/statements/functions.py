@@ -54,7 +54,7 @@ def load(folders: PythonFunctions, metastore: MetaStore, report: Report) -> None
 
 
 def _specs(source: Source, found: dict[str, Any]) -> list[Spec]:
-    where = CodeSource(source["folder"], source.get("file"), source.get("module"))
+    where = CodeSource(source["folder"], source.get("file"), source.get("module"), source.get("archive"))
     if "error" in found:
         raise KsqlError("FUNCTION_CODE", where=where.shown, reason=found["error"])
     return [spec_of(described, where, _resolve) for described in found["functions"]]

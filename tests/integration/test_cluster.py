@@ -21,10 +21,10 @@ MASTER = "local-cluster[2,8,1024]"
 QUICK = "ksql.query.retry.backoff.initial.ms=200"
 
 
-def cluster(folder: Path, master: str = MASTER) -> ServerProcess:
-    """A server whose tasks run in executors."""
+def cluster(folder: Path, master: str = MASTER, *lines: str) -> ServerProcess:
+    """A server whose tasks run in executors; ``lines``: more of its properties."""
     properties = folder / "server.properties"
-    properties.write_text(f"ksql.spark.warm.up.enabled=false\n{QUICK}\n")
+    properties.write_text("\n".join(["ksql.spark.warm.up.enabled=false", QUICK, *lines, ""]))
     arguments = ("--spark-master", master, "--properties", str(properties))
     return ServerProcess(folder / "data", *arguments)
 
@@ -88,3 +88,39 @@ def test_errors_of_records_are_counted_in_executors(tmp_path: Path) -> None:
             timeout=TIMEOUT_S,
         )
         assert "task slots at once" in json.dumps(answer.json()), answer.text
+
+
+def test_python_functions_come_to_executors(tmp_path: Path) -> None:
+    functions = tmp_path / "functions"
+    functions.mkdir()
+    (functions / "_helper.py").write_text("factor = 3\n")
+    (functions / "scaling.py").write_text(
+        "from _helper import factor\n"
+        "from ksql_spark.udf import scalar_function\n\n"
+        "@scalar_function\n"
+        "def scaled(value: int) -> int:\n"
+        "    return value * factor\n"
+    )
+    lines = (f"ksql.extension.dir={functions}", "ksql.create.function.enabled=true")
+    with cluster(tmp_path, "local-cluster[1,4,1024]", *lines) as server:
+        server.ready()
+        functions.rename(tmp_path / "out of reach")  # executors on other machines would not see it either
+        server.execute(
+            "CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');"
+            "CREATE FUNCTION more (v INT) RETURNS INT LANGUAGE PYTHON AS $$ return v + 1 $$;"
+            "CREATE STREAM r AS SELECT more(scaled(v)) AS w FROM s EMIT CHANGES;"
+        )
+        server.execute("INSERT INTO s VALUES (2);")
+        wait_for_values(server, {7})
+        (executor,) = executors(server)
+        os.kill(executor, signal.SIGKILL)
+        server.execute("INSERT INTO s VALUES (5);")
+        wait_for_values(server, {7, 16})
+
+
+def wait_for_values(server: ServerProcess, wanted: set[int]) -> None:
+    """Wait until the stream r has these values."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while (found := {w for (w,) in server.rows("SELECT w FROM r;")}) != wanted:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.2)

@@ -2,7 +2,9 @@ package org.ksqlspark.python;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 
+import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -20,9 +22,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.DataOutputStream;
+import java.io.File;
 import java.io.IOException;
 import java.io.Serializable;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -49,12 +53,27 @@ public final class PythonFunctions {
 
     private PythonFunctions() {}
 
+    /**
+     * Where the code of a function is.
+     *
+     * @param python the interpreter
+     * @param path the folder of our package
+     * @param folder that of the server's functions
+     * @param source the JSON text, with these places
+     */
+    record Located(String python, String path, String folder, String source) {}
+
     /** A function and the types it is called with: everything that a worker needs. */
     static final class Signature implements Serializable {
         final String source;
-        final String folder;
-        final String python;
-        final String path;
+        private final String folder;
+        private final String python;
+        private final String path;
+
+        /** What executors get of it; null where all tasks run beside the server. */
+        private final FunctionCode code;
+
+        private transient volatile Located located;
         final String name;
         final boolean isAggregate;
         final boolean isDeterministic;
@@ -84,6 +103,8 @@ public final class PythonFunctions {
             folder = node.get("folder").asText();
             python = node.get("python").asText();
             path = node.get("path").asText();
+            JsonNode archive = node.get("archive");
+            code = archive == null ? null : FunctionCode.read(archive.asText());
             name = node.get("name").asText();
             isAggregate = node.get("kind").asText().equals("AGGREGATE");
             isDeterministic = node.get("deterministic").asBoolean();
@@ -106,6 +127,42 @@ public final class PythonFunctions {
             results = made.add("value", returned).add("error", DataTypes.StringType);
             log = SQLConf.get().getConfString(KeyedOperator.LOG, "");
             query = SQLConf.get().getConfString(KeyedOperator.QUERY, "");
+        }
+
+        /** Where this JVM finds it. */
+        Located located() {
+            Located found = located;
+            if (found == null) {
+                boolean isMoved = code != null && FunctionCode.isFar();
+                located =
+                        found =
+                                isMoved
+                                        ? movedTo(code.root())
+                                        : new Located(python, path, folder, source);
+            }
+            return found;
+        }
+
+        /** Where an executor finds it that has unpacked its code to a folder. */
+        private Located movedTo(Path root) {
+            ObjectNode moved;
+            try {
+                moved = (ObjectNode) JSON.readTree(source);
+            } catch (IOException bad) {
+                throw new IllegalStateException(bad);
+            }
+            for (String place : List.of("folder", "file")) {
+                if (moved.has(place)) {
+                    String there = FunctionCode.below(root, moved.get(place).asText()).toString();
+                    moved.put(place, there);
+                }
+            }
+            String own = new File(python).canExecute() ? python : "python3";
+            return new Located(
+                    SparkEnv.get().conf().get("spark.pyspark.python", own),
+                    FunctionCode.below(root, path).toString(),
+                    moved.get("folder").asText(),
+                    moved.toString());
         }
 
         @Override

@@ -79,11 +79,11 @@ public final class PythonWorker {
         UnsafeProjection copy;
     }
 
-    private PythonWorker(PythonFunctions.Signature function) {
-        ProcessBuilder builder = new ProcessBuilder(function.python, "-m", "ksql_spark.udf_worker");
+    private PythonWorker(PythonFunctions.Located code) {
+        ProcessBuilder builder = new ProcessBuilder(code.python(), "-m", "ksql_spark.udf_worker");
         builder.redirectError(ProcessBuilder.Redirect.INHERIT);
         builder.environment()
-                .merge("PYTHONPATH", function.path, (old, ours) -> ours + File.pathSeparator + old);
+                .merge("PYTHONPATH", code.path(), (old, ours) -> ours + File.pathSeparator + old);
         try {
             process = builder.start();
         } catch (IOException failed) {
@@ -109,12 +109,12 @@ public final class PythonWorker {
         try {
             return worker.run(function, rows);
         } finally {
-            worker.release(function.folder);
+            worker.release(function.located().folder());
         }
     }
 
     private static PythonWorker ofTask(TaskContext task, PythonFunctions.Signature function) {
-        String folder = function.folder;
+        String folder = function.located().folder();
         String key = task.taskAttemptId() + " " + folder;
         PythonWorker found = TAKEN.get(key);
         if (found != null) {
@@ -141,8 +141,9 @@ public final class PythonWorker {
     }
 
     private static PythonWorker take(PythonFunctions.Signature function) {
+        PythonFunctions.Located code = function.located();
         synchronized (FREE) {
-            Deque<PythonWorker> free = FREE.getOrDefault(function.folder, new ArrayDeque<>());
+            Deque<PythonWorker> free = FREE.getOrDefault(code.folder(), new ArrayDeque<>());
             while (!free.isEmpty()) {
                 PythonWorker worker = free.pop();
                 if (worker.process.isAlive()) {
@@ -151,7 +152,7 @@ public final class PythonWorker {
                 worker.close();
             }
         }
-        return new PythonWorker(function);
+        return new PythonWorker(code);
     }
 
     private void release(String folder) {
@@ -257,7 +258,7 @@ public final class PythonWorker {
         DataOutputStream data = new DataOutputStream(body);
         for (byte[] part :
                 List.of(
-                        function.source.getBytes(StandardCharsets.UTF_8),
+                        function.located().source().getBytes(StandardCharsets.UTF_8),
                         bytes(arguments),
                         bytes(results))) {
             data.writeInt(part.length);
