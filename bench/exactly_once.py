@@ -101,7 +101,7 @@ def compare(engine: Engine, name: str, expected: Contents, count: int, rounds: i
             began = time.monotonic()
             ends = admin.end_offsets(*{source.topic for source in query.plan.sources})
             while True:
-                reached = queries.committed_offsets(query)
+                reached = queries.checkpoints.committed_offsets(query)
                 if all(reached[topic].get(partition, 0) >= end for (topic, partition), end in ends.items()):
                     break
                 assert time.monotonic() < began + PATIENCE_S, reached

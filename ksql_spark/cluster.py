@@ -15,8 +15,8 @@ from typing import Any
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.inserts import column_name, encode_key
+from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.placement import Placement
-from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.spark.partitions import partition_of
 from ksql_spark.statements import Services
 

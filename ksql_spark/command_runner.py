@@ -110,7 +110,7 @@ class CommandRunner:
         services.publish()
         # keep folders of ids that are not in this log: they may belong to another service
         there = {query.id for query in services.queries.all()}
-        services.queries.remove_checkpoints(*sorted(self._logged - there - self._skipped))
+        services.queries.checkpoints.remove(*sorted(self._logged - there - self._skipped))
         if count:
             report(f"replayed {count} statements")
 
@@ -122,7 +122,7 @@ class CommandRunner:
         topics = [name for name in left.topics if name not in used and services.admin.topic(name) is not None]
         there = {query.id for query in services.queries.all()}
         services.queries.end_transactions(*left.transactions)
-        services.queries.remove_checkpoints(*(query for query in left.queries if query not in there))
+        services.queries.checkpoints.remove(*(query for query in left.queries if query not in there))
         services.admin.delete_topics(topics)
         self._pending.done()
 

@@ -31,7 +31,7 @@ from ksql_spark.request import (
     wait_for_command,
 )
 from ksql_spark.runtime.command_log import Command, encode
-from ksql_spark.runtime.queries import PAUSED, ManagedQuery
+from ksql_spark.runtime.managed_query import PAUSED, ManagedQuery
 from ksql_spark.statements import (
     Action,
     Immediate,

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.runtime.queries import ERROR
+from ksql_spark.runtime.managed_query import ERROR
 from ksql_spark.statements import Services
 
 #: how long a part may take to answer; a slower part is unhealthy

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.query_service import QueryService
-from ksql_spark.runtime.queries import RUNNING, ManagedQuery
+from ksql_spark.runtime.managed_query import RUNNING, ManagedQuery
 from ksql_spark.runtime.state import state_sizes
 from ksql_spark.spark.traffic import Times, Traffic
 from ksql_spark.statements import Services
@@ -197,7 +197,7 @@ class Measures:
             yield Figure(STATE_ROWS, (query.id,), sum(size.entries for size in sizes))
             yield Figure(STATE_BYTES, (query.id,), sum(size.bytes for size in sizes))
         try:
-            committed = self._services.queries.committed_offsets(query)
+            committed = self._services.queries.checkpoints.committed_offsets(query)
         except (KsqlError, OSError, ValueError) as error:  # its checkpoint cannot be read
             log.warning("metrics without offsets of %s: %s", query.id, error)
             return

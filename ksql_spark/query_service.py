@@ -32,10 +32,10 @@ from ksql_spark.runtime.feeds import Feeds
 from ksql_spark.runtime.freshness import Ends
 from ksql_spark.runtime.inserts import RowInserter, column_name
 from ksql_spark.runtime.lookups import LookUp
+from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.print_topic import PrintResult
 from ksql_spark.runtime.pull_limits import QPS, PullLimits
 from ksql_spark.runtime.push import PushResult, SharedResult
-from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.runtime.query_errors import is_jvm_gone
 from ksql_spark.runtime.results import QueryStream
 from ksql_spark.runtime.view import View

@@ -19,8 +19,9 @@ from ksql_spark.logical.nodes import Filter, Project, PushQuery, Source
 from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.feeds import Subscription
+from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.plain import READERS, is_plain, rows_of
-from ksql_spark.runtime.queries import ManagedQuery, QueryManager
+from ksql_spark.runtime.queries import QueryManager
 from ksql_spark.runtime.results import Row, api_value, result_columns
 from ksql_spark.schema import PSEUDO_COLUMNS, Column, Role
 

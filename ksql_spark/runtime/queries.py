@@ -3,137 +3,61 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import math
-import os
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ksql_spark import __version__
 from ksql_spark.config import Client
 from ksql_spark.errors import KsqlError
 from ksql_spark.folders import Folder
-from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import EndOffsets
 from ksql_spark.kafka.transactions import fence
-from ksql_spark.logical.nodes import PersistentQuery, PushQuery
-from ksql_spark.physical.distribution import Tasks, assign, waits_for
-from ksql_spark.physical.steps import EXACTLY_ONCE, MICROBATCH, REALTIME, PhysicalPlan
+from ksql_spark.physical.distribution import waits_for
+from ksql_spark.physical.steps import EXACTLY_ONCE
 from ksql_spark.runtime import exactly_once
-from ksql_spark.runtime.checkpoints import Checkpoint
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
+from ksql_spark.runtime.launching import Launcher
+from ksql_spark.runtime.managed_query import (
+    ELSEWHERE,
+    ERROR,
+    PAUSED,
+    REGISTERED,
+    RUNNING,
+    ManagedQuery,
+    internal_topics,
+    log_failure,
+)
 from ksql_spark.runtime.placement import Placement
+from ksql_spark.runtime.query_checkpoints import QueryCheckpoints
 from ksql_spark.runtime.query_errors import (
     SYSTEM,
     USER,
     QueryError,
     classify,
     data_loss,
-    is_jvm_gone,
     is_state_unreadable,
     reason,
 )
 from ksql_spark.runtime.query_topics import QueryTopics, all_names
-from ksql_spark.spark import master, sinks
-from ksql_spark.spark.build import build
-from ksql_spark.spark.frames import Context, configure, task_numbers
-from ksql_spark.spark.processing_log import Counts, ProcessingLog, QueryLog
-from ksql_spark.spark.query import SparkQuery, new_run_id
-from ksql_spark.spark.session import new_session
-from ksql_spark.spark.sources import STOPS_ON_NO_TIME
+from ksql_spark.spark.processing_log import Counts, ProcessingLog
 from ksql_spark.spark.traffic import Traffic
-from ksql_spark.spark.transactions import release
 
 log = logging.getLogger(__name__)
 
 #: how often queries are checked
 WATCH_EVERY_S = 0.5
-#: Spark has uploaded all that it was uploading when a query ended within this time, in seconds
-REMOVE_AGAIN_S = 15.0
 #: how often the topics of queries are looked at; what has gone is noticed the second time, in seconds
 LOOK_AT_TOPICS_EVERY_S = 3.0
-RUNNING, ERROR, PAUSED = "RUNNING", "ERROR", "PAUSED"
 #: a value of ksql.on.data.loss
 SKIP_AND_RECORD = "skip-and-record"
-#: known from the command log, but not started yet
-REGISTERED = "REGISTERED"
-#: ids of push queries begin like this
-TRANSIENT_PREFIX = "transient_"
-#: another server runs it
-ELSEWHERE = "ELSEWHERE"
-
-
-@dataclass
-class ManagedQuery:
-    """A query of KSQL that the query manager starts, watches and stops.
-
-    Args:
-        id: KSQL's query id.
-        statement: the statement's text.
-        plan: the physical plan that runs.
-        starts: topic -> {partition: offset} where reading begins without a checkpoint.
-        properties: the statement's property overrides.
-        sink_partitions: number of partitions of the sink's topic.
-        creates_sink: the sink is dropped together with this query.
-        is_transient: it is a push query.
-        logical: the logical plan, for EXPLAIN and CREATE OR REPLACE.
-        state: RUNNING, ERROR, PAUSED, REGISTERED or ELSEWHERE.
-        errors: the latest failures, oldest first.
-        spark: the Spark queries of its stages, upstream first.
-        loading: a token for each thread that will start more of its stages, once history has been read.
-        failures: number of failures in a row.
-        failed_times: number of failures since the server started.
-        started_at: when it was last started, on the monotonic clock, seconds.
-        retry_at: when it is started again after a failure, on the same clock.
-        committed_at_failure: the offsets it had committed when it last failed.
-        waits_for_topic: it has failed because a topic that it reads has gone.
-        accepts_loss: its next start goes on where records are lost, whatever ksql.on.data.loss says.
-        topics: its topics, as they were at its last start.
-        control: lock of the thread that starts or ends it; the watcher skips the query meanwhile.
-    """
-
-    id: str
-    statement: str
-    plan: PhysicalPlan
-    starts: Mapping[str, Mapping[str, int]]
-    properties: Mapping[str, Any]
-    sink_partitions: int
-    creates_sink: bool = False
-    is_transient: bool = False
-    logical: PersistentQuery | PushQuery | None = None
-    state: str = RUNNING
-    errors: deque[QueryError] = field(default_factory=deque)
-    spark: list[SparkQuery] = field(default_factory=list)
-    loading: set[object] = field(default_factory=set)
-    failures: int = 0
-    failed_times: int = 0
-    started_at: float = 0.0
-    retry_at: float = 0.0
-    committed_at_failure: Mapping[str, Mapping[int, int]] | None = None
-    waits_for_topic: bool = False
-    accepts_loss: bool = False
-    topics: QueryTopics | None = field(default=None, repr=False, compare=False)
-    control: Any = field(default_factory=threading.RLock, repr=False, compare=False)
-
-    @property
-    def why_failed(self) -> str:
-        """The message of its latest failure; empty if there was none."""
-        return self.errors[-1].message if self.errors else ""
-
-    @property
-    def is_loading(self) -> bool:
-        """True while history is read."""
-        return bool(self.loading)
 
 
 class QueryManager:
@@ -167,19 +91,12 @@ class QueryManager:
         scratch: Folder | None = None,
     ) -> None:
         self._placement = placement
-        self._scratch = scratch or checkpoints
-        self._session = session
-        self._functions = functions
+        self.checkpoints = QueryCheckpoints(checkpoints, scratch or checkpoints)
         self._admin = admin
-        self._checkpoints = checkpoints
         self._setting = setting
-        self._client = client
         self._log = processing_log
         self._queries: dict[str, ManagedQuery] = {}
         self._lock = threading.RLock()
-        #: numbers of parts and tasks -> the parts' numbers
-        self._task_numbers: dict[tuple[int, int], tuple[int, ...]] = {}
-        self._heartbeat = heartbeat
         #: push query -> how many records it could not read, and when the last one came, epoch ms
         self._unreadable: dict[str, tuple[int, int]] = {}
         #: how many records push queries could not read, those that have ended included
@@ -188,11 +105,22 @@ class QueryManager:
         self.spark_restarts = 0
         #: nothing is started while the command log is replayed
         self._replaying = True
-        #: ids of queries whose checkpoints were removed -> when to do it again, on the monotonic clock
-        self._removed: dict[str, float] = {}
         #: set from the end of Spark's JVM until it is there again; the supervisor restarts queries then
         self._spark_is_gone = threading.Event()
         self._closing = threading.Event()
+        self._launcher = Launcher(
+            session,
+            admin,
+            self.checkpoints,
+            heartbeat,
+            setting_of=self._property,
+            skips_losses=self._skips_losses,
+            client=client,
+            functions=functions,
+            processing_log=processing_log,
+            runs=lambda: [run for query in self.all() for run in query.spark],
+            is_closing=self._closing.is_set,
+        )
         self._watcher = threading.Thread(target=self._watch, name="query-watcher", daemon=True)
         self._watcher.start()
         self._topic_watcher = threading.Thread(target=self._watch_topics, name="topic-watcher", daemon=True)
@@ -201,11 +129,6 @@ class QueryManager:
     def is_here(self, query: ManagedQuery) -> bool:
         """Whether a query is this server's to run."""
         return query.is_transient or self._placement is None or self._placement.owns(query.id)
-
-    def _folder(self, query_id: str) -> Folder:
-        """The folder of a query's checkpoints."""
-        is_scratch = query_id.startswith(TRANSIENT_PREFIX)
-        return (self._scratch if is_scratch else self._checkpoints).sub(query_id)
 
     def start_new(self, query: ManagedQuery) -> None:
         """Start a query that never ran; first remove what a query with its id left that was never logged."""
@@ -223,8 +146,7 @@ class QueryManager:
         if not self.is_here(query):
             query.state = ELSEWHERE
             return
-        with self._lock:
-            self._removed.pop(query.id, None)
+        self.checkpoints.keep(query.id)
         self._create_internal_topics(query)
         if not query.is_transient:
             self._fit_topics(query)
@@ -234,7 +156,7 @@ class QueryManager:
         try:
             is_backfilling = self._has_history(query)
             for i, _ in enumerate(query.plan.stages[:1] if is_backfilling else query.plan.stages):
-                query.spark.append(self._launch(query, i))
+                query.spark.append(self._launcher.launch(query, i))
         except KsqlError:
             self._end(query)
             if self._queries.get(query.id) is not query:
@@ -253,7 +175,7 @@ class QueryManager:
             ).start()
 
     def _create_internal_topics(self, query: ManagedQuery) -> None:
-        partitions = _partitions(query)
+        partitions = query.internal_partitions
         replicas = int(self._property(query, "ksql.streams.replication.factor"))
         for stage in query.plan.inner:
             if self._admin.topic(stage.sink.topic) is None:
@@ -265,7 +187,7 @@ class QueryManager:
 
     def _topics(self, query: ManagedQuery) -> QueryTopics:
         if query.topics is None:
-            query.topics = QueryTopics(self._admin, self._folder(query.id), query.plan)
+            query.topics = QueryTopics(self._admin, self.checkpoints.folder(query.id), query.plan)
         return query.topics
 
     def _skips_losses(self, query: ManagedQuery) -> bool:
@@ -288,41 +210,13 @@ class QueryManager:
 
     def _remove_state(self, query: ManagedQuery) -> None:
         """Remove the checkpoints and internal topics of a query that is not running."""
-        self.remove_checkpoints(query.id)
+        self.checkpoints.remove(query.id)
         self._admin.delete_topics(internal_topics(query.plan))
 
     def end_transactions(self, *transactional_ids: str) -> None:
         """Abort the transactions that queries which no longer run have left open."""
         for transactional_id in transactional_ids:
             fence(self._admin.servers, transactional_id, self._admin.settings)
-
-    def remove_checkpoints(self, *query_ids: str) -> None:
-        """Remove the checkpoints of queries that no longer exist.
-
-        Spark uploads snapshots of state in the background, perhaps while a folder is being removed. What is
-        uploaded later is removed after REMOVE_AGAIN_S, or by the next start.
-        """
-        for query_id in query_ids:
-            self._folder(query_id).remove()
-            with self._lock:
-                self._removed[query_id] = time.monotonic() + REMOVE_AGAIN_S
-
-    def _remove_late_checkpoints(self) -> None:
-        """Remove what came after remove_checkpoints(), unless a query of that id was started since."""
-        with self._lock:
-            due = [query_id for query_id, at in self._removed.items() if time.monotonic() >= at]
-            for query_id in due:
-                del self._removed[query_id]
-                if query_id in self._queries:  # a new one of that id, here or on another server
-                    continue
-                self._folder(query_id).remove()
-
-    def _checkpoint(self, query: ManagedQuery, stage: int) -> Checkpoint:
-        return Checkpoint(self._folder(query.id), stage)
-
-    def _set_loaded(self, query: ManagedQuery, stage: int) -> None:
-        """Note that the history of all stages before has been read."""
-        self._folder(query.id).write(_loaded(stage), "")
 
     def _is_current(self, query: ManagedQuery, token: object) -> bool:
         """Whether a query was neither stopped nor restarted since its ``loading`` got ``token``."""
@@ -340,14 +234,14 @@ class QueryManager:
             return True
         if not plan.by_event_time or not plan.inner:
             return False
-        return _loaded(len(plan.inner)) not in self._folder(query.id).names()
+        return not self.checkpoints.is_loaded(query)
 
     def _backfill(self, query: ManagedQuery, token: object) -> None:
         """Start each further stage once the one before it has committed what is there now."""
         try:
             for i in range(1, len(query.plan.stages)):
                 there = self._ends(query, i - 1)
-                while not self._has_reached(query, i - 1, there):
+                while not self.checkpoints.has_reached(query, i - 1, there):
                     with self._lock:
                         if not self._is_current(query, token) or not query.spark[-1].is_active:
                             return
@@ -356,11 +250,11 @@ class QueryManager:
                 with self._lock:
                     if not self._is_current(query, token):
                         return
-                    query.spark.append(self._launch(query, i))
-            self._set_loaded(query, len(query.plan.inner))
+                    query.spark.append(self._launcher.launch(query, i))
+            self.checkpoints.set_loaded(query)
         except Exception as error:
             if token in query.loading:  # else it was stopped, or Spark has ended
-                _log_failure("query %s did not go on after its history was read", query, error)
+                log_failure(log, "query %s did not go on after its history was read", query, error)
                 self._failed(query, error)
         finally:
             with self._lock:
@@ -373,12 +267,6 @@ class QueryManager:
             return offsets.of(set(query.plan.stages[number].topics))
         finally:
             offsets.close()
-
-    def _has_reached(self, query: ManagedQuery, number: int, ends: Mapping[tuple[str, int], int]) -> bool:
-        """Whether a stage has committed all records before ``ends``."""
-        checkpoint = self._checkpoint(query, number)
-        reached = {**query.starts, **(checkpoint.resumed_at or {}), **(checkpoint.committed() or {})}
-        return all(reached.get(topic, {}).get(str(p), 0) >= end for (topic, p), end in ends.items())
 
     @property
     def is_replaying(self) -> bool:
@@ -510,144 +398,6 @@ class QueryManager:
         with ThreadPoolExecutor(max_workers=4, thread_name_prefix="query-start") as pool:
             list(pool.map(start, enumerate(waiting, 1)))
 
-    def _launch(self, query: ManagedQuery, number: int) -> SparkQuery:
-        """Start the Spark query of a stage."""
-        # its own session: queries do not share settings
-        session = new_session(self._session())
-        topics = [source.topic for source in query.plan.sources]
-        report = self._log.attach(session, query.id, topics) if self._log is not None else None
-        run = f"{'transient-' if query.is_transient else ''}{new_run_id()}"
-        try:
-            return self._launch_run(query, number, session, report, run)
-        except KsqlError as error:
-            log.error("query %s did not start: %s", query.id, error.message, extra={"query": query.id})
-            self._release(session, run)
-            raise
-        except Exception as error:
-            if not self._closing.is_set():  # otherwise Spark is stopping as well
-                _log_failure("query %s did not start", query, error)
-            self._release(session, run)
-            if is_state_unreadable(error):
-                raise KsqlError("STATE_UNREADABLE", id=query.id, reason=reason(error)) from error
-            raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from error
-
-    def _release(self, session: SparkSession, run: str) -> None:
-        with contextlib.suppress(Exception):  # the JVM may be gone
-            release(session, run)
-
-    def _launch_run(
-        self, query: ManagedQuery, number: int, session: SparkSession, report: QueryLog | None, run: str
-    ) -> SparkQuery:
-        stage = query.plan.stages[number]
-        is_exactly_once = stage.guarantee == EXACTLY_ONCE
-        checkpoint = self._checkpoint(query, number)
-        producer = self._client("producer", query.properties)
-        if is_exactly_once and not master.is_local(str(session.sparkContext.master)):
-            what = "exactly_once_v2 with tasks in other processes than the server's (ksql.spark.master)"
-            raise KsqlError("NOT_DONE_YET", what=what, version=__version__)
-        exactly_once.begin(self._admin, session, run, stage, checkpoint, producer)
-        checkpoint.fit(stage)
-        tasks = checkpoint.tasks(self._assign(query, number))
-        needed = tasks.readers + tasks.count * tasks.is_exchanged if stage.mode == REALTIME else 1
-        self._check_slots(query, needed)
-        numbers = self._numbers(session, tasks)
-        configure(session, tasks, numbers, by_event_time=stage.by_event_time)
-        resumed_at = checkpoint.resumed_at
-        begins = self.first_offsets(query, number)
-        starts = {topic: json.dumps(dict(offsets)) for topic, offsets in begins.items() if offsets}
-        feeds = stage.sink.topic if stage in query.plan.inner else None
-        interval_ms = self._interval_ms(query, stage)
-        consumer = dict(self._client("consumer", query.properties))
-        if is_exactly_once:
-            consumer["isolation.level"] = "read_committed"
-        is_limited = is_exactly_once and not (stage.by_event_time or tasks.is_merged or tasks.is_one_order)
-        context = Context(
-            session,
-            consumer,
-            starts,
-            tasks=tasks,
-            numbers=numbers,
-            setting=lambda name: self._property(query, name),
-            heartbeats=self._heartbeat.topic()
-            if stage.has_idle_timeout and stage.mode == MICROBATCH
-            else None,
-            log=report,
-            run=run,
-            max_idle_ms=int(self._property(query, "ksql.streams.max.task.idle.ms")),
-            feeds=feeds,
-            waits_for=waits_for(query.plan, number),
-            batch_ms=interval_ms,
-            most_records=int(self._property(query, "ksql.transaction.max.records")) if is_limited else 0,
-            fails_on_loss=not self._skips_losses(query),
-            is_resumed=resumed_at is not None,
-        )
-        is_last = stage is query.plan
-        with registry.with_functions(self._functions):
-            frame = build(stage.root, context)
-        checkpoint.check_layout(context.state_layout, session.version)
-        records = sinks.encode(
-            frame,
-            stage.sink,
-            query.sink_partitions if is_last else None,
-            report,
-            keeps_partition=tasks.keeps_partition,
-            stops_on_no_time=bool(self._property(query, STOPS_ON_NO_TIME)),
-            records=stage.records,
-        )
-        return sinks.start(
-            records,
-            name=query.id if is_last else f"{query.id}/{number}",
-            run=run,
-            producer=producer,
-            topic=stage.sink.topic,
-            mode=stage.mode,
-            checkpoint=checkpoint.folder,
-            interval_ms=interval_ms,
-            linger_ms=int(self._property(query, "ksql.sink.linger.ms")),
-            feeds=feeds,
-            slots=needed,
-            is_exactly_once=is_exactly_once,
-        )
-
-    def _interval_ms(self, query: ManagedQuery, stage: PhysicalPlan) -> int:
-        """The time between two checkpoints; 0: one follows the other."""
-        if stage.mode == REALTIME:
-            return int(self._property(query, "ksql.checkpoint.interval.ms"))
-        is_exactly_once = stage.guarantee == EXACTLY_ONCE
-        return int(self._property(query, "ksql.streams.commit.interval.ms")) if is_exactly_once else 0
-
-    def _check_slots(self, query: ManagedQuery, needed: int) -> None:
-        """Check that Spark can run so many more tasks at once, beside those of all queries.
-
-        Raises:
-            KsqlError: SPARK_NO_SLOTS.
-        """
-        session = self._session()
-        if master.is_local(str(session.sparkContext.master)):
-            return
-        with self._lock:
-            runs = [run for other in self._queries.values() for run in other.spark]
-        total = master.slots(session)
-        free = total - sum(run.slots for run in runs if run.is_active)
-        if needed > free:
-            what = f"Query {query.id}"
-            raise KsqlError("SPARK_NO_SLOTS", what=what, needed=needed, total=total, free=max(free, 0))
-
-    def _assign(self, query: ManagedQuery, number: int) -> Tasks:
-        """The tasks of a new sub-topology."""
-        partitions = {topic: len(offsets) for topic, offsets in query.starts.items()}
-        partitions |= {topic: _partitions(query) for topic in internal_topics(query.plan)}
-        threads = int(self._property(query, "ksql.streams.num.stream.threads"))
-        return assign(query.plan, number, partitions, min(threads, _cores()))
-
-    def _numbers(self, session: SparkSession, tasks: Tasks) -> tuple[int, ...]:
-        """What task_numbers gives, asked once."""
-        wanted = (tasks.partitions, tasks.count)
-        with self._lock:
-            if wanted not in self._task_numbers:
-                self._task_numbers[wanted] = task_numbers(session, *wanted)
-            return self._task_numbers[wanted]
-
     def _property(self, query: ManagedQuery, name: str) -> Any:
         return query.properties.get(name, self._setting(name))
 
@@ -667,38 +417,6 @@ class QueryManager:
             return tuple(
                 q.id for q in self._queries.values() if q.state != RUNNING and q.plan.sink.name == source
             )
-
-    def first_offsets(self, query: ManagedQuery, stage: int) -> dict[str, Mapping[str, int]]:
-        """Where a sub-topology begins to read topics if it has no checkpoint: topic -> {partition: offset}.
-
-        Raises:
-            KsqlError: CHECKPOINT_DAMAGED.
-        """
-        checkpoint = self._checkpoint(query, stage)
-        return {**query.starts, **(checkpoint.resumed_at or {}), **checkpoint.moved_to}
-
-    def committed_offsets(self, query: ManagedQuery) -> dict[str, dict[int, int]]:
-        """Topic -> partition -> the offset after the last record whose processing is committed.
-
-        Before the first checkpoint these are the offsets at which the query begins. In real time a checkpoint
-        is written every ``ksql.checkpoint.interval.ms``, so results may be ahead of it.
-
-        Raises:
-            KsqlError: CHECKPOINT_DAMAGED, for Spark's file of offsets.
-        """
-        found: dict[str, dict[int, int]] = {}
-        for number, stage in enumerate(query.plan.stages):
-            checkpoint = self._checkpoint(query, number)
-            try:
-                resumed_at = checkpoint.resumed_at or {}
-            except KsqlError:  # the query is in ERROR because of it
-                resumed_at = {}
-            reached = {**query.starts, **resumed_at, **(checkpoint.committed() or {})}
-            for topic in stage.topics:
-                for partition, offset in reached.get(topic, {}).items():
-                    known = found.setdefault(topic, {})
-                    known[int(partition)] = min(known.get(int(partition), offset), offset)
-        return found
 
     def counts(self, query_id: str) -> Counts:
         """Errors of single records of a query since the server started."""
@@ -811,11 +529,10 @@ class QueryManager:
         with query.control:
             log.warning("the state of query %s is removed, and computed anew", query.id)
             self._end(query)
-            checkpoints = [self._checkpoint(query, number) for number, _ in enumerate(query.plan.stages)]
+            checkpoints = [self.checkpoints.of(query, number) for number, _ in enumerate(query.plan.stages)]
             moved = [checkpoint.moved_or_none() for checkpoint in checkpoints]
             self._remove_state(query)
-            with self._lock:
-                self._removed.pop(query.id, None)  # what follows stays
+            self.checkpoints.keep(query.id)
             for checkpoint, topics in zip(checkpoints, moved, strict=True):
                 for topic, offsets in topics.items():
                     checkpoint.move(topic, offsets)
@@ -872,14 +589,6 @@ class QueryManager:
                 self._end(query)
                 self.halt(query, message)
 
-    def committed_or_none(self, query: ManagedQuery) -> Mapping[str, Mapping[int, int]] | None:
-        """As committed_offsets(); None if the checkpoints cannot be read."""
-        try:
-            return self.committed_offsets(query)
-        except (KsqlError, OSError, ValueError):  # the disk may be what failed
-            log.exception("the checkpoints of query %s cannot be read", query.id, extra={"query": query.id})
-            return None
-
     def shut_down(self) -> None:
         """Stop all queries in parallel; their state stays."""
         self._closing.set()
@@ -928,7 +637,7 @@ class QueryManager:
     def _watch(self) -> None:
         """Notice queries that ended by themselves, and restart them with back-off (reference §6.11)."""
         while not self._closing.wait(WATCH_EVERY_S):
-            self._remove_late_checkpoints()
+            self.checkpoints.remove_late(lambda query_id: self.find(query_id) is not None)
             for query in self.all():
                 try:
                     if not self._spark_is_gone.is_set():
@@ -938,7 +647,7 @@ class QueryManager:
                         return  # Spark is stopping as well
                     if self._spark_is_gone.is_set():
                         break
-                    _log_failure("query %s cannot be watched", query, error)
+                    log_failure(log, "query %s cannot be watched", query, error)
                     self._failed(query, error)
 
     def _watch_topics(self) -> None:
@@ -962,7 +671,7 @@ class QueryManager:
                     self._note_topics(query, topics, [n for n in changed if (query.id, n) in doubted], there)
                 except Exception as error:
                     if not (self._closing.is_set() or self._spark_is_gone.is_set()):
-                        _log_failure("the topics of query %s cannot be watched", query, error)
+                        log_failure(log, "the topics of query %s cannot be watched", query, error)
                 finally:
                     query.control.release()
             doubted = seen
@@ -1028,7 +737,7 @@ class QueryManager:
             return
         first = float(self._setting("ksql.query.retry.backoff.initial.ms"))
         most = float(self._setting("ksql.query.retry.backoff.max.ms"))
-        committed = self.committed_or_none(query)
+        committed = self.checkpoints.committed_or_none(query)
         ran_s = time.monotonic() - query.started_at if query.state == RUNNING else 0.0
         if committed != query.committed_at_failure or ran_s >= most / 1000:
             query.failures = 0
@@ -1050,32 +759,3 @@ class QueryManager:
         query.errors.append(QueryError(int(time.time() * 1000), message, kind))
         while len(query.errors) > int(self._property(query, "ksql.query.error.max.queue.size")):
             query.errors.popleft()
-
-
-def _log_failure(text: str, query: ManagedQuery, error: Exception) -> None:
-    """Log what happened to a query: with the stack trace, unless Spark's JVM has ended."""
-    if is_jvm_gone(error):
-        log.error(f"{text}: Spark does not answer", query.id, extra={"query": query.id})
-    else:
-        log.error(text, query.id, exc_info=error, extra={"query": query.id})
-
-
-def _partitions(query: ManagedQuery) -> int:
-    """Of its internal topics: the greatest number among the topics that the query reads."""
-    return max([1, *(len(offsets) for offsets in query.starts.values())])
-
-
-def _loaded(stage: int) -> str:
-    """The name of the file that is there once the history of all stages before ``stage`` has been read."""
-    return f"{stage}.loaded"
-
-
-def _cores() -> int:
-    """How many cores there are for this process."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def internal_topics(plan: PhysicalPlan) -> tuple[str, ...]:
-    """The names of the topics between the plan's sub-topologies, and of those of its commits."""
-    between = (stage.sink.topic for stage in plan.inner)
-    return (*between, *map(exactly_once.commits_topic, plan.transactional_ids))

@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import Any
 
-from ksql_spark.runtime.queries import ManagedQuery
+from ksql_spark.runtime.managed_query import ManagedQuery
 
 
 @dataclass(frozen=True)

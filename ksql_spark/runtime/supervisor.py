@@ -17,7 +17,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
-from ksql_spark.runtime.queries import ManagedQuery, QueryManager
+from ksql_spark.runtime.managed_query import ManagedQuery
+from ksql_spark.runtime.queries import QueryManager
 
 log = logging.getLogger(__name__)
 
@@ -160,14 +161,14 @@ class SparkSupervisor:
                     break  # it was dropped, paused, or failed in another way
 
     def _start_query(self, query: ManagedQuery) -> None:
-        self._committed[query.id] = self._queries.committed_or_none(query)
+        self._committed[query.id] = self._queries.checkpoints.committed_or_none(query)
         self._queries.start_lost(query)
 
     def _is_proven(self, query: ManagedQuery) -> bool:
         """Whether it has done something, or has run for a while, since its start."""
         if time.monotonic() - query.started_at >= self._proven_after_s:
             return True
-        return self._queries.committed_or_none(query) != self._committed.get(query.id)
+        return self._queries.checkpoints.committed_or_none(query) != self._committed.get(query.id)
 
 
 def _told(code: int) -> str:

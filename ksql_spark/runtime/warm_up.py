@@ -27,7 +27,8 @@ from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import lower_transient
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
-from ksql_spark.runtime.queries import ManagedQuery, QueryManager
+from ksql_spark.runtime.managed_query import ManagedQuery
+from ksql_spark.runtime.queries import QueryManager
 from ksql_spark.schema import Column, Role, Schema
 from ksql_spark.types import BIGINT, STRING
 

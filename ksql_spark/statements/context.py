@@ -24,9 +24,10 @@ from ksql_spark.logical.nodes import PersistentQuery
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.command_log import CarriedOut, CommandLog
+from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.pending import CleanupRecord
 from ksql_spark.runtime.placement import Placement
-from ksql_spark.runtime.queries import ManagedQuery, QueryManager
+from ksql_spark.runtime.queries import QueryManager
 from ksql_spark.runtime.views import Views
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.services.python_functions import PythonFunctions

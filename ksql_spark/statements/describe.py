@@ -21,7 +21,7 @@ from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical import explain as plan_text
 from ksql_spark.physical.planner import lower, lower_transient
 from ksql_spark.physical.steps import PhysicalPlan
-from ksql_spark.runtime.queries import RUNNING, ManagedQuery
+from ksql_spark.runtime.managed_query import RUNNING, ManagedQuery
 from ksql_spark.runtime.state import state_sizes
 from ksql_spark.spark.state_cache import cache_use
 from ksql_spark.spark.traffic import Times, Traffic, Volume
@@ -120,7 +120,7 @@ def _offset_summaries(
         if not there:
             continue
         try:
-            committed = services.queries.committed_offsets(query)
+            committed = services.queries.checkpoints.committed_offsets(query)
         except KsqlError as error:
             unreadable.append(f"{query.id}: offsets unreadable. {error.message}")
             continue

@@ -7,7 +7,7 @@ from typing import Any
 
 from ksql_spark.masking import masked
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.runtime.queries import ERROR, PAUSED, ManagedQuery
+from ksql_spark.runtime.managed_query import ERROR, PAUSED, ManagedQuery
 from ksql_spark.schema import Column, Role
 from ksql_spark.statements.context import Outcome, Services
 from ksql_spark.types import type_json

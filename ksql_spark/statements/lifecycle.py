@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from grammar.statements.lifecycle import Pause, QueryControl, Resume, Terminate
 from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.pending import CleanupRecord
-from ksql_spark.runtime.queries import ManagedQuery
 from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
 from ksql_spark.statements.entities import entity
 from ksql_spark.statements.termination import Termination

@@ -10,8 +10,9 @@ import logging
 from collections.abc import Callable
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.runtime.managed_query import ManagedQuery, internal_topics
 from ksql_spark.runtime.pending import Orphans
-from ksql_spark.runtime.queries import ManagedQuery, QueryManager, internal_topics
+from ksql_spark.runtime.queries import QueryManager
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ import pytest
 from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.runtime.queries import ManagedQuery
+from ksql_spark.runtime.managed_query import ManagedQuery
 from tests.integration import fake_spark
 
 pytestmark = pytest.mark.kafka

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ksql_spark.runtime import queries
-from ksql_spark.runtime.queries import ManagedQuery
+from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.query_errors import data_loss
 from tests.statements.world import FakeSparkQuery, World
 
@@ -71,7 +71,7 @@ def test_a_source_that_is_deleted_and_comes_back(scene: Callable[..., Any]) -> N
     assert query.errors[-1].type == "USER"
     world.admin.create_topic("s", 3)
     wait_for(lambda: query.state == "RUNNING")
-    assert world.queries.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
+    assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
     assert query.errors[-1].message.startswith(
         "Records are lost, the query goes on. Topic s was deleted and made"
     )
@@ -83,7 +83,7 @@ def test_a_source_that_is_made_again_at_once(scene: Callable[..., Any]) -> None:
     make_again(world, "s")
     wait_for(lambda: query.spark and query.spark[0] is not first)
     assert not first.is_active
-    assert world.queries.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
+    assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
 
 
 def test_a_source_that_is_made_again_while_no_server_runs(scene: Callable[..., Any]) -> None:
@@ -93,7 +93,7 @@ def test_a_source_that_is_made_again_while_no_server_runs(scene: Callable[..., A
     world.restart()
     (query,) = world.queries.all()
     assert query.state == "RUNNING"
-    assert world.queries.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
+    assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
 
 
 def test_a_query_that_must_not_lose_records_waits_for_resume(scene: Callable[..., Any]) -> None:
@@ -102,10 +102,10 @@ def test_a_query_that_must_not_lose_records_waits_for_resume(scene: Callable[...
     wait_for(lambda: query.state == "ERROR")
     assert "Topic s was deleted and made again." in why(world, query)
     assert "RESUME" in why(world, query)
-    assert world.queries.committed_offsets(query) == {"s": {0: 7, 1: 8, 2: 9}}
+    assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 7, 1: 8, 2: 9}}
     world.run(f"RESUME {query.id};")
     assert query.state == "RUNNING"
-    assert world.queries.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
+    assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
     make_again(world, "s")
     wait_for(lambda: query.state == "ERROR")  # what was accepted once is not accepted for ever
 
@@ -120,7 +120,7 @@ def test_a_sink_that_is_deleted(properties: dict[str, str], goes_on: bool, scene
         wait_for(lambda: "U" in world.admin.topics() and query.state == "RUNNING")
         assert world.admin.topics()["U"].partitions == 2
         assert world.admin.configs["U"] == config and config
-        assert world.queries.committed_offsets(query) == {"s": {0: 7, 1: 8, 2: 9}}
+        assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 7, 1: 8, 2: 9}}
     else:
         wait_for(lambda: query.state == "ERROR")
         assert "topic U was deleted" in why(world, query)
@@ -164,7 +164,7 @@ def test_a_topic_that_has_lost_its_end(scene: Callable[..., Any]) -> None:
     assert isinstance(spark, FakeSparkQuery)
     spark.is_active = False
     wait_for(lambda: query.spark and query.spark[0] is not spark)
-    assert world.queries.committed_offsets(query) == {"s": {0: 3, 1: 8, 2: 9}}
+    assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 3, 1: 8, 2: 9}}
 
 
 def test_what_a_reader_says_of_a_loss() -> None:

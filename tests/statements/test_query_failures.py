@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime import queries
-from ksql_spark.runtime.queries import ManagedQuery
+from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.query_errors import classify, is_jvm_gone, reason
 from tests.statements.world import FakeSparkQuery, World
 
@@ -279,7 +279,7 @@ def test_checkpoints_of_a_command_that_was_skipped_stay(world: World) -> None:
 def test_what_spark_uploads_after_a_removal_is_removed_as_well(
     make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ksql_spark.runtime.queries.REMOVE_AGAIN_S", 0.0)
+    monkeypatch.setattr("ksql_spark.runtime.query_checkpoints.REMOVE_AGAIN_S", 0.0)
     world = make_world()
     for name in "ab":
         world.run(f"CREATE STREAM {name} WITH (KAFKA_TOPIC = '{name}') AS SELECT * FROM s EMIT CHANGES;")
@@ -287,7 +287,7 @@ def test_what_spark_uploads_after_a_removal_is_removed_as_well(
     world.run(f"TERMINATE {first};")
     late = world.checkpoint(first) / "0" / "state"
     late.mkdir(parents=True, exist_ok=True)
-    world.queries.remove_checkpoints(first)
+    world.queries.checkpoints.remove(first)
     late.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + TIMEOUT_S
     while world.checkpoint(first).exists():

@@ -75,7 +75,7 @@ def test_a_rebuild_reads_from_where_the_query_began(world: World) -> None:
     assert answer["queryId"] == query.id and "again" in answer["message"]
     assert not first.is_active and query.spark[0].is_active and query.state == "RUNNING"
     assert not offsets.exists()
-    assert world.queries.committed_offsets(query) == {"s": {0: 5, 1: 0, 2: 0}}
+    assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 5, 1: 0, 2: 0}}
     world.restart()
     assert world.states() == {query.id: "RUNNING"}
 
@@ -99,7 +99,7 @@ def test_a_topic_that_was_made_again_is_read_from_its_beginning(world: World) ->
     world.restart()
     (query,) = world.queries.all()
     world.statements.rebuild_state(query.id)
-    assert world.queries.first_offsets(query, 0) == {"s": {"0": 0, "1": 0, "2": 0}}
+    assert world.queries.checkpoints.first_offsets(query, 0) == {"s": {"0": 0, "1": 0, "2": 0}}
 
 
 def test_there_must_be_such_a_query(world: World) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.runtime.queries import ManagedQuery
+from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.supervisor import SparkSupervisor
 from tests.statements.world import World
 
@@ -175,15 +175,16 @@ def test_the_query_that_ends_the_jvm_is_found_among_others(
     supervised: Callable[[float], Supervised], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = supervised(0.3)
-    launch = type(there.world.queries)._launch
+    launcher = there.world.queries._launcher
+    launch = launcher.launch
 
-    def deadly(queries: Any, query: ManagedQuery, *args: Any, **more: Any) -> Any:
-        started = launch(queries, query, *args, **more)
+    def deadly(query: ManagedQuery, number: int) -> Any:
+        started = launch(query, number)
         if query.plan.sink.name == "B":
             there.jvm.end(OUT_OF_MEMORY)
         return started
 
-    monkeypatch.setattr(type(there.world.queries), "_launch", deadly)
+    monkeypatch.setattr(launcher, "launch", deadly)
     there.jvm.end(OUT_OF_MEMORY)
     until(lambda: there.states() == {"A": "RUNNING", "B": "ERROR", "C": "RUNNING"})
     assert "RESUME" in there.query("B").errors[-1].message

@@ -22,7 +22,8 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.request import Request
 from ksql_spark.runtime.command_log import Command, CommandLog, Unreadable, decode, encode
-from ksql_spark.runtime.queries import ManagedQuery, QueryManager
+from ksql_spark.runtime.managed_query import ManagedQuery
+from ksql_spark.runtime.queries import QueryManager
 from ksql_spark.runtime.views import Views
 from ksql_spark.statements import Services
 
@@ -131,12 +132,15 @@ class FakeQueries(QueryManager):
 
     refused: str | None = None
 
-    def _launch(self, query: ManagedQuery, *args: Any, **more: Any) -> Any:
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._launcher.launch = self._launched  # type: ignore[method-assign]
+
+    def _launched(self, query: ManagedQuery, number: int) -> Any:
         if self.refused is not None and self.refused in query.statement:
             raise KsqlError("QUERY_FAILED", id=query.id, reason="Spark says no")
-        (number,) = args[:1]
-        self._checkpoint(query, number).fit(query.plan.stages[number])
-        self._checkpoints.sub(query.id).write("started", query.statement)
+        self.checkpoints.of(query, number).fit(query.plan.stages[number])
+        self.checkpoints.folder(query.id).write("started", query.statement)
         return FakeSparkQuery()
 
 
