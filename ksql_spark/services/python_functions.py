@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -61,6 +62,11 @@ class PythonFunctions:
             part.write_text(code, encoding="utf-8")
             part.replace(path)
         return {"folder": str(self.extensions), "file": str(path), **self._archive(path)}
+
+    def remove_archives(self) -> None:
+        """Remove the archives of an earlier start."""
+        if self.archives is not None:
+            shutil.rmtree(self.archives, ignore_errors=True)
 
     def _archive(self, *created: Path) -> Source:
         """The archive of the folder and of files that were created, where executors need one."""

@@ -36,6 +36,7 @@ Report = Callable[[str], None]
 
 def load(folders: PythonFunctions, metastore: MetaStore, report: Report) -> None:
     """Add the functions of the configured folder and modules; report those that cannot be loaded."""
+    folders.remove_archives()
     sources = folders.sources()
     if sources:
         report("loading user functions")

@@ -72,6 +72,13 @@ def test_an_archive_is_named_by_what_is_in_it(tmp_path: Path) -> None:
     } <= names
 
 
+def test_the_next_start_begins_without_archives(tmp_path: Path) -> None:
+    folders = functions(tmp_path)
+    (source,) = folders.sources()
+    folders.remove_archives()
+    assert not Path(source["archive"]).exists()
+
+
 def test_nothing_is_archived_where_tasks_run_beside_the_server(tmp_path: Path) -> None:
     folders = functions(tmp_path, is_far=False)
     assert all("archive" not in source for source in [*folders.sources(), folders.write("A", "")])
