@@ -42,6 +42,7 @@ def unreadable(server: ServerProcess, query: str) -> int:
     return sum(int(float(line.split()[-1])) for line in lines)
 
 
+@pytest.mark.long  # make test-cluster runs it, too
 def test_queries_run_in_executors_and_survive_one(tmp_path: Path) -> None:
     with cluster(tmp_path) as server:
         server.ready()
@@ -90,6 +91,7 @@ def test_errors_of_records_are_counted_in_executors(tmp_path: Path) -> None:
         assert "task slots at once" in json.dumps(answer.json()), answer.text
 
 
+@pytest.mark.long  # make test-cluster runs it, too
 def test_python_functions_come_to_executors(tmp_path: Path) -> None:
     functions = tmp_path / "functions"
     functions.mkdir()

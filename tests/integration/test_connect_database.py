@@ -38,6 +38,7 @@ def rows(engine: Engine, query: str) -> list[list[Any]]:
     return found
 
 
+@pytest.mark.long
 def test_changes_of_a_table(database: Postgres, make_engine: Callable[[], Engine], tmp_path: Path) -> None:
     try:
         artifacts.install(DEBEZIUM, tmp_path / "connect" / "plugins")
