@@ -1,10 +1,10 @@
 """Does anything grow, stall, or get lost? Runs queries under load while others are created and dropped.
 
-    python bench/soak.py [--seconds 600] [--queries 20] [--rate 2000]
+    python bench/soak.py [--seconds 600] [--queries 20] [--rate 2000] [--pause 0]
 
 Half of --queries are stateless, half COUNT and SUM by key; --rate records a second go to their inputs in
 turn. Meanwhile a loop makes a stateless and a stateful query, sends records, reads a push query and a pull
-query, and drops all of it. After each round: resident memory (MB) and threads of the server's Python and of
+query, and drops all of it, --pause seconds after the round before. After each round: resident memory (MB) and threads of the server's Python and of
 Spark's JVM, open descriptors of both, files in the data folder without the broker's, their size (MB), and
 topics; the longest time that a record of the load has taken from its input to the reader of its result
 (ms), and how many took longer than a second. At the end: how these numbers changed between --settle seconds
@@ -203,6 +203,7 @@ def main() -> None:
     parser.add_argument("--settle", type=float, help="default: a third of --seconds, 600 at the most")
     parser.add_argument("--queries", type=int, default=20)
     parser.add_argument("--rate", type=float, default=2000.0)
+    parser.add_argument("--pause", type=float, default=0.0)
     parser.add_argument("--memory", default="2g", help="heap of Spark's JVM")
     options = parser.parse_args()
     settle_s = options.settle if options.settle is not None else min(600.0, options.seconds / 3)
@@ -223,6 +224,7 @@ def main() -> None:
                 found.append((second, measured(engine, Path(name))))
                 values = (second, number, *found[-1][1], *load.look())
                 print(" ".join(f"{value:8.0f}" for value in values), flush=True)
+                time.sleep(options.pause)
             sent, came = load.end()
             print(changes(found, settle_s))
             print(f"{sent:,} records, {came:,} results, {number} rounds")

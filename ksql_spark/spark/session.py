@@ -317,6 +317,8 @@ class SparkProcess:
                 "-XX:MinHeapFreeRatio=10",
                 "-XX:MaxHeapFreeRatio=30",
                 "-XX:G1PeriodicGCInterval=60000",
+                # Spark's cleaner calls System.gc() every half an hour: all would stand still for a second
+                "-XX:+ExplicitGCInvokesConcurrent",
                 "-XX:+IgnoreUnrecognizedVMOptions",
                 *_JAVA_OPTIONS,
                 *(archive.recording() if self.records_classes else archive.options()),
