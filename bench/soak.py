@@ -4,9 +4,9 @@
 
 Half of --queries are stateless, half COUNT and SUM by key; --rate records a second go to their inputs in
 turn. Meanwhile a loop makes a stateless and a stateful query, sends records, reads a push query and a pull
-query, and drops all of it, --pause seconds after the round before. After each round: resident memory (MB) and threads of the server's Python and of
-Spark's JVM, open descriptors of both, files in the data folder without the broker's, their size (MB), and
-topics; the longest time that a record of the load has taken from its input to the reader of its result
+query, drops all of it, and pauses. After each round: resident memory (MB) and threads of the server's Python
+and of Spark's JVM, open descriptors of both, files in the data folder without the broker's, their size (MB),
+and topics; the longest time that a record of the load has taken from its input to the reader of its result
 (ms), and how many took longer than a second. At the end: how these numbers changed between --settle seconds
 after the start and the end, and how many records got no result or several.
 """
@@ -100,6 +100,9 @@ def _load(pipe: Any, servers: str, queries: int, rate: float) -> None:
         }
     )
     consumer.assign([TopicPartition(f"o{n}", 0, 0) for n in range(queries)])
+    for name in (f"i{n}" for n in range(queries)):  # the broker has made them a moment ago
+        while producer.list_topics(name, TIMEOUT_S).topics[name].error is not None:
+            time.sleep(0.1)
     sent, came, longest, stalled = 0, 0, 0.0, 0
     is_ending = threading.Event()
 
@@ -203,7 +206,7 @@ def main() -> None:
     parser.add_argument("--settle", type=float, help="default: a third of --seconds, 600 at the most")
     parser.add_argument("--queries", type=int, default=20)
     parser.add_argument("--rate", type=float, default=2000.0)
-    parser.add_argument("--pause", type=float, default=0.0)
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds from one round to the next")
     parser.add_argument("--memory", default="2g", help="heap of Spark's JVM")
     options = parser.parse_args()
     settle_s = options.settle if options.settle is not None else min(600.0, options.seconds / 3)
