@@ -109,7 +109,7 @@ def test_python_functions_come_to_executors(tmp_path: Path) -> None:
         functions.rename(tmp_path / "out of reach")  # executors on other machines would not see it either
         server.execute(
             "CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');"
-            "CREATE FUNCTION more (v INT) RETURNS INT LANGUAGE PYTHON AS $$ return v + 1 $$;"
+            "CREATE FUNCTION more (v BIGINT) RETURNS BIGINT LANGUAGE PYTHON AS $$ return v + 1 $$;"
             "CREATE STREAM r AS SELECT more(scaled(v)) AS w FROM s EMIT CHANGES;"
         )
         server.execute("INSERT INTO s VALUES (2);")
