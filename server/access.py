@@ -21,7 +21,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.masking import masked
 from server import errors
 from server.authentication import ANYBODY, Authenticator, Principal, Refused
-from server.errors import RequestError
+from server.errors import TOO_MANY, RequestError
 
 if TYPE_CHECKING:
     from ksql_spark.engine import QueryStream, Request
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 AUDIT = logging.getLogger("audit")
 
-UNAUTHENTICATED, TOO_MANY = 40100, 42900
+UNAUTHENTICATED = 40100
 #: paths that anybody may ask, besides authentication.skip.paths
 ALWAYS = ("/chc/live", "/chc/ready")
 #: how often an address may fail to authenticate a second

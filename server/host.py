@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from starlette.requests import Request as HttpRequest
 
 from ksql_spark.authorization import ALL_RIGHTS, Rights
+from server.errors import TOO_MANY, RequestError
 from server.wakeups import Wakeups
 
 if TYPE_CHECKING:
@@ -121,9 +122,10 @@ class Host:
 
     Args:
         max_push_queries: how many push queries may wait for rows at once (ksql.max.push.queries).
+        most_statements: how many requests with statements may run or wait at once.
     """
 
-    def __init__(self, max_push_queries: int = 100) -> None:
+    def __init__(self, max_push_queries: int = 100, most_statements: int = 256) -> None:
         self.engine: Engine | None = None
         self.stopping = False
         #: the file of a headless server, which runs no other statements; else None
@@ -132,6 +134,8 @@ class Host:
         self.most_request_bytes = 10_000_000
         #: stops the server; set by what runs it
         self.request_stop: Callable[[], None] = lambda: None
+        self._most_statements = most_statements
+        self._open_statements = 0
         self._statements = ThreadPoolExecutor(STATEMENT_THREADS, thread_name_prefix="statement")
         # a stream that waits for rows blocks its thread, so each needs one
         self._reads = ThreadPoolExecutor(max_push_queries + PULL_THREADS, thread_name_prefix="query-read")
@@ -166,6 +170,24 @@ class Host:
     async def check(self, method: Callable[[], T]) -> T:
         """Run ``method`` in a thread for checks, which statements never keep busy."""
         return await asyncio.get_running_loop().run_in_executor(self._checks, copy_context().run, method)
+
+    async def execute(self, http: HttpRequest, request: Request) -> list[dict[str, Any]]:
+        """Run statements, which are cancelled when the client of ``http`` goes.
+
+        Raises:
+            RequestError: 429, too many run or wait.
+        """
+        if self._open_statements >= self._most_statements:
+            raise RequestError(
+                f"{self._most_statements} requests with statements are being handled, which is the limit "
+                "(ksql.server.max.concurrent.statements). Try again soon.",
+                TOO_MANY,
+            )
+        self._open_statements += 1
+        try:
+            return await self.call_while_connected(http, request, lambda engine: engine.execute(request))
+        finally:
+            self._open_statements -= 1
 
     async def call_while_connected(
         self, http: HttpRequest, request: Request, method: Callable[[Engine], T], *, is_query: bool = False

@@ -12,18 +12,21 @@ import importlib.util
 import socket
 import ssl
 import sys
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ksql_spark.config import Config
+from server.connections import DEFAULT_LIMITS, LimitedProtocol, Limits
 
 if TYPE_CHECKING:
     import zttp
 
 #: how many bytes of one response may wait for a client that does not read
 MOST_WAITING_BYTES = 256 * 1024
+SETTINGS_ACKNOWLEDGED = b"\0\0\0\4\1\0\0\0\0"
 
 
 def close_unread(listener: socket.socket, timeout_ms: int) -> None:
@@ -100,21 +103,62 @@ def has_http2() -> bool:
     return importlib.util.find_spec("zttp") is not None
 
 
-def http_settings() -> HttpSettings:
-    """Both versions where zttp is installed, else HTTP/1.1."""
-    if not has_http2():
-        return {}
-    return {"http": _protocol()}
+def http_settings(limits: Limits = DEFAULT_LIMITS) -> HttpSettings:
+    """Both versions where zttp is installed, else HTTP/1.1; ``limits`` are those of connections."""
+    if has_http2():
+        return {"http": _both(limits)}
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    return {"http": _http1(AutoHTTPProtocol, limits)}
 
 
-@functools.cache
-def _protocol() -> type[asyncio.Protocol]:
-    """uvicorn's protocol for both versions, with a limit to what waits for a client (Http2Protocol)."""
+def _both(limits: Limits) -> type[asyncio.Protocol]:
+    """uvicorn's protocol for both versions, with limits."""
     from uvicorn.protocols.http.auto_zttp_impl import AutoZttpProtocol
+    from uvicorn.protocols.http.zttp_impl import ZttpProtocol
+
+    versions = (_http1(ZttpProtocol, limits), _http2(limits))
+
+    class BothProtocols(LimitedProtocol, AutoZttpProtocol):
+        """The version that a connection's first bytes, or ALPN, choose."""
+
+        def _switch(self, http2: bool, initial_data: bytes = b"") -> None:
+            protocol = versions[http2](
+                config=self.config,
+                server_state=self.server_state,
+                app_state=self.app_state,
+                _loop=self.loop,
+            )
+            protocol.header_end = self.header_end
+            self.transport.set_protocol(protocol)
+            protocol.connection_made(self.transport)
+            if initial_data:
+                protocol.data_received(initial_data)
+
+    BothProtocols.limits = limits
+    return BothProtocols
+
+
+def _http1(base: Any, limits: Limits) -> Any:
+    """HTTP/1.1 with limits; ``base`` is one of uvicorn's protocols."""
+
+    class Http1Protocol(LimitedProtocol, base):  # type: ignore[misc]
+        """HTTP/1.1 with a time limit for each header."""
+
+        def awaits_header(self) -> bool:
+            """Whether no request is being answered, and this has not become a WebSocket."""
+            return super().awaits_header() and (self.cycle is None or self.cycle.response_complete)
+
+    Http1Protocol.limits = limits
+    return Http1Protocol
+
+
+def _http2(limits: Limits) -> Any:
+    """HTTP/2 with limits."""
     from uvicorn.protocols.http.zttp_h2_impl import ZttpH2Protocol
 
-    class Http2Protocol(ZttpH2Protocol):
-        """HTTP/2 whose responses wait for clients that are slow.
+    class Http2Protocol(LimitedProtocol, ZttpH2Protocol):
+        """HTTP/2 with a time limit for headers, whose responses wait for clients that are slow.
 
         uvicorn's own only waits for the connection. zttp keeps what the client's window has no room for, and
         so a client that does not read one stream of several would fill the server's memory.
@@ -122,8 +166,26 @@ def _protocol() -> type[asyncio.Protocol]:
 
         def __init__(self, *arguments: Any, **more: Any) -> None:
             super().__init__(*arguments, **more)
+            #: until the client's preface has come
+            self._is_within_frame = True
             self._whole_app: ASGIApp = self.app
             self._moved = asyncio.Event()
+
+        def awaits_header(self) -> bool:
+            """Whether there is no request, and what came last was not a whole frame."""
+            return super().awaits_header() and not self.cycles and self._is_within_frame
+
+        def close_late(self) -> None:
+            """Say GOAWAY, and close."""
+            self.conn.close()
+            self.flush()
+            super().close_late()
+
+        def events(self) -> Generator[zttp.Event]:
+            """What has come."""
+            for event in super().events():
+                self._is_within_frame = False
+                yield event
 
         def handle_request(self, event: zttp.Request) -> None:
             """Start a request."""
@@ -133,6 +195,8 @@ def _protocol() -> type[asyncio.Protocol]:
 
         def data_received(self, data: bytes) -> None:
             """Take frames, which may give room to responses."""
+            # zttp has no event for a frame that is not whole, and none for this one
+            self._is_within_frame = not data.endswith(SETTINGS_ACKNOWLEDGED)
             super().data_received(data)
             self._notify()
 
@@ -158,22 +222,5 @@ def _protocol() -> type[asyncio.Protocol]:
 
             await self._whole_app(scope, receive, send_and_wait)
 
-    class BothProtocols(AutoZttpProtocol):
-        """The version that a connection's first bytes, or ALPN, choose."""
-
-        def _switch(self, http2: bool, initial_data: bytes = b"") -> None:
-            if not http2:
-                super()._switch(http2, initial_data)
-                return
-            protocol = Http2Protocol(
-                config=self.config,
-                server_state=self.server_state,
-                app_state=self.app_state,
-                _loop=self.loop,
-            )
-            self.transport.set_protocol(protocol)
-            protocol.connection_made(self.transport)
-            if initial_data:
-                protocol.data_received(initial_data)
-
-    return BothProtocols
+    Http2Protocol.limits = limits
+    return Http2Protocol

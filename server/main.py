@@ -7,6 +7,7 @@ The port is bound before anything slow happens, so a port in use is noticed at o
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
 import errno
 import logging
@@ -30,6 +31,7 @@ from ksql_spark.masking import masked
 from ksql_spark.services.data_dir import make_data_dir
 from server.app import create_app
 from server.authentication import Authenticator
+from server.connections import DEFAULT_LIMITS, Limits
 from server.host import Engine, Host
 from server.http import TlsSettings, close_unread, http_settings, tls_settings
 from server.logs import log_to
@@ -233,16 +235,47 @@ def _real_engine(config: Config) -> StartableEngine:
 
 
 class Web(uvicorn.Server):
-    """uvicorn without its signal handling; it ends query streams before it waits for their responses."""
+    """uvicorn without its signal handling; it ends query streams before it waits for their responses.
 
-    def __init__(self, config: uvicorn.Config, host: Host) -> None:
+    Args:
+        config: of uvicorn, whose ``lifespan`` is off.
+        host: has the streams.
+        limits: of connections.
+    """
+
+    def __init__(self, config: uvicorn.Config, host: Host, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(config)
         self._host = host
+        self._limits = limits
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Do nothing: Running handles signals."""
         yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve at ``sockets``, as uvicorn does, but with limits to what TLS waits for."""
+        config = self.config
+        limit_s = self._limits.header_s if config.ssl else None
+
+        def make_protocol() -> asyncio.Protocol:
+            return config.http_protocol_class(  # type: ignore[call-arg]
+                config=config, server_state=self.server_state, app_state={}
+            )
+
+        loop = asyncio.get_running_loop()
+        self.servers = [
+            await loop.create_server(
+                make_protocol,
+                sock=sock,
+                ssl=config.ssl,
+                backlog=config.backlog,
+                ssl_handshake_timeout=limit_s,
+                ssl_shutdown_timeout=limit_s,
+            )
+            for sock in sockets or ()
+        ]
+        self.started = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop serving."""
@@ -277,17 +310,20 @@ class Running:
         host, port = sockets[0].getsockname()[:2]
         scheme = "https" if tls else "http"
         self._url = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
-        self._host = Host(int(config["ksql.max.push.queries"]))
+        self._host = Host(
+            int(config["ksql.max.push.queries"]), int(config["ksql.server.max.concurrent.statements"])
+        )
         self._host.request_stop = self._request_stop
         self._host.queries_file = config["ksql.queries.file"] or None
         self._engine: StartableEngine | None = None
         self._failure: BaseException | None = None
         self._signals = 0
+        limits = Limits(config["ksql.server.header.timeout.ms"] / 1000, config["ksql.server.max.connections"])
         self._web = Web(
             uvicorn.Config(
                 create_app(self._host, config, authenticator),
                 **tls,
-                **http_settings(),
+                **http_settings(limits),
                 log_config=None,
                 access_log=False,
                 lifespan="off",
@@ -297,6 +333,7 @@ class Running:
                 timeout_graceful_shutdown=GRACE_S,
             ),
             self._host,
+            limits,
         )
 
     def run(self, exit_with_stdin: bool) -> int:

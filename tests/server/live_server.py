@@ -10,17 +10,26 @@ from typing import Any
 import uvicorn
 
 from server.app import create_app
+from server.connections import DEFAULT_LIMITS, Limits
 from server.host import Host
-from server.http import close_unread, http_settings
+from server.http import TlsSettings, close_unread, http_settings
 from server.main import Web
 
 
 class LiveServer:
     """Serves ``engine`` on a free port between ``with`` and the end of its block."""
 
-    def __init__(self, engine: Any, max_push_queries: int = 100, send_timeout_ms: int = 60_000) -> None:
+    def __init__(
+        self,
+        engine: Any,
+        max_push_queries: int = 100,
+        most_statements: int = 256,
+        send_timeout_ms: int = 60_000,
+        limits: Limits = DEFAULT_LIMITS,
+        tls: TlsSettings | None = None,
+    ) -> None:
         self.engine = engine
-        self.host = Host(max_push_queries)
+        self.host = Host(max_push_queries, most_statements)
         self.host.engine = engine
         # asyncio sends without delay (TCP_NODELAY) only where the protocol is named.
         self._sock = socket.socket(proto=socket.IPPROTO_TCP)
@@ -28,11 +37,16 @@ class LiveServer:
         self._sock.bind(("127.0.0.1", 0))
         self._sock.listen(128)
         self.port: int = self._sock.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
         config = uvicorn.Config(
-            create_app(self.host), **http_settings(), log_config=None, access_log=False, lifespan="off"
+            create_app(self.host),
+            **http_settings(limits),
+            **(tls or {}),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
         )
-        self.web = Web(config, self.host)
+        self.web = Web(config, self.host, limits)
         self.thread = threading.Thread(target=self.web.run, args=([self._sock],), daemon=True)
 
     def __enter__(self) -> LiveServer:

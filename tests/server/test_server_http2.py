@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import socket
 import threading
@@ -13,7 +14,7 @@ from live_server import LiveServer
 
 from ksql_spark.engine import ResultColumn, Row
 from server import http
-from server.http import MOST_WAITING_BYTES, has_http2, http_settings
+from server.http import MOST_WAITING_BYTES, has_http2
 
 needs_http2 = pytest.mark.skipif(not has_http2(), reason="zttp is not installed")
 SOON_S = 20.0
@@ -139,6 +140,12 @@ def test_what_waits_for_a_client_that_does_not_read_is_limited(live: LiveServer,
     assert stream.closed.wait(SOON_S)
 
 
-def test_without_zttp_there_is_the_old_version_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_zttp_there_is_the_old_version_only(
+    monkeypatch: pytest.MonkeyPatch, engine: FakeEngine
+) -> None:
     monkeypatch.setattr(http, "has_http2", lambda: False)
-    assert http_settings() == {}
+    with LiveServer(engine) as live:
+        assert httpx.get(f"{live.url}/info", timeout=SOON_S).http_version == "HTTP/1.1"
+        if importlib.util.find_spec("h2"):
+            with over_http2() as client, pytest.raises(httpx.HTTPError):
+                client.get(f"{live.url}/info")

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import httpx
 import pytest
 from app_client import AppClient
 from fake_engine import FakeEngine
@@ -125,3 +127,31 @@ def test_a_client_that_goes_cancels_its_statement(
         client.sendall(head.encode() + body)
         assert begun.wait(60)
     assert cancelled.wait(60)
+
+
+def test_more_statements_than_may_run_at_once_are_refused(
+    engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, end = threading.Semaphore(0), threading.Event()
+
+    def execute(request: Any) -> list[Any]:
+        begun.release()
+        end.wait(60)
+        return []
+
+    monkeypatch.setattr(engine, "execute", execute)
+
+    def run(live: LiveServer) -> httpx.Response:
+        return httpx.post(f"{live.url}/ksql", json={"ksql": "SHOW STREAMS;"}, timeout=60)
+
+    with LiveServer(engine, most_statements=2) as live, ThreadPoolExecutor(2) as clients:
+        running = [clients.submit(run, live) for _ in range(2)]
+        for _ in running:
+            assert begun.acquire(timeout=60)
+        refused = run(live)
+        end.set()
+        assert [answer.result().status_code for answer in running] == [200, 200]
+        assert run(live).status_code == 200
+    assert (refused.status_code, refused.json()["error_code"]) == (429, 42900)
+    assert refused.headers["retry-after"] == "1"
+    assert "ksql.server.max.concurrent.statements" in refused.json()["message"]

@@ -1,0 +1,243 @@
+"""Limits of connections: how many there are, and how long a header may take."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import select
+import socket
+import ssl
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from fake_engine import FakeEngine, FakeStream
+from live_server import LiveServer
+from websockets.sync.client import connect
+
+from ksql_spark.config import Config
+from ksql_spark.engine import ResultColumn, Row
+from server import http
+from server.connections import Limits
+from server.http import TlsSettings, has_http2, tls_settings
+from tests.certificates import make
+
+needs_http2 = pytest.mark.skipif(not has_http2(), reason="zttp is not installed")
+SOON_S = 20.0
+SHORT = Limits(header_s=0.2)
+HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+NO_SETTINGS = b"\0\0\0\4\0\0\0\0\0"
+
+
+@pytest.fixture(params=[True, False], ids=["zttp", "h11"])
+def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the libraries that may serve HTTP/1.1."""
+    if not request.param:
+        monkeypatch.setattr(http, "has_http2", lambda: False)
+    elif not has_http2():
+        pytest.skip("zttp is not installed")
+
+
+@pytest.fixture
+def tls(tmp_path: Path) -> TlsSettings:
+    make(tmp_path, "server")
+    return tls_settings(
+        Config(
+            {
+                "listeners": "https://127.0.0.1:0",
+                "ksql.server.tls.certificate": str(tmp_path / "server.pem"),
+                "ksql.server.tls.key": str(tmp_path / "server.key"),
+            }
+        )
+    )
+
+
+@contextlib.contextmanager
+def connected(live: LiveServer) -> Iterator[socket.socket]:
+    with socket.create_connection(("127.0.0.1", live.port), timeout=SOON_S) as sock:
+        yield sock
+
+
+def trusting(protocol: str = "http/1.1") -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_alpn_protocols([protocol])
+    return context
+
+
+def is_closed(sock: socket.socket) -> bool:
+    """Whether the server closes the connection; what it sends before that is read."""
+    with contextlib.suppress(ConnectionError, ssl.SSLEOFError):
+        while sock.recv(65_536):
+            pass
+    return True
+
+
+def has_answer(sock: socket.socket) -> bool:
+    """Whether a request is answered, all of which is read."""
+    sock.sendall(b"GET /info HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    answer = b""
+    while not answer.endswith(b"}"):
+        piece = sock.recv(65_536)
+        assert piece, answer
+        answer += piece
+    return answer.startswith(b"HTTP/1.1 200")
+
+
+def drip(sock: socket.socket, pieces: Iterable[bytes]) -> bool:
+    """Send pieces, slowly, until the server closes the connection; False: it took them all."""
+    with contextlib.suppress(ConnectionError, ssl.SSLError):
+        for piece in pieces:
+            sock.sendall(piece)
+            if select.select([sock], [], [], 0.02)[0] and not sock.recv(65_536):
+                return True
+        return False
+    return True
+
+
+def slow_header() -> Iterator[bytes]:
+    yield b"GET /info HTTP/1.1\r\nHost: localhost\r\n"
+    for number in range(500):
+        yield b"X-%d: 1\r\n" % number
+
+
+@pytest.mark.usefixtures("both")
+def test_a_connection_that_sends_nothing_is_closed(engine: FakeEngine) -> None:
+    with LiveServer(engine, limits=SHORT) as live, connected(live) as sock:
+        assert is_closed(sock)
+
+
+@pytest.mark.usefixtures("both")
+def test_a_header_that_comes_slowly_closes_its_connection(engine: FakeEngine) -> None:
+    with LiveServer(engine, limits=SHORT) as live, connected(live) as sock:
+        assert drip(sock, slow_header())
+
+
+@pytest.mark.usefixtures("both")
+def test_so_does_the_header_of_a_second_request(engine: FakeEngine) -> None:
+    with LiveServer(engine, limits=SHORT) as live, connected(live) as sock:
+        assert has_answer(sock)
+        assert drip(sock, slow_header())
+
+
+@pytest.mark.usefixtures("both")
+def test_a_client_may_take_its_time_between_requests(engine: FakeEngine) -> None:
+    with LiveServer(engine, limits=SHORT) as live, connected(live) as sock:
+        for _ in range(2):
+            assert has_answer(sock)
+            with connected(live) as other:
+                assert is_closed(other)  # longer than a header may take
+
+
+@needs_http2
+def test_a_preface_that_comes_slowly(engine: FakeEngine) -> None:
+    with LiveServer(engine, limits=SHORT) as live, connected(live) as sock:
+        assert drip(sock, (HTTP2_PREFACE[i : i + 1] for i in range(20)))
+
+
+@needs_http2
+@pytest.mark.parametrize("is_second", [False, True])
+def test_a_header_of_http2_that_comes_slowly(engine: FakeEngine, is_second: bool) -> None:
+    config = pytest.importorskip("h2.config")
+    connection = pytest.importorskip("h2.connection")
+    client = connection.H2Connection(config.H2Configuration())
+    client.initiate_connection()
+    headers = [(":method", "GET"), (":path", "/info"), (":scheme", "http"), (":authority", "localhost")]
+    with LiveServer(engine, limits=SHORT) as live, connected(live) as sock:
+        if is_second:
+            client.send_headers(1, headers, end_stream=True)
+            sock.sendall(client.data_to_send())
+            ended = False
+            while not ended:
+                ended = any(type(e).__name__ == "StreamEnded" for e in client.receive_data(sock.recv(65_536)))
+        client.send_headers(3, [*headers, *((f"x-{number}", "1") for number in range(100))])
+        slow = client.data_to_send()
+        assert drip(sock, (slow[i : i + 1] for i in range(len(slow) - 1)))
+
+
+@needs_http2
+def test_a_connection_of_http2_may_be_idle(engine: FakeEngine) -> None:
+    pytest.importorskip("h2")
+    with (
+        LiveServer(engine, limits=SHORT) as live,
+        httpx.Client(http1=False, http2=True, timeout=SOON_S) as client,
+    ):
+        streams = []
+        for _ in range(2):
+            response = client.get(f"{live.url}/info")
+            streams.append(response.extensions["stream_id"])
+            with connected(live) as other:
+                assert is_closed(other)
+        assert streams == [1, 3]  # of one connection
+
+
+def test_a_handshake_that_does_not_come(engine: FakeEngine, tls: TlsSettings) -> None:
+    with LiveServer(engine, limits=SHORT, tls=tls) as live, connected(live) as sock:
+        assert is_closed(sock)
+
+
+@pytest.mark.parametrize("protocol", ["http/1.1", pytest.param("h2", marks=needs_http2)])
+def test_a_header_that_does_not_come_over_tls(engine: FakeEngine, tls: TlsSettings, protocol: str) -> None:
+    with (
+        LiveServer(engine, limits=SHORT, tls=tls) as live,
+        connected(live) as clear,
+        trusting(protocol).wrap_socket(clear) as sock,
+    ):
+        assert is_closed(sock)
+
+
+@pytest.mark.usefixtures("both")
+def test_a_header_that_comes_slowly_over_tls(engine: FakeEngine, tls: TlsSettings) -> None:
+    with (
+        LiveServer(engine, limits=SHORT, tls=tls) as live,
+        connected(live) as clear,
+        trusting().wrap_socket(clear) as sock,
+    ):
+        assert drip(sock, slow_header())
+
+
+@pytest.mark.usefixtures("both")
+def test_answers_may_take_longer_than_headers(engine: FakeEngine) -> None:
+    stream = engine.next_stream = FakeStream("PUSH", [ResultColumn("K", "STRING")], ends=False)
+    with (
+        LiveServer(engine, limits=SHORT) as live,
+        httpx.stream("POST", f"{live.url}/query-stream", json={"sql": "S"}, timeout=SOON_S) as response,
+    ):
+        lines = response.iter_lines()
+        next(lines)
+        with connected(live) as other:
+            assert is_closed(other)
+        stream.rows.put(Row(["a"]))
+        assert json.loads(next(lines)) == ["a"]
+
+
+@pytest.mark.usefixtures("both")
+def test_so_may_those_of_websockets(engine: FakeEngine) -> None:
+    stream = engine.next_stream = FakeStream("PUSH", [ResultColumn("K", "STRING")], ends=False)
+    with LiveServer(engine, limits=SHORT) as live:
+        query = httpx.QueryParams({"request": json.dumps({"ksql": "S EMIT CHANGES;"})})
+        url = f"ws://127.0.0.1:{live.port}/ws/query?{query}"
+        with connect(url, open_timeout=SOON_S) as websocket:
+            websocket.recv(SOON_S)
+            with connected(live) as other:
+                assert is_closed(other)
+            stream.rows.put(Row(["a"]))
+            assert "a" in str(websocket.recv(SOON_S))
+
+
+@pytest.mark.usefixtures("both")
+def test_one_connection_too_many(engine: FakeEngine) -> None:
+    with LiveServer(engine, limits=Limits(most=2)) as live:
+        with connected(live) as first, connected(live) as second:
+            assert has_answer(first)
+            assert has_answer(second)
+            refused = httpx.get(f"{live.url}/info", timeout=SOON_S)
+            assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+            with connected(live) as silent:
+                assert is_closed(silent)
+            assert has_answer(first)
+        status = 429
+        while status == 429:  # until the server has seen that they are gone
+            status = httpx.get(f"{live.url}/info", timeout=SOON_S).status_code
+        assert status == 200
