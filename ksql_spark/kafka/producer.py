@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import NEW_TOPIC_WAIT_S
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection
 
 Headers = Sequence[tuple[str, "bytes | None"]]
@@ -138,6 +140,7 @@ class RecordProducer:
         partition: int | None,
         on_delivery: Callable[[KafkaError | None, Message], None] | None,
     ) -> None:
+        deadline: float | None = None
         optional: dict[str, Any] = {}
         if timestamp_ms is not None:
             optional["timestamp"] = timestamp_ms
@@ -155,7 +158,10 @@ class RecordProducer:
                 # the queue is full: wait until some of it is delivered
                 self._producer.poll(0.01)
             except (KafkaException, ValueError, TypeError) as error:
-                raise self._failure(error, topic) from None
+                failure = self._failure(error, topic)
+                deadline = deadline or time.monotonic() + NEW_TOPIC_WAIT_S
+                if failure.condition != "TOPIC_UNKNOWN" or not appears(self._producer, topic, deadline):
+                    raise failure from None
             except RuntimeError:  # it is closed
                 raise KsqlError("STOPPED") from None
 
@@ -246,6 +252,7 @@ class Writer:
             KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED.
         """
         deliver = partial(self._delivered, number)
+        deadline: float | None = None
         while True:
             try:
                 self._producer.produce(self._topic, value, key, timestamp=timestamp_ms, on_delivery=deliver)
@@ -254,7 +261,10 @@ class Writer:
                 # the queue is full: wait until some of it is delivered
                 self._producer.poll(0.01)
             except (KafkaException, ValueError, TypeError) as error:
-                raise self._failure(error) from None
+                failure = self._failure(error)
+                deadline = deadline or time.monotonic() + NEW_TOPIC_WAIT_S
+                if failure.condition != "TOPIC_UNKNOWN" or not appears(self._producer, self._topic, deadline):
+                    raise failure from None
             except RuntimeError:  # it is closed
                 raise KsqlError("STOPPED") from None
 
@@ -270,6 +280,28 @@ class Writer:
         if partition is not None and offset is not None:
             note_written(self._written, self._topic, partition, offset)
         self._on_delivered(number, None)
+
+
+def appears(producer: Producer, topic: str, deadline: float) -> bool:
+    """Whether a topic is there that librdkafka takes for missing; afterwards, librdkafka knows it.
+
+    A topic that was deleted may be made again. librdkafka refuses records for it until it asks for the topic
+    the next time, which may be minutes later.
+
+    Args:
+        producer: of the client library.
+        topic: the topic.
+        deadline: until when brokers may not know it yet, on the monotonic clock.
+    """
+    while time.monotonic() < deadline:
+        try:
+            found = producer.list_topics(topic, REQUEST_TIMEOUT_S).topics.get(topic)
+        except KafkaException:
+            return False
+        time.sleep(0.02)  # librdkafka's own thread takes note of the answer, too
+        if found is not None and found.error is None:
+            return True
+    return False
 
 
 def note_written(written: dict[str, dict[int, int]], topic: str, partition: int, offset: int) -> None:

@@ -226,6 +226,29 @@ class TestRecords:
         with pytest.raises(KsqlError, match="Could not find topic 'nosuch'"):
             TopicReader(broker.bootstrap_servers, "nosuch")
 
+    @pytest.mark.parametrize("is_writer", [False, True], ids=["send", "writer"])
+    def test_a_topic_that_was_made_again(self, broker, kafka_admin, topic_names, is_writer):
+        name = topic_names("again")
+        producer = RecordProducer(broker.bootstrap_servers)
+        kafka_admin.create_topic(name)
+        producer.send(name, None, b"before")
+        kafka_admin.delete_topics([name])
+        condition = ""
+        while condition != "TOPIC_UNKNOWN":  # until librdkafka has noticed it
+            try:
+                producer.send(name, None, b"nowhere")
+            except KsqlError as error:
+                condition = error.condition
+        kafka_admin.create_topic(name)
+        if is_writer:
+            delivered = Future()
+            writer = producer.writer(name, lambda number, error: delivered.set_result((number, error)))
+            writer.write(1, None, b"after", 0)
+            assert delivered.result(10) == (1, None)
+        else:
+            assert producer.send(name, None, b"after") == (0, 0)
+        producer.close()
+
     def test_too_large_a_record(self, broker, kafka_admin, topic_names):
         name = topic_names()
         kafka_admin.create_topic(name)
