@@ -18,7 +18,14 @@ def kept_port(file: Path, preferred: int) -> int:
     with suppress(OSError, ValueError):
         port = int(file.read_text())
     if not port or not _is_free(port):
-        port = free_port()
+        return other_port(file)
+    file.write_text(str(port))
+    return port
+
+
+def other_port(file: Path) -> int:
+    """A free port, which is written to ``file`` for the next run: that of kept_port was taken since."""
+    port = free_port()
     file.write_text(str(port))
     return port
 

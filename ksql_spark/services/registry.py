@@ -5,6 +5,7 @@ It offers Confluent's API below ``/apis/ccompat/v7``, on the loopback address on
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import threading
@@ -24,7 +25,7 @@ from ksql_spark.services.cache import Report
 from ksql_spark.services.child import ChildProcess
 from ksql_spark.services.data_dir import lock_for_child, make_data_dir, release
 from ksql_spark.services.java import java_binary
-from ksql_spark.services.ports import HOST, free_port, kept_port
+from ksql_spark.services.ports import HOST, free_port, kept_port, other_port
 
 PREFERRED_PORT = 8081
 #: what Apicurio's classes are compiled for
@@ -36,6 +37,10 @@ _ANSWER_TIMEOUT_S = 10.0
 #: how often it is looked whether it still runs; the pauses before it is started again
 _LOOK_S = 0.5
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
+#: how many ports are tried, if others take them first
+_ATTEMPTS = 3
+#: of its log
+_LISTENS, _PORT_TAKEN = "Listening on: http", "seems to be in use by another process"
 _CONTENT = "application/vnd.schemaregistry.v1+json"
 #: straight to this machine, whatever proxies the environment names
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -112,7 +117,12 @@ class EmbeddedRegistry:
             self._lock = lock_for_child(lock, "schema registry", _STOP_TIMEOUT_S, self._report)
             is_new = not self.has_data()
             self.port = kept_port(self.data_dir / "registry.port", self.port)
-            self._launch(java)
+            for _ in range(_ATTEMPTS):
+                if self._launch(java):
+                    break
+                self.port = other_port(self.data_dir / "registry.port")
+            else:
+                raise self._failure("other processes took the ports that were free")
             if is_new:
                 # as Confluent's registry does; Apicurio's own default is to accept everything
                 self._ask("/config", {"compatibility": "BACKWARD"})
@@ -143,8 +153,8 @@ class EmbeddedRegistry:
                 release(self._lock)
                 self._lock = None
 
-    def _launch(self, java: Path) -> None:
-        """Start the process and wait until it answers."""
+    def _launch(self, java: Path) -> bool:
+        """Start the process and wait until it answers; False if another process has taken its port."""
         scratch = self.data_dir / "tmp"
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
@@ -176,15 +186,19 @@ class EmbeddedRegistry:
             child = self._child = ChildProcess(command, self.log_file, pass_fds=(self._lock.fileno(),))
         deadline = time.monotonic() + _START_TIMEOUT_S
         while child.is_running() and time.monotonic() < deadline:
-            try:
-                self._ask("/subjects")
-            except OSError:
-                time.sleep(0.05)
-                continue
-            return
+            # an answer alone might be that of a registry which another server has started at this port
+            if _LISTENS in self.log_file.read_text(errors="replace"):
+                with contextlib.suppress(OSError):
+                    self._ask("/subjects")
+                    return True
+            time.sleep(0.05)
         if self._stopped:
             raise self._failure("it was stopped while it started")
-        lines = self.log_file.read_text(errors="replace").splitlines()
+        log = self.log_file.read_text(errors="replace")
+        if _PORT_TAKEN in log:
+            child.stop(_STOP_TIMEOUT_S)
+            return False
+        lines = log.splitlines()
         errors = [line for line in lines if "Exception:" in line or "Error:" in line or "ERROR" in line]
         reason = errors[-1].strip() if errors else "it did not answer in time"
         raise self._failure(reason.removeprefix("Caused by: ").rstrip("."))
@@ -193,12 +207,15 @@ class EmbeddedRegistry:
         return KsqlError("REGISTRY_FAILED", reason=reason, log=str(self.log_file))
 
     def _ask(self, path: str, body: object = None) -> None:
-        """GET, or PUT ``body``; an OSError if the answer is none or an error."""
+        """GET, or PUT ``body``; an OSError if there is no answer, REGISTRY_FAILED if it is an error."""
         data = None if body is None else json.dumps(body).encode()
         method = "GET" if data is None else "PUT"
         request = urllib.request.Request(self.url + path, data, {"Content-Type": _CONTENT}, method=method)
-        with _DIRECT.open(request, timeout=_ANSWER_TIMEOUT_S) as answer:
-            answer.read()
+        try:
+            with _DIRECT.open(request, timeout=_ANSWER_TIMEOUT_S) as answer:
+                answer.read()
+        except urllib.error.HTTPError as error:
+            raise self._failure(f"it answered {method} {path} with {error.code} {error.reason}") from None
 
 
 class RegistryOnDemand:

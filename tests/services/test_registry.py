@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,33 @@ def test_schemas_and_address_outlive_a_restart(tmp_path: Path) -> None:
         assert registry.url == url
         found = ConfluentRegistry(url).latest("topic-value")
         assert found is not None and found.id == schema_id
+
+
+class Other(BaseHTTPRequestHandler):
+    """Answers as a registry does, but is another server's."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"[]")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.mark.kafka
+def test_a_registry_of_another_server_is_not_taken_for_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Other) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        # the port was free when it was looked for
+        monkeypatch.setattr("ksql_spark.services.registry.kept_port", lambda *_: other.server_port)
+        with EmbeddedRegistry(tmp_path / "registry") as registry:
+            assert registry.port != other.server_port
+            assert ConfluentRegistry(registry.url).register("topic-value", TAKEN) > 0
+            assert (tmp_path / "registry" / "registry.port").read_text() == str(registry.port)
+        other.shutdown()
 
 
 def test_it_says_which_java_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
