@@ -157,14 +157,18 @@ class Run:
         return "\n".join(texts)
 
     def close(self) -> None:
-        """End everything."""
-        self.scene.close()
+        """End everything, the others too if one cannot be ended."""
+        with contextlib.ExitStack() as ends:
+            if self.disk is not None:
+                ends.callback(self.disk.close)
+            ends.callback(self.broker.close)
+            ends.callback(self._end_server)
+            ends.callback(self.scene.close)
+
+    def _end_server(self) -> None:
         self.server.crash()
         with contextlib.suppress(ValueError):  # its output was read to the end
             self.server.process.communicate()
-        self.broker.close()
-        if self.disk is not None:
-            self.disk.close()
 
 
 def _freeze(pid: int) -> None:
