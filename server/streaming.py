@@ -72,6 +72,21 @@ def row_text(row: Row) -> bytes:
     return text
 
 
+def rows_text(rows: Sequence[Row], format: Format) -> bytes:
+    """``rows`` in a format, made once for all clients that get the same rows in the same format."""
+    parts = getattr(rows, "parts", None)
+    if parts is None:
+        return format.rows(rows)
+    kind = type(format)
+    texts = []
+    for part in parts:
+        text = part.encoded.get(kind)
+        if text is None:
+            text = part.encoded[kind] = format.rows(part)
+        texts.append(text)
+    return texts[0] if len(texts) == 1 else b"".join(texts)
+
+
 class Format(Protocol):
     """The format of a response, as JSON or lines in UTF-8."""
 
@@ -354,9 +369,12 @@ class QueryResponse(Response):
         try:
             while (rows := self._stream.read(self._timeout_s)) is not None:
                 size = self._rows_at_once
-                for begin in range(0, len(rows), CHUNK_ROWS):
-                    part = rows[begin : begin + CHUNK_ROWS]
-                    yield [self._format.rows(part[i : i + size]) for i in range(0, len(part), size)]
+                if 0 < len(rows) <= size:
+                    yield [rows_text(rows, self._format)]
+                else:
+                    for begin in range(0, len(rows), CHUNK_ROWS):
+                        part = rows[begin : begin + CHUNK_ROWS]
+                        yield [self._format.rows(part[i : i + size]) for i in range(0, len(part), size)]
                 if rows and (token := getattr(self._stream, "continuation", None)) is not None:
                     yield [self._format.token(token)]
                 if not rows:

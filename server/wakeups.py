@@ -19,6 +19,9 @@ class Wakeups:
 
     def __init__(self) -> None:
         self._asking: list[tuple[WhenCurrent, asyncio.Future[None]]] = []
+        #: what waits in until_called -> until when, on the loop's clock
+        self._waiting: dict[asyncio.Future[None], float] = {}
+        self._timer: asyncio.TimerHandle | None = None
         self._due: deque[tuple[asyncio.Future[None], KsqlError | None]] = deque()
         self._is_scheduled = False
 
@@ -26,12 +29,30 @@ class Wakeups:
         """Return when what is given to ``when`` has been called, or after ``timeout_s``."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
-        timer = loop.call_later(timeout_s, self._wake, loop, future, None)
+        until = self._waiting[future] = loop.time() + timeout_s
+        # one timer for all: most are called long before
+        if self._timer is None or self._timer.when() > until:
+            self._set_timer(loop, until)
         try:
             when(partial(self._wake, loop, future, None))
             await future
         finally:
-            timer.cancel()
+            del self._waiting[future]
+
+    def _set_timer(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_at(at, self._time_out, loop)
+
+    def _time_out(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Let go those that have waited long enough."""
+        self._timer = None
+        now = loop.time()
+        for future, until in self._waiting.items():
+            if until <= now and not future.done():
+                future.set_result(None)
+        if left := [until for until in self._waiting.values() if until > now]:
+            self._set_timer(loop, min(left))
 
     async def until(self, when_current: WhenCurrent) -> None:
         """Return when ``when_current`` has called back; raise the error with which it did."""

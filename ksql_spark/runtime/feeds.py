@@ -27,15 +27,21 @@ MOST_WAITING = 10_000
 _REMEMBERED = 5_000
 _REMEMBERED_BYTES = 4 * 1024 * 1024
 #: how long batches wait for more: so long for each subscription, and at most
-_PAUSE_EACH_S, _MOST_PAUSE_S = 0.0001, 0.05
+_PAUSE_EACH_S, _MOST_PAUSE_S = 0.00005, 0.025
 _POLL_S = 0.2
 
 
 class Batch:
-    """Records that arrived together, and what queries have made of them."""
+    """Records that arrived together, at least one, and what queries have made of them."""
 
     def __init__(self, records: list[Record]) -> None:
         self.records = records
+        #: partition -> the offset of its first record, and the one after its last
+        self.first: dict[int, int] = {}
+        self.next: dict[int, int] = {}
+        for record in records:
+            self.first.setdefault(record.partition, record.offset)
+            self.next[record.partition] = record.offset + 1
         self._made: dict[Hashable, Any] = {}
 
     def made(self, key: Hashable, make: Callable[[Iterable[Record]], Any]) -> Any:
@@ -227,12 +233,15 @@ class Subscription:
     def _wanted(self, batch: Batch) -> Batch | None:
         """``batch`` without records that were read before."""
         places = self.next
-        kept = [r for r in batch.records if r.offset >= places.get(r.partition, 0)]
-        for record in kept:
-            places[record.partition] = record.offset + 1
-        if len(kept) == len(batch.records):
+        if all(first >= places.get(partition, 0) for partition, first in batch.first.items()):
+            places.update(batch.next)
             return batch
-        return Batch(kept) if kept else None
+        kept = [r for r in batch.records if r.offset >= places.get(r.partition, 0)]
+        if not kept:
+            return None
+        batch = Batch(kept)
+        places.update(batch.next)
+        return batch
 
     def _catch_up(self, timeout_s: float) -> list[Batch]:
         """Read by itself, until a feed has all that is missing."""

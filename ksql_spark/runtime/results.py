@@ -6,7 +6,7 @@ import base64
 import datetime
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -54,6 +54,30 @@ class Row:
 
     values: list[Any]
     tombstone: bool = False
+
+
+class SharedRows(list[Row]):
+    """Rows that several clients get. It is not changed once it is made."""
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        super().__init__(rows)
+        #: kind of format -> the rows in it, made once for all clients
+        self.encoded: dict[Hashable, bytes] = {}
+        self._parts: tuple[SharedRows, ...] = ()
+
+    @classmethod
+    def of(cls, parts: Sequence[SharedRows]) -> SharedRows:
+        """The rows of all ``parts``, one after another."""
+        if len(parts) == 1:
+            return parts[0]
+        whole = cls(row for part in parts for row in part)
+        whole._parts = tuple(parts)
+        return whole
+
+    @property
+    def parts(self) -> tuple[SharedRows, ...]:
+        """What it was made of, each of which other clients get, too."""
+        return self._parts or (self,)
 
 
 #: how many rows are answered as one piece

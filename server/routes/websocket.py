@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
@@ -14,7 +14,7 @@ from server.access import note_query, principal_of
 from server.errors import RequestError
 from server.host import Host
 from server.models import StatementsBody, parsed_body
-from server.streaming import READ_TIMEOUT_S, encode
+from server.streaming import READ_TIMEOUT_S, encode, row_text
 
 if TYPE_CHECKING:
     from ksql_spark.engine import QueryStream, Row
@@ -72,10 +72,8 @@ async def _send_rows(socket: WebSocket, host: Host, stream: QueryStream) -> None
             if is_print:
                 await socket.send_text(str(row.values[0]))
                 continue
-            frame: dict[str, Any] = {"columns": row.values}
-            if row.tombstone:
-                frame["tombstone"] = True
-            await socket.send_text(encode({"row": frame}).decode())
+            tombstone = b',"tombstone":true' if row.tombstone else b""
+            await socket.send_text((b'{"row":{"columns":%b%b}}' % (row_text(row), tombstone)).decode())
 
 
 async def _read(host: Host, stream: QueryStream) -> list[Row] | None:

@@ -1,0 +1,55 @@
+"""Coroutines that wait for calls in other threads, with one timer for all."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+from server.wakeups import Wakeups
+
+SOON_S = 20.0
+
+
+def test_who_is_called_goes_on_and_the_others_after_their_time() -> None:
+    wakeups = Wakeups()
+    calls: dict[str, Callable[[], None]] = {}
+    order: list[str] = []
+
+    async def wait(name: str, timeout_s: float) -> None:
+        await wakeups.until_called(lambda call: calls.update({name: call}), timeout_s)
+        order.append(name)
+
+    async def main() -> None:
+        names = {"called": SOON_S, "late": 0.2, "early": 0.1}
+        tasks = [asyncio.create_task(wait(name, timeout_s)) for name, timeout_s in names.items()]
+        await asyncio.sleep(0)
+        thread = threading.Thread(target=calls["called"])
+        thread.start()
+        await asyncio.gather(*tasks)
+        thread.join()
+        calls["early"]()  # too late: nobody waits
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+    assert order == ["called", "early", "late"]
+    assert not wakeups._waiting and wakeups._timer is None
+
+
+def test_who_is_cancelled_is_forgotten() -> None:
+    wakeups = Wakeups()
+
+    async def main() -> None:
+        task = asyncio.create_task(wakeups.until_called(lambda call: None, SOON_S))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(main())
+    assert not wakeups._waiting
+
+
+def test_a_call_may_come_at_once() -> None:
+    wakeups = Wakeups()
+    asyncio.run(wakeups.until_called(lambda call: call(), SOON_S))
+    assert not wakeups._waiting
