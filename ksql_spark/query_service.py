@@ -21,8 +21,19 @@ from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.kafka.consumer import TopicReader
-from ksql_spark.logical.nodes import BatchQuery, Filter, Project, PullQuery, PushQuery, Source, relations
+from ksql_spark.logical.nodes import (
+    BatchQuery,
+    Filter,
+    FlatMap,
+    Node,
+    Project,
+    PullQuery,
+    PushQuery,
+    Source,
+    children,
+    keeps_places,
+    relations,
+)
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import check_runnable, lower_transient
@@ -35,9 +46,10 @@ from ksql_spark.runtime.lookups import LookUp
 from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.print_topic import PrintResult
 from ksql_spark.runtime.pull_limits import QPS, PullLimits
-from ksql_spark.runtime.push import PushResult, SharedResult
+from ksql_spark.runtime.push import Places, PushResult
 from ksql_spark.runtime.query_errors import is_jvm_gone
 from ksql_spark.runtime.results import QueryStream
+from ksql_spark.runtime.sharing import TOKENS, SharedQueries, SharedQuery, sameness
 from ksql_spark.runtime.view import View
 from ksql_spark.statements import Services, StatementContext
 from ksql_spark.statements.query_start import start_offsets
@@ -120,6 +132,7 @@ class QueryService:
         self.plans = PlanCache()
         self._known_catalog = _Catalog(services.published, services.config)
         self._feeds = Feeds(services.admin)
+        self._shared = SharedQueries(services.admin, services.queries)
         self._limits = PullLimits(lambda name: services.config[name])
         #: how many queries were started
         self.started = 0
@@ -257,10 +270,21 @@ class QueryService:
         name = relations(bound.root)[0].source.name
         query_id = f"transient_{name}_{random.getrandbits(62)}"
         topic = transient_topic_prefix(services) + query_id.removeprefix("transient_")
-        plan = lower_transient(bound.root, bound.output, topic, context.config, query_id)
+        has_places = keeps_places(bound.root)
+        plan = lower_transient(
+            bound.root, bound.output, topic, context.config, query_id, has_places=has_places
+        )
         check_runnable(plan, services.registry)
         for source in plan.sources:
             services.admin.require_topic(source.topic)
+        read, same = None, ""
+        if not self._needs_spark(context):
+            read = push.direct(bound, lambda *_: services.queries.note_unreadable(query_id))
+        ends: Mapping[SharedQuery, int] = {}
+        if read is None:
+            ids = services.admin.topic_ids({source.topic for source in plan.sources})
+            same = sameness(bound, context.config, ids)
+            ends = self._shared.ends(same)  # before the query knows where it begins
         query = ManagedQuery(
             id=query_id,
             statement=statement.source_text + ";",
@@ -271,43 +295,78 @@ class QueryService:
             is_transient=True,
             logical=bound,
         )
-        read = None
+        is_continued = request.continuation_token is not None
         if request.continuation_token is not None:
+            if read is None and not _tells_places(bound):
+                reason = "Only queries of one stream without table functions go on from a continuation token."
+                raise KsqlError("BAD_REQUEST", reason=reason)
             query.starts = _continued(request.continuation_token, query.starts, services.admin)
-        if not self._needs_spark(context):
-            read = push.direct(bound, lambda *_: services.queries.note_unreadable(query_id))
         if read is not None:
-            return self._start_direct(
-                query, bound, *read, is_continued=request.continuation_token is not None
-            )
-        if request.continuation_token is not None:
-            reason = "Only plain columns and conditions of one stream go on from a continuation token."
-            raise KsqlError("BAD_REQUEST", reason=reason)
-        return self._start_push(query, bound)
+            return self._start_direct(query, bound, *read, is_continued=is_continued)
+        if is_continued or str(context.config["auto.offset.reset"]).lower() != "latest":
+            ends = {}
+        return self._start_shared(query, bound, same, ends, has_places=has_places)
 
     def _needs_spark(self, context: StatementContext) -> bool:
         """Whether errors of single records have consequences, which only a query of Spark has."""
         stops = context.config["ksql.fail.on.deserialization.error"]
         return bool(stops) or context.services.queries.logs_records
 
-    def _start_push(self, query: ManagedQuery, bound: PushQuery) -> PushResult:
-        """Run a query of Spark, which writes to a topic of its own."""
-        services, topic = self._services, query.plan.sink.topic
-        services.admin.create_topic(topic, 1)
+    def _start_shared(
+        self,
+        query: ManagedQuery,
+        bound: PushQuery,
+        same: str,
+        ends: Mapping[SharedQuery, int],
+        *,
+        has_places: bool,
+    ) -> PushResult:
+        """Take part in a query of Spark, or run one, which writes to a topic of its own."""
+        services = self._services
+        with self._shared.starting(same):
+            joined = self._shared.join(same, query, ends, has_places=has_places)
+            shared, begin = joined if joined is not None else (self._run(query, same), 0)
 
         def clean_up() -> None:
             self._streams.pop(query.id, None)
-            services.admin.delete_topics([topic])
+            self._shared.leave(shared)
 
         try:
-            services.queries.start_new(query)
-            reader = TopicReader(services.admin.servers, topic, settings=services.admin.settings)
-            rows = push.results(query.plan.sink, bound.output)
-            return PushResult(query, services.queries, bound.output, reader, rows, bound.limit, clean_up)
+            subscription = self._feeds.subscribe(shared.topic, {0: begin}, read_committed=True, from_now=True)
+            places = None
+            if has_places:
+                ((topic, offsets),) = query.starts.items()
+                places = Places(topic, {int(partition): offset for partition, offset in offsets.items()})
+            effective = services.config.with_values(query.properties)
+            return PushResult(
+                query,
+                services.queries,
+                bound.output,
+                subscription,
+                push.results(shared.query.plan.sink, bound.output),
+                shared.topic,
+                bound.limit,
+                clean_up,
+                places=places,
+                gives_tokens=bool(effective[TOKENS]) and _tells_places(bound),
+            )
         except BaseException:
             services.queries.drop(query)
             clean_up()
             raise
+
+    def _run(self, query: ManagedQuery, same: str) -> SharedQuery:
+        """Run a query on Spark; others may share it."""
+        services, topic = self._services, query.plan.sink.topic
+        services.admin.create_topic(topic, 1)
+        query.clients = {query.id}
+        try:
+            services.queries.start_new(query)
+        except BaseException:
+            services.queries.drop(query)
+            services.admin.delete_topics([topic])
+            raise
+        return self._shared.add(same, query)
 
     def _start_direct(
         self,
@@ -317,7 +376,7 @@ class QueryService:
         rows: push.Rows,
         *,
         is_continued: bool,
-    ) -> SharedResult:
+    ) -> PushResult:
         """Read the topic of a stream, without Spark."""
         services = self._services
         consumer = services.client_settings("consumer", query.properties)
@@ -334,7 +393,7 @@ class QueryService:
 
         services.queries.add(query)
         same = id(source), query.statement
-        return SharedResult(
+        return PushResult(
             query,
             services.queries,
             bound.output,
@@ -343,7 +402,7 @@ class QueryService:
             same,
             bound.limit,
             clean_up,
-            gives_tokens=bool(effective["ksql.query.push.v2.continuation.tokens.enabled"]),
+            gives_tokens=bool(effective[TOKENS]),
         )
 
     def _catalog(self) -> _Catalog:
@@ -444,6 +503,15 @@ class QueryService:
             with contextlib.suppress(Exception):
                 stream.close()
         self._feeds.close()
+
+
+def _tells_places(bound: PushQuery) -> bool:
+    """Whether it is known after each row of a query of Spark how far its stream was read."""
+
+    def has_one_row_each(node: Node) -> bool:
+        return not isinstance(node, FlatMap) and all(map(has_one_row_each, children(node)))
+
+    return keeps_places(bound.root) and has_one_row_each(bound.root)
 
 
 def _continued(

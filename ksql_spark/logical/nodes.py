@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 
 from ksql_spark.expressions import ColumnRef, Expression, transform
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
-from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Column, Role, Schema
+from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, WINDOW_BOUNDS, Column, Role, Schema
 from ksql_spark.types import SqlType
 
 #: prefixes of columns that exist only within a batch query's plan: groups, and what rows are sorted by
@@ -480,6 +480,34 @@ def relations(node: Node) -> tuple[Source, ...]:
     if isinstance(node, Source):
         return (node,)
     return tuple(relation for child in children(node) for relation in relations(child))
+
+
+def keeps_places(node: Node) -> bool:
+    """Whether each row is made of one record of one stream alone, and still has its place.
+
+    These are its hidden columns ROWPARTITION and ROWOFFSET: no column of the query's own has their names.
+    """
+    match node:
+        case Source(source):
+            names = {column.name for column in source.schema.columns}
+            return node.kind == STREAM and not node.prefixed and not _PLACE & names
+        case Filter(child, _):
+            return keeps_places(child)
+        case FlatMap(child, functions):
+            return _replaces_no_place(functions) and keeps_places(child)
+        case SelectKey(child, keys):
+            return _replaces_no_place(keys) and keeps_places(child)
+        case Project(child, keys, values):
+            return _replaces_no_place((*keys, *values)) and keeps_places(child)
+    return False
+
+
+_PLACE = frozenset((ROWPARTITION, ROWOFFSET))
+
+
+def _replaces_no_place(items: Iterable[NamedExpression]) -> bool:
+    own = [item for item in items if item.name in _PLACE]
+    return all(isinstance(item.expression, ColumnRef) and item.expression.name == item.name for item in own)
 
 
 #: where a query starts to read: at an end of its topics, at a time (epoch ms), or (None) by properties

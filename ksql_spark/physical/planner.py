@@ -20,7 +20,7 @@ from ksql_spark.physical import steps
 from ksql_spark.physical.steps import EXACTLY_ONCE, MICROBATCH, REALTIME, PhysicalPlan, Step
 from ksql_spark.schema import WINDOW_BOUNDS, Column, Role, Schema
 from ksql_spark.schema_registry import SchemaRegistry
-from ksql_spark.types import BOOLEAN, BYTES, INTEGER, Array, Map, SqlType, Struct
+from ksql_spark.types import BIGINT, BOOLEAN, BYTES, INTEGER, Array, Map, SqlType, Struct
 
 EXECUTION_MODE = "ksql.execution.mode"
 GUARANTEE = "ksql.streams.processing.guarantee"
@@ -127,19 +127,28 @@ def _in_its_mode(stage: PhysicalPlan) -> PhysicalPlan:
 
 
 def lower_transient(
-    root: nodes.Node, output: Sequence[Column], sink: str, config: Mapping[str, Any], query_id: str = "query"
+    root: nodes.Node,
+    output: Sequence[Column],
+    sink: str,
+    config: Mapping[str, Any],
+    query_id: str = "query",
+    *,
+    has_places: bool = False,
 ) -> PhysicalPlan:
     """The physical plan of a push query: ``output`` columns of ``root`` as JSON records in topic ``sink``.
 
     The sink's value columns are a deletion flag and then C0, C1 … in the order of ``output``. Its topic ends
-    with its client, so it needs no transactions, whatever ``processing.guarantee`` says.
+    with its client, so it needs no transactions, whatever ``processing.guarantee`` says. With ``has_places``
+    each record says which record it was made of (logical.nodes.keeps_places is true for ``root``).
     For ``config``, ``query_id`` and errors see ``lower``.
     """
-    columns = (Column("TOMBSTONE", BOOLEAN), *(Column(f"C{i}", c.type) for i, c in enumerate(output)))
+    columns = [Column("TOMBSTONE", BOOLEAN), *(Column(f"C{i}", c.type) for i, c in enumerate(output))]
+    if has_places:
+        columns += [Column("PARTITION", INTEGER), Column("OFFSET", BIGINT)]
     source = DataSource(
         name=sink,
         kind=STREAM,
-        schema=Schema(columns),
+        schema=Schema(tuple(columns)),
         topic=sink,
         key_format=FormatSpec("NONE"),
         value_format=FormatSpec("JSON"),
@@ -147,7 +156,9 @@ def lower_transient(
     plan = _lower(root, source, config, query_id, by_event_time=False, is_exactly_once=False)
     names = tuple(c.name for c in output)
     keys = frozenset(c.name for c in root.schema.key) | frozenset(WINDOW_BOUNDS)
-    select = steps.TransientSelect(plan.root, names, keys, root.kind == TABLE, source.schema)
+    select = steps.TransientSelect(
+        plan.root, names, keys, root.kind == TABLE, source.schema, has_places=has_places
+    )
     return replace(plan, root=select)
 
 

@@ -489,7 +489,8 @@ class TransientSelect(OneInputStep):
 
     ``output`` names columns (hidden ones too) of the child in the order of the SELECT; ``schema`` has the
     flag first, then C0, C1 …, so that a result column may have the name of a hidden one. Users see the
-    names in ``shown_schema``.
+    names in ``shown_schema``. If it ``has_places``, the schema ends with the partition and the offset of the
+    record that the row was made of.
     """
 
     child: Step
@@ -498,6 +499,7 @@ class TransientSelect(OneInputStep):
     is_table: bool
     schema: Schema
     window: Windowing | None = None
+    has_places: bool = False
 
     @property
     def details(self) -> Details:
@@ -505,7 +507,7 @@ class TransientSelect(OneInputStep):
 
     @property
     def shown_schema(self) -> Schema:
-        columns = zip(self.output, self.schema.columns[1:], strict=True)
+        columns = zip(self.output, self.schema.columns[1 : len(self.output) + 1], strict=True)
         return Schema(tuple(Column(name, column.type) for name, column in columns))
 
     @property

@@ -38,6 +38,9 @@ class ManagedQuery:
         sink_partitions: number of partitions of the sink's topic.
         creates_sink: the sink is dropped together with this query.
         is_transient: it is a push query.
+        shares: the push query whose Spark query runs for this one, too; None: it has its own, or needs none.
+        clients: ids of the push queries, itself among them, for which its Spark query runs.
+        is_listed: it is listed, and can be terminated; not if it runs only for other push queries still.
         logical: the logical plan, for EXPLAIN and CREATE OR REPLACE.
         state: RUNNING, ERROR, PAUSED, REGISTERED or ELSEWHERE.
         errors: the latest failures, oldest first.
@@ -62,6 +65,9 @@ class ManagedQuery:
     sink_partitions: int
     creates_sink: bool = False
     is_transient: bool = False
+    shares: ManagedQuery | None = field(default=None, repr=False, compare=False)
+    clients: set[str] = field(default_factory=set)
+    is_listed: bool = True
     logical: PersistentQuery | PushQuery | None = None
     state: str = RUNNING
     errors: deque[QueryError] = field(default_factory=deque)
@@ -76,6 +82,11 @@ class ManagedQuery:
     accepts_loss: bool = False
     topics: QueryTopics | None = field(default=None, repr=False, compare=False)
     control: Any = field(default_factory=threading.RLock, repr=False, compare=False)
+
+    @property
+    def runner(self) -> ManagedQuery:
+        """What runs for it: itself, or the push query that it shares a Spark query with."""
+        return self.shares or self
 
     @property
     def why_failed(self) -> str:

@@ -118,7 +118,7 @@ class QueryManager:
             client=client,
             functions=functions,
             processing_log=processing_log,
-            runs=lambda: [run for query in self.all() for run in query.spark],
+            runs=lambda: [run for query in self._managed() for run in query.spark],
             is_closing=self._closing.is_set,
         )
         self._watcher = threading.Thread(target=self._watch, name="query-watcher", daemon=True)
@@ -372,6 +372,28 @@ class QueryManager:
         with self._lock:
             self._queries[query.id] = query
 
+    def share(self, query: ManagedQuery, runner: ManagedQuery) -> bool:
+        """Add a push query for which ``runner`` runs, too; False if that has failed or ends."""
+        with self._lock:
+            if not self._has(runner) or not runner.clients or runner.errors:
+                return False
+            query.shares, query.plan, query.errors = runner, runner.plan, runner.errors
+            runner.clients.add(query.id)
+            self._queries[query.id] = query
+            return True
+
+    def _let_go(self, query: ManagedQuery) -> ManagedQuery | None:
+        """Take a client away from what runs for it; what is to be ended now, None: others need it still."""
+        runner = query.runner
+        with self._lock:
+            if not query.is_transient or (query is runner and not query.clients):
+                return query
+            query.is_listed = False
+            runner.clients.discard(query.id)
+            if query is not runner and self._has(query):
+                del self._queries[query.id]
+            return None if runner.clients else runner
+
     @property
     def logs_records(self) -> bool:
         """Whether errors of single records are written to a topic."""
@@ -404,12 +426,22 @@ class QueryManager:
     def find(self, query_id: str) -> ManagedQuery | None:
         """The query with this id, or None."""
         with self._lock:
-            return self._queries.get(query_id)
+            query = self._queries.get(query_id)
+            return query if query is not None and query.is_listed else None
 
     def all(self) -> list[ManagedQuery]:
         """All queries, sorted by id."""
+        return [query for query in self._managed() if query.is_listed]
+
+    def _managed(self) -> list[ManagedQuery]:
+        """All queries, also those that run only for push queries that share them."""
         with self._lock:
             return [self._queries[i] for i in sorted(self._queries)]
+
+    def _has(self, query: ManagedQuery) -> bool:
+        """Whether a query is this manager's still."""
+        with self._lock:
+            return self._queries.get(query.id) is query
 
     def stopped_writers(self, source: str) -> tuple[str, ...]:
         """The ids of the queries that write a stream or table, and do not run now."""
@@ -442,10 +474,13 @@ class QueryManager:
         """End a query at once, in the middle of a batch; its state stays, for drop()."""
         query = self.find(query_id)
         if query is not None:
-            with query.control:
-                self._remove(query)
-                self._end(query)
+            self._kill(query)
         return query
+
+    def _kill(self, query: ManagedQuery) -> None:
+        with query.control:
+            self._remove(query)
+            self._end(query)
 
     def _remove(self, query: ManagedQuery) -> None:
         """Remove a query from the manager."""
@@ -466,10 +501,18 @@ class QueryManager:
             self._failed(query, error)
 
     def drop(self, query: ManagedQuery) -> None:
-        """Kill a query if it still runs, and remove its checkpoints, their state, and its internal topics."""
+        """Kill a query if it still runs, and remove its checkpoints, their state, and its internal topics.
+
+        A push query that shares its Spark query ends alone; the last one takes that with it.
+        """
+        runs = self._let_go(query)
+        if runs is None:
+            log.info("query %s has ended", query.id, extra={"query": query.id})
+            return
+        query = runs
         is_here = self.is_here(query)
-        if self.find(query.id) is query:
-            self.kill(query.id)
+        if self._has(query):
+            self._kill(query)
             log.info("query %s has ended", query.id, extra={"query": query.id})
         if not is_here:
             return  # its owner removes what it leaves
@@ -550,7 +593,7 @@ class QueryManager:
         """
         self._spark_is_gone.set()
         lost = []
-        for query in self.all():
+        for query in self._managed():
             with query.control:
                 if not query.spark:
                     continue
@@ -584,7 +627,7 @@ class QueryManager:
     def fence(self, message: str) -> None:
         """End all queries at once, in the middle of a batch: another server runs them now."""
         log.error("all queries are ended: %s", message)
-        for query in self.all():
+        for query in self._managed():
             with query.control:
                 self._end(query)
                 self.halt(query, message)
@@ -637,8 +680,8 @@ class QueryManager:
     def _watch(self) -> None:
         """Notice queries that ended by themselves, and restart them with back-off (reference §6.11)."""
         while not self._closing.wait(WATCH_EVERY_S):
-            self.checkpoints.remove_late(lambda query_id: self.find(query_id) is not None)
-            for query in self.all():
+            self.checkpoints.remove_late(lambda query_id: query_id in self._queries)
+            for query in self._managed():
                 try:
                     if not self._spark_is_gone.is_set():
                         self._check(query)
@@ -710,7 +753,7 @@ class QueryManager:
             return
         if query.state == RUNNING:
             ended = [run for run in query.spark if not run.is_active]
-            if not ended or self.find(query.id) is not query:  # shut_down has ended it
+            if not ended or not self._has(query):  # shut_down has ended it
                 return
             cause = next((c for c in (run.exception() for run in ended) if c is not None), None)
             what = data_loss(cause)
@@ -721,7 +764,7 @@ class QueryManager:
             log.error("query %s failed: %s", query.id, cause, extra={"query": query.id})
             self._drain_and_end(query)
             self._failed(query, cause)
-        elif query.state == ERROR and time.monotonic() >= query.retry_at and self.find(query.id) is query:
+        elif query.state == ERROR and time.monotonic() >= query.retry_at and self._has(query):
             self._start_or_fail(query)
 
     def _failed(self, query: ManagedQuery, cause: BaseException | None) -> None:

@@ -137,11 +137,15 @@ def _transient_select(step: steps.TransientSelect, inputs: Sequence[DataFrame], 
     # a stream's NULL value is not shown; a table's is a deletion
     frame = inputs[0] if step.is_table else inputs[0].filter(f"NOT {NULL_VALUE}")
     columns = [named(NULL_VALUE if step.is_table else "false", flag.name)]
-    for name, column in zip(step.output, results, strict=True):
+    places = results[len(step.output) :]
+    for name, column in zip(step.output, results[: len(step.output)], strict=True):
         is_masked = step.is_table and name not in step.keys
         columns.append(
             named(f"if({NULL_VALUE}, NULL, {quoted(name)})" if is_masked else quoted(name), column.name)
         )
+    if places:
+        hidden = (ROWPARTITION, ROWOFFSET)
+        columns += (named(quoted(n), column.name) for n, column in zip(hidden, places, strict=True))
     time = named(event_time_column(frame.columns), ROWTIME)
     return frame.selectExpr(*columns, time, named("false", NULL_VALUE))
 

@@ -335,13 +335,14 @@ def _pull_description(pull: PullQuery | BatchQuery, text: str) -> dict[str, Any]
 def query_description(query: ManagedQuery, services: Services) -> dict[str, Any]:
     """A running query as EXPLAIN shows it."""
     root = query.logical.root if query.logical is not None else None
+    runner = query.runner
     described = _description(root, query.plan, query.id, query.statement, services)
     described["queryType"] = "PUSH" if query.is_transient else "PERSISTENT"
-    described["topology"] = plan_text.explain_topology(query.plan, state_sizes(query))
-    for name, text in _figures(query, services, services.queries.traffic().get(query.id)):
+    described["topology"] = plan_text.explain_topology(query.plan, state_sizes(runner))
+    for name, text in _figures(runner, services, services.queries.traffic().get(runner.id)):
         described["topology"] += f"\n{name}: {text}"
-    described["state"] = query.state
-    described["ksqlHostQueryStatus"] = {services.host: query.state}
+    described["state"] = runner.state
+    described["ksqlHostQueryStatus"] = {services.host: runner.state}
     described["overriddenProperties"] = masked_values(query.properties)
     described["queryErrors"] = [
         {"timestamp": e.timestamp_ms, "errorMessage": e.message, "type": e.type} for e in query.errors

@@ -45,7 +45,7 @@ def source_row(source: DataSource) -> dict[str, Any]:
 def query_row(query: ManagedQuery, host: str | None = None, state: str | None = None) -> dict[str, Any]:
     """A row of SHOW QUERIES; ``host`` and ``state`` of a query that one of several servers runs."""
     is_push = query.is_transient
-    shown = query.state if state is None else state
+    shown = query.runner.state if state is None else state
     return {
         "queryString": masked(query.statement),
         "sinks": [] if is_push else [query.plan.sink.name],
@@ -56,7 +56,7 @@ def query_row(query: ManagedQuery, host: str | None = None, state: str | None = 
         "state": shown,
         "processingGuarantee": query.plan.guarantee,
         **({"host": host} if host is not None else {}),
-        **({"error": query.why_failed} if query.state == ERROR else {}),
+        **({"error": query.why_failed} if query.runner.state == ERROR else {}),
     }
 
 
