@@ -196,13 +196,16 @@ def first_answer(url: str, text: str) -> float:
             return took
 
 
-def push(url: str, stream: str, clients: int, rate: int, seconds: float) -> str:
-    """Rows to many clients of one push query: how late they come, and what each costs."""
+def push(url: str, stream: str, columns: str, clients: int, rate: int, seconds: float) -> str:
+    """Rows to many clients of one push query: how late they come, and what each costs.
+
+    ``columns``: what it selects of ``stream``; K and N come first.
+    """
     place = urlsplit(url)
     before = memory(url)
     selector = selectors.DefaultSelector()
     received: dict[socket.socket, int] = {}
-    body = json.dumps({"sql": f"SELECT * FROM {stream} EMIT CHANGES;"}).encode()
+    body = json.dumps({"sql": f"SELECT {columns} FROM {stream} EMIT CHANGES;"}).encode()
     head = f"POST /query-stream HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Length: {len(body)}\r\n\r\n"
     first: list[float] = []
     for _ in range(clients):
@@ -425,8 +428,9 @@ def run(url: str, options: argparse.Namespace, bare: dict[int, Measure]) -> str:
         print(f"    a GROUP BY took {min(times):.2f} to {max(times):.2f} s", flush=True)
     print(f"scan                                {scan(url, f'q_{name}')}", flush=True)
     if options.push_clients:
-        found = push(url, f"s_{name}", options.push_clients, 100, options.seconds)
-        print(f"{options.push_clients} push clients: {found}", flush=True)
+        for what, selected in (("", "*"), (" of a query of Spark", "K, N, UCASE(V) AS V")):
+            found = push(url, f"s_{name}", selected, options.push_clients, 100, options.seconds)
+            print(f"{options.push_clients} push clients{what}: {found}", flush=True)
     for n in options.connections:
         print(f"INSERT VALUES, {n} connections        {load(url, values, n, options.seconds)}", flush=True)
     return f"q_{name}"

@@ -257,7 +257,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.query.pull.max.concurrent.requests", "int", _INT_MAX, "Pull queries at once; more are refused with code 42900. Look-ups that need no thread are not counted.", minimum=0),
     _server("ksql.query.pull.max.hourly.bandwidth.megabytes", "int", _INT_MAX, "Megabytes per hour of pull queries.", minimum=0, in_force=False),
     _server("ksql.query.pull.forwarding.timeout.ms", "long", 20000, "How long another node may take to answer.", editable=True, minimum=0, in_force=False),
-    Property("ksql.query.push.v2.continuation.tokens.enabled", "boolean", False, "Whether plain push queries give tokens of what a client has read, so that it can go on from there."),
+    Property("ksql.query.push.v2.continuation.tokens.enabled", "boolean", False, "Whether push queries that make each row of one record of a stream give tokens of what a client has read, so that it can go on from there."),
     Property("ksql.query.push.v2.enabled", "boolean", False, "Whether push queries share a consumer.", in_force=False),
     # ---- Kafka Streams settings that have a meaning here
     Property("ksql.streams.auto.offset.reset", "string", "latest", "Where new queries begin to read; tables are always read as a whole.", choices=("earliest", "latest")),

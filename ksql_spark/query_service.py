@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import random
+import sys
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -49,7 +50,7 @@ from ksql_spark.runtime.pull_limits import QPS, PullLimits
 from ksql_spark.runtime.push import Places, PushResult
 from ksql_spark.runtime.query_errors import is_jvm_gone
 from ksql_spark.runtime.results import QueryStream
-from ksql_spark.runtime.sharing import TOKENS, SharedQueries, SharedQuery, sameness
+from ksql_spark.runtime.sharing import TOKENS, SharedQueries, SharedQuery, plan_text, sameness
 from ksql_spark.runtime.view import View
 from ksql_spark.statements import Services, StatementContext
 from ksql_spark.statements.query_start import start_offsets
@@ -298,7 +299,7 @@ class QueryService:
         is_continued = request.continuation_token is not None
         if request.continuation_token is not None:
             if read is None and not _tells_places(bound):
-                reason = "Only queries of one stream without table functions go on from a continuation token."
+                reason = "Only queries that make each row of one record of a stream go on from a token."
                 raise KsqlError("BAD_REQUEST", reason=reason)
             query.starts = _continued(request.continuation_token, query.starts, services.admin)
         if read is not None:
@@ -392,7 +393,7 @@ class QueryService:
             self._streams.pop(query.id, None)
 
         services.queries.add(query)
-        same = id(source), query.statement
+        same = id(source), sys.intern(plan_text(bound))
         return PushResult(
             query,
             services.queries,

@@ -167,7 +167,8 @@ class Subscription:
         #: how many records it has been given, and how many of them were read
         self._given, self._read = 0, 0
         self._own: TopicReader | None = None
-        self._arrived = threading.Event()
+        #: what a thread waits for in read(); most have none, as the event loop waits for all
+        self._arrived: threading.Event | None = None
         self._on_arrival: Callable[[], None] | None = None
         self._closed = False
 
@@ -196,7 +197,8 @@ class Subscription:
         self._arrive()
 
     def _arrive(self) -> None:
-        self._arrived.set()
+        if (arrived := self._arrived) is not None:
+            arrived.set()
         on_arrival, self._on_arrival = self._on_arrival, None
         if on_arrival is not None:
             on_arrival()
@@ -216,11 +218,9 @@ class Subscription:
             KsqlError: as TopicReader.poll_batch.
         """
         if not self._batches and timeout_s > 0 and not self._closed:
-            if self.is_live:
-                self._arrived.wait(timeout_s)
-            else:
+            if not self.is_live:
                 return self._catch_up(timeout_s)
-        self._arrived.clear()
+            self._wait(timeout_s)
         found = []
         while self._batches:
             batch = self._batches.popleft()
@@ -229,6 +229,12 @@ class Subscription:
             if wanted is not None:
                 found.append(wanted)
         return found
+
+    def _wait(self, timeout_s: float) -> None:
+        arrived = self._arrived = threading.Event()
+        if not self._batches and self.is_live and not self._closed:  # nothing came before it was there
+            arrived.wait(timeout_s)
+        self._arrived = None
 
     def _wanted(self, batch: Batch) -> Batch | None:
         """``batch`` without records that were read before."""

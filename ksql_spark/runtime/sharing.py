@@ -31,6 +31,11 @@ _OF_CLIENTS = frozenset(("auto.offset.reset", "ksql.streams.auto.offset.reset", 
 Starts = Mapping[str, Mapping[str, int]]
 
 
+def plan_text(bound: PushQuery) -> str:
+    """A query's plan without its LIMIT."""
+    return json.dumps(codec.encode((bound.root, bound.output)), sort_keys=True)
+
+
 def sameness(bound: PushQuery, config: Config, topic_ids: Mapping[str, str]) -> str:
     """Equal for queries that give the same rows if they begin at the same offsets.
 
@@ -42,7 +47,7 @@ def sameness(bound: PushQuery, config: Config, topic_ids: Mapping[str, str]) -> 
         topic_ids: the ids of the topics that it reads, by name.
     """
     settings = {n: str(v) for n, v in config.with_prefix("").items() if n not in _OF_CLIENTS}
-    return json.dumps([codec.encode((bound.root, bound.output)), settings, dict(topic_ids)], sort_keys=True)
+    return json.dumps([plan_text(bound), settings, dict(topic_ids)], sort_keys=True)
 
 
 @dataclass(eq=False)

@@ -1,13 +1,15 @@
-"""What only a running engine shows: push queries that are terminated by somebody else."""
+"""What only a running engine shows: push queries that are terminated by somebody else, or shared."""
 
 from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from ksql_spark.engine import Engine, Request
+from ksql_spark.engine import Engine, QueryStream, Request
 from ksql_spark.errors import KsqlError
 
 pytestmark = pytest.mark.kafka
@@ -79,3 +81,91 @@ def test_plain_push_queries_give_the_same_rows_with_and_without_spark(
     ]
     assert engine.services.queries.find(stream.query_id) is None
     engine.execute(Request(f"DROP STREAM {name} DELETE TOPIC;"))
+
+
+def rows_of(stream: QueryStream, count: int) -> list[list[Any]]:
+    """The next ``count`` rows."""
+    found: list[list[Any]] = []
+    deadline = time.monotonic() + TIMEOUT_S
+    while len(found) < count:
+        assert time.monotonic() < deadline, found
+        rows = stream.read(0.5)
+        assert rows is not None, (found, stream.final_message)
+        found += [row.values for row in rows]
+    return found
+
+
+def results(engine: Engine) -> list[str]:
+    """The topics with results of push queries."""
+    return [name for name in engine.services.admin.topics() if "tests_transient_" in name]
+
+
+def running(engine: Engine) -> list[str]:
+    """The ids of push queries that run, listed or not."""
+    return [query.id for query in engine.services.queries._managed() if query.is_transient]
+
+
+@pytest.fixture
+def words(engine: Engine) -> Iterator[str]:
+    name = f"words_{uuid.uuid4().hex[:8]}"
+    options = f"KAFKA_TOPIC='{name}', VALUE_FORMAT='JSON', PARTITIONS=2"
+    engine.execute(Request(f"CREATE STREAM {name} (k STRING KEY, v STRING) WITH ({options});"))
+    yield name
+    engine.execute(Request(f"DROP STREAM {name} DELETE TOPIC;"))
+
+
+def test_clients_that_ask_the_same_share_a_query_of_spark(engine: Engine, words: str) -> None:
+    text = f"SELECT k, EXPLODE(SPLIT(UCASE(v), ',')) AS w FROM {words} WHERE LEN(v) > 1 EMIT CHANGES;"
+    first = engine.query(Request(text))
+    (topic,) = results(engine)
+
+    def insert(key: str, value: str) -> None:
+        engine.execute(Request(f"INSERT INTO {words} VALUES ('{key}', '{value}');"))
+
+    insert("a", "x,y")
+    assert rows_of(first, 2) == [["a", "X"], ["a", "Y"]]
+    insert("b", "q")  # too short
+    insert("a", "z,z")
+    # the query of Spark may be behind: this client must not see z
+    second = engine.query(Request(text.lower()))
+    insert("c", "u,v")
+    assert rows_of(second, 2) == [["c", "U"], ["c", "V"]]
+    assert sorted(rows_of(first, 4)) == [["a", "Z"], ["a", "Z"], ["c", "U"], ["c", "V"]]
+    assert results(engine) == [topic]
+    engine.execute(Request(f"TERMINATE `{first.query_id}`;"))
+    assert first.read(0.5) is None
+    insert("a", "s,t")
+    assert rows_of(second, 2) == [["a", "S"], ["a", "T"]]
+    assert engine.close_query(second.query_id)
+    assert not results(engine) and not running(engine)
+
+
+def test_counts_are_shared_from_the_beginning_on(engine: Engine, words: str) -> None:
+    engine.execute(Request("".join(f"INSERT INTO {words} VALUES ('a', '{n}');" for n in range(3))))
+    text = f"SELECT k, COUNT(*) AS n FROM {words} GROUP BY k EMIT CHANGES;"
+    earliest = {"auto.offset.reset": "earliest"}
+    first = engine.query(Request(text, earliest))
+    assert rows_of(first, 3)[-1] == ["a", 3]
+    same, later = engine.query(Request(text, earliest)), engine.query(Request(text))
+    assert len(results(engine)) == 2
+    assert rows_of(same, 3)[-1] == ["a", 3]
+    engine.execute(Request(f"INSERT INTO {words} VALUES ('a', '4');"))
+    assert rows_of(first, 1) == rows_of(same, 1) == [["a", 4]]
+    assert rows_of(later, 1) == [["a", 1]]
+    for stream in (first, same, later):
+        stream.close()
+    assert not results(engine) and not running(engine)
+
+
+def test_a_query_of_spark_goes_on_from_a_token(engine: Engine, words: str) -> None:
+    text = f"SELECT v, LCASE(k) AS k FROM {words} PARTITION BY v EMIT CHANGES;"
+    tokens = {"ksql.query.push.v2.continuation.tokens.enabled": True, "auto.offset.reset": "earliest"}
+    engine.execute(Request("".join(f"INSERT INTO {words} VALUES ('K{n}', '{n}');" for n in range(4))))
+    stream: Any = engine.query(Request(text, tokens))
+    assert sorted(rows_of(stream, 4)) == [[str(n), f"k{n}"] for n in range(4)]
+    token = stream.continuation
+    stream.close()
+    engine.execute(Request(f"INSERT INTO {words} VALUES ('K4', '4');"))
+    again = engine.query(Request(text, continuation_token=token))
+    assert rows_of(again, 1) == [["4", "k4"]]
+    again.close()
