@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 import time
+from typing import Any
 
 import httpx
 import pytest
@@ -15,6 +16,8 @@ from fake_engine import FakeEngine, FakeStream
 from live_server import LiveServer
 
 from ksql_spark.engine import ResultColumn, Row
+from ksql_spark.runtime.results import SharedRows
+from server.streaming import Delimited, Frames, JsonArray, rows_text
 
 COLUMNS = [ResultColumn("K", "STRING")]
 #: for what happens at once, unless the machine is very busy
@@ -154,3 +157,14 @@ def test_a_query_that_has_ended_is_not_cut_off(engine: FakeEngine) -> None:
             stream.end("Limit Reached")
             assert len(list(response.iter_lines())) == 1
         assert live.host.cut_off == set()
+
+
+@pytest.mark.parametrize("kind", [Frames, Delimited, JsonArray])
+def test_what_clients_share_is_encoded_once(kind: Any) -> None:
+    parts = [SharedRows([Row(["a"]), Row(["b"], tombstone=True)]), SharedRows([Row(["c"])])]
+    shared = [SharedRows.of(parts), parts[1]]
+    expected = [kind(push_stream()).rows(list(rows)) for rows in shared]
+    assert [rows_text(rows, kind(push_stream())) for rows in shared] == expected
+    kept = [part.encoded[kind] for part in parts]
+    assert rows_text(SharedRows.of(parts), kind(push_stream())) == b"".join(kept) == expected[0]
+    assert rows_text(parts[1], kind(push_stream())) is kept[1]
