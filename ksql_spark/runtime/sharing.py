@@ -139,10 +139,16 @@ class SharedQueries:
                 if shared not in self._shared:
                     continue
                 shared.readers += 1
-            with _may_have_gone():
-                if (begin > 0 or self._is_whole(shared.topic)) and self._queries.share(query, shared.query):
+            is_in = False
+            try:
+                with _may_have_gone():
+                    is_there = begin > 0 or self._is_whole(shared.topic)
+                    is_in = is_there and self._queries.share(query, shared.query)
+                if is_in:
                     return shared, begin
-            self.leave(shared)
+            finally:
+                if not is_in:
+                    self.leave(shared)
         return None
 
     def add(self, same: str, query: ManagedQuery) -> SharedQuery:
