@@ -35,6 +35,7 @@ from server.connections import DEFAULT_LIMITS, Limits
 from server.host import Engine, Host
 from server.http import TlsSettings, close_unread, http_settings, tls_settings
 from server.logs import log_to
+from server.memory import share_arenas
 
 LOG = logging.getLogger(__name__)
 
@@ -338,6 +339,7 @@ class Running:
 
     def run(self, exit_with_stdin: bool) -> int:
         """Start, serve and stop; return the exit code."""
+        share_arenas()
         data_dir = Path(self._config["ksql.spark.data.dir"]).expanduser().absolute()
         try:
             make_data_dir(data_dir)

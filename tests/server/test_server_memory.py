@@ -1,0 +1,46 @@
+"""The memory of the server's process."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+
+import pytest
+
+from server.memory import ARENAS
+
+#: allocates in many threads at once; prints how many arenas there are then
+PROGRAM = """
+import ctypes, threading
+from server.memory import share_arenas
+
+share_arenas()
+together = threading.Barrier(40)
+
+def use():
+    together.wait()
+    kept = [bytes(100_000) for _ in range(20)]
+    together.wait()
+
+threads = [threading.Thread(target=use) for _ in range(40)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+libc = ctypes.CDLL(None)
+libc.open_memstream.restype = ctypes.c_void_p
+text, size = ctypes.c_char_p(), ctypes.c_size_t()
+stream = ctypes.c_void_p(libc.open_memstream(ctypes.byref(text), ctypes.byref(size)))
+libc.malloc_info(0, stream)
+libc.fclose(stream)
+print(text.value.decode().count("<heap nr="))
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_info"), reason="has no arenas"
+)
+def test_threads_share_arenas() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert int(done.stdout) <= ARENAS
