@@ -10,13 +10,17 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 _INT, _BIGINT = 2**31, 2**63
+#: the value of a literal
+Value = str | int | Decimal
 
 #: what has to be told apart from literals: quoted names, comments, words and other numbers
 _TOKEN = re.compile(
     r"""'(?P<text>(?:[^']|'')*)' | (?P<whole>(?<![\w.])[0-9]+(?![\w.])) | "(?:[^"]|"")*" | `(?:[^`]|``)*`
-    | --[^\n]* | /\*.*?\*/ | [\w.]+""",
+    | --[^\n]* | /\*.*?\*/ | (?P<decimal>(?<![\w.])[0-9]+\.[0-9]+(?![\w.])) | [\w.]+""",
     re.VERBOSE | re.DOTALL,
 )
+#: longer decimals stay where they are
+_MOST_DIGITS = 20
 _QUOTED = re.compile("''")
 
 
@@ -24,21 +28,22 @@ class Template(NamedTuple):
     """A statement's text with marks in the place of literals, and the values of these."""
 
     text: str
-    values: tuple[str | int, ...]
+    values: tuple[Value, ...]
 
 
-def take_out(text: str) -> Template:
-    r"""``text`` without its strings and whole numbers; other literals stay.
+def take_out(text: str, *, with_decimals: bool = False) -> Template:
+    r"""``text`` without its strings, whole numbers and, if asked for, decimals; other literals stay.
 
     The marks tell strings, numbers that fit INTEGER, and those that fit BIGINT apart: types depend on that.
+    All decimals have one mark, although their types differ.
 
     >>> take_out("SELECT * FROM t1 WHERE id = 5 AND n = 'it''s';")
     Template(text='SELECT * FROM t1 WHERE id = \x00i AND n = \x00s;', values=(5, "it's"))
     """
-    values: list[str | int] = []
+    values: list[Value] = []
 
     def mark(found: re.Match[str]) -> str:
-        string, whole = found.group("text", "whole")
+        string, whole, decimal = found.group("text", "whole", "decimal")
         if string is not None:
             values.append(_QUOTED.sub("'", string))
             return "\0s"
@@ -47,6 +52,9 @@ def take_out(text: str) -> Template:
             if number < _BIGINT:
                 values.append(number)
                 return "\0i" if number < _INT else "\0l"
+        if decimal is not None and with_decimals and len(decimal) <= _MOST_DIGITS:
+            values.append(Decimal(decimal))
+            return "\0d"
         return found[0]
 
     return Template(_TOKEN.sub(mark, text), tuple(values))
@@ -62,9 +70,11 @@ def put_in(template: Template) -> str:
 
     def literal(_: re.Match[str]) -> str:
         value = next(values)
-        return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
+        if isinstance(value, str):
+            return "'" + value.replace("'", "''") + "'"
+        return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
-    return re.sub("\0[sil]", literal, template.text)
+    return re.sub("\0[sild]", literal, template.text)
 
 
 # ---- parameters -------------------------------------------------------------------------------------------

@@ -38,7 +38,16 @@ from ksql_spark.logical.nodes import (
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.physical.planner import check_runnable, lower_transient
-from ksql_spark.request import Request, context_of, filled_in, located, parsed, planning, wait_for_command
+from ksql_spark.request import (
+    Request,
+    context_of,
+    filled_in,
+    located,
+    parsed,
+    planning,
+    settings_of,
+    wait_for_command,
+)
 from ksql_spark.runtime import batch, lookups, pull, push
 from ksql_spark.runtime.feeds import Feeds
 from ksql_spark.runtime.freshness import Ends
@@ -112,11 +121,7 @@ def _settings(request: Request) -> Hashable | None:
     """What the plan of a request depends on, besides its text; None if its plan is not kept."""
     if request.variables or ("${" in request.text and request.parameters is None):
         return None
-    return _settings_of(request.properties)
-
-
-def _settings_of(properties: Mapping[str, Any]) -> Hashable:
-    return tuple(sorted((name, str(value)) for name, value in properties.items())) if properties else ()
+    return settings_of(request.properties)
 
 
 class QueryService:
@@ -209,7 +214,7 @@ class QueryService:
         elif "${" in text:
             return None
         catalog, views = self._catalog(), self._services.views
-        known = self.plans.find(catalog, _settings_of(properties), text)
+        known = self.plans.find(catalog, settings_of(properties), text)
         plan = None if known is None else lookups.plan_of(known, self._services.registry)
         view = None if plan is None else views.following(plan.source)
         if known is None or plan is None or view is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -79,6 +79,11 @@ def context_of(request: Request, services: Services, metastore: MetaStore | None
     return StatementContext(
         services, known.copy(may_name), properties, variables, known=request.known, rights=request.rights
     )
+
+
+def settings_of(properties: Mapping[str, Any]) -> Hashable:
+    """Overrides of a request, as a part of the key by which its plan is kept."""
+    return tuple(sorted((name, str(value)) for name, value in properties.items())) if properties else ()
 
 
 def wait_for_command(request: Request, services: Services) -> None:

@@ -19,6 +19,7 @@ from server.access import AccessGuard, RateGuard
 from server.authentication import Authenticator
 from server.guards import BodyGuard, HostGuard, MediaTypeGuard, OriginGuard
 from server.host import Host
+from server.inserts import Inserts
 from server.logs import RequestIds
 from server.lookups import LookUps
 from server.metrics import CountingMiddleware, Metrics, has_metrics
@@ -57,8 +58,15 @@ def create_app(
     for module in MODULES:
         api.include_router(module.router)
     # each handles a request, or passes it to the one before; the last one is the first to see it
-    endpoints = {"/query-stream": queries.query_stream, "/query": queries.query}
-    app: ASGIApp = ShortWay(api, endpoints, LookUps(host))
+    look_ups, known_inserts = LookUps(host), Inserts(host)
+    app: ASGIApp = ShortWay(
+        api,
+        {
+            "/query-stream": (look_ups.answer, queries.query_stream),
+            "/query": (look_ups.answer, queries.query),
+            "/ksql": (known_inserts.answer, statements.run_statements),
+        },
+    )
     app = ReadinessMiddleware(app, host)
     app = RateGuard(app, properties["ksql.server.max.requests.per.second"])
     app = AccessGuard(
@@ -88,35 +96,37 @@ def create_app(
     return app
 
 
+#: answers a request with this body, or says False
+AtOnce = Callable[[Scope, bytes, Send], Awaitable[bool]]
+
+
 class ShortWay:
     """Calls some endpoints without FastAPI's routing, which takes more time than a look-up itself.
 
     Args:
         api: has the same endpoints, and all others.
-        endpoints: path -> what answers a POST to it.
-        look_ups: answers what can be answered at once.
+        endpoints: path -> what answers a POST to it if that can be done at once, and what does if not.
     """
 
     def __init__(
         self,
         api: FastAPI,
-        endpoints: Mapping[str, Callable[[Request], Awaitable[Response]]],
-        look_ups: LookUps,
+        endpoints: Mapping[str, tuple[AtOnce, Callable[[Request], Awaitable[Response]]]],
     ) -> None:
         self._api = api
         self._endpoints = endpoints
-        self._look_ups = look_ups
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
-        endpoint = self._endpoints.get(scope["path"]) if scope["type"] == "http" else None
-        if endpoint is None or scope["method"] != "POST":
+        found = self._endpoints.get(scope["path"]) if scope["type"] == "http" else None
+        if found is None or scope["method"] != "POST":
             await self._api(scope, receive, send)
             return
+        at_once, endpoint = found
         scope["app"] = self._api
         try:
             body = await _body(receive)
-            if await self._look_ups.answer(scope, body, send):
+            if await at_once(scope, body, send):
                 return
             response = await endpoint(Request(scope, _again(body, receive), send))
         except ClientDisconnect:

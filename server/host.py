@@ -7,8 +7,9 @@ streams, but no HTTP. server.main creates it; tests create one with a fake engin
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -21,7 +22,7 @@ from server.wakeups import Wakeups
 
 if TYPE_CHECKING:
     # not at run time: this import loads Spark, and the port should be open before that
-    from ksql_spark.engine import Cluster, Figure, LookUp, QueryStream, Request, RowInserter
+    from ksql_spark.engine import Cluster, Figure, Insert, LookUp, QueryStream, Request, RowInserter
 
 LOG = logging.getLogger(__name__)
 
@@ -48,6 +49,10 @@ class Engine(Protocol):
 
     def execute(self, request: Request) -> list[dict[str, Any]]:
         """Run statements; the entities of reference §7.3."""
+        ...
+
+    def insert(self, text: str, properties: Mapping[str, Any], rights: Rights = ALL_RIGHTS) -> Insert | None:
+        """An INSERT VALUES that can be written at once; None: use execute()."""
         ...
 
     def query(self, request: Request) -> QueryStream:
@@ -171,11 +176,12 @@ class Host:
         """Run ``method`` in a thread for checks, which statements never keep busy."""
         return await asyncio.get_running_loop().run_in_executor(self._checks, copy_context().run, method)
 
-    async def execute(self, http: HttpRequest, request: Request) -> list[dict[str, Any]]:
-        """Run statements, which are cancelled when the client of ``http`` goes.
+    @contextlib.contextmanager
+    def handling_statements(self) -> Iterator[None]:
+        """A block in which a request with statements waits or runs.
 
         Raises:
-            RequestError: 429, too many run or wait.
+            RequestError: 429, there are too many.
         """
         if self._open_statements >= self._most_statements:
             raise RequestError(
@@ -185,7 +191,7 @@ class Host:
             )
         self._open_statements += 1
         try:
-            return await self.call_while_connected(http, request, lambda engine: engine.execute(request))
+            yield
         finally:
             self._open_statements -= 1
 

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from grammar.literals import Template, put_in, take_out
+from grammar.literals import Template, Value, put_in, take_out
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Literal, Members
 from ksql_spark.logical.nodes import PullQuery
@@ -25,7 +25,7 @@ MOST_CHARACTERS = 10_000
 _INTS, _BIGINTS, _STRING = 1_970_000_000, 8_970_000_000_000_000_000, "\ue000{}\ue000"
 _MOST_VALUES = 100_000
 
-Values = Sequence[str | int]
+Values = Sequence[Value]
 #: makes a plan, or a part of it, from the values of a statement
 Make = Callable[[Values], Any]
 
@@ -39,7 +39,7 @@ class Known:
         places: such a value -> which value of the statement is in its place.
     """
 
-    def __init__(self, make: Make, pattern: PullQuery, places: Mapping[str | int, int]) -> None:
+    def __init__(self, make: Make, pattern: PullQuery, places: Mapping[Value, int]) -> None:
         self.make = make
         self.pattern = pattern
         self.places = places
@@ -144,13 +144,13 @@ def _for_all_values(template: Template, plan: PullQuery, bind: Callable[[str], o
     return Known(make, second, places)
 
 
-def _other(value: str | int, number: int) -> str | int:
+def _other(value: Value, number: int) -> Value:
     if isinstance(value, str):
         return _STRING.format(number)
     return number + (_INTS if value < 2**31 else _BIGINTS)
 
 
-def _maker(part: object, places: dict[str | int, int], used: set[int]) -> Make | None:
+def _maker(part: object, places: dict[Value, int], used: set[int]) -> Make | None:
     """A function from values to ``part`` with them; None if no value is in it. Notes which were ``used``."""
     match part:
         case Literal(value, type_) if _is_place(value, places):
@@ -178,5 +178,5 @@ def _maker(part: object, places: dict[str | int, int], used: set[int]) -> Make |
     return lambda values: dataclasses.replace(part, **{n: make(values) for n, make in changing.items()})
 
 
-def _is_place(value: object, places: dict[str | int, int]) -> bool:
+def _is_place(value: object, places: dict[Value, int]) -> bool:
     return type(value) in (int, str) and value in places

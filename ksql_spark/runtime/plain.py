@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from grammar.literals import Value
 from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal, Members
 from ksql_spark.formats import BadRecord
 from ksql_spark.kafka.consumer import Record
@@ -97,7 +98,7 @@ READERS = Readers()
 PlainRow = Sequence[Any]
 Values = Sequence[Any]
 PlainValue = Callable[[PlainRow, Values], Any]
-NO_PLACES: Mapping[str | int, int] = {}
+NO_PLACES: Mapping[Value, int] = {}
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -138,7 +139,7 @@ def rows_of(
     items: Sequence[tuple[Expression, SqlType]],
     predicate: Expression | None,
     columns: Mapping[str, int],
-    places: Mapping[str | int, int] = NO_PLACES,
+    places: Mapping[Value, int] = NO_PLACES,
 ) -> Callable[[PlainRow, Values], Row | None]:
     """A function from a source's row, and values in places, to the result's; None where ``predicate`` fails.
 
@@ -167,7 +168,7 @@ def rows_of(
 
 
 def function_of(
-    expression: Expression, columns: Mapping[str, int], places: Mapping[str | int, int] = NO_PLACES
+    expression: Expression, columns: Mapping[str, int], places: Mapping[Value, int] = NO_PLACES
 ) -> PlainValue:
     """A function from a row, and values in places, to the value of a plain expression.
 

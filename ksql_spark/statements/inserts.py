@@ -8,11 +8,11 @@ from typing import Any
 from grammar.statements.inserts import InsertValues
 from ksql_spark import analyzer
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import Cast, Expression, Literal
+from ksql_spark.expressions import Expression
 from ksql_spark.metastore.serdes import writing_serdes
+from ksql_spark.runtime.known_inserts import plain
 from ksql_spark.schema import ROWTIME
 from ksql_spark.statements.context import Action, Immediate, StatementContext
-from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING
 
 
 def insert_values(statement: InsertValues, context: StatementContext) -> Action:
@@ -54,23 +54,7 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
 
 
 def _values(expressions: list[Expression], context: StatementContext) -> list[Any]:
-    plain = [_plain(e) for e in expressions]
-    if all(found for found, _ in plain):
-        return [value for _, value in plain]
-    return context.services.evaluate(expressions)
-
-
-def _plain(expression: Expression) -> tuple[bool, Any]:
-    """(True, value) for a literal or a widened number, which needs no Spark; else (False, None)."""
-    match expression:
-        case Literal(value, type_) if value is None or type_ in (STRING, INTEGER, BIGINT, DOUBLE):
-            return True, value
-        case Literal(bool(value), _):
-            return True, value
-        case Cast(Literal(None, _), _):
-            return True, None
-        case Cast(Literal(int(value), _), type_) if type_ == BIGINT:
-            return True, value
-        case Cast(Literal(value, _), type_) if type_ == DOUBLE and not isinstance(value, str):
-            return True, float(value)
-    return False, None
+    found = [plain(e) for e in expressions]
+    if None in found:
+        return context.services.evaluate(expressions)
+    return [None if value is None else widen(value) for value, widen in filter(None, found)]

@@ -28,7 +28,8 @@ async def run_statements(http: Request) -> Response:
     principal = principal_of(http)
     request = (await read_body(StatementsBody, http)).request(principal.rights)
     AUDIT.info("%s (%s): %s", principal.name, principal.rights, masked(request.text))
-    entities = await host.execute(http, request)
+    with host.handling_statements():
+        entities = await host.call_while_connected(http, request, lambda engine: engine.execute(request))
     if entities:
         warnings = (warning(name, value) for name, value in request.properties.items())
         entities[0]["warnings"] += [{"message": message} for message in warnings if message is not None]

@@ -36,6 +36,11 @@ def test_rows_in_rows_out_and_the_end(tmp_path: Path) -> None:
             assert httpx.get(f"{server.url}/healthcheck", timeout=TIMEOUT_S).json()["isHealthy"]
         assert server.rows("SELECT n FROM gone WHERE id = 8;") == [[ROWS - 92]]
         assert server.rows("SELECT n FROM gone WHERE id = 1000;") == []
+        # the second is known but for its values
+        for n in (1, 2):
+            assert server.execute(f"INSERT INTO t VALUES (1000, {n});") == []
+        while server.rows("SELECT n FROM gone WHERE id = 1000;") != [[2]]:
+            assert httpx.get(f"{server.url}/healthcheck", timeout=TIMEOUT_S).json()["isHealthy"]
         if (metrics := httpx.get(f"{server.url}/metrics", timeout=TIMEOUT_S)).status_code == 200:
             figures = metrics.text
             assert 'ksql_spark_view_lag_records{table="GONE"} 0.0' in figures
