@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 from starlette.types import Scope, Send
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.masking import masked
 from server import errors
 from server.access import AUDIT
@@ -47,6 +48,8 @@ class Inserts:
                 AUDIT.info("%s (%s): %s", principal.name, principal.rights, masked(text))
                 await self._host.wakeups.until(insert.write)
         except Exception as error:
+            if isinstance(error, KsqlError) and error.condition == "TOPIC_UNKNOWN":
+                return False  # it may have been made again since: the longer way waits for that
             await errors.response(error)(scope, _nothing, send)
             return True
         headers = [

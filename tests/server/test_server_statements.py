@@ -177,14 +177,17 @@ class KnownInsert:
 
 @pytest.fixture
 def known(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What the engine is asked for; it knows each text with VALUES, and that ones with WRONG fail."""
+    """What the engine is asked for; it knows texts with VALUES, and that those with WRONG or GONE fail."""
     asked: list[tuple[Any, ...]] = []
 
     def insert(text: str, *more: Any) -> KnownInsert | None:
         asked.append((text, *more))
         if "VALUES" not in text:
             return None
-        return KnownInsert(KsqlError("TOPIC_UNKNOWN", topic="x", statement=text) if "WRONG" in text else None)
+        if "GONE" in text:
+            return KnownInsert(KsqlError("TOPIC_UNKNOWN", topic="x", statement=text))
+        failure = KsqlError("KAFKA_REFUSED", action="x", reason="x", statement=text)
+        return KnownInsert(failure if "WRONG" in text else None)
 
     monkeypatch.setattr(engine, "insert", insert)
     return asked
@@ -207,8 +210,15 @@ def test_an_insert_that_is_known_is_written_at_once(
 def test_an_insert_that_fails_says_so(client: AppClient, known: list[tuple[Any, ...]]) -> None:
     response = client.post("/ksql", json={"ksql": "INSERT INTO RIDES VALUES ('WRONG');"})
     error = response.json()
-    assert (response.status_code, error["@type"]) == (400, "statement_error")
+    assert (response.status_code, error["@type"]) == (500, "statement_error")
     assert error["statementText"] == "INSERT INTO RIDES VALUES ('WRONG');"
+
+
+def test_an_insert_into_a_topic_that_may_come_is_carried_out_as_a_statement(
+    client: AppClient, engine: FakeEngine, known: list[tuple[Any, ...]]
+) -> None:
+    assert client.post("/ksql", json={"ksql": "INSERT INTO RIDES VALUES ('GONE');"}).status_code == 200
+    assert len(engine.requests) == 1
 
 
 @pytest.mark.parametrize(
