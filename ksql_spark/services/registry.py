@@ -129,6 +129,8 @@ class EmbeddedRegistry:
         except BaseException as error:
             self._fetching = False
             self.stop()
+            if isinstance(error, urllib.error.HTTPError):
+                raise self._failure(f"it answered {error.url} with {error.code} {error.reason}") from None
             if isinstance(error, OSError):
                 reason = error.strerror or str(error)
                 raise KsqlError("DATA_DIR_UNUSABLE", path=str(self.data_dir), reason=reason) from None
@@ -207,15 +209,12 @@ class EmbeddedRegistry:
         return KsqlError("REGISTRY_FAILED", reason=reason, log=str(self.log_file))
 
     def _ask(self, path: str, body: object = None) -> None:
-        """GET, or PUT ``body``; an OSError if there is no answer, REGISTRY_FAILED if it is an error."""
+        """GET, or PUT ``body``; an OSError if the answer is none or an error."""
         data = None if body is None else json.dumps(body).encode()
         method = "GET" if data is None else "PUT"
         request = urllib.request.Request(self.url + path, data, {"Content-Type": _CONTENT}, method=method)
-        try:
-            with _DIRECT.open(request, timeout=_ANSWER_TIMEOUT_S) as answer:
-                answer.read()
-        except urllib.error.HTTPError as error:
-            raise self._failure(f"it answered {method} {path} with {error.code} {error.reason}") from None
+        with _DIRECT.open(request, timeout=_ANSWER_TIMEOUT_S) as answer:
+            answer.read()
 
 
 class RegistryOnDemand:
