@@ -179,7 +179,6 @@ class RecordProducer:
         partition: int | None,
         on_delivery: Callable[[KafkaError | None, Message], None] | None,
     ) -> None:
-        deadline: float | None = None
         optional: dict[str, Any] = {}
         if timestamp_ms is not None:
             optional["timestamp"] = timestamp_ms
@@ -189,20 +188,7 @@ class RecordProducer:
             optional["headers"] = list(headers)
         if on_delivery is not None:
             optional["on_delivery"] = on_delivery
-        while True:
-            try:
-                self._producer.produce(topic, value, key, **optional)
-                return
-            except BufferError:
-                # the queue is full: wait until some of it is delivered
-                self._producer.poll(0.01)
-            except (KafkaException, ValueError, TypeError) as error:
-                failure = self._failure(error, topic)
-                deadline = deadline or time.monotonic() + NEW_TOPIC_WAIT_S
-                if failure.condition != "TOPIC_UNKNOWN" or not appears(self._producer, topic, deadline):
-                    raise failure from None
-            except RuntimeError:  # it is closed
-                raise KsqlError("STOPPED") from None
+        queue(self._producer, topic, key, value, partial(self._failure, topic=topic), **optional)
 
     def _failure(self, error: BaseException | KafkaError, topic: str) -> KsqlError:
         return self._connection.failure(error, f"write to topic '{topic}'", topic)
@@ -291,21 +277,15 @@ class Writer:
             KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED.
         """
         deliver = partial(self._delivered, number)
-        deadline: float | None = None
-        while True:
-            try:
-                self._producer.produce(self._topic, value, key, timestamp=timestamp_ms, on_delivery=deliver)
-                return
-            except BufferError:
-                # the queue is full: wait until some of it is delivered
-                self._producer.poll(0.01)
-            except (KafkaException, ValueError, TypeError) as error:
-                failure = self._failure(error)
-                deadline = deadline or time.monotonic() + NEW_TOPIC_WAIT_S
-                if failure.condition != "TOPIC_UNKNOWN" or not appears(self._producer, self._topic, deadline):
-                    raise failure from None
-            except RuntimeError:  # it is closed
-                raise KsqlError("STOPPED") from None
+        queue(
+            self._producer,
+            self._topic,
+            key,
+            value,
+            self._failure,
+            timestamp=timestamp_ms,
+            on_delivery=deliver,
+        )
 
     def poll(self, timeout_s: float = 0) -> None:
         """Call the callbacks of what was delivered, of all writers; wait up to ``timeout_s`` for some."""
@@ -319,6 +299,43 @@ class Writer:
         if partition is not None and offset is not None:
             note_written(self._written, self._topic, partition, offset)
         self._on_delivered(number, None)
+
+
+def queue(
+    producer: Producer,
+    topic: str,
+    key: bytes | None,
+    value: bytes | None,
+    failure: Callable[[BaseException | KafkaError], KsqlError],
+    **optional: Any,
+) -> None:
+    """Queue one record; waits while the queue is full, and for a topic that was made a moment ago.
+
+    Args:
+        producer: of the client library; ``optional`` are more arguments of its ``produce``.
+        topic: an existing topic.
+        key: the key's bytes, or None.
+        value: the value's bytes, or None.
+        failure: makes an error of what the library reports.
+
+    Raises:
+        KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED, STOPPED.
+    """
+    deadline: float | None = None
+    while True:
+        try:
+            producer.produce(topic, value, key, **optional)
+            return
+        except BufferError:
+            # the queue is full: wait until some of it is delivered
+            producer.poll(0.01)
+        except (KafkaException, ValueError, TypeError) as error:
+            failed = failure(error)
+            deadline = deadline or time.monotonic() + NEW_TOPIC_WAIT_S
+            if failed.condition != "TOPIC_UNKNOWN" or not appears(producer, topic, deadline):
+                raise failed from None
+        except RuntimeError:  # it is closed
+            raise KsqlError("STOPPED") from None
 
 
 def appears(producer: Producer, topic: str, deadline: float) -> bool:
