@@ -57,6 +57,7 @@ from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.print_topic import PrintResult
 from ksql_spark.runtime.pull_limits import QPS, PullLimits
 from ksql_spark.runtime.push import Places, PushResult
+from ksql_spark.runtime.push_limit import PushLimit
 from ksql_spark.runtime.query_errors import is_jvm_gone
 from ksql_spark.runtime.results import QueryStream
 from ksql_spark.runtime.sharing import TOKENS, SharedQueries, SharedQuery, plan_text, sameness
@@ -140,6 +141,7 @@ class QueryService:
         self._feeds = Feeds(services.admin)
         self._shared = SharedQueries(services.admin, services.queries)
         self._limits = PullLimits(lambda name: services.config[name])
+        self._push_limit = PushLimit(lambda: (q.id for q in services.queries.all() if q.is_transient))
         #: how many queries were started
         self.started = 0
 
@@ -266,15 +268,22 @@ class QueryService:
         )
 
     def _push(self, statement: Query, context: StatementContext, request: Request) -> QueryStream:
-        services = context.services
-        running = [q for q in services.queries.all() if q.is_transient]
-        most = int(context.config["ksql.max.push.queries"])
-        if len(running) >= most:
-            raise KsqlError("PUSH_LIMIT", limit=most)
-        with planning(request, services):
+        with planning(request, context.services):
             bound = analyzer.bind_push(statement.query, context.metastore, context.config)
         name = relations(bound.root)[0].source.name
         query_id = f"transient_{name}_{random.getrandbits(62)}"
+        with self._push_limit.starting(query_id, int(context.config["ksql.max.push.queries"])):
+            return self._start_push(query_id, bound, statement, context, request)
+
+    def _start_push(
+        self,
+        query_id: str,
+        bound: PushQuery,
+        statement: Query,
+        context: StatementContext,
+        request: Request,
+    ) -> PushResult:
+        services = context.services
         topic = transient_topic_prefix(services) + query_id.removeprefix("transient_")
         has_places = keeps_places(bound.root)
         plan = lower_transient(

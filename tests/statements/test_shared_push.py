@@ -263,6 +263,36 @@ def test_the_limit_of_push_queries_counts_clients(make_world: Callable[..., Worl
     assert len(serving.spark()) == 1
 
 
+@pytest.mark.parametrize("text", [STATELESS, "SELECT * FROM s EMIT CHANGES;"])
+def test_clients_that_come_together_do_not_pass_the_limit(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    serving = Serving(make_world(**{"ksql.max.push.queries": 1}))
+    seen = []
+    look = serving.world.admin.require_topic
+
+    def while_it_looks(topic: str) -> Any:
+        seen.append(topic)
+        if len(seen) == 1:
+            with pytest.raises(KsqlError, match="1 push queries are running"):
+                serving.query("SELECT w, v FROM s EMIT CHANGES;")
+        return look(topic)
+
+    monkeypatch.setattr(serving.world.admin, "require_topic", while_it_looks)
+    stream = serving.query(text)
+    assert seen and serving.world.ids() == [stream.query_id]
+    stream.close()
+    serving.query(text)
+
+
+def test_a_start_that_fails_leaves_its_place_to_others(make_world: Callable[..., World]) -> None:
+    serving = Serving(make_world(**{"ksql.max.push.queries": 1}))
+    serving.world.queries.refused = "UCASE"
+    with pytest.raises(KsqlError, match="Spark says no"):
+        serving.query(STATELESS)
+    serving.query("SELECT * FROM s EMIT CHANGES;")
+
+
 def test_a_start_that_fails_leaves_nothing(serving: Serving) -> None:
     serving.world.queries.refused = "UCASE"
     with pytest.raises(KsqlError, match="Spark says no"):
