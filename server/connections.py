@@ -1,4 +1,4 @@
-"""Limits of connections: how many there are, and how long each may take to send a request's header.
+"""Limits of connections: how many there are, and how long each may take for a header, or be idle.
 
 A client that sends a header byte by byte, or nothing, costs no more than its connection; so these run out.
 Once there is a request, other limits apply (server.guards).
@@ -7,7 +7,10 @@ Once there is a request, other limits apply (server.guards).
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from typing import Any, NamedTuple
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: how long a connection that is refused may take to send something, after which it is told why
 REFUSAL_S = 1.0
@@ -17,10 +20,17 @@ _TOO_MANY = (
 
 
 class Limits(NamedTuple):
-    """What connections may do: ksql.server.header.timeout.ms and ksql.server.max.connections."""
+    """What connections may do.
+
+    Args:
+        header_s: how long a header may take (ksql.server.header.timeout.ms).
+        most: how many there may be (ksql.server.max.connections).
+        idle_s: for how long nothing may go over one (ksql.idle.connection.timeout.seconds); 0: for ever.
+    """
 
     header_s: float = 10.0
     most: int = 1_000
+    idle_s: float = 86_400.0
 
 
 DEFAULT_LIMITS = Limits()
@@ -76,6 +86,76 @@ class LimitedProtocol(asyncio.Protocol):
         elif awaits_header and self._timer is None:
             self.header_end = self.header_end or self.loop.time() + self.limits.header_s
             self._timer = self.loop.call_at(self.header_end, self.close_late)
+
+
+class IdleProtocol(asyncio.Protocol):
+    """Closes a connection over which nothing has gone for too long, in either direction.
+
+    To be mixed into a protocol of uvicorn's. An answer that has not begun is waited for.
+    """
+
+    limits: Limits
+    loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
+    app: ASGIApp
+    #: when something went over it
+    active_at: float
+    _idle_timer: asyncio.TimerHandle | None = None
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._app_within = self.app
+        self.app = self._served
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        super().connection_made(transport)
+        self.active_at = self.loop.time()
+        if self.limits.idle_s:
+            self._idle_timer = self.loop.call_later(self.limits.idle_s, self._check_idle)
+
+    def data_received(self, data: bytes) -> None:
+        """Take a piece of a request."""
+        self.active_at = self.loop.time()
+        super().data_received(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        self.stop_watching()
+        super().connection_lost(exc)
+
+    def stop_watching(self) -> None:
+        """Leave the connection to another protocol, or to nobody."""
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+
+    def is_at_work(self) -> bool:
+        """Whether the client waits for the beginning of an answer."""
+        raise NotImplementedError
+
+    def close_idle(self) -> None:
+        """Close the connection: it was idle for too long."""
+        self.transport.abort()  # which waits for nothing that the client does
+
+    def _served(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Answer one request (ASGI)."""
+
+        def noted(message: Message) -> Awaitable[None]:
+            self.active_at = self.loop.time()
+            return send(message)
+
+        return self._app_within(scope, receive, noted)
+
+    def _check_idle(self) -> None:
+        now = self.loop.time()
+        if self.is_at_work():
+            self.active_at = now
+        left_s = self.active_at + self.limits.idle_s - now
+        if left_s > 0:
+            self._idle_timer = self.loop.call_later(left_s, self._check_idle)
+        else:
+            self.close_idle()
 
 
 class Refusal(asyncio.Protocol):

@@ -16,16 +16,18 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import urlsplit
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from ksql_spark.config import Config
-from server.connections import DEFAULT_LIMITS, LimitedProtocol, Limits
+from server.connections import DEFAULT_LIMITS, IdleProtocol, LimitedProtocol, Limits
 
 if TYPE_CHECKING:
     import zttp
 
 #: how many bytes of one response may wait for a client that does not read
 MOST_WAITING_BYTES = 256 * 1024
+#: the code with which a WebSocket is closed that was idle for too long
+GOING_AWAY = 1001
 SETTINGS_ACKNOWLEDGED = b"\0\0\0\4\1\0\0\0\0"
 
 
@@ -46,7 +48,7 @@ class HttpSettings(TypedDict, total=False):
     """The arguments of uvicorn.Config that choose the protocol."""
 
     http: Any
-    http2: bool
+    ws: Any
 
 
 class TlsSettings(TypedDict, total=False):
@@ -105,11 +107,12 @@ def has_http2() -> bool:
 
 def http_settings(limits: Limits = DEFAULT_LIMITS) -> HttpSettings:
     """Both versions where zttp is installed, else HTTP/1.1; ``limits`` are those of connections."""
+    websockets = _websockets(limits)
     if has_http2():
-        return {"http": _both(limits)}
+        return {"http": _both(limits), "ws": websockets}
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-    return {"http": _http1(AutoHTTPProtocol, limits)}
+    return {"http": _http1(AutoHTTPProtocol, limits), "ws": websockets}
 
 
 def _both(limits: Limits) -> type[asyncio.Protocol]:
@@ -142,23 +145,71 @@ def _both(limits: Limits) -> type[asyncio.Protocol]:
 def _http1(base: Any, limits: Limits) -> Any:
     """HTTP/1.1 with limits; ``base`` is one of uvicorn's protocols."""
 
-    class Http1Protocol(LimitedProtocol, base):  # type: ignore[misc]
-        """HTTP/1.1 with a time limit for each header."""
+    class Http1Protocol(LimitedProtocol, IdleProtocol, base):  # type: ignore[misc]
+        """HTTP/1.1 with a time limit for each header, and for idleness."""
 
         def awaits_header(self) -> bool:
             """Whether no request is being answered, and this has not become a WebSocket."""
             return super().awaits_header() and (self.cycle is None or self.cycle.response_complete)
 
+        def handle_websocket_upgrade(self, *event: Any) -> None:
+            """Leave the connection to the protocol of WebSockets."""
+            self.stop_watching()
+            super().handle_websocket_upgrade(*event)
+
+        def is_at_work(self) -> bool:
+            """Whether a request has no answer yet."""
+            return self.cycle is not None and not self.cycle.response_started
+
     Http1Protocol.limits = limits
     return Http1Protocol
+
+
+def _websockets(limits: Limits) -> Any:
+    """WebSockets with limits."""
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+    class WebSocketProtocol(IdleProtocol, WebSocketsSansIOProtocol):
+        """A WebSocket with a time limit for idleness, of which pings are a part."""
+
+        _has_answered = False
+
+        def data_received(self, data: bytes) -> None:
+            """Take frames."""
+            active_at = self.active_at
+            super().data_received(data)
+            self.active_at = active_at
+
+        def send_receive_event_to_app(self) -> None:
+            """Take a message."""
+            self.active_at = self.loop.time()
+            super().send_receive_event_to_app()
+
+        async def send(self, message: Any) -> None:
+            """Send a message."""
+            self._has_answered = self._has_answered or message["type"] != "websocket.accept"
+            await super().send(message)
+
+        def is_at_work(self) -> bool:
+            """Whether the query has not begun."""
+            return not self._has_answered
+
+        def close_idle(self) -> None:
+            """Say so, and close."""
+            self.conn.send_close(GOING_AWAY, "idle for too long")
+            self.transport.write(b"".join(self.conn.data_to_send()))
+            super().close_idle()
+
+    WebSocketProtocol.limits = limits
+    return WebSocketProtocol
 
 
 def _http2(limits: Limits) -> Any:
     """HTTP/2 with limits."""
     from uvicorn.protocols.http.zttp_h2_impl import ZttpH2Protocol
 
-    class Http2Protocol(LimitedProtocol, ZttpH2Protocol):
-        """HTTP/2 with a time limit for headers, whose responses wait for clients that are slow.
+    class Http2Protocol(LimitedProtocol, IdleProtocol, ZttpH2Protocol):
+        """HTTP/2 with time limits for headers and idleness, whose responses wait for clients that are slow.
 
         uvicorn's own only waits for the connection. zttp keeps what the client's window has no room for, and
         so a client that does not read one stream of several would fill the server's memory.
@@ -168,18 +219,29 @@ def _http2(limits: Limits) -> Any:
             super().__init__(*arguments, **more)
             #: until the client's preface has come
             self._is_within_frame = True
-            self._whole_app: ASGIApp = self.app
             self._moved = asyncio.Event()
 
         def awaits_header(self) -> bool:
             """Whether there is no request, and what came last was not a whole frame."""
             return super().awaits_header() and not self.cycles and self._is_within_frame
 
+        def is_at_work(self) -> bool:
+            """Whether a request has no answer yet."""
+            return any(not cycle.response_started for cycle in self.cycles.values())
+
         def close_late(self) -> None:
             """Say GOAWAY, and close."""
+            self._say_goaway()
+            super().close_late()
+
+        def close_idle(self) -> None:
+            """Say GOAWAY, and close."""
+            self._say_goaway()
+            super().close_idle()
+
+        def _say_goaway(self) -> None:
             self.conn.close()
             self.flush()
-            super().close_late()
 
         def events(self) -> Generator[zttp.Event]:
             """What has come."""
@@ -197,7 +259,10 @@ def _http2(limits: Limits) -> Any:
             """Take frames, which may give room to responses."""
             # zttp has no event for a frame that is not whole, and none for this one
             self._is_within_frame = not data.endswith(SETTINGS_ACKNOWLEDGED)
+            active_at, had_requests = self.active_at, bool(self.cycles)
             super().data_received(data)
+            if not had_requests and not self.cycles:
+                self.active_at = active_at  # a client that only sends PINGs is idle
             self._notify()
 
         def connection_lost(self, exc: Exception | None) -> None:
@@ -220,7 +285,7 @@ def _http2(limits: Limits) -> Any:
                 ):
                     await self._moved.wait()
 
-            await self._whole_app(scope, receive, send_and_wait)
+            await self._served(scope, receive, send_and_wait)
 
     Http2Protocol.limits = limits
     return Http2Protocol

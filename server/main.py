@@ -44,6 +44,11 @@ GRACE_S = 10
 BACKLOG = 512
 #: how long a thread may compute while others want to
 SWITCH_INTERVAL_S = 0.001
+IDLE = "ksql.idle.connection.timeout.seconds"
+#: how long a connection without a request is kept where IDLE is not set: longer than clients keep it, so that
+#: they close it
+BETWEEN_REQUESTS_S = 75
+FOR_EVER_S = 2**31
 
 
 class StartableEngine(Engine, Protocol):
@@ -216,6 +221,13 @@ def _bind_problem(error: OSError, host: str, port: int) -> str:
     return f"Cannot listen on {host}:{port}: {error.strerror or error}. Check --listen HOST:PORT."
 
 
+def between_requests_s(config: Config) -> int:
+    """How long connections without a request are kept; once IDLE is set, that decides alone."""
+    if config.is_set(IDLE):
+        return int(config[IDLE]) or FOR_EVER_S
+    return BETWEEN_REQUESTS_S
+
+
 def _fail(message: str) -> int:
     print(f"ksql-spark server: {masked(message)}", file=sys.stderr, flush=True)
     return 1
@@ -319,7 +331,11 @@ class Running:
         self._engine: StartableEngine | None = None
         self._failure: BaseException | None = None
         self._signals = 0
-        limits = Limits(config["ksql.server.header.timeout.ms"] / 1000, config["ksql.server.max.connections"])
+        limits = Limits(
+            config["ksql.server.header.timeout.ms"] / 1000,
+            config["ksql.server.max.connections"],
+            config[IDLE],
+        )
         self._web = Web(
             uvicorn.Config(
                 create_app(self._host, config, authenticator),
@@ -329,8 +345,7 @@ class Running:
                 access_log=False,
                 lifespan="off",
                 server_header=False,
-                # longer than clients keep an idle connection, so that clients close it
-                timeout_keep_alive=75,
+                timeout_keep_alive=between_requests_s(config),
                 timeout_graceful_shutdown=GRACE_S,
             ),
             self._host,

@@ -1,4 +1,4 @@
-"""Limits of connections: how many there are, and how long a header may take."""
+"""Limits of connections: how many there are, how long a header may take, and how long they may be idle."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ import json
 import select
 import socket
 import ssl
+import threading
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from fake_engine import FakeEngine, FakeStream
 from live_server import LiveServer
-from websockets.sync.client import connect
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
 
 from ksql_spark.config import Config
-from ksql_spark.engine import ResultColumn, Row
+from ksql_spark.engine import Request, ResultColumn, Row
 from server import http
 from server.connections import Limits
 from server.http import TlsSettings, has_http2, tls_settings
@@ -26,6 +30,9 @@ from tests.certificates import make
 needs_http2 = pytest.mark.skipif(not has_http2(), reason="zttp is not installed")
 SOON_S = 20.0
 SHORT = Limits(header_s=0.2)
+IDLE = Limits(idle_s=0.3)
+#: so long that a client that does something now and then is never idle, on a busy machine either
+PATIENT = Limits(idle_s=2.0)
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 NO_SETTINGS = b"\0\0\0\4\0\0\0\0\0"
 
@@ -59,6 +66,17 @@ def connected(live: LiveServer) -> Iterator[socket.socket]:
         yield sock
 
 
+def push_query(engine: FakeEngine) -> FakeStream:
+    """What the next query gives: rows that the test puts into it."""
+    stream = engine.next_stream = FakeStream("PUSH", [ResultColumn("K", "STRING")], ends=False)
+    return stream
+
+
+def web_socket(live: LiveServer) -> ClientConnection:
+    query = httpx.QueryParams({"request": json.dumps({"ksql": "S EMIT CHANGES;"})})
+    return connect(f"ws://127.0.0.1:{live.port}/ws/query?{query}", open_timeout=SOON_S)
+
+
 def trusting(protocol: str = "http/1.1") -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -83,6 +101,25 @@ def has_answer(sock: socket.socket) -> bool:
         assert piece, answer
         answer += piece
     return answer.startswith(b"HTTP/1.1 200")
+
+
+INFO = [(":method", "GET"), (":path", "/info"), (":scheme", "http"), (":authority", "localhost")]
+
+
+def h2_client() -> Any:
+    """A client of HTTP/2 that has begun."""
+    config = pytest.importorskip("h2.config")
+    connection = pytest.importorskip("h2.connection")
+    client = connection.H2Connection(config.H2Configuration())
+    client.initiate_connection()
+    return client
+
+
+def pings(client: Any) -> Iterator[bytes]:
+    """What ``client`` has to send, and 500 PINGs."""
+    for number in range(500):
+        client.ping(b"%8d" % number)
+        yield client.data_to_send()
 
 
 def drip(sock: socket.socket, pieces: Iterable[bytes]) -> bool:
@@ -139,19 +176,15 @@ def test_a_preface_that_comes_slowly(engine: FakeEngine) -> None:
 @needs_http2
 @pytest.mark.parametrize("is_second", [False, True])
 def test_a_header_of_http2_that_comes_slowly(engine: FakeEngine, is_second: bool) -> None:
-    config = pytest.importorskip("h2.config")
-    connection = pytest.importorskip("h2.connection")
-    client = connection.H2Connection(config.H2Configuration())
-    client.initiate_connection()
-    headers = [(":method", "GET"), (":path", "/info"), (":scheme", "http"), (":authority", "localhost")]
+    client = h2_client()
     with LiveServer(engine, limits=SHORT) as live, connected(live) as sock:
         if is_second:
-            client.send_headers(1, headers, end_stream=True)
+            client.send_headers(1, INFO, end_stream=True)
             sock.sendall(client.data_to_send())
             ended = False
             while not ended:
                 ended = any(type(e).__name__ == "StreamEnded" for e in client.receive_data(sock.recv(65_536)))
-        client.send_headers(3, [*headers, *((f"x-{number}", "1") for number in range(100))])
+        client.send_headers(3, [*INFO, *((f"x-{number}", "1") for number in range(100))])
         slow = client.data_to_send()
         assert drip(sock, (slow[i : i + 1] for i in range(len(slow) - 1)))
 
@@ -199,7 +232,7 @@ def test_a_header_that_comes_slowly_over_tls(engine: FakeEngine, tls: TlsSetting
 
 @pytest.mark.usefixtures("both")
 def test_answers_may_take_longer_than_headers(engine: FakeEngine) -> None:
-    stream = engine.next_stream = FakeStream("PUSH", [ResultColumn("K", "STRING")], ends=False)
+    stream = push_query(engine)
     with (
         LiveServer(engine, limits=SHORT) as live,
         httpx.stream("POST", f"{live.url}/query-stream", json={"sql": "S"}, timeout=SOON_S) as response,
@@ -214,16 +247,156 @@ def test_answers_may_take_longer_than_headers(engine: FakeEngine) -> None:
 
 @pytest.mark.usefixtures("both")
 def test_so_may_those_of_websockets(engine: FakeEngine) -> None:
-    stream = engine.next_stream = FakeStream("PUSH", [ResultColumn("K", "STRING")], ends=False)
-    with LiveServer(engine, limits=SHORT) as live:
-        query = httpx.QueryParams({"request": json.dumps({"ksql": "S EMIT CHANGES;"})})
-        url = f"ws://127.0.0.1:{live.port}/ws/query?{query}"
-        with connect(url, open_timeout=SOON_S) as websocket:
+    stream = push_query(engine)
+    with LiveServer(engine, limits=SHORT) as live, web_socket(live) as websocket:
+        websocket.recv(SOON_S)
+        with connected(live) as other:
+            assert is_closed(other)
+        stream.rows.put(Row(["a"]))
+        assert "a" in str(websocket.recv(SOON_S))
+
+
+@pytest.mark.usefixtures("both")
+def test_a_connection_between_requests_is_closed_when_idle(engine: FakeEngine) -> None:
+    with LiveServer(engine, limits=IDLE) as live, connected(live) as sock:
+        assert has_answer(sock)
+        assert is_closed(sock)
+
+
+@pytest.mark.usefixtures("both")
+def test_so_is_a_push_query_without_rows(engine: FakeEngine) -> None:
+    stream = push_query(engine)
+    with (
+        LiveServer(engine, limits=IDLE) as live,
+        httpx.stream("POST", f"{live.url}/query-stream", json={"sql": "S"}, timeout=SOON_S) as response,
+        pytest.raises(httpx.RemoteProtocolError),
+    ):
+        list(response.iter_lines())
+    assert stream.closed.wait(SOON_S)
+
+
+@pytest.mark.usefixtures("both")
+def test_and_a_websocket_without_rows(engine: FakeEngine) -> None:
+    stream = push_query(engine)
+    with (
+        LiveServer(engine, limits=IDLE) as live,
+        web_socket(live) as websocket,
+        pytest.raises(ConnectionClosed) as closed,
+    ):
+        while True:
             websocket.recv(SOON_S)
-            with connected(live) as other:
-                assert is_closed(other)
+    assert closed.value.rcvd is not None and closed.value.rcvd.code == 1001
+    assert stream.closed.wait(SOON_S)
+
+
+@pytest.mark.usefixtures("both")
+def test_rows_keep_a_push_query(engine: FakeEngine) -> None:
+    stream = push_query(engine)
+    until = time.monotonic() + 2 * PATIENT.idle_s
+    with (
+        LiveServer(engine, limits=PATIENT) as live,
+        httpx.stream("POST", f"{live.url}/query-stream", json={"sql": "S"}, timeout=SOON_S) as response,
+    ):
+        lines = response.iter_lines()
+        next(lines)
+        while time.monotonic() < until:
+            stream.rows.put(Row(["a"]))
+            assert json.loads(next(lines)) == ["a"]
+
+
+@pytest.mark.usefixtures("both")
+def test_rows_keep_a_websocket(engine: FakeEngine) -> None:
+    stream = push_query(engine)
+    until = time.monotonic() + 2 * PATIENT.idle_s
+    with LiveServer(engine, limits=PATIENT) as live, web_socket(live) as websocket:
+        websocket.recv(SOON_S)
+        while time.monotonic() < until:
             stream.rows.put(Row(["a"]))
             assert "a" in str(websocket.recv(SOON_S))
+
+
+@pytest.mark.usefixtures("both")
+def test_pings_do_not_keep_a_websocket(engine: FakeEngine) -> None:
+    push_query(engine)
+    with LiveServer(engine, limits=IDLE) as live, web_socket(live) as websocket:
+        websocket.recv(SOON_S)
+        with pytest.raises(ConnectionClosed):
+            while True:
+                websocket.ping().wait(SOON_S)
+
+
+class BusyEngine(FakeEngine):
+    """Answers statements when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_answer = threading.Event()
+
+    def execute(self, request: Request) -> list[dict[str, Any]]:
+        """As FakeEngine.execute, later."""
+        assert self.may_answer.wait(SOON_S)
+        return super().execute(request)
+
+
+@pytest.mark.usefixtures("both")
+def test_answers_are_waited_for() -> None:
+    engine = BusyEngine()
+    body = b'{"ksql":"SHOW STREAMS;"}'
+    with LiveServer(engine, limits=IDLE) as live, connected(live) as sock:
+        sock.sendall(b"POST /ksql HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body))
+        sock.sendall(body)
+        with connected(live) as other:
+            assert has_answer(other) and is_closed(other)
+        engine.may_answer.set()
+        assert sock.recv(65_536).startswith(b"HTTP/1.1 200")
+
+
+@needs_http2
+def test_a_client_of_http2_that_only_sends_pings(engine: FakeEngine) -> None:
+    client = h2_client()
+    with LiveServer(engine, limits=IDLE) as live, connected(live) as sock:
+        client.send_headers(1, INFO, end_stream=True)
+        assert drip(sock, pings(client))
+
+
+@needs_http2
+def test_a_push_query_without_rows_over_http2(engine: FakeEngine) -> None:
+    stream = push_query(engine)
+    client = h2_client()
+    with LiveServer(engine, limits=IDLE) as live, connected(live) as sock:
+        client.send_headers(1, [(":method", "POST"), (":path", "/query-stream"), *INFO[2:]])
+        client.send_data(1, b'{"sql":"S"}', end_stream=True)
+        sock.sendall(client.data_to_send())
+        assert is_closed(sock)
+    assert stream.closed.wait(SOON_S)
+
+
+@needs_http2
+def test_pings_keep_a_push_query_over_http2(engine: FakeEngine) -> None:
+    stream = push_query(engine)
+    client = h2_client()
+    until = time.monotonic() + 2 * PATIENT.idle_s
+    with LiveServer(engine, limits=PATIENT) as live, connected(live) as sock:
+        client.send_headers(1, [(":method", "POST"), (":path", "/query-stream"), *INFO[2:]])
+        client.send_data(1, b'{"sql":"S"}', end_stream=True)
+        while time.monotonic() < until:
+            client.ping(b"12345678")
+            sock.sendall(client.data_to_send())
+            data = sock.recv(65_536)
+            assert data
+            client.receive_data(data)
+        assert not stream.closed.is_set()
+
+
+def test_no_limit_of_idleness(engine: FakeEngine) -> None:
+    with (
+        LiveServer(engine, limits=Limits(header_s=0.2, idle_s=0.0)) as live,
+        connected(live) as sock,
+        connected(live) as other,
+    ):
+        assert has_answer(sock)
+        assert is_closed(other)
+        assert has_answer(sock)
 
 
 @pytest.mark.usefixtures("both")

@@ -11,13 +11,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 import server.main
 from ksql_spark.config import Config
-from server.main import StartableEngine, _bind, main
+from server.main import StartableEngine, _bind, between_requests_s, main
 
 SERVER = Path(__file__).with_name("fake_server.py")
 #: for what happens at once, unless the machine is very busy
@@ -211,6 +212,33 @@ def test_listens_at_several_addresses(run, tmp_path: Path) -> None:
     assert process.until("ready: http://127.0.0.1:")
     process.process.send_signal(signal.SIGTERM)
     assert process.end()[0] == 0
+
+
+def test_idle_connections_are_closed_as_the_property_says(run, tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("ksql.idle.connection.timeout.seconds=1\n")
+    process = run("--listen", "127.0.0.1:0", "--properties", str(file))
+    port = int(process.until("ready: http://127.0.0.1:").split(" in ")[0].rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=SOON_S) as sock:
+        sock.sendall(b"GET /info HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer = b""
+        while piece := sock.recv(65_536):
+            answer += piece
+    assert answer.startswith(b"HTTP/1.1 200")
+    process.process.send_signal(signal.SIGTERM)
+    assert process.end()[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "seconds"),
+    [
+        ({}, 75),
+        ({"ksql.idle.connection.timeout.seconds": 600}, 600),
+        ({"ksql.idle.connection.timeout.seconds": 0}, 2**31),
+    ],
+)
+def test_how_long_connections_without_requests_are_kept(values: dict[str, Any], seconds: int) -> None:
+    assert between_requests_s(Config(values)) == seconds
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1", "8088", "127.0.0.1:many", "127.0.0.1:99999"])
