@@ -84,7 +84,7 @@ class PlanCache:
             settings: what else the plan depends on.
             text: the statement.
         """
-        if len(text) > MOST_CHARACTERS:
+        if not is_cacheable(text):
             return None
         return self.found(of, settings, text, take_out(text))
 
@@ -113,7 +113,7 @@ class PlanCache:
             settings: as for find().
             bind: returns the plan of another text.
         """
-        if len(text) > MOST_CHARACTERS:
+        if not is_cacheable(text):
             return
         template = take_out(text)
         known = _for_all_values(template, plan, bind)
@@ -124,6 +124,11 @@ class PlanCache:
             self._plans[key] = known or Known(lambda _: plan, plan, {})
             while len(self._plans) > self._size:
                 self._plans.popitem(last=False)
+
+
+def is_cacheable(text: str, most_characters: int = MOST_CHARACTERS) -> bool:
+    """Whether the template of ``text`` is no other text's: NUL begins the marks of templates."""
+    return len(text) <= most_characters and "\0" not in text
 
 
 def _for_all_values(template: Template, plan: PullQuery, bind: Callable[[str], object]) -> Known | None:

@@ -16,6 +16,7 @@ from typing import Any
 from grammar.literals import Template, Value, put_in, take_out
 from ksql_spark import consistency
 from ksql_spark.analyzer import BoundRow
+from ksql_spark.analyzer.plan_cache import is_cacheable
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Cast, Expression, Literal
 from ksql_spark.formats import CAPABILITIES
@@ -133,7 +134,7 @@ class KnownInserts:
             settings: what else the plan depends on.
             text: the statement.
         """
-        if len(text) > MOST_CHARACTERS or "\0" in text:  # which is in marks of templates
+        if not is_cacheable(text, MOST_CHARACTERS):
             return None
         template = take_out(text, with_decimals=True)
         with self._lock:
@@ -158,7 +159,7 @@ class KnownInserts:
             settings: as for find().
             bind: returns the row of a text.
         """
-        if len(text) > MOST_CHARACTERS or "\0" in text:
+        if not is_cacheable(text, MOST_CHARACTERS):
             return
         template = take_out(text, with_decimals=True)
         key = (template.text, settings)

@@ -20,7 +20,7 @@ from ksql_spark.services.child import ChildProcess
 from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.services.data_dir import lock_for_child, make_data_dir, release
 from ksql_spark.services.java import java_binary
-from ksql_spark.services.ports import HOST, kept_port
+from ksql_spark.services.ports import HOST, kept_port, other_port
 
 PREFERRED_PORT = 8083
 #: main classes
@@ -30,6 +30,10 @@ _START_TIMEOUT_S = 120.0
 _STOP_TIMEOUT_S = 20.0
 #: where the reason for its end is looked for
 _LAST_LINES = 60
+#: how many ports are tried, if others take them first
+_ATTEMPTS = 3
+#: of its log
+_LISTENS, _PORT_TAKEN = "REST server listening at", "Address already in use"
 _STRINGS = "org.apache.kafka.connect.storage.StringConverter"
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -160,7 +164,13 @@ class EmbeddedConnect:
             self.log_file.parent.mkdir(exist_ok=True)
             lock = self.data_dir / "connect.lock"
             self._lock = lock_for_child(lock, "Connect worker", _STOP_TIMEOUT_S, self._report)
-            self._launch()
+            port = kept_port(self.data_dir / "connect.port", PREFERRED_PORT)
+            for _ in range(_ATTEMPTS):
+                if self._launch(port):
+                    break
+                port = other_port(self.data_dir / "connect.port")
+            else:
+                raise self.failure("did not start")
         except BaseException as error:
             self._fetching = False
             self.stop()
@@ -204,12 +214,12 @@ class EmbeddedConnect:
 
     # ---- the process
 
-    def _launch(self) -> None:
-        """Start the process and wait until it answers."""
+    def _launch(self, port: int) -> bool:
+        """Start the process and wait until it answers; False if another process has taken its port."""
         scratch = self.data_dir / "tmp"
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
-        properties, url = self._properties()
+        properties, url = self._properties(port)
         self._client = ConnectClient(url, self._client_settings, lambda: self._stopped, is_local=True)
         file = self.data_dir / "worker.properties"
         file.touch(mode=0o600)
@@ -228,15 +238,23 @@ class EmbeddedConnect:
             child = self._child = ChildProcess(command, printed, pass_fds=(self._lock.fileno(),))
         deadline = time.monotonic() + _START_TIMEOUT_S
         while child.is_running() and time.monotonic() < deadline:
-            if self._client.is_ready():
-                return
+            # an answer alone might be that of a worker which another server has started at this port
+            if self._has_said(_LISTENS) and self._client.is_ready():
+                return True
             time.sleep(0.1)
         if self._stopped:
             raise self._interrupted()
+        if "listeners" not in self._settings.own and self._has_said(_PORT_TAKEN):
+            child.stop(_STOP_TIMEOUT_S)
+            return False
         raise self.failure("did not start")
 
-    def _properties(self) -> tuple[dict[str, str], str]:
-        """The worker's properties, and the address at which it will answer."""
+    def _properties(self, port: int) -> tuple[dict[str, str], str]:
+        """The worker's properties, and the address at which it will answer.
+
+        Args:
+            port: used unless the user's file says where it listens.
+        """
         settings, own = self._settings, self._settings.own
         topics = f"_confluent-ksql-{settings.service_id}connect-"
         if "listeners" in own:
@@ -245,7 +263,7 @@ class EmbeddedConnect:
             host = HOST if address.hostname in (None, "0.0.0.0") else str(address.hostname)
             url = f"{address.scheme}://{host}:{address.port}"
         else:
-            url = f"http://{HOST}:{kept_port(self.data_dir / 'connect.port', PREFERRED_PORT)}"
+            url = f"http://{HOST}:{port}"
         bundled = self.data_dir / "bundled"
         shutil.rmtree(bundled, ignore_errors=True)
         bundled.mkdir()
@@ -269,17 +287,24 @@ class EmbeddedConnect:
         }
         return properties, url
 
+    def _has_said(self, what: str) -> bool:
+        return any(what in line for lines in self._lines() for line in lines)
+
     def _last_lines(self) -> list[str]:
         """What this run said last, in its log and on its output."""
-        lines: list[str] = []
+        return [line for lines in self._lines() for line in lines[-_LAST_LINES:]]
+
+    def _lines(self) -> list[list[str]]:
+        """What this run said in its log, and on its output."""
+        found: list[list[str]] = []
         for file, start in ((self.log_file, self._log_start), (self.log_file.with_name("connect.out"), 0)):
             try:
                 with file.open("rb") as log:
                     log.seek(start if file.stat().st_size >= start else 0)
-                    lines += log.read().decode(errors="replace").splitlines()[-_LAST_LINES:]
+                    found.append(log.read().decode(errors="replace").splitlines())
             except OSError:
                 continue
-        return lines
+        return found
 
     def _interrupted(self) -> KsqlError:
         log = str(self.log_file)

@@ -128,3 +128,9 @@ def test_the_oldest_plans_go(bind: Bind) -> None:
 )
 def test_literals_can_be_put_in_again(text: str) -> None:
     assert put_in(take_out(text)).replace("= 0;", "= 00;") == text
+
+
+def test_a_text_that_looks_like_a_template_is_not_taken_for_one(bind: Bind) -> None:
+    cache = PlanCache()
+    note(cache, bind, "SELECT * FROM ints WHERE id = 1;")
+    assert cache.find(CATALOG, (), "SELECT * FROM ints WHERE id = \0i;") is None
