@@ -65,7 +65,7 @@ class Worker(Protocol):
     def stop(self) -> None:
         """Stop it."""
 
-    def failure(self, what: str = "has ended") -> KsqlError:
+    def ended(self) -> KsqlError:
         """Why it has ended by itself."""
 
 
@@ -250,7 +250,7 @@ class ConnectOnDemand:
 
     def _ended(self) -> KsqlError:
         """Why the worker has ended by itself."""
-        error = self._worker.failure()
+        error = self._worker.ended()
         error.hint = _AGAIN
         return error
 

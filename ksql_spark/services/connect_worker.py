@@ -4,36 +4,26 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 from urllib.parse import urlsplit
 
 from ksql_spark.connect import ConnectClient
 from ksql_spark.errors import KsqlError
 from ksql_spark.services import artifacts
 from ksql_spark.services.cache import Report
-from ksql_spark.services.child import ChildProcess
 from ksql_spark.services.class_archive import ClassArchive
-from ksql_spark.services.data_dir import lock_for_child, make_data_dir, release
+from ksql_spark.services.embedded import EmbeddedService, reason_of
 from ksql_spark.services.java import java_binary
-from ksql_spark.services.ports import HOST, kept_port, other_port
+from ksql_spark.services.ports import HOST
 
 PREFERRED_PORT = 8083
 #: main classes
 DISTRIBUTED = "org.apache.kafka.connect.cli.ConnectDistributed"
 STANDALONE = "org.apache.kafka.connect.cli.ConnectStandalone"
-_START_TIMEOUT_S = 120.0
-_STOP_TIMEOUT_S = 20.0
-#: where the reason for its end is looked for
-_LAST_LINES = 60
-#: how many ports are tried, if others take them first
-_ATTEMPTS = 3
 #: of its log
-_LISTENS, _PORT_TAKEN = "REST server listening at", "Address already in use"
+_LISTENS = "REST server listening at"
 _STRINGS = "org.apache.kafka.connect.storage.StringConverter"
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -80,8 +70,10 @@ class WorkerSettings:
     own: Mapping[str, str] = field(default_factory=dict)
 
 
-class EmbeddedConnect:
+class EmbeddedConnect(EmbeddedService):
     """A Connect worker of our own, in distributed mode: connectors and their offsets are in topics.
+
+    A start that fails raises CONNECT_FAILED. See EmbeddedService.
 
     Args:
         data_dir: folder for its log, its port and its plug-ins; created if missing.
@@ -90,6 +82,13 @@ class EmbeddedConnect:
         report: called with progress lines.
     """
 
+    title = "Kafka Connect"
+    process = "Connect worker"
+    name = "connect"
+    needs = (artifacts.CONNECT, artifacts.CONNECT_AVRO)
+    start_timeout_s = 120.0
+    stop_timeout_s = 20.0
+
     def __init__(
         self,
         data_dir: Path,
@@ -97,26 +96,10 @@ class EmbeddedConnect:
         client_settings: Mapping[str, str] | None = None,
         report: Report = lambda text: None,
     ) -> None:
-        self.data_dir = data_dir.absolute()
+        super().__init__(data_dir, PREFERRED_PORT, report)
         self._settings = settings
         self._client_settings = client_settings or {}
-        self._report = report
-        self._lock: IO[str] | None = None
-        self._child: ChildProcess | None = None
         self._client: ConnectClient | None = None
-        self._log_start = 0
-        #: makes the next start faster
-        self._archive: ClassArchive | None = None
-        self._fetching = False
-        self._stopped = False
-        self._mutex = threading.Lock()
-
-    def __enter__(self) -> EmbeddedConnect:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     @property
     def log_file(self) -> Path:
@@ -134,136 +117,53 @@ class EmbeddedConnect:
         assert self._client is not None
         return self._client
 
-    @property
-    def pid(self) -> int | None:
-        """The process id while it runs, else None."""
-        return self._child.pid if self._child else None
-
-    def is_running(self) -> bool:
-        """Whether it runs: from start() until it ends, by stop() or by itself."""
-        return self._child is not None and self._child.is_running()
-
-    def start(self) -> None:
-        """Start it and return once it answers; if that fails, stop it.
-
-        Raises:
-            KsqlError: DATA_DIR_IN_USE, DATA_DIR_UNUSABLE, JAVA_MISSING, CONNECT_FAILED; those of
-                artifacts.ensure().
-        """
-        if self.is_running():
-            return
-        self.stop()  # what a process that ended by itself has left
-        self._stopped = False
-        try:
-            self._fetching = True
-            artifacts.ensure((artifacts.CONNECT, artifacts.CONNECT_AVRO), self._report)
-            self._fetching = False
-            self._report("starting Kafka Connect")
-            make_data_dir(self.data_dir)
-            self.plugins.mkdir(exist_ok=True)
-            self.log_file.parent.mkdir(exist_ok=True)
-            lock = self.data_dir / "connect.lock"
-            self._lock = lock_for_child(lock, "Connect worker", _STOP_TIMEOUT_S, self._report)
-            port = kept_port(self.data_dir / "connect.port", PREFERRED_PORT)
-            for _ in range(_ATTEMPTS):
-                if self._launch(port):
-                    break
-                port = other_port(self.data_dir / "connect.port")
-            else:
-                raise self.failure("did not start")
-        except BaseException as error:
-            self._fetching = False
-            self.stop()
-            if isinstance(error, OSError):
-                reason = error.strerror or str(error)
-                raise KsqlError("DATA_DIR_UNUSABLE", path=str(self.data_dir), reason=reason) from None
-            raise
-        self._report(f"Kafka Connect runs at {self.client.url}, log in {self.log_file}")
-
-    def stop(self) -> None:
-        """Stop it and wait until it has ended; may be called at any time, more than once.
-
-        A start() in progress in another thread then raises CONNECT_FAILED.
-        """
-        with self._mutex:
-            self._stopped = True
-            child = self._child
-        if self._fetching:
-            artifacts.interrupt()
-        if child:
-            child.stop(_STOP_TIMEOUT_S)
-            if self._archive:
-                self._archive.keep()
-        with self._mutex:
-            self._child = None
-            if self._lock:
-                release(self._lock)
-                self._lock = None
-
-    def failure(self, what: str = "has ended") -> KsqlError:
-        """The error for a process that did not start, or has ended by itself: with what it said last."""
+    def ended(self) -> KsqlError:
+        """The error for a process that has ended by itself: with what it said last."""
         code = self._child.exit_code if self._child else None
-        errors = [line for line in self._last_lines() if "Exception: " in line or "Error: " in line]
-        if code is not None and code < 0:
-            reason = f"signal {-code} has ended it"
-        elif errors:
-            reason = errors[-1].strip().removeprefix("Caused by: ").rstrip(".")
-        else:
-            reason = f"exit code {code}" if code is not None else "it did not answer in time"
-        return KsqlError("CONNECT_FAILED", what=what, reason=reason, log=str(self.log_file))
+        return self._error(reason_of(self._said(), code), "has ended")
 
     # ---- the process
 
-    def _launch(self, port: int) -> bool:
-        """Start the process and wait until it answers; False if another process has taken its port."""
-        scratch = self.data_dir / "tmp"
-        shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir()
-        properties, url = self._properties(port)
+    @property
+    def _may_move(self) -> bool:
+        return "listeners" not in self._settings.own
+
+    def _prepare(self) -> None:
+        self.plugins.mkdir(exist_ok=True)
+
+    def _command(self) -> list[str]:
+        properties, url = self._properties()
         self._client = ConnectClient(url, self._client_settings, lambda: self._stopped, is_local=True)
         file = self.data_dir / "worker.properties"
         file.touch(mode=0o600)
         file.write_text("".join(f"{name}={_escaped(value)}\n" for name, value in sorted(properties.items())))
-        printed = self.log_file.with_name("connect.out")
-        printed.write_bytes(b"")
-        self._log_start = self.log_file.stat().st_size if self.log_file.exists() else 0
         options = [f"-Xmx{self._settings.memory}", "-XX:+UseSerialGC", "-XX:-UsePerfData"]
         archive = self._archive = ClassArchive("connect", artifacts.jars(artifacts.CONNECT))
         options += archive.options() or archive.recording()
-        options += [f"-Djava.io.tmpdir={scratch}", f"-Dksql.log.file={self.log_file}"]
-        command = java_command(DISTRIBUTED, [str(file)], options, "connect-log4j2.properties")
-        with self._mutex:
-            if self._stopped or self._lock is None:
-                raise self._interrupted()
-            child = self._child = ChildProcess(command, printed, pass_fds=(self._lock.fileno(),))
-        deadline = time.monotonic() + _START_TIMEOUT_S
-        while child.is_running() and time.monotonic() < deadline:
-            # an answer alone might be that of a worker which another server has started at this port
-            if self._has_said(_LISTENS) and self._client.is_ready():
-                return True
-            time.sleep(0.1)
-        if self._stopped:
-            raise self._interrupted()
-        if "listeners" not in self._settings.own and self._has_said(_PORT_TAKEN):
-            child.stop(_STOP_TIMEOUT_S)
-            return False
-        raise self.failure("did not start")
+        options += [f"-Djava.io.tmpdir={self._scratch}", f"-Dksql.log.file={self.log_file}"]
+        return java_command(DISTRIBUTED, [str(file)], options, "connect-log4j2.properties")
 
-    def _properties(self, port: int) -> tuple[dict[str, str], str]:
-        """The worker's properties, and the address at which it will answer.
+    def _answers(self) -> bool:
+        # an answer alone might be that of a worker which another server has started at this port
+        return self._has_said(_LISTENS) and self.client.is_ready()
 
-        Args:
-            port: used unless the user's file says where it listens.
-        """
+    def _ready_line(self) -> str:
+        return f"Kafka Connect runs at {self.client.url}, log in {self.log_file}"
+
+    def _error(self, reason: str, what: str = "did not start") -> KsqlError:
+        return KsqlError("CONNECT_FAILED", what=what, reason=reason, log=str(self.log_file))
+
+    def _properties(self) -> tuple[dict[str, str], str]:
+        """The worker's properties, and the address at which it will answer."""
         settings, own = self._settings, self._settings.own
         topics = f"_confluent-ksql-{settings.service_id}connect-"
-        if "listeners" in own:
+        if not self._may_move:
             url = own["listeners"].split(",")[0].strip()
             address = urlsplit(url)
             host = HOST if address.hostname in (None, "0.0.0.0") else str(address.hostname)
             url = f"{address.scheme}://{host}:{address.port}"
         else:
-            url = f"http://{HOST}:{port}"
+            url = f"http://{HOST}:{self.port}"
         bundled = self.data_dir / "bundled"
         shutil.rmtree(bundled, ignore_errors=True)
         bundled.mkdir()
@@ -286,29 +186,6 @@ class EmbeddedConnect:
             "plugin.path": ",".join(str(folder).strip() for folder in folders),
         }
         return properties, url
-
-    def _has_said(self, what: str) -> bool:
-        return any(what in line for lines in self._lines() for line in lines)
-
-    def _last_lines(self) -> list[str]:
-        """What this run said last, in its log and on its output."""
-        return [line for lines in self._lines() for line in lines[-_LAST_LINES:]]
-
-    def _lines(self) -> list[list[str]]:
-        """What this run said in its log, and on its output."""
-        found: list[list[str]] = []
-        for file, start in ((self.log_file, self._log_start), (self.log_file.with_name("connect.out"), 0)):
-            try:
-                with file.open("rb") as log:
-                    log.seek(start if file.stat().st_size >= start else 0)
-                    found.append(log.read().decode(errors="replace").splitlines())
-            except OSError:
-                continue
-        return found
-
-    def _interrupted(self) -> KsqlError:
-        log = str(self.log_file)
-        return KsqlError("CONNECT_FAILED", what="did not start", reason="it was stopped meanwhile", log=log)
 
 
 #: prefixes of the settings of a worker's clients: its own, and those of its connectors

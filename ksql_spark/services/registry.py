@@ -7,75 +7,53 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import IO
 from uuid import UUID
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.schema_registry import RegisteredSchema, SchemaRegistry
 from ksql_spark.services import artifacts
 from ksql_spark.services.cache import Report
-from ksql_spark.services.child import ChildProcess
-from ksql_spark.services.data_dir import lock_for_child, make_data_dir, release
+from ksql_spark.services.embedded import EmbeddedService
 from ksql_spark.services.java import java_binary
-from ksql_spark.services.ports import HOST, free_port, kept_port, other_port
+from ksql_spark.services.ports import HOST, free_port
 
 PREFERRED_PORT = 8081
 #: what Apicurio's classes are compiled for
 JAVA_VERSION = 21
 _API = "/apis/ccompat/v7"
-_START_TIMEOUT_S = 90.0
-_STOP_TIMEOUT_S = 10.0
 _ANSWER_TIMEOUT_S = 10.0
 #: how often it is looked whether it still runs; the pauses before it is started again
 _LOOK_S = 0.5
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
-#: how many ports are tried, if others take them first
-_ATTEMPTS = 3
 #: of its log
-_LISTENS, _PORT_TAKEN = "Listening on: http", "seems to be in use by another process"
+_LISTENS = "Listening on: http"
 _CONTENT = "application/vnd.schemaregistry.v1+json"
 #: straight to this machine, whatever proxies the environment names
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-class EmbeddedRegistry:
-    """A schema registry of our own.
+class EmbeddedRegistry(EmbeddedService):
+    """A schema registry of our own; a start that fails raises REGISTRY_FAILED. See EmbeddedService."""
 
-    Args:
-        data_dir: folder for its data, its log and its port; created if missing.
-        port: the port for the first start; 0 or a port in use: a free one. Later starts use the same port
-            again.
-        report: called with progress lines.
-    """
+    title = "the schema registry"
+    process = "schema registry"
+    name = "registry"
+    needs = (artifacts.REGISTRY,)
+    start_timeout_s = 90.0
+    stop_timeout_s = 10.0
+    port_taken = "seems to be in use by another process"
 
     def __init__(
         self, data_dir: Path, port: int = PREFERRED_PORT, report: Report = lambda text: None
     ) -> None:
-        self.data_dir = data_dir.absolute()
-        self.port = port
-        self._report = report
-        self._lock: IO[str] | None = None
-        self._child: ChildProcess | None = None
-        self._fetching = False
-        self._stopped = False
-        self._mutex = threading.Lock()
-
-    def __enter__(self) -> EmbeddedRegistry:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
+        super().__init__(data_dir, port, report)
+        self._is_new = False
 
     @property
     def url(self) -> str:
@@ -87,82 +65,25 @@ class EmbeddedRegistry:
         """Its log: of this run only."""
         return self.data_dir / "registry.log"
 
-    def is_running(self) -> bool:
-        """Whether it runs: from start() until it ends, by stop() or by itself."""
-        return self._child is not None and self._child.is_running()
+    def start(self) -> None:
+        """See EmbeddedService."""
+        java_binary(JAVA_VERSION)  # before anything is fetched
+        super().start()
 
     def has_data(self) -> bool:
         """Whether it was started before."""
         return any(self.data_dir.glob("registry.*.db"))
 
-    def start(self) -> None:
-        """Start it and return once it answers; if that fails, stop it.
+    @property
+    def _printed(self) -> Path:
+        return self.log_file
 
-        Raises:
-            KsqlError: DATA_DIR_IN_USE, DATA_DIR_UNUSABLE, JAVA_MISSING, REGISTRY_FAILED; those of
-                artifacts.ensure().
-        """
-        if self.is_running():
-            return
-        self.stop()  # what a process that ended by itself has left
-        self._stopped = False
-        try:
-            java = java_binary(JAVA_VERSION)
-            self._fetching = True
-            artifacts.ensure((artifacts.REGISTRY,), self._report)
-            self._fetching = False
-            self._report("starting the schema registry")
-            make_data_dir(self.data_dir)
-            lock = self.data_dir / "registry.lock"
-            self._lock = lock_for_child(lock, "schema registry", _STOP_TIMEOUT_S, self._report)
-            is_new = not self.has_data()
-            self.port = kept_port(self.data_dir / "registry.port", self.port)
-            for _ in range(_ATTEMPTS):
-                if self._launch(java):
-                    break
-                self.port = other_port(self.data_dir / "registry.port")
-            else:
-                raise self._failure("other processes took the ports that were free")
-            if is_new:
-                # as Confluent's registry does; Apicurio's own default is to accept everything
-                self._ask("/config", {"compatibility": "BACKWARD"})
-        except BaseException as error:
-            self._fetching = False
-            self.stop()
-            if isinstance(error, urllib.error.HTTPError):
-                raise self._failure(f"it answered {error.url} with {error.code} {error.reason}") from None
-            if isinstance(error, OSError):
-                reason = error.strerror or str(error)
-                raise KsqlError("DATA_DIR_UNUSABLE", path=str(self.data_dir), reason=reason) from None
-            raise
-        self._report(f"the schema registry runs at {self.url}, data in {self.data_dir}")
+    def _prepare(self) -> None:
+        self._is_new = not self.has_data()
 
-    def stop(self) -> None:
-        """Stop it and wait until it has ended; may be called at any time, more than once.
-
-        A start() in progress in another thread then raises REGISTRY_FAILED.
-        """
-        with self._mutex:
-            self._stopped = True
-            child = self._child
-        if self._fetching:
-            artifacts.interrupt()
-        if child:
-            child.stop(_STOP_TIMEOUT_S)
-        with self._mutex:
-            self._child = None
-            if self._lock:
-                release(self._lock)
-                self._lock = None
-
-    def _launch(self, java: Path) -> bool:
-        """Start the process and wait until it answers; False if another process has taken its port."""
-        scratch = self.data_dir / "tmp"
-        shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir()
-        self.log_file.write_bytes(b"")
+    def _command(self) -> list[str]:
         settings = {
-            "java.io.tmpdir": scratch,
+            "java.io.tmpdir": self._scratch,
             "quarkus.http.host": HOST,
             "quarkus.http.port": self.port,
             "quarkus.http.access-log.enabled": "false",
@@ -173,39 +94,31 @@ class EmbeddedRegistry:
             "apicurio.datasource.jdbc.initial-size": 1,
             "apicurio.datasource.jdbc.min-size": 1,
             "apicurio.datasource.jdbc.max-size": 8,
-            "apicurio.storage.snapshot.location": scratch,
-            "apicurio.import.work-dir": scratch,
+            "apicurio.storage.snapshot.location": self._scratch,
+            "apicurio.import.work-dir": self._scratch,
         }
-        command = [
-            str(java),
+        return [
+            str(java_binary(JAVA_VERSION)),
             *("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"),
             *(f"-D{name}={value}" for name, value in settings.items()),
             *("-jar", str(artifacts.unpacked(artifacts.REGISTRY) / "quarkus-run.jar")),
         ]
-        with self._mutex:
-            if self._stopped or self._lock is None:
-                raise self._failure("it was stopped while it started")
-            child = self._child = ChildProcess(command, self.log_file, pass_fds=(self._lock.fileno(),))
-        deadline = time.monotonic() + _START_TIMEOUT_S
-        while child.is_running() and time.monotonic() < deadline:
-            # an answer alone might be that of a registry which another server has started at this port
-            if _LISTENS in self.log_file.read_text(errors="replace"):
-                with contextlib.suppress(OSError):
-                    self._ask("/subjects")
-                    return True
-            time.sleep(0.05)
-        if self._stopped:
-            raise self._failure("it was stopped while it started")
-        log = self.log_file.read_text(errors="replace")
-        if _PORT_TAKEN in log:
-            child.stop(_STOP_TIMEOUT_S)
-            return False
-        lines = log.splitlines()
-        errors = [line for line in lines if "Exception:" in line or "Error:" in line or "ERROR" in line]
-        reason = errors[-1].strip() if errors else "it did not answer in time"
-        raise self._failure(reason.removeprefix("Caused by: ").rstrip("."))
 
-    def _failure(self, reason: str) -> KsqlError:
+    def _answers(self) -> bool:
+        # an answer alone might be that of a registry which another server has started at this port
+        if self._has_said(_LISTENS):
+            with contextlib.suppress(OSError):
+                self._ask("/subjects")
+                if self._is_new:
+                    # as Confluent's registry does; Apicurio's own default is to accept everything
+                    self._ask("/config", {"compatibility": "BACKWARD"})
+                return True
+        return False
+
+    def _ready_line(self) -> str:
+        return f"the schema registry runs at {self.url}, data in {self.data_dir}"
+
+    def _error(self, reason: str) -> KsqlError:
         return KsqlError("REGISTRY_FAILED", reason=reason, log=str(self.log_file))
 
     def _ask(self, path: str, body: object = None) -> None:

@@ -56,8 +56,8 @@ def test_where_connectors_are_installed(
 def test_the_worker_s_properties(tmp_path: Path) -> None:
     settings = WorkerSettings("b:1", "id_", {"sasl.mechanism": "PLAIN"}, -1, [Path("/more")])
     worker = EmbeddedConnect(tmp_path, settings)
-    properties, url = worker._properties(1234)
-    assert url == properties["listeners"] == "http://127.0.0.1:1234"
+    properties, url = worker._properties()
+    assert url == properties["listeners"] == "http://127.0.0.1:8083"
     assert properties["group.id"] == "_confluent-ksql-id_connect"
     assert properties["status.storage.topic"] == "_confluent-ksql-id_connect-status"
     assert properties["offset.storage.topic"] == "_confluent-ksql-id_connect-offsets"
@@ -65,7 +65,7 @@ def test_the_worker_s_properties(tmp_path: Path) -> None:
     assert properties["plugin.path"].split(",")[1:] == [str(tmp_path / "plugins"), "/more"]
     own = {"listeners": "https://0.0.0.0:8443,http://x:1", "plugin.path": "/own", "group.id": "g"}
     worker = EmbeddedConnect(tmp_path, WorkerSettings("b:1", own=own))
-    properties, url = worker._properties(1234)
+    properties, url = worker._properties()
     assert url == "https://127.0.0.1:8443" and properties["listeners"] == own["listeners"]
     assert properties["group.id"] == "g" and "/own" in properties["plugin.path"].split(",")
 
@@ -128,7 +128,7 @@ def test_a_worker_of_another_server_is_not_taken_for_its_own(
     with ConnectServer() as other:
         port = urlsplit(other.url).port
         # it was free when it was looked for
-        monkeypatch.setattr("ksql_spark.services.connect_worker.kept_port", lambda *_: port)
+        monkeypatch.setattr("ksql_spark.services.embedded.kept_port", lambda *_: port)
         settings = WorkerSettings(broker.bootstrap_servers, f"{tmp_path.name}_")
         with EmbeddedConnect(tmp_path, settings) as worker:
             assert worker.client.url != other.url

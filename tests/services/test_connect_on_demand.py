@@ -39,13 +39,16 @@ class FakeWorker:
         self.may_start.wait(WAIT_S)
         self.starts += 1
         if self.fails:
-            raise self.failure("did not start")
+            raise self._error("did not start")
         self.running = True
 
     def stop(self) -> None:
         self.running = False
 
-    def failure(self, what: str = "has ended") -> KsqlError:
+    def ended(self) -> KsqlError:
+        return self._error("has ended")
+
+    def _error(self, what: str) -> KsqlError:
         return KsqlError("CONNECT_FAILED", what=what, reason="signal 9 has ended it", log="there.log")
 
 

@@ -47,8 +47,8 @@ def test_schemas_and_address_outlive_a_restart(tmp_path: Path) -> None:
         with pytest.raises(KsqlError) as taken:
             EmbeddedRegistry(tmp_path / "registry").start()
         assert taken.value.condition == "DATA_DIR_IN_USE"
-        assert registry._child is not None
-        pid = registry._child.pid
+        pid = registry.pid
+        assert pid is not None
     assert not is_alive(pid)
     assert lines[-2:] == [
         "starting the schema registry",
@@ -79,7 +79,7 @@ def test_a_registry_of_another_server_is_not_taken_for_its_own(
     with ThreadingHTTPServer(("127.0.0.1", 0), Other) as other:
         threading.Thread(target=other.serve_forever, daemon=True).start()
         # the port was free when it was looked for
-        monkeypatch.setattr("ksql_spark.services.registry.kept_port", lambda *_: other.server_port)
+        monkeypatch.setattr("ksql_spark.services.embedded.kept_port", lambda *_: other.server_port)
         with EmbeddedRegistry(tmp_path / "registry") as registry:
             assert registry.port != other.server_port
             assert ConfluentRegistry(registry.url).register("topic-value", TAKEN) > 0

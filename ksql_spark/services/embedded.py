@@ -1,0 +1,274 @@
+"""What the embedded services have in common: each is a JVM of our own, with its data in one folder."""
+
+from __future__ import annotations
+
+import abc
+import errno
+import shutil
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, ClassVar, Self
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.services import artifacts
+from ksql_spark.services.cache import Report
+from ksql_spark.services.child import ChildProcess
+from ksql_spark.services.class_archive import ClassArchive
+from ksql_spark.services.data_dir import lock_for_child, make_data_dir, release
+from ksql_spark.services.ports import kept_port, other_port
+
+#: how many ports are tried, if others take them first
+_ATTEMPTS = 3
+_LOOK_S = 0.02
+#: where the reason for an end is looked for
+_LAST_LINES = 60
+
+
+class EmbeddedService(abc.ABC):
+    """A service that listens on the loopback address only, so other machines cannot connect.
+
+    It is started until it answers, stopped, and may be started again. Subclasses say what is particular.
+
+    Args:
+        data_dir: folder for its data, its log and its port; created if missing.
+        port: the port for the first start; 0 or a port in use: a free one. Later starts use the same port
+            again.
+        report: called with progress lines.
+    """
+
+    #: what it is called in progress lines, and what its process is
+    title: ClassVar[str]
+    process: ClassVar[str]
+    #: begins the names of the files with its lock and its port
+    name: ClassVar[str]
+    #: what has to be fetched before it can start
+    needs: ClassVar[tuple[str, ...]]
+    start_timeout_s: ClassVar[float]
+    stop_timeout_s: ClassVar[float]
+    #: what it says when another process has its port
+    port_taken: ClassVar[str] = "Address already in use"
+
+    def __init__(self, data_dir: Path, port: int, report: Report = lambda text: None) -> None:
+        self.data_dir = data_dir.absolute()
+        self.port = port
+        self._report = report
+        self._lock: IO[str] | None = None
+        self._child: ChildProcess | None = None
+        #: makes the next start faster, where there is one
+        self._archive: ClassArchive | None = None
+        self._log_start = 0
+        self._fetching = False
+        self._stopped = False
+        self._mutex = threading.Lock()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    @abc.abstractmethod
+    def log_file(self) -> Path:
+        """Its log."""
+
+    @property
+    def pid(self) -> int | None:
+        """The process id while it runs, else None."""
+        return self._child.pid if self._child else None
+
+    def is_running(self) -> bool:
+        """Whether it runs: from start() until it ends, by stop() or by itself."""
+        return self._child is not None and self._child.is_running()
+
+    def start(self) -> None:
+        """Start it and return once it answers; if that fails, stop it.
+
+        Raises:
+            KsqlError: DATA_DIR_IN_USE, DATA_DIR_UNUSABLE, DISK_FULL, JAVA_MISSING; those of
+                artifacts.ensure(); that of a service that did not start.
+        """
+        if self.is_running():
+            return
+        self.stop()  # what a process that ended by itself has left
+        self._stopped = False
+        try:
+            self._fetching = True
+            artifacts.ensure(self.needs, self._report)
+            self._fetching = False
+            self._prepare_folder()
+            self._report(f"starting {self.title}")
+            if self._may_move:
+                self.port = kept_port(self._port_file, self.port)
+            self._launch_somewhere()
+        except BaseException as error:
+            self._fetching = False
+            self.stop()
+            if isinstance(error, OSError):
+                raise self._folder_error(error) from None
+            raise
+        self._report(self._ready_line())
+
+    def stop(self) -> None:
+        """Stop it and wait until it has ended; may be called at any time, more than once.
+
+        A start() in progress in another thread then fails.
+        """
+        with self._mutex:
+            self._stopped = True
+            child = self._child
+        if self._fetching:
+            artifacts.interrupt()
+        if child:
+            child.stop(self.stop_timeout_s)
+            if self._archive:
+                self._archive.keep()
+        with self._mutex:
+            self._child = None
+            if self._lock:
+                release(self._lock)
+                self._lock = None
+
+    # ---- what is particular -------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def _prepare(self) -> None:
+        """Make the folder ready, which is locked and has room for logs and temporary files."""
+
+    @abc.abstractmethod
+    def _command(self) -> list[str]:
+        """The command line, with the port as it is now."""
+
+    @abc.abstractmethod
+    def _answers(self) -> bool:
+        """Whether it answers, and not another process at its port."""
+
+    @abc.abstractmethod
+    def _ready_line(self) -> str:
+        """The progress line of a service that has started."""
+
+    @abc.abstractmethod
+    def _error(self, reason: str) -> KsqlError:
+        """The error of a start that failed for ``reason``."""
+
+    @property
+    def _may_move(self) -> bool:
+        """Whether it may listen at another port."""
+        return True
+
+    # ---- the folder ---------------------------------------------------------------------------------------
+
+    @property
+    def _scratch(self) -> Path:
+        """Its temporary files: JVMs unpack libraries there, not into /tmp."""
+        return self.data_dir / "tmp"
+
+    @property
+    def _port_file(self) -> Path:
+        return self.data_dir / f"{self.name}.port"
+
+    @property
+    def _printed(self) -> Path:
+        """What its process prints, of this run only."""
+        return self.log_file.with_name(f"{self.name}.out")
+
+    def _prepare_folder(self) -> None:
+        """Create the folders and take the lock."""
+        make_data_dir(self.data_dir)
+        self.log_file.parent.mkdir(exist_ok=True)
+        lock = self.data_dir / f"{self.name}.lock"
+        self._lock = lock_for_child(lock, self.process, self.stop_timeout_s, self._report)
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch.mkdir()
+        self._prepare()
+
+    def _folder_error(self, error: OSError) -> KsqlError:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return KsqlError("DISK_FULL", path=str(self.data_dir))
+        return KsqlError("DATA_DIR_UNUSABLE", path=str(self.data_dir), reason=error.strerror or str(error))
+
+    # ---- the process --------------------------------------------------------------------------------------
+
+    def _launch_somewhere(self) -> None:
+        """Start the process, at another port where its own is taken meanwhile."""
+        for _ in range(_ATTEMPTS):
+            if self._launch():
+                return
+            self.port = other_port(self._port_file)
+        raise self._error("other processes took the ports that were free")
+
+    def _launch(self) -> bool:
+        """Start the process and wait until it answers; False if another process has taken its port."""
+        self._printed.write_bytes(b"")
+        has_log = self.log_file != self._printed and self.log_file.exists()
+        self._log_start = self.log_file.stat().st_size if has_log else 0
+        command = self._command()
+        with self._mutex:
+            if self._stopped or self._lock is None:
+                raise self._interrupted()
+            child = self._child = ChildProcess(command, self._printed, pass_fds=(self._lock.fileno(),))
+        deadline = time.monotonic() + self.start_timeout_s
+        while child.is_running() and time.monotonic() < deadline:
+            if self._answers() and child.is_running():
+                return True
+            time.sleep(_LOOK_S)
+        code = child.exit_code
+        child.stop(self.stop_timeout_s)
+        if self._stopped:
+            raise self._interrupted()
+        lines = self._said()
+        if self._may_move and any(self.port_taken in line for line in lines):
+            return False
+        raise self._failure(lines, code)
+
+    def _has_said(self, what: str) -> bool:
+        """Whether a line of this run has the text ``what``."""
+        return any(what in line for line in self._said())
+
+    def _said(self) -> list[str]:
+        """What this run said in its log and printed."""
+        lines: list[str] = []
+        for file, start in {self.log_file: self._log_start, self._printed: 0}.items():
+            try:
+                with file.open("rb") as log:
+                    log.seek(start if file.stat().st_size >= start else 0)
+                    lines += log.read().decode(errors="replace").splitlines()
+            except OSError:
+                continue
+        return lines
+
+    def _interrupted(self) -> KsqlError:
+        return self._error("it was stopped while it started")
+
+    def _failure(self, lines: Sequence[str], code: int | None) -> KsqlError:
+        """The error of a process that did not start, from what it said.
+
+        Args:
+            lines: these.
+            code: its exit code; None: it did not answer in time.
+        """
+        if any("No space left on device" in line for line in lines):
+            return KsqlError("DISK_FULL", path=str(self.data_dir))
+        return self._error(reason_of(lines, code))
+
+
+def reason_of(lines: Sequence[str], code: int | None) -> str:
+    """Why a process has ended, or did not answer.
+
+    Args:
+        lines: what it said; the last ones count.
+        code: its exit code; None: it has not ended.
+    """
+    lines = lines[-_LAST_LINES:]
+    if code is not None and code < 0:
+        return f"signal {-code} has ended it"
+    errors = [line for line in lines if "Exception: " in line or "Error: " in line or " ERROR " in line]
+    if errors:
+        return errors[-1].strip().removeprefix("Caused by: ").rstrip(".")
+    return "it did not answer in time" if code is None else f"exit code {code}"
