@@ -188,7 +188,9 @@ class TestCompiler:
         try:
             assert jar.is_file()
             assert artifacts.compile_java(tmp_path, report=said.append) == jar
-            assert said.count("compiling 1 JVM classes") == len(said) <= 1
+            # another run of these tests may compile at the same time
+            own = [line for line in said if not line.startswith("waiting: ")]
+            assert own.count("compiling 1 JVM classes") == len(own) <= 1
         finally:
             jar.unlink()
             jar.parent.rmdir()
