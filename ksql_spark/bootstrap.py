@@ -37,6 +37,7 @@ from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.managed_query import TRANSIENT_PREFIX
 from ksql_spark.runtime.placement import Placement, create_placement_topic, placement_group, placement_topic
 from ksql_spark.runtime.queries import QueryManager
+from ksql_spark.runtime.spark_start import SparkStart
 from ksql_spark.runtime.supervisor import SparkSupervisor
 from ksql_spark.runtime.views import Views
 from ksql_spark.runtime.warm_up import WarmUp
@@ -103,9 +104,17 @@ class Bootstrap:
         #: None where several servers share the service id
         self._lease: ServiceLease | None = None
         self._is_shared = bool(config["ksql.cluster.enabled"])
+        #: held while Spark is told which schema registry there is
+        self._registry_lock = threading.Lock()
 
-    def start(self, report: Report = lambda text: None) -> Parts:
-        """Start everything; ``report`` gets progress lines.
+    def start(
+        self, report: Report = lambda text: None, serve: Callable[[Parts], None] = lambda parts: None
+    ) -> Parts:
+        """Start everything.
+
+        Args:
+            report: gets progress lines.
+            serve: called once requests can be answered. Those that need Spark wait for it then (ADR 40).
 
         Raises:
             KsqlError: a part could not be started; STOPPED. Call stop() afterwards.
@@ -117,9 +126,24 @@ class Bootstrap:
         more = [conf for scheme, conf in artifacts.FILE_SYSTEMS.items() if scheme in file_systems]
         artifacts.ensure([*artifacts.CONFS, *more], report)
         self._check_not_stopping()
-        spark, servers = self._start_spark_and_broker(file_systems, report)
+        spark, starting = self._start_spark(file_systems, report)
+        try:
+            return self._start_beside(spark, starting, report, serve)
+        finally:
+            starting.settle()  # so that what it starts can be stopped
+
+    def _start_beside(
+        self, spark: SparkProcess, starting: SparkStart, report: Report, serve: Callable[[Parts], None]
+    ) -> Parts:
+        """Start everything else while Spark starts, then what needs Spark; see start()."""
+        servers = self._broker(report)
+        self._take_lease(servers, report)
+        # servers that share queries wait for each other, and far state is reached through Spark
+        serves_first = not (self._is_shared or self._file_systems)
+        if not serves_first:
+            starting.join()
         self._check_not_stopping()
-        services = self._services(spark, servers, report)
+        services, open_spark = self._services(spark, starting, servers, report)
         if self._config["ksql.udfs.enabled"]:
             functions.load(services.functions, services.metastore, report)
         self._stack.callback(end_workers, lambda: spark.running_session, str(services.functions.extensions))
@@ -131,24 +155,36 @@ class Bootstrap:
         runner.replay(report)
         runner.finish_pending()
         self._check_not_stopping()
-        runner.start()
-        self._create_log_stream(services, statements, report)
-        self._require_registry(services)
-        services.queries.start_registered(report)
-        if services.placement is not None:
-            report("asking for a share of the queries")
-            services.placement.join(services.queries)
         services.views.resume(services.metastore.sources())
         self._stack.callback(queries.close_all)
-        if self._given_spark is None and self._config["ksql.spark.warm.up.enabled"]:
-            self._warm_up(services, runner, queries)
         admin = KafkaAdmin(services.admin.servers, services.admin.settings, DEADLINE_S)
         self._stack.callback(admin.close)
         health = Health(services, admin)
         self._stack.callback(health.close)
         cluster, measures = Cluster(services), Measures(services, queries)
         self._stack.callback(cluster.close)
-        return Parts(services, runner, statements, queries, health, cluster, measures)
+        parts = Parts(services, runner, statements, queries, health, cluster, measures)
+        before = runner.carried_out + queries.started
+        if serves_first:
+            serve(parts)
+        starting.join()
+        self._check_not_stopping()
+        open_spark()
+        if serves_first:
+            services.queries.end_replay()
+        runner.start()
+        starting.open()
+        self._create_log_stream(services, statements, report)
+        self._require_registry(services)
+        services.queries.start_registered(report)
+        if services.placement is not None:
+            report("asking for a share of the queries")
+            services.placement.join(services.queries)
+        if self._given_spark is None and self._config["ksql.spark.warm.up.enabled"]:
+            self._warm_up(services, lambda: runner.carried_out + queries.started == before)
+        if not serves_first:
+            serve(parts)
+        return parts
 
     def stop(self) -> None:
         """Stop everything, including a start() in progress; may be called more than once."""
@@ -168,20 +204,20 @@ class Bootstrap:
 
     # ---- Spark and Kafka -----------------------------------------------------------------------------
 
-    def _start_spark_and_broker(
-        self, file_systems: Sequence[str], report: Report
-    ) -> tuple[SparkProcess, str]:
-        """Start both at the same time; return Spark and the brokers' addresses.
+    def _start_spark(self, file_systems: Sequence[str], report: Report) -> tuple[SparkProcess, SparkStart]:
+        """Begin to start Spark.
 
         Args:
             file_systems: as in SparkProcess.
             report: gets progress lines.
         """
-        spark = self._given_spark
-        if spark is not None:
-            servers = self._broker(report)
-            self._take_lease(servers, report)
-            return spark, servers
+
+        def limit_s() -> float:
+            return float(self._config["ksql.statement.timeout.ms"]) / 1000
+
+        given = self._given_spark
+        if given is not None:
+            return given, SparkStart(lambda: None, limit_s, self._stopping.is_set)
         spark = SparkProcess(
             self._data_dir / "spark",
             memory=str(self._config["ksql.spark.memory"]),
@@ -194,27 +230,16 @@ class Bootstrap:
             file_systems=file_systems,
         )
         self._stack.callback(spark.stop)
-        failures: list[BaseException] = []
 
         def start() -> None:
-            try:
-                report("starting Spark")
-                spark.start(report)
-                if self._stopping.is_set():  # stop() may have been called before there was anything to stop
-                    spark.stop()
-            except BaseException as error:  # raised below, in the calling thread
-                failures.append(error)
+            report("starting Spark")
+            spark.start(report)
+            if self._stopping.is_set():  # stop() may have been called before there was anything to stop
+                spark.stop()
 
-        starting = threading.Thread(target=start, name="spark-start", daemon=True)
-        starting.start()
-        try:
-            servers = self._broker(report)
-            self._take_lease(servers, report)
-        finally:
-            starting.join()
-        if failures:
-            raise failures[0]
-        return spark, servers
+        starting = SparkStart(start, limit_s, self._stopping.is_set)
+        starting.begin()
+        return spark, starting
 
     def _check_shared(self) -> None:
         """Check that a server which shares its queries has what it needs.
@@ -323,10 +348,14 @@ class Bootstrap:
 
     # ---- services ------------------------------------------------------------------------------------
 
-    def _services(self, spark: SparkProcess, servers: str, report: Report) -> Services:
-        """The services of an engine on this Spark and this broker; the command log is not replayed yet."""
+    def _services(
+        self, spark: SparkProcess, starting: SparkStart, servers: str, report: Report
+    ) -> tuple[Services, Callable[[], None]]:
+        """The services of an engine on this broker; the command log is not replayed yet.
+
+        Also what is to be called once Spark runs, and before queries do.
+        """
         services: Services  # assigned below; the lambdas use it later
-        self._set_up(spark)
         state = self._state_folder(spark)
         self._scratch = self._scratch_folder(state)
         admin = KafkaAdmin(servers, self._config.kafka_client_settings())
@@ -349,12 +378,12 @@ class Bootstrap:
             lambda topic: producer.written.get(topic, {}),
         )
         self._stack.callback(views.close)
-        processing_log = self._processing_log(spark, admin)
+        processing_log = self._processing_log(admin)
         self._stack.callback(processing_log.close)
         heartbeat = IdleHeartbeat(admin, str(self._config["ksql.service.id"]))
         self._stack.callback(heartbeat.close)
         queries = QueryManager(
-            lambda: spark.running_session,
+            lambda: services.session(),
             admin,
             state,
             heartbeat,
@@ -370,16 +399,23 @@ class Bootstrap:
             lease.when_lost(lambda: queries.fence(KsqlError("SERVICE_ID_TAKEN", id=service_id).message))
         if placement is not None:
             self._stack.callback(placement.close)
+
+        def started() -> None:
+            with self._registry_lock:
+                self._set_up(spark)
+            processing_log.open(spark.running_session)
+
+        supervisor: SparkSupervisor | None = None
         if self._given_spark is None:
             self._stack.callback(spark.kill_if_frozen)  # else queries could not be stopped
-
-            def restarted() -> None:
-                self._set_up(spark)
-                processing_log.open(spark.running_session)
-
-            supervisor = SparkSupervisor(spark, queries, restarted)
+            supervisor = SparkSupervisor(spark, queries, started)
             self._stack.callback(supervisor.close)
-            supervisor.start()
+
+        def open_spark() -> None:
+            started()
+            if supervisor is not None:
+                supervisor.start()
+
         copies = self._registry_settings.get("folder")
         registry = schema_registry(self._config, copies) or self._embedded_registry(spark, report)
         services = Services(
@@ -393,9 +429,9 @@ class Bootstrap:
             spark=spark,
             lock=self._lock,
             cluster_id=admin.cluster_id(),
-            evaluate=lambda expressions: evaluate(spark.running_session, expressions),
+            evaluate=lambda expressions: evaluate(services.session(), expressions),
             write=lambda *record: sinks.write(
-                spark.running_session, services.client_settings("producer", {}), *record
+                services.session(), services.client_settings("producer", {}), *record
             ),
             registry=registry,
             connect=self._connect(servers, registry, report),
@@ -405,8 +441,9 @@ class Bootstrap:
             placement=placement,
             end=self._end,
             functions=self._python_functions(),
+            await_spark=starting.wait,
         )
-        return services
+        return services, open_spark
 
     @property
     def _host(self) -> str:
@@ -447,8 +484,10 @@ class Bootstrap:
             report(line)
 
         def started(url: str) -> None:
-            self._registry_settings = self._with_copies({"url": url})
-            self._set_up(spark)
+            with self._registry_lock:
+                self._registry_settings = self._with_copies({"url": url})
+                if spark.session is not None:  # else it is told once it has started
+                    self._set_up(spark)
             if self._config["bootstrap.servers"]:
                 say(
                     "its schemas are known to this server only: if others read or write the same topics, set "
@@ -519,11 +558,10 @@ class Bootstrap:
             if name.startswith(TRANSIENT_PREFIX):
                 self._scratch.sub(name).remove()
 
-    def _warm_up(self, services: Services, runner: CommandRunner, queries: QueryService) -> None:
+    def _warm_up(self, services: Services, is_needed: Callable[[], bool]) -> None:
         """Warm Spark up if no query does that, unless a statement or query comes first."""
         if services.queries.all():
             return
-        before = runner.carried_out + queries.started
         warm_up = WarmUp(
             services.spark.running_session,
             services.admin,
@@ -531,7 +569,7 @@ class Bootstrap:
             services.config,
             topics=f"{transient_topic_prefix(services)}warm_up_",
             checkpoints=self._scratch.sub(f"{TRANSIENT_PREFIX}warm_up"),
-            is_needed=lambda: runner.carried_out + queries.started == before,
+            is_needed=is_needed,
         )
         self._stack.callback(warm_up.stop)
         warm_up.start()
@@ -542,7 +580,7 @@ class Bootstrap:
         given = self._config["ksql.logging.processing.topic.name"]
         return str(given or f"{self._config['ksql.service.id']}ksql_processing_log")
 
-    def _processing_log(self, spark: SparkProcess, admin: KafkaAdmin) -> ProcessingLog:
+    def _processing_log(self, admin: KafkaAdmin) -> ProcessingLog:
         """The processing log (reference §5.8); without its topic it only counts errors."""
         properties = self._config
         topic = self._log_topic()
@@ -551,7 +589,6 @@ class Bootstrap:
             with contextlib.suppress(KsqlError):  # another server may have created it
                 admin.create_topic(topic, properties["ksql.logging.processing.topic.partitions"], replicas)
         return ProcessingLog(
-            spark.running_session,
             f"{topic}@{admin.servers}",
             topic if admin.topic(topic) is not None else None,
             {**properties.client_settings("producer"), "bootstrap.servers": admin.servers},

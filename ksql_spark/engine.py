@@ -39,28 +39,44 @@ class Engine:
         self.request_stop: Callable[[], None] = lambda: None
         self._bootstrap = Bootstrap(config, spark, lambda: self.request_stop())
         self._running: Parts | None = None
+        #: whether start() has returned, and the server fetches and compiles nothing more
+        self._is_complete = False
         self._state_lock = threading.Lock()
 
-    def start(self, report: Report = lambda text: None) -> None:
-        """Start everything and return once statements can run; ``report`` gets progress lines.
+    def start(self, report: Report = lambda text: None, serving: Callable[[], None] = lambda: None) -> None:
+        """Start everything, and return once it runs.
+
+        Args:
+            report: gets progress lines.
+            serving: called once requests can be answered, which may be long before: what needs Spark waits
+                for it (ADR 40).
 
         Raises:
             KsqlError: a part could not be started; everything is stopped again.
         """
+
+        def serve(parts: Parts) -> None:
+            with self._state_lock:
+                if self.state == "STOPPING":
+                    raise KsqlError("STOPPED")
+                self._running = parts
+                self.state = "RUNNING"
+            serving()
+
         try:
-            self._running = self._bootstrap.start(report)
+            self._bootstrap.start(report, serve)
         except BaseException:
             self.stop()
             raise
         with self._state_lock:
             if self.state == "STOPPING":
                 raise KsqlError("STOPPED")
-            self.state = "RUNNING"
+            self._is_complete = True
 
     def stop(self) -> None:
         """Stop everything, including a start() in progress; may be called more than once."""
         with self._state_lock:
-            if self.state == "STARTING":
+            if not self._is_complete:
                 artifacts.interrupt()
             self.state = "STOPPING"
         self._bootstrap.stop()

@@ -133,6 +133,7 @@ class StatementExecutor:
             KsqlError: BAD_REQUEST; KAFKA_REFUSED, BROKER_UNREACHABLE.
         """
         services = self._services
+        services.await_spark()
         try:
             patterns = [re.compile(pattern) for pattern in topics]
         except re.error as error:
@@ -181,6 +182,7 @@ class StatementExecutor:
             KsqlError: QUERY_UNKNOWN; SERVICE_ID_TAKEN; KAFKA_REFUSED, BROKER_UNREACHABLE.
         """
         services = self._services
+        services.await_spark()
         with services.lock:
             _check_writable(services)
             queries = [q for q in services.queries.all() if not q.is_transient]
@@ -281,6 +283,8 @@ class StatementExecutor:
             follows = context.follows
             with planning(request, services):
                 checked = self._checked(statements, context, entities)
+                if any(isinstance(one.action, Logged) for one in checked):
+                    services.await_spark()  # what they change runs on Spark
             with self._writing:
                 if services.commands.token == follows:
                     return self._run_until_waiting(checked, follows, entities)

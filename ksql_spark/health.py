@@ -8,11 +8,11 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.runtime.managed_query import ERROR
+from ksql_spark.runtime.managed_query import ERROR, REGISTERED
 from ksql_spark.statements import Services
 
 #: how long a part may take to answer; a slower part is unhealthy
@@ -63,6 +63,13 @@ class Probe(Generic[Answer]):
                 answer.set_exception(error)
 
 
+class _Queries(NamedTuple):
+    """The persistent queries that do not run: id -> why they failed; ids of those still to be started."""
+
+    failed: dict[str, str]
+    starting: list[str]
+
+
 class Health:
     """Checks the health of an engine's parts, all at once.
 
@@ -82,7 +89,7 @@ class Health:
             "commandRunner": Probe("commandRunner", self._command_runner),
             "spark": Probe("spark", self._spark),
         }
-        self._queries = Probe("queries", self._failed)
+        self._queries = Probe("queries", self._not_running)
         self._registry = Probe("registry", self._registry_problem)
 
     def body(self) -> dict[str, Any]:
@@ -92,19 +99,21 @@ class Health:
         """
         deadline = time.monotonic() + self._deadline_s
         asked = {name: probe.begin() for name, probe in self._parts.items()}
-        failing = self._queries.begin()
+        not_running = self._queries.begin()
         has_registry = self._services.registry is not None and self._services.registry.has_schemas()
         registry = self._registry.begin() if has_registry else None
         parts = {name: _in_time(answer, deadline) is True for name, answer in asked.items()}
         commands = self._services.commands
         parts["commandRunner"] &= parts["kafka"] and commands.newer is None
-        failed = _in_time(failing, deadline)
+        queries = _in_time(not_running, deadline)
+        failed, starting = queries or _Queries({}, [])
         details: dict[str, Any] = {name: {"isHealthy": is_well} for name, is_well in parts.items()}
         details["commandRunner"]["skipped"] = [vars(record) for record in commands.skipped]
         details["queries"] = {
-            "isHealthy": failed == {},
-            "inError": list(failed or {}),
-            "reasons": failed or {},
+            "isHealthy": queries is not None and not failed and not starting,
+            "inError": list(failed),
+            "reasons": failed,
+            "starting": starting,
         }
         is_well = all(part["isHealthy"] for part in details.values())
         # the server does its work without what follows
@@ -156,10 +165,14 @@ class Health:
         """Whether Spark's process runs and answers."""
         return self._services.spark.answers()
 
-    def _failed(self) -> dict[str, str]:
-        """The ids of the persistent queries that are in ERROR, and why they are."""
-        queries = self._services.queries.all()
-        return {q.id: q.why_failed for q in queries if q.state == ERROR and not q.is_transient}
+    def _not_running(self) -> _Queries:
+        """The persistent queries that are in ERROR, or that this server will start soon."""
+        services = self._services
+        queries = [query for query in services.queries.all() if not query.is_transient]
+        failed = {query.id: query.why_failed for query in queries if query.state == ERROR}
+        # where servers share queries, one may wait for a server that is to come
+        waiting = queries if services.placement is None else []
+        return _Queries(failed, [query.id for query in waiting if query.state == REGISTERED])
 
 
 def _in_time(answer: Future[Answer], deadline: float) -> Answer | None:

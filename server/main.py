@@ -57,8 +57,13 @@ class StartableEngine(Engine, Protocol):
     #: the engine calls it when another server has ended all servers of the service id
     request_stop: Callable[[], None]
 
-    def start(self, report: Callable[[str], None]) -> None:
-        """Block until ready; ``report`` gets progress lines."""
+    def start(self, report: Callable[[str], None], serving: Callable[[], None]) -> None:
+        """Block until everything runs.
+
+        Args:
+            report: gets progress lines.
+            serving: called once requests can be answered.
+        """
         ...
 
     def stop(self) -> None:
@@ -395,17 +400,29 @@ class Running:
             engine.request_stop = self._request_stop
             if self._host.stopping:
                 return
-            engine.start(_say)
-            if self._queries is not None:
+            if self._queries is None:
+                engine.start(_say, lambda: self._serve(engine))
+            else:
+                engine.start(_say, lambda: None)
                 self._run_queries(engine, self._queries)
-            self._host.engine = engine
+                self._serve(engine)
             if not self._host.stopping:
-                _say(f"ready: {self._url} in {time.monotonic() - self._began:.1f} s")
+                _say(f"complete: Spark and all queries were started in {self._elapsed_s:.1f} s")
         except BaseException as error:
             # an interrupted start fails with some error, which is not a failure to report
             if not self._host.stopping:
                 self._failure = error
                 self._request_stop()
+
+    def _serve(self, engine: StartableEngine) -> None:
+        """Let requests reach the engine."""
+        self._host.engine = engine
+        if not self._host.stopping:
+            _say(f"ready: {self._url} in {self._elapsed_s:.1f} s")
+
+    @property
+    def _elapsed_s(self) -> float:
+        return time.monotonic() - self._began
 
     def _run_queries(self, engine: StartableEngine, queries: str) -> None:
         """Run the statements of a headless server, unless an earlier run has done so.

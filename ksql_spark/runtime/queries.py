@@ -273,6 +273,10 @@ class QueryManager:
         """Whether the command log is replayed: start_registered() starts queries then."""
         return self._replaying
 
+    def end_replay(self) -> None:
+        """Start what is added from now on at once; start_registered() starts what is there already."""
+        self._replaying = False
+
     def begin(self, query: ManagedQuery) -> None:
         """Add a query that never ran, and start it; one that does not start is retried like a failed one.
 
@@ -401,21 +405,24 @@ class QueryManager:
 
     def start_registered(self, report: Callable[[str], None]) -> None:
         """Start the registered queries; one that does not start is retried like a failed one."""
-        self._replaying = False
+        self.end_replay()
         waiting = [q for q in self.all() if q.state == REGISTERED and self.is_here(q)]
 
         def start(numbered: tuple[int, ManagedQuery]) -> None:
             i, query = numbered
             if self._closing.is_set():
                 return
-            report(f"starting query {i} of {len(waiting)}: {query.id}")
-            try:
-                self.start(query)
-            except KsqlError as error:
-                self._failed(query, error)
-            except Exception as error:  # whatever happens to one query, the others start
-                log.exception("query %s did not start", query.id, extra={"query": query.id})
-                self._failed(query, error)
+            with query.control:
+                if self.find(query.id) is not query or query.state != REGISTERED:
+                    return  # a statement was faster
+                report(f"starting query {i} of {len(waiting)}: {query.id}")
+                try:
+                    self.start(query)
+                except KsqlError as error:
+                    self._failed(query, error)
+                except Exception as error:  # whatever happens to one query, the others start
+                    log.exception("query %s did not start", query.id, extra={"query": query.id})
+                    self._failed(query, error)
 
         with ThreadPoolExecutor(max_workers=4, thread_name_prefix="query-start") as pool:
             list(pool.map(start, enumerate(waiting, 1)))

@@ -87,6 +87,8 @@ class SparkSupervisor:
     def close(self) -> None:
         """Watch no more: the JVM may be stopped once this returns. A restart under way is finished first."""
         self._closing.set()
+        if not self._thread.is_alive():
+            return
         if self._spark.is_alive and not self._recovering:
             return  # the thread waits for the end of the JVM, and leaves then
         self._thread.join(60)

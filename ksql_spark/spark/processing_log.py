@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Expression
 from ksql_spark.functions.lowering import lower_reporting
 from ksql_spark.functions.spark_text import string
@@ -25,8 +26,8 @@ from ksql_spark.types import quote_identifier
 #: settings of a query's session that operators read (KeyedOperator.java)
 LOG_SETTING, QUERY_SETTING = "spark.ksql.log", "spark.ksql.query"
 
-#: how calls fail whose JVM has ended
-JVM_ERRORS = (Py4JError, OSError)
+#: how calls fail whose JVM has ended, or has not started yet
+JVM_ERRORS = (Py4JError, OSError, KsqlError)
 #: columns of the stream over the log: JSON of ProcessingLog.java
 STREAM_COLUMNS = """
   logger VARCHAR, level VARCHAR, time BIGINT,
@@ -128,10 +129,9 @@ class QueryLog:
 
 
 class ProcessingLog:
-    """A server's processing log.
+    """A server's processing log; open() gives it a JVM.
 
     Args:
-        session: any session of the JVM.
         name: the log's name, different for each server on a JVM.
         topic: the topic for entries; None: they are only counted.
         client: settings of a Kafka client on the JVM.
@@ -140,7 +140,6 @@ class ProcessingLog:
 
     def __init__(
         self,
-        session: SparkSession,
         name: str,
         topic: str | None,
         client: Mapping[str, str],
@@ -151,17 +150,22 @@ class ProcessingLog:
         self._topic = topic
         self._client = client
         self._shows_rows = shows_rows
-        self.open(session)
+        self._opened: Any = None
 
     def open(self, session: SparkSession) -> None:
         """Use the JVM of ``session`` from now on, as when it was restarted; counts start anew."""
-        jvm: Any = session._jvm
-        self._jvm = jvm
+        self._opened = session._jvm
         if self._topic is not None:
             settings = self._jvm.java.util.HashMap()
             for key, value in self._client.items():
                 settings.put(key, value)
             self._log.open(self._name, self._topic, settings)
+
+    @property
+    def _jvm(self) -> Any:
+        if self._opened is None:
+            raise KsqlError("NOT_READY")
+        return self._opened
 
     @property
     def _log(self) -> Any:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 from ksql_spark.authorization import ALL_RIGHTS, Rights, Uses
 from ksql_spark.config import Client, Config
 from ksql_spark.connect import ConnectCluster, NoConnect
@@ -64,6 +66,7 @@ class Services:
         functions: folders and modules of user functions.
         placement: which queries run on which server; None: this is the only server.
         end: stops this server, soon: another one has ended all.
+        await_spark: returns once Spark has started for the first time; raises as SparkStart.wait.
     """
 
     metastore: MetaStore
@@ -88,6 +91,16 @@ class Services:
     published: MetaStore = field(default_factory=MetaStore)
     placement: Placement | None = None
     end: Callable[[], None] = lambda: None
+    await_spark: Callable[[], None] = lambda: None
+
+    def session(self) -> SparkSession:
+        """The Spark session of now; waits for the first one.
+
+        Raises:
+            KsqlError: SPARK_RESTARTING, and as ``await_spark``.
+        """
+        self.await_spark()
+        return self.spark.running_session
 
     def publish(self) -> None:
         """Let queries see the metastore as it is now."""

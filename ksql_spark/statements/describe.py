@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -160,8 +161,9 @@ def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator
             has_state = True
             yield f"State of {query.id}: {entries} entries, {kept} bytes at {sizes[-1].at}"
     if has_state:
-        used, bound = cache_use(services.spark.running_session)
-        yield f"State cache, shared by all queries: {used} of {bound} bytes"
+        with contextlib.suppress(KsqlError):  # Spark is being started
+            used, bound = cache_use(services.spark.running_session)
+            yield f"State cache, shared by all queries: {used} of {bound} bytes"
 
 
 def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -> Iterator[tuple[str, str]]:

@@ -146,7 +146,8 @@ def test_every_limited_function_has_a_case() -> None:
 
 def evaluated(session: Any, cases: dict[str, Call]) -> dict[str, tuple[Any, int]]:
     """The result of each call, and how many failures it has reported."""
-    log = ProcessingLog(session, "limits", None, {}, shows_rows=False)
+    log = ProcessingLog("limits", None, {}, shows_rows=False)
+    log.open(session)
     texts = []
     for case, bound in cases.items():
         report = QueryLog("limits", case, shows_rows=False).failed

@@ -70,14 +70,19 @@ class ServerProcess:
             self.lines.append(line.rstrip())
             if line.startswith(start):
                 return line.rstrip()
-            if line.startswith("ready: "):
+            if line.startswith(("ready: ", "complete: ")):
                 break
         self.crash()
         assert self.process.stderr is not None
         raise AssertionError("\n".join([f"no line '{start}…':", *self.lines, self.process.stderr.read()]))
 
     def ready(self) -> ServerProcess:
-        """Wait until statements can run."""
+        """Wait until everything runs."""
+        self.serving().until("complete: ")
+        return self
+
+    def serving(self) -> ServerProcess:
+        """Wait until requests are answered; those that need Spark wait for it."""
         self.url = self.until("ready: ").split()[1]
         return self
 

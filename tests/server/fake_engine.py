@@ -170,9 +170,10 @@ class FakeEngine:
         self.terminated: list[str] | None = None
         self._sequence = 0
 
-    def start(self, report: Callable[[str], None]) -> None:
+    def start(self, report: Callable[[str], None], serving: Callable[[], None]) -> None:
         """As Engine.start."""
         report("broker: a fake one")
+        serving()
 
     def stop(self) -> None:
         """As Engine.stop."""
@@ -387,12 +388,13 @@ class SlowEngine(FakeEngine):
         self.state = "STARTING"
         self._stopped = threading.Event()
 
-    def start(self, report: Callable[[str], None]) -> None:
+    def start(self, report: Callable[[str], None], serving: Callable[[], None]) -> None:
         """As Engine.start; raises when stopped on the way, as the real one does."""
         report("broker: not quite there")
         if self._stopped.wait(self.seconds):
             raise KsqlError("INTERNAL", reason="stopped while starting")
         self.state = "RUNNING"
+        serving()
 
     def stop(self) -> None:
         """As Engine.stop."""
@@ -411,7 +413,7 @@ class NewEngine(FakeEngine):
 class FailingEngine(FakeEngine):
     """Cannot start."""
 
-    def start(self, report: Callable[[str], None]) -> None:
+    def start(self, report: Callable[[str], None], serving: Callable[[], None]) -> None:
         """As Engine.start."""
         raise KsqlError("BROKER_UNREACHABLE", servers="kafka:9092", reason="connection refused")
 

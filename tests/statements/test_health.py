@@ -129,4 +129,5 @@ def test_queries_that_failed_are_listed(world: World) -> None:
         "isHealthy": False,
         "inError": ["CSAS_A_2"],
         "reasons": {"CSAS_A_2": "the query ended by itself"},
+        "starting": [],
     }
