@@ -24,11 +24,16 @@ def test_statements_wait_until_it_is_open() -> None:
     starting.begin()
     starting.join()
     with ThreadPoolExecutor() as pool:
-        waiting = pool.submit(lambda: (starting.wait(), runs.is_set()))
+
+        def waits() -> bool:
+            starting.wait()
+            return runs.is_set()
+
+        waiting = pool.submit(waits)
         assert not starting.is_open
         runs.set()
         starting.open()
-        assert waiting.result(20) == (None, True)
+        assert waiting.result(20)
     starting.wait()
 
 

@@ -34,6 +34,9 @@ from ksql_spark.spark import master
 
 log = logging.getLogger(__name__)
 
+#: for layers that do not import pyspark
+Session = SparkSession
+
 JVM_SOURCES = Path(__file__).parents[1] / "jvm"
 
 #: the JVM's log settings: how large its log may grow, and what is left out

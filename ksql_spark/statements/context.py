@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from ksql_spark.authorization import ALL_RIGHTS, Rights, Uses
 from ksql_spark.config import Client, Config
 from ksql_spark.connect import ConnectCluster, NoConnect
@@ -33,7 +31,7 @@ from ksql_spark.runtime.queries import QueryManager
 from ksql_spark.runtime.views import Views
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.services.python_functions import PythonFunctions
-from ksql_spark.spark.session import SparkProcess
+from ksql_spark.spark.session import Session, SparkProcess
 
 Entity = dict[str, Any]
 #: the property with which topics of sinks begin
@@ -93,7 +91,7 @@ class Services:
     end: Callable[[], None] = lambda: None
     await_spark: Callable[[], None] = lambda: None
 
-    def session(self) -> SparkSession:
+    def session(self) -> Session:
         """The Spark session of now; waits for the first one.
 
         Raises:
