@@ -3,7 +3,7 @@
     python bench/start.py [--wait 10] [--only stateless,aggregate,join,join-aggregate]
 
 For each query, a new server with its own broker and an empty data folder is started. After --wait seconds (a
-user's time to type), the query is run twice. Printed are seconds: until the server is ready, until the
+user's time to type), the query is run twice. Printed are seconds: until everything runs, until the
 statement has run, and until the first row is in the sink's topic; the latter two again for the second run.
 """
 
