@@ -14,6 +14,11 @@ from ksql_spark.errors import KsqlError
 WhenCurrent = Callable[[Callable[[KsqlError | None], None]], None]
 
 
+#: how many go on in one step of the loop, after which it looks for what came meanwhile: requests, and rows to
+#: insert, should not wait until hundreds of clients have their rows
+_AT_ONCE = 50
+
+
 class Wakeups:
     """Lets coroutines of an event loop wait for calls in other threads, many of them in one step."""
 
@@ -81,11 +86,16 @@ class Wakeups:
 
     def _run(self) -> None:
         self._is_scheduled = False  # before the deque is read: what comes meanwhile schedules again
-        while self._due:
+        left = _AT_ONCE
+        while self._due and left:
             future, error = self._due.popleft()
             if future.done():
                 continue
+            left -= 1
             if error is None:
                 future.set_result(None)
             else:
                 future.set_exception(error)
+        if self._due and not self._is_scheduled:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._run)

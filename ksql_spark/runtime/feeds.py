@@ -239,7 +239,10 @@ class Subscription:
     def _wanted(self, batch: Batch) -> Batch | None:
         """``batch`` without records that were read before."""
         places = self.next
-        if all(first >= places.get(partition, 0) for partition, first in batch.first.items()):
+        for partition, first in batch.first.items():
+            if first < places.get(partition, 0):
+                break
+        else:
             places.update(batch.next)
             return batch
         kept = [r for r in batch.records if r.offset >= places.get(r.partition, 0)]

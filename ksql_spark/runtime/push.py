@@ -50,7 +50,10 @@ class PlacedRows(SharedRows):
 
     def since(self, starts: Mapping[int, int]) -> SharedRows:
         """The rows of records from ``starts`` (partition -> offset) on."""
-        if all(first >= starts.get(partition, 0) for partition, first in self.first.items()):
+        for partition, first in self.first.items():
+            if first < starts.get(partition, 0):
+                break
+        else:
             return self
         places = zip(self, self.places, strict=True)
         return SharedRows(row for row, (partition, offset) in places if offset >= starts.get(partition, 0))
@@ -151,8 +154,10 @@ class Places:
         """Those of ``rows`` that the client wants."""
         if not isinstance(rows, PlacedRows):
             return rows
+        reached = self._next
         for partition, offset in rows.next.items():
-            self._next[partition] = max(offset, self._next.get(partition, 0))
+            if offset > reached.get(partition, 0):
+                reached[partition] = offset
         return rows.since(self._starts)
 
     @property
@@ -264,8 +269,11 @@ class PushResult:
         if timeout_s > 0:
             self.close()
 
-    def _rows_of(self, batches: Iterable[Batch]) -> SharedRows:
+    def _rows_of(self, batches: Sequence[Batch]) -> SharedRows:
         """What the client gets of the batches."""
+        if len(batches) == 1:
+            rows: SharedRows = batches[0].made(self._same, self._rows)
+            return rows if self._places is None else self._places.own(rows)
         made = (batch.made(self._same, self._rows) for batch in batches)
         own = made if self._places is None else map(self._places.own, made)
         parts = [rows for rows in own if rows]

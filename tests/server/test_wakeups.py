@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 import threading
 from collections.abc import Callable
 
@@ -34,6 +36,36 @@ def test_who_is_called_goes_on_and_the_others_after_their_time() -> None:
     asyncio.run(main())
     assert order == ["called", "early", "late"]
     assert not wakeups._waiting and wakeups._timer is None
+
+
+def test_many_that_go_on_leave_the_loop_time_for_others() -> None:
+    wakeups = Wakeups()
+    calls: list[Callable[[], None]] = []
+    woken = 0
+    #: how many had gone on when something came to the socket
+    came: list[int] = []
+
+    async def wait() -> None:
+        nonlocal woken
+        await wakeups.until_called(calls.append, SOON_S)
+        woken += 1
+        if woken == 1:
+            theirs.send(b"x")
+
+    async def main() -> None:
+        tasks = [asyncio.create_task(wait()) for _ in range(500)]
+        await asyncio.sleep(0)
+        with contextlib.closing(ours), contextlib.closing(theirs):
+            loop = asyncio.get_running_loop()
+            loop.add_reader(ours, lambda: came.append(woken))
+            for call in calls:
+                call()
+            await asyncio.gather(*tasks)
+            loop.remove_reader(ours)
+
+    ours, theirs = socket.socketpair()
+    asyncio.run(main())
+    assert woken == 500 and came[0] <= 100
 
 
 def test_who_is_cancelled_is_forgotten() -> None:
