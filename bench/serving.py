@@ -233,7 +233,9 @@ def push(url: str, stream: str, columns: str, clients: int, rate: int, seconds: 
 
     sender = threading.Thread(target=lambda: httpx.post(f"{url}/inserts-stream", content=rows(), timeout=600))
     sender.start()
-    late: list[float] = []
+    #: when each row was sent, and how late it came, ms
+    late: list[tuple[int, float]] = []
+    began_ns = time.time_ns()
     end = time.perf_counter() + seconds
     until = end + 10
     while (now := time.perf_counter()) < until:
@@ -247,19 +249,29 @@ def push(url: str, stream: str, columns: str, clients: int, rate: int, seconds: 
             for line in data.split(b"\n"):
                 if line.startswith(b"[1,") and line.endswith(b"]"):
                     received[key.fileobj] += 1  # type: ignore[index]
-                    late.append((at - int(line.split(b",")[1])) / 1e6)
+                    sent_ns = int(line.split(b",")[1])
+                    late.append((sent_ns, (at - sent_ns) / 1e6))
     stop.set()
     sender.join()
     grown = memory(url) - before
     for sock in received:
         sock.close()
-    late.sort()
+    by_second: dict[int, list[float]] = {}
+    for at, late_ms in late:
+        by_second.setdefault((at - began_ns) // 10**9, []).append(late_ms)
     first.sort()
     return (
         f"{sent} rows to each, {sum(received.values()) / (sent * clients):.1%} arrived, "
-        f"p50 {late[len(late) // 2]:.0f}, p99 {late[int(len(late) * 0.99)]:.0f} ms late; "
+        f"p50 and p99 {_shares([late_ms for _, late_ms in late])} ms late, of the rows of each second "
+        f"{', '.join(_shares(times) for _, times in sorted(by_second.items()))}; "
         f"{grown / clients:.2f} MB each; started in {first[len(first) // 2] * 1000:.0f} ms (p50)"
     )
+
+
+def _shares(times: list[float]) -> str:
+    """The median, and what 99 of 100 stay below."""
+    times = sorted(times)
+    return f"{times[len(times) // 2]:.0f}/{times[int(len(times) * 0.99)]:.0f}"
 
 
 @contextmanager
@@ -362,6 +374,7 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=1000, help="updates a second meanwhile")
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--push-clients", type=int, default=0, help="clients of one push query, e.g. 500")
+    parser.add_argument("--only-push", action="store_true", help="measure nothing but these clients")
     parser.add_argument("--connections", type=int, nargs="*", default=[1, 8])
     parser.add_argument("--url", help="a server that runs")
     parser.add_argument("--only-restart", action="store_true", help="only fill a table, then start again")
@@ -373,6 +386,10 @@ def main() -> None:
                 first_answer(url, f"SELECT * FROM q_{name} WHERE K = {options.rows - 1};")
             for _ in range(2):
                 restart(folder, f"q_{name}")
+        return
+    if options.only_push:
+        with tempfile.TemporaryDirectory(prefix="ksql-spark-serving-") as folder, server(folder) as url:
+            run(url, options, {})
         return
     with hello() as url:
         bare = {n: load(url, lambda: ("/", b"{}"), n, options.seconds / 2) for n in options.connections}
@@ -417,8 +434,22 @@ def fill(url: str, rows: int) -> str:
     return name
 
 
+def push_clients(url: str, stream: str, options: argparse.Namespace) -> None:
+    """Many clients of one push query, without Spark and with it."""
+    for what, selected in (("", "*"), (" of a query of Spark", "K, N, UCASE(V) AS V")):
+        found = push(url, stream, selected, options.push_clients, 100, options.seconds)
+        print(f"{options.push_clients} push clients{what}: {found}", flush=True)
+
+
 def run(url: str, options: argparse.Namespace, bare: dict[int, Measure]) -> str:
     """All measures of a server; the table of the look-ups."""
+    if options.only_push:
+        stream = f"s_{uuid.uuid4().hex[:8]}"
+        execute(url, f"CREATE STREAM {stream} (K INT KEY, {COLUMNS}) WITH (kafka_topic='{stream}', "
+                "partitions=1, format='JSON');")  # fmt: skip
+        insert(url, stream, options.rows)
+        push_clients(url, stream, options)
+        return stream
     name = fill(url, options.rows)
 
     def lookup() -> tuple[str, bytes]:
@@ -454,9 +485,7 @@ def run(url: str, options: argparse.Namespace, bare: dict[int, Measure]) -> str:
         print(f"    a GROUP BY took {min(times):.2f} to {max(times):.2f} s", flush=True)
     print(f"scan                                {scan(url, f'q_{name}')}", flush=True)
     if options.push_clients:
-        for what, selected in (("", "*"), (" of a query of Spark", "K, N, UCASE(V) AS V")):
-            found = push(url, f"s_{name}", selected, options.push_clients, 100, options.seconds)
-            print(f"{options.push_clients} push clients{what}: {found}", flush=True)
+        push_clients(url, f"s_{name}", options)
     for n in options.connections:
         print(f"INSERT VALUES, {n} connections        {load(url, values, n, options.seconds)}", flush=True)
     return f"q_{name}"
