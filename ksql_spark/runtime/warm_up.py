@@ -2,6 +2,8 @@
 
 The first query of a JVM loads and compiles most of Spark, which takes seconds on two cores. These queries do
 that while the user is still typing: they send records through Kafka, a keyed operator and Kafka again.
+Then the last one makes checkpoints: records wait at each, and the first ones of a JVM take several times as
+long as later ones.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -41,12 +44,16 @@ QUERIES = (
 )
 #: a server that gets statements sooner needs no warm-up: its first query does the same
 DELAY_S = 0.5
+#: so many checkpoints of the last query, with this interval, within this time
+CHECKPOINTS, CHECKPOINT_MS, CHECKPOINTS_S = 20, 25, 10.0
+LOOK_S = 0.05
 #: the warm-up is abandoned after this
 TIMEOUT_S = 60.0
 
 
 class WarmUp:
-    """Runs QUERIES, each to its first row, in a thread of its own, and removes their topics and folders.
+    """Runs QUERIES, in a thread of its own, each to its first row and the last one, while there is nothing
+    else to do, through CHECKPOINTS; then removes their topics and folders.
 
     Args:
         session: any session of the JVM.
@@ -55,7 +62,7 @@ class WarmUp:
         config: the server's properties.
         topics: prefix of its topics' names, by which the next start finds those that a killed server left.
         checkpoints: a folder that nothing else uses.
-        is_needed: asked just before it begins.
+        is_needed: whether there is nothing else to do; asked before it begins, and between two checkpoints.
     """
 
     def __init__(
@@ -108,7 +115,7 @@ class WarmUp:
             self._admin,
             self._checkpoints,
             IdleHeartbeat(self._admin, str(self._config["ksql.service.id"])),
-            self._config.__getitem__,
+            self._setting,
             lambda client, overrides: self._config.client_settings(client),
         )
         self._queries = queries
@@ -124,6 +131,8 @@ class WarmUp:
                 self._create_topic(query.plan.sink.topic)
                 queries.start_new(query)
                 self._wait_for_row(query.plan.sink.topic, began + TIMEOUT_S)
+                if text == QUERIES[-1]:  # a statement that comes now finds what it needs
+                    self._wait_for_checkpoints(query)
                 queries.drop(query)
             log.info("warmed up in %.1f s", time.monotonic() - began)
         except Exception as error:  # nobody waits for it
@@ -177,6 +186,17 @@ class WarmUp:
                     raise KsqlError("STOPPED")
         finally:
             reader.close()
+
+    def _setting(self, name: str) -> Any:
+        return CHECKPOINT_MS if name == "ksql.checkpoint.interval.ms" else self._config[name]
+
+    def _wait_for_checkpoints(self, query: ManagedQuery) -> None:
+        """Wait until the query has made CHECKPOINTS, or there is something else to do."""
+        deadline = time.monotonic() + CHECKPOINTS_S
+        while self._is_needed() and not self._stopping.wait(LOOK_S) and time.monotonic() < deadline:
+            ended = [run.progress for run in list(query.spark)]
+            if all(last is not None and last["batchId"] + 1 >= CHECKPOINTS for last in ended):
+                return
 
 
 __all__ = ["WarmUp"]

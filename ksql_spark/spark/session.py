@@ -106,6 +106,8 @@ SETTINGS: Mapping[str, str] = {
     # each query has several generated classes, which are looked up again at every checkpoint
     "spark.sql.codegen.cache.maxEntries": "10000",
     "spark.sql.streaming.metricsEnabled": "false",
+    # at each checkpoint, while records wait, Spark describes the plan for its web page
+    "spark.sql.ui.explainMode": "simple",
     "spark.sql.streaming.numRecentProgressUpdates": "5",
     "spark.sql.streaming.minBatchesToRetain": "5",
     "spark.cleaner.referenceTracking.cleanCheckpoints": "false",

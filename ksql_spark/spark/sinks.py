@@ -208,4 +208,7 @@ def start(
         writer = writer.trigger(processingTime="0 seconds")
         if interval_ms:
             session.conf.set("spark.sql.streaming.pollingDelay", f"{interval_ms}ms")
-    return SparkQuery(session, writer.start(), run, mode, checkpoint, feeds, slots)
+    query = writer.start()
+    # the next batches take over the first one's optimized plan (KeptPlan.java)
+    session._jvm.org.ksqlspark.task.KeptPlan.keep(query._jsq)  # type: ignore[union-attr]
+    return SparkQuery(session, query, run, mode, checkpoint, feeds, slots)

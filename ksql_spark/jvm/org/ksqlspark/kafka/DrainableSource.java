@@ -19,7 +19,6 @@ import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
-import org.apache.spark.sql.connector.read.streaming.ReportsSourceMetrics;
 import org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl;
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode;
 import org.apache.spark.sql.kafka010.KafkaSourceProvider;
@@ -28,7 +27,6 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -141,15 +139,14 @@ public final class DrainableSource implements TableProvider {
         }
     }
 
-    /** The stream of a scan; a class, not a record, because Spark's own equals only itself. */
+    /**
+     * The stream of a scan; a class, not a record, because Spark's own equals only itself. It
+     * reports no metrics: for these Spark's stream asks the brokers at the end of a batch, while
+     * records wait.
+     */
     private static final class Stream<
-                    S extends
-                            MicroBatchStream & SupportsAdmissionControl & SupportsRealTimeMode
-                                    & ReportsSourceMetrics>
-            implements MicroBatchStream,
-                    SupportsAdmissionControl,
-                    SupportsRealTimeMode,
-                    ReportsSourceMetrics {
+                    S extends MicroBatchStream & SupportsAdmissionControl & SupportsRealTimeMode>
+            implements MicroBatchStream, SupportsAdmissionControl, SupportsRealTimeMode {
         private final S stream;
         private final TaskOptions options;
         private final QueryRun run;
@@ -226,11 +223,6 @@ public final class DrainableSource implements TableProvider {
         @Override
         public Offset deserializeOffset(String json) {
             return stream.deserializeOffset(json);
-        }
-
-        @Override
-        public Map<String, String> metrics(Optional<Offset> latestConsumed) {
-            return stream.metrics(latestConsumed);
         }
 
         @Override
