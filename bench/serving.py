@@ -424,14 +424,19 @@ def fill(url: str, rows: int) -> str:
     name = f"bench_{uuid.uuid4().hex[:8]}"
     execute(url, f"CREATE TABLE {name} (K INT PRIMARY KEY, {COLUMNS}) WITH (kafka_topic='{name}', "
             "partitions=1, format='JSON');"
-            f"CREATE TABLE q_{name} AS SELECT * FROM {name};"
-            f"CREATE STREAM s_{name} (K INT KEY, {COLUMNS}) WITH (kafka_topic='s_{name}', partitions=1, "
-            "format='JSON');")  # fmt: skip
+            f"CREATE TABLE q_{name} AS SELECT * FROM {name};")  # fmt: skip
+    make_stream(url, f"s_{name}")
     rate = insert(url, f"s_{name}", rows)
     print(f"/inserts-stream, {rows} rows          {rate:8.0f}/s", flush=True)
     rate = insert(url, name, rows)
     print(f"… that a query and its sink follow   {rate:8.0f}/s", flush=True)
     return name
+
+
+def make_stream(url: str, name: str) -> None:
+    """Make an empty stream with the columns of the tables."""
+    execute(url, f"CREATE STREAM {name} (K INT KEY, {COLUMNS}) WITH (kafka_topic='{name}', partitions=1, "
+            "format='JSON');")  # fmt: skip
 
 
 def push_clients(url: str, stream: str, options: argparse.Namespace) -> None:
@@ -445,8 +450,7 @@ def run(url: str, options: argparse.Namespace, bare: dict[int, Measure]) -> str:
     """All measures of a server; the table of the look-ups."""
     if options.only_push:
         stream = f"s_{uuid.uuid4().hex[:8]}"
-        execute(url, f"CREATE STREAM {stream} (K INT KEY, {COLUMNS}) WITH (kafka_topic='{stream}', "
-                "partitions=1, format='JSON');")  # fmt: skip
+        make_stream(url, stream)
         insert(url, stream, options.rows)
         push_clients(url, stream, options)
         return stream

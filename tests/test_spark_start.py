@@ -30,7 +30,7 @@ def test_statements_wait_until_it_is_open() -> None:
             return runs.is_set()
 
         waiting = pool.submit(waits)
-        assert not starting.is_open
+        assert not starting._is_open.is_set()
         runs.set()
         starting.open()
         assert waiting.result(20)
@@ -69,4 +69,4 @@ def test_a_statement_that_is_planned(deadline: Deadline, condition: str) -> None
 def test_what_was_never_begun() -> None:
     starting = SparkStart(lambda: None, lambda: 0.0, lambda: False)
     starting.join()  # a Spark that runs already
-    assert not starting.is_open
+    assert not starting._is_open.is_set()

@@ -61,11 +61,6 @@ class SparkStart:
         """Let statements use Spark from now on."""
         self._is_open.set()
 
-    @property
-    def is_open(self) -> bool:
-        """Whether statements may use Spark."""
-        return self._is_open.is_set()
-
     def wait(self) -> None:
         """Return once a statement may use Spark.
 
