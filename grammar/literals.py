@@ -13,10 +13,11 @@ _INT, _BIGINT = 2**31, 2**63
 #: the value of a literal
 Value = str | int | Decimal
 
-#: what has to be told apart from literals: quoted names, comments, words and other numbers
+#: what has to be told apart from literals: quoted names, comments, words and other numbers. A comment that is
+#: not closed ends with the text: if each /* were looked at again, the time would grow with the square of it
 _TOKEN = re.compile(
     r"""'(?P<text>(?:[^']|'')*)' | (?P<whole>(?<![\w.])[0-9]+(?![\w.])) | "(?:[^"]|"")*" | `(?:[^`]|``)*`
-    | --[^\n]* | /\*.*?\*/ | (?P<decimal>(?<![\w.])[0-9]+\.[0-9]+(?![\w.])) | [\w.]+""",
+    | --[^\n]* | /\*.*?(?:\*/|\Z) | (?P<decimal>(?<![\w.])[0-9]+\.[0-9]+(?![\w.])) | [\w.]+""",
     re.VERBOSE | re.DOTALL,
 )
 #: longer decimals stay where they are
@@ -81,8 +82,8 @@ def put_in(template: Template) -> str:
 
 #: a parameter, and what one cannot be in
 _PARAMETER = re.compile(
-    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | --[^\n]* | /\*.*?\*/
-    | (?P<any>\?) | :(?P<name>[A-Za-z_]\w*)""",
+    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | --[^\n]*
+    | /\*.*?(?:\*/|\Z) | (?P<any>\?) | :(?P<name>[A-Za-z_]\w*)""",
     re.VERBOSE | re.DOTALL,
 )
 

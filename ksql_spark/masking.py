@@ -10,32 +10,44 @@ from typing import Any
 HIDDEN = "[hidden]"
 
 _WORDS = (
-    r"password|passwd|passphrase|secret|credential|token|jaas\.config|user\.info|api\.?key|access\.?key"
-    r"|private\.?key"
+    r"password|passwd|passphrase|pwd|secret|credential|token|jaas\.config|user\.info|api[._-]?key"
+    r"|a(?:ccess|ccount)[._-]?key|private[._-]?key"
 )
 _NAME = re.compile(rf"{_WORDS}|\.key$", re.IGNORECASE)
+
+# Texts to be masked may be long, and of anybody's choice. So each form is found in a time that grows with the
+# text's length, and not with its square: it begins where the characters of its name begin, looks once for a
+# word among them, and takes them without trying fewer (``*+``). What is not closed ends with the text, which
+# may be the beginning of a longer one.
+_IN_SINGLE = r"'(?:[^']|'')*+(?:'|\Z)"
+_IN_DOUBLE = r'"(?:[^"\\]|\\.?)*+(?:"|\Z)'
 
 #: (what is found, what takes its place), applied in turn
 _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     # the user and password of a URL: they end at the last @ before its path
-    (re.compile(r"(\b[a-zA-Z][\w+.-]*://)[^\s/?#'\"]*@"), rf"\1{HIDDEN}@"),
+    (re.compile(r"://[^\s/?#'\"]*@"), f"://{HIDDEN}@"),
     # its parameters
-    (re.compile(rf"([?&;][\w.-]*(?:{_WORDS})[\w.-]*=)[^&;\s'\"]+", re.IGNORECASE), rf"\1{HIDDEN}"),
+    (
+        re.compile(rf"([?&;](?=[\w.-]*?(?:{_WORDS}))[\w.-]++=)[^&;\s'\"]+", re.IGNORECASE),
+        rf"\1{HIDDEN}",
+    ),
     # 'name' = 'value' of SET and WITH, "name": "value" of JSON
     (
         re.compile(
-            rf"((['\"`])[\w.-]*(?:(?:{_WORDS})[\w.-]*|\.key)\2\s*[=:]\s*)"
-            r"(?:'(?:[^']|'')*'|\"(?:[^\"\\]|\\.)*\")",
-            re.IGNORECASE,
+            rf"((['\"`])(?=[\w.-]*?(?:{_WORDS})|[\w.-]*\.key\2)[\w.-]++\2\s*+[=:]\s*+)"
+            rf"(?:{_IN_SINGLE}|{_IN_DOUBLE})",
+            re.IGNORECASE | re.DOTALL,
         ),
         rf"\1'{HIDDEN}'",
     ),
-    # password="value" of a login module, -Dname.password=value of a JVM
-    (re.compile(r"(\b[\w.]*password=)\"(?:[^\"\\]|\\.)*\"", re.IGNORECASE), rf'\1"{HIDDEN}"'),
-    (re.compile(rf"(-D[\w.]*(?:{_WORDS})[\w.]*=)\S+", re.IGNORECASE), rf"\1{HIDDEN}"),
+    # password="value" of a login module, -Dname.password=value of a JVM, a header of HTTP
+    (re.compile(rf"(password=){_IN_DOUBLE}", re.IGNORECASE | re.DOTALL), rf'\1"{HIDDEN}"'),
+    (re.compile(rf"(-D(?=[\w.]*?(?:{_WORDS}))[\w.]++=)\S+", re.IGNORECASE), rf"\1{HIDDEN}"),
+    (re.compile(r"(authorization:\s*+)[^'\",;]+", re.IGNORECASE), rf"\1{HIDDEN}"),
 )
-_CONNECTOR = re.compile(r"\bCREATE\s+(?:SOURCE|SINK)\s+CONNECTOR\b", re.IGNORECASE)
-_UNQUOTED = re.compile(rf"(\b[\w.]*(?:{_WORDS})[\w.]*\s*=\s*)'(?:[^']|'')*'", re.IGNORECASE)
+#: where names of properties, and of variables, need no quotes
+_BARE_NAMES = re.compile(r"\b(?:CONNECTOR|DEFINE)\b", re.IGNORECASE)
+_UNQUOTED = re.compile(rf"(?<![\w.])((?=[\w.]*?(?:{_WORDS}))[\w.]++\s*+=\s*+){_IN_SINGLE}", re.IGNORECASE)
 
 
 def is_secret(name: str) -> bool:
@@ -61,7 +73,7 @@ def masked(text: str, known: Iterable[str] = ()) -> str:
         text = text.replace(secret, HIDDEN)
     for form, shown in _FORMS:
         text = form.sub(shown, text)
-    if _CONNECTOR.search(text):
+    if _BARE_NAMES.search(text):
         text = _UNQUOTED.sub(rf"\1'{HIDDEN}'", text)
     return text
 

@@ -36,6 +36,8 @@ ALWAYS = ("/chc/live", "/chc/ready")
 MOST_REFUSED = 5.0
 #: how many credentials are checked at once: each hash takes 32 MB and a core
 MOST_CHECKS = 2
+#: how many characters of statements are written down
+MOST_NOTED = 1_000_000
 #: how many clients are remembered for the rate limit
 MOST_CLIENTS = 10_000
 
@@ -45,10 +47,17 @@ def principal_of(http: HTTPConnection) -> Principal:
     return http.scope["ksql_spark.principal"]  # type: ignore[no-any-return]
 
 
+def note_statements(principal: Principal, text: str) -> None:
+    """Write down who wants to run which statements; of a text that no statement may have, the beginning."""
+    if len(text) > MOST_NOTED:
+        text = f"{text[:MOST_NOTED].rsplit(maxsplit=1)[0]} … ({len(text)} characters)"
+    AUDIT.info("%s (%s): %s", principal.name, principal.rights, masked(text))
+
+
 def note_query(principal: Principal, stream: QueryStream, request: Request) -> None:
     """Write down who has started a query, unless it is one of a table: these are many, and soon over."""
     if stream.kind != "PULL":
-        AUDIT.info("%s (%s): %s", principal.name, principal.rights, masked(request.text))
+        note_statements(principal, request.text)
 
 
 class AccessGuard:

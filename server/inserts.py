@@ -12,9 +12,8 @@ import orjson
 from starlette.types import Scope, Send
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.masking import masked
 from server import errors
-from server.access import AUDIT
+from server.access import note_statements
 from server.authentication import Principal
 from server.host import Host
 from server.models import TOKEN_HEADER
@@ -45,7 +44,7 @@ class Inserts:
                 insert = engine.insert(*request, principal.rights)
                 if insert is None:
                     return False
-                AUDIT.info("%s (%s): %s", principal.name, principal.rights, masked(text))
+                note_statements(principal, text)
                 await self._host.wakeups.until(insert.write)
         except Exception as error:
             if isinstance(error, KsqlError) and error.condition == "TOPIC_UNKNOWN":

@@ -27,6 +27,9 @@ TEXT = "%(asctime)s %(levelname)s %(name)s%(request_part)s: %(message)s"
 #: ids of clients that are taken over
 _FITTING = re.compile(rb"[\w.:/+=-]{1,100}")
 
+#: where a terminal, or a program that reads the log, begins a new line
+_BREAK = re.compile(r"\r\n?|[\n\v\f\x1c-\x1e\x85\u2028\u2029]")
+
 Format = Literal["TEXT", "JSON"]
 
 
@@ -72,7 +75,10 @@ def _note_request(record: logging.LogRecord) -> bool:
 
 
 class MaskingFormatter(logging.Formatter):
-    """Masks secrets in the log: those that are known, and text that looks like one."""
+    """Masks secrets in the log: those that are known, and text that looks like one.
+
+    Further lines of a message begin with blanks, so that no text of a client is taken for a line of the log.
+    """
 
     def __init__(self, text: str, secrets: Collection[str]) -> None:
         super().__init__(text)
@@ -80,7 +86,7 @@ class MaskingFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, with its stack trace."""
-        return masked(super().format(record), self._secrets)
+        return _BREAK.sub("\n    ", masked(super().format(record), self._secrets))
 
 
 class JsonFormatter(logging.Formatter):

@@ -27,11 +27,23 @@ CANARY = "c4n4ry"
         f'{{"connection.password": "{CANARY}", "x": 1}}',
         f'org.x.PlainLoginModule required username="me" password="{CANARY}";',
         f"-Xmx1g -Djavax.net.ssl.trustStorePassword={CANARY} -Dx=y",
+        f"CREATE /* quietly */ SOURCE CONNECTOR c WITH (PASSWORD='{CANARY}');",
+        f"CREATE SOURCE CONNECTOR c WITH ('db.pwd'='{CANARY}', 'x.api-key'='a');",
+        f"CREATE SINK CONNECTOR c WITH ('headers'='Accept: x, Authorization: Bearer {CANARY}');",
+        f"DEFINE db_password = '{CANARY}';",
+        f"SET 'a.password' = 'x ''{CANARY}",  # the beginning of a statement
     ],
 )
 def test_what_looks_like_a_secret_is_hidden(text):
     assert CANARY not in masked(text)
     assert "[hidden]" in masked(text)
+
+
+@pytest.mark.parametrize("unit", ["a.", "a-", "password", "-Da.", "'a.key", "';", "&token", "a://", "x='"])
+def test_long_text_of_anybodys_choice_takes_no_time(unit):
+    # in the square of its length, each of these would take hours, and nothing else would run meanwhile
+    text = unit * (300_000 // len(unit))
+    assert len(masked(f"CONNECTOR {text}", ["secret"])) >= 100
 
 
 @pytest.mark.parametrize(

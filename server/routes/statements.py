@@ -8,8 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from ksql_spark.config import warning
-from ksql_spark.masking import masked
-from server.access import AUDIT, principal_of
+from server.access import note_statements, principal_of
 from server.host import Host
 from server.models import TOKEN_HEADER, StatementsBody, described, read_body
 
@@ -27,7 +26,7 @@ async def run_statements(http: Request) -> Response:
     host: Host = http.app.state.host
     principal = principal_of(http)
     request = (await read_body(StatementsBody, http)).request(principal.rights)
-    AUDIT.info("%s (%s): %s", principal.name, principal.rights, masked(request.text))
+    note_statements(principal, request.text)
     with host.handling_statements():
         entities = await host.call_while_connected(http, request, lambda engine: engine.execute(request))
     if entities:

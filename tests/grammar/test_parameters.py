@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grammar
-from grammar.literals import ParameterMismatch, with_parameters
+from grammar.literals import ParameterMismatch, take_out, with_parameters
 
 VALUES = st.one_of(
     st.none(),
@@ -34,6 +34,13 @@ def test_a_value_never_changes_the_statement(first: Any, second: Any) -> None:
         statement = grammar.parse_one(text, substitution=False)
         call = statement.query.where  # type: ignore[attr-defined]
         assert len(call.args["arguments"]) == 2, text
+
+
+def test_comments_that_nobody_closes_take_no_time() -> None:
+    # each of them would be read to the text's end, in hours, and nothing else would run meanwhile
+    text = "SELECT 1 " + "/* ? 2 " * 100_000
+    assert with_parameters(text, []) == text
+    assert take_out(text).values == (1,)
 
 
 @given(st.text())

@@ -93,6 +93,27 @@ def test_text_has_the_id_in_brackets(log: Callable[[Format], Path], client: AppC
     assert " INFO audit [r1]: " in text and " INFO elsewhere: nobody asked\n" in text
 
 
+def test_statements_of_clients_are_not_taken_for_lines_of_the_log(
+    log: Callable[[Format], Path], client: AppClient
+) -> None:
+    file = log("TEXT")
+    forged = "2026-01-01 00:00:00,000 INFO audit: boss (admin): DROP STREAM s;"
+    for between in ("\n", "\r", "\r\n", "\u2028"):
+        client.post("/ksql", json={"ksql": f"SHOW STREAMS;{between}{forged}"})
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert sum("boss" in line for line in lines) == 4
+    assert not any(line.startswith("2026-01-01") for line in lines)
+
+
+def test_of_a_text_that_is_too_long_the_beginning_is_written_down(
+    log: Callable[[Format], Path], client: AppClient
+) -> None:
+    file = log("JSON")
+    client.post("/ksql", json={"ksql": "SHOW STREAMS; " + "x " * 1_000_000})
+    (said,) = [event["message"] for event in events(file) if event["logger"] == "audit"]
+    assert len(said) < 1_001_000 and said.endswith("x … (2000014 characters)")
+
+
 def failed() -> logging.LogRecord:
     try:
         raise ValueError("c4n4ry at http://me:pass@there")
