@@ -11,6 +11,8 @@ from grammar.errors import ParseFailed
 from grammar.lexer import scan
 from grammar.words import NON_RESERVED, RESERVED
 
+#: how many characters the values of variables may have in a statement: a short text could ask for any number
+MOST_CHARACTERS = 1_000_000
 _IN_STRING = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_@]*)\}")
 
 
@@ -21,7 +23,8 @@ def substitute(text: str, variables: Mapping[str, str]) -> str:
     quotes are doubled). Names are looked up as typed, then without regard to case.
 
     Raises:
-        ParseFailed: the value is neither a name nor a literal, so it could change the statement.
+        ParseFailed: the value is neither a name nor a literal, so it could change the statement; all values
+            together are too long.
 
     >>> substitute("SELECT * FROM ${s} WHERE x = '${v}';", {"s": "clicks", "v": "it's"})
     "SELECT * FROM clicks WHERE x = 'it''s';"
@@ -30,9 +33,19 @@ def substitute(text: str, variables: Mapping[str, str]) -> str:
         return text
     folded = {name.upper(): value for name, value in variables.items()}
 
+    length = 0
+
     def look_up(name: str) -> str | None:
+        nonlocal length
         value = variables.get(name)
-        return folded.get(name.upper()) if value is None else value
+        if value is None:
+            value = folded.get(name.upper())
+        length += len(value or "")
+        if length > MOST_CHARACTERS:
+            raise ParseFailed(
+                f"The values of variables have more than {MOST_CHARACTERS} characters", text=text
+            )
+        return value
 
     def in_string(match: re.Match[str]) -> str:
         value = look_up(match.group(1))

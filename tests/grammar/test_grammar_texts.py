@@ -221,6 +221,17 @@ def test_define_applies_to_what_follows() -> None:
     assert grammar.render(printed) == "PRINT '${t}'"
 
 
+def test_values_may_not_make_a_statement_of_any_length() -> None:
+    # a few of these would need all memory of the server
+    long = "x" * 100_000
+    for text in ("PRINT '" + "${a}" * 11 + "';", "SELECT " + ",".join(["${b}"] * 11) + " FROM t;"):
+        with pytest.raises(grammar.ParseFailed, match="more than 1000000 characters"):
+            grammar.substitute(text, {"a": long, "b": f"'{long}'"})
+    doubled = "".join(f"DEFINE a{n + 1} = '${{a{n}}}${{a{n}}}';" for n in range(60))
+    with pytest.raises(grammar.ParseFailed, match="more than 1000000 characters"):
+        grammar.parse("DEFINE a0 = 'xx';" + doubled)
+
+
 def test_given_variables_and_the_switch() -> None:
     [node] = grammar.parse("PRINT '${T}';", {"t": "x"})
     assert grammar.render(node) == "PRINT 'x'"
