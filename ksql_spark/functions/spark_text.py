@@ -108,10 +108,10 @@ def constant(value: Any, type_: SqlType) -> str:
         case Primitive("BOOLEAN"):
             return "true" if value else "false"
         case Primitive("INTEGER") | Primitive("TIME"):
-            return str(value) if value >= 0 else f"({value})"
+            return f"{value:d}" if value >= 0 else f"({value:d})"
         case Primitive("BIGINT"):
             # the smallest one has no literal of its own
-            return f"{value}L" if value >= 0 else f"({value}L)"
+            return f"{value:d}L" if value >= 0 else f"({value:d}L)"
         case Primitive("DOUBLE"):
             number = float(value)
             if number != number or number in (float("inf"), float("-inf")):
@@ -124,9 +124,9 @@ def constant(value: Any, type_: SqlType) -> str:
         case Primitive("BYTES"):
             return f"X'{bytes(value).hex()}'"
         case Primitive("DATE"):
-            return f"date_from_unix_date({value})"
+            return f"date_from_unix_date({value:d})"
         case Primitive("TIMESTAMP"):
-            return f"timestamp_millis({value}L)"
+            return f"timestamp_millis({value:d}L)"
         case Decimal():
             return f"cast('{PythonDecimal(value):f}' as {spark_type(type_)})"
         case Array(element):

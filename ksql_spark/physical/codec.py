@@ -15,7 +15,10 @@ from __future__ import annotations
 import base64
 import dataclasses
 import decimal
+import functools
 import json
+import types as python_types
+import typing
 from collections.abc import Mapping
 from enum import Enum
 from types import ModuleType
@@ -137,7 +140,39 @@ def _value(body: Mapping[str, Any], values: list[Any]) -> Any:
     unknown = [member for member in body if member not in known and member != "@"]
     if unknown:
         raise _newer(f"{name} has {', '.join(unknown)}")
-    return class_(**{member: _plain(form, values) for member, form in body.items() if member != "@"})
+    members = {member: _plain(form, values) for member, form in body.items() if member != "@"}
+    for member, value in members.items():
+        if not _fits(value, _hints(class_)[member]):
+            raise ValueError(f"{name}.{member} has a value of another type")
+    return class_(**members)
+
+
+@functools.cache
+def _hints(class_: type) -> Mapping[str, Any]:
+    return typing.get_type_hints(class_)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a field may have ``value``.
+
+    Plans become texts of Spark SQL. In the place of a number, a text could be any code.
+    """
+    kind, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any:
+        return True
+    if kind in (typing.Union, python_types.UnionType):
+        return any(_fits(value, each) for each in arguments)
+    if kind is typing.Literal:
+        return value in arguments
+    if kind is frozenset:
+        return isinstance(value, frozenset) and all(_fits(item, arguments[0]) for item in value)
+    if kind is tuple:
+        if not isinstance(value, tuple):
+            return False
+        if arguments[-1] is Ellipsis:
+            return all(_fits(item, arguments[0]) for item in value)
+        return len(value) == len(arguments) and all(map(_fits, value, arguments))
+    return isinstance(value, hint)
 
 
 def _plain(form: Any, values: list[Any]) -> Any:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Literal
+from ksql_spark.functions.lowering import lower
 from ksql_spark.logical import nodes
 from ksql_spark.physical import codec, steps
 from ksql_spark.types import BYTES, DOUBLE, STRING
@@ -177,6 +178,37 @@ def test_plans_of_newer_releases_are_refused() -> None:
 def test_damaged_plans_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(KsqlError, match=r"The stored plan cannot be read: it is damaged"):
         codec.decode(codec.encode(QUERIES[0].plan) | change)
+
+
+#: in the text of a DATE, this would run a method of the server's JVM
+CODE = "length(java_method('java.lang.System', 'lineSeparator'))"
+DATE_TYPE, SCALED = {"@": "Primitive", "name": "DATE"}, {"@": "Decimal", "precision": 9, "scale": CODE}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [SCALED],
+        [{"@": "Column", "name": "C", "type": CODE, "role": None, "header_key": None}],
+        [{"@": "Windowing", "kind": "TUMBLING", "size_ms": CODE}],
+        [DATE_TYPE, {"@": "Array", "element": {"double": "1.5"}}],
+        [DATE_TYPE, {"@": "Call", "function": "NOW", "arguments": [CODE], "type": {"$": 0}}],
+        [DATE_TYPE, {"@": "Call", "function": "NOW", "arguments": CODE, "type": {"$": 0}}],
+        [DATE_TYPE, {"@": "MakeStruct", "fields": [["A"]], "type": {"$": 0}}],
+    ],
+)
+def test_values_of_another_type_are_refused(values: list[Any]) -> None:
+    document = {"version": codec.VERSION, "values": values, "root": {"$": len(values) - 1}}
+    with pytest.raises(KsqlError, match=r"has a value of another type"):
+        codec.decode(document)
+
+
+@pytest.mark.parametrize("name", ["INTEGER", "BIGINT", "DOUBLE", "DATE", "TIME", "TIMESTAMP", "BYTES"])
+def test_constants_of_another_type_are_not_written_as_spark_sql(name: str) -> None:
+    values = [{"@": "Primitive", "name": name}, {"@": "Literal", "value": CODE, "type": {"$": 0}}]
+    forged = codec.decode({"version": codec.VERSION, "values": values, "root": {"$": 1}})
+    with pytest.raises((TypeError, ValueError)):
+        lower(forged)
 
 
 def test_only_plans_are_stored() -> None:
