@@ -21,6 +21,10 @@ Level = Literal["query", "server"]
 #: a kind of Kafka client
 Client = Literal["consumer", "producer"]
 
+#: longer numbers are not read; Python itself refuses some thousand digits
+_MOST_DIGITS = 50
+#: how much of a wrong value is shown
+_MOST_SHOWN = 100
 _BOUNDS = {"int": 2**31 - 1, "long": 2**63 - 1}
 
 
@@ -89,15 +93,18 @@ class Property:
         bound = _BOUNDS[self.type]
         if isinstance(value, bool) or not re.fullmatch(r"[+-]?\d+", text):
             raise self._invalid(value, "it must be a whole number")
-        number = int(text)
-        if not -bound - 1 <= number <= bound:
+        number = int(text) if len(text) <= _MOST_DIGITS else None
+        if number is None or not -bound - 1 <= number <= bound:
             raise self._invalid(value, f"it must be between {-bound - 1} and {bound}")
         if self.minimum is not None and number < self.minimum:
             raise self._invalid(value, f"it must be at least {self.minimum:g}")
         return number
 
     def _invalid(self, value: Any, reason: str) -> KsqlError:
-        return KsqlError("PROPERTY_INVALID", name=self.name, value=_json_text(value), reason=reason)
+        shown = _json_text(value)
+        if len(shown) > _MOST_SHOWN:
+            shown = f"{shown[:_MOST_SHOWN]}…"
+        return KsqlError("PROPERTY_INVALID", name=self.name, value=shown, reason=reason)
 
 
 def _json_text(value: Any) -> str:

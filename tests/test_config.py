@@ -79,6 +79,7 @@ def test_values_are_typed(name, value, expected):
         ("ksql.max.push.queries", "1.5", "it must be a whole number"),
         ("ksql.max.push.queries", True, "it must be a whole number"),
         ("ksql.max.push.queries", str(2**31), "it must be between"),
+        ("ksql.max.push.queries", "9" * 5000, "Invalid value 9{100}… for .*it must be between"),
         ("ksql.checkpoint.interval.ms", "4999", "it must be at least 5000"),
     ],
 )

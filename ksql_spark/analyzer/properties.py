@@ -48,7 +48,7 @@ PROPERTIES: dict[str, Rule] = {
     # each partition is files and memory of the broker, which a greater number brings down
     "PARTITIONS": Rule("integer", least=1, most=10_000),
     "QUERY_ID": Rule("string", frozenset({INSERT})),
-    "REPLICAS": Rule("integer", least=-1, most=2**15 - 1),
+    "REPLICAS": Rule("integer", least=-1, most=10_000),
     "REPLICATED": Rule("boolean"),
     "RETENTION_MS": Rule("integer", least=-(2**63), most=2**63 - 1),
     "SOURCED_BY_CONNECTOR": Rule("string", frozenset({CREATE})),
@@ -70,6 +70,8 @@ EVENT_TIME = "event-time"
 ORDERS = ("arrival", EVENT_TIME)
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+#: the end of the year 9999, the last moment that START may name
+_LAST_MS = 253_402_300_799_999
 _UNITS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
 _NULLABLE = ("OPTIONAL", "WRAPPER")
 #: side -> the property that says how subjects are named
@@ -203,11 +205,11 @@ class Properties:
             case "latest":
                 return "latest"
         # up to four digits in quotes are a year
-        is_number = isinstance(value, int) or re.fullmatch(r"\d{5,}", text)
+        is_number = isinstance(value, int) or re.fullmatch(r"[0-9]{5,50}", text)
         epoch_ms = int(text) if is_number else timestamp_text.epoch_ms(text)
-        if epoch_ms is None or epoch_ms < 0:
+        if epoch_ms is None or not 0 <= epoch_ms <= _LAST_MS:
             reason = "Expected 'earliest', 'latest', an ISO 8601 time or milliseconds since 1970"
-            raise failure("PROPERTY_IN_WITH", node, name="START", reason=f"{reason}, got {value!r}")
+            raise failure("PROPERTY_IN_WITH", node, name="START", reason=f"{reason}, got {_shown(value)}")
         return epoch_ms
 
     def by_event_time(self) -> bool:
@@ -295,13 +297,16 @@ class Properties:
         parts = text.split()
         if len(parts) != 2:
             raise bad("Expected a number and a time unit, for instance '10 SECONDS'")
-        if not re.fullmatch(r"\d+", parts[0]) or int(parts[0]) <= 0:
+        if not re.fullmatch(r"[0-9]*[1-9][0-9]*", parts[0]):
             raise bad(f"Not a positive number: '{parts[0]}'")
         unit = parts[1].upper()
         found = _UNITS.get(unit.removesuffix("S"))
         if found is None:
             raise bad(f"Unknown time unit: '{unit}'")
-        return int(parts[0]) * found
+        duration_ms = int(parts[0]) * found if len(parts[0]) < 20 else 2**63
+        if duration_ms >= 2**63:
+            raise bad("It has more milliseconds than fit 64 bits")
+        return duration_ms
 
     def timestamp(self, schema: Schema, inherited: TimestampColumn | None = None) -> TimestampColumn | None:
         """The event time column, checked against ``schema`` (reference §5.7).
@@ -396,10 +401,15 @@ def check_topic_name(name: str, node: nodes.Property | None) -> None:
         KsqlError: PROPERTY_IN_WITH.
     """
     if not _TOPIC.fullmatch(name) or name in (".", ".."):
-        shown = name if len(name) <= 60 else f"{name[:57]}..."
+        shown = _shown(name)
         wanted = "up to 249 letters (a-z, A-Z), digits, '.', '_' and '-'"
-        reason = f"Expected a topic's name, {wanted}, got '{shown}'"
+        reason = f"Expected a topic's name, {wanted}, got {shown}"
         raise failure("PROPERTY_IN_WITH", node, name="KAFKA_TOPIC", reason=reason)
+
+
+def _shown(value: Any) -> str:
+    """A wrong value in an error, of a long one its beginning."""
+    return repr(value if not isinstance(value, str) or len(value) <= 60 else f"{value[:57]}...")
 
 
 def _checked(name: str, node: nodes.Property, statement: str) -> Any:
@@ -416,7 +426,7 @@ def _checked(name: str, node: nodes.Property, statement: str) -> Any:
     value = node.value
 
     def wrong(wanted: str) -> Exception:
-        return failure("PROPERTY_IN_WITH", node, name=name, reason=f"Expected {wanted}, got {value!r}")
+        return failure("PROPERTY_IN_WITH", node, name=name, reason=f"Expected {wanted}, got {_shown(value)}")
 
     match rule.type:
         case "string":
@@ -435,7 +445,7 @@ def _checked(name: str, node: nodes.Property, statement: str) -> Any:
             if isinstance(value, bool) or not isinstance(value, (str, int)):
                 raise wrong("a text or an integer")
             return value
-    if isinstance(value, str) and re.fullmatch(r"-?\d+", value.strip()):
+    if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,50}", value.strip()):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise wrong("an integer")

@@ -274,6 +274,18 @@ CREATE STREAM o WITH (START = -5) AS SELECT id, name FROM s;
       CREATE STREAM o WITH (START = -5) AS SELECT id, name FROM s
                             ^^^^^^^^^^
 
+CREATE STREAM o WITH (START = '99999999999999999999999') AS SELECT id, name FROM s;
+    PROPERTY_IN_WITH: Configuration START is invalid: Expected 'earliest', 'latest', an ISO 8601 time or milliseconds since 1970, got '99999999999999999999999'.
+    line 1:23
+      CREATE STREAM o WITH (START = '99999999999999999999999') AS SELECT id, name FROM s
+                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o WITH (START = '99999999999999999999999999999999999999999999999999999999999999999999') AS SELECT id, name FROM s;
+    PROPERTY_IN_WITH: Configuration START is invalid: Expected 'earliest', 'latest', an ISO 8601 time or milliseconds since 1970, got '999999999999999999999999999999999999999999999999999999999...'.
+    line 1:23
+      CREATE STREAM o WITH (START = '99999999999999999999999999999999999999999999999999999999999999999999') AS SELECT id, name FROM s
+                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
 CREATE STREAM o (id INT KEY) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', START = 'latest');
     PROPERTY_IN_WITH: Configuration START is invalid: it is for CREATE AS and INSERT only.
     line 1:78

@@ -117,7 +117,7 @@ CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=2
                                                                           ^^^^^^^^^^^^^^^^^^^^^
 
 CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=1, REPLICAS=40000);
-    PROPERTY_IN_WITH: Configuration REPLICAS is invalid: Expected at most 32767, got 40000.
+    PROPERTY_IN_WITH: Configuration REPLICAS is invalid: Expected at most 10000, got 40000.
     line 1:83
       CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=1, REPLICAS=40000)
                                                                                         ^^^^^^^^^^^^^^
@@ -265,3 +265,21 @@ ALTER STREAM fixed ADD COLUMN w INT;
     line 1:14
       ALTER STREAM fixed ADD COLUMN w INT
                    ^^^^^
+
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS='99999999999999999999999999999999999999999999999999999999999999999999');
+    PROPERTY_IN_WITH: Configuration PARTITIONS is invalid: Expected an integer, got '999999999999999999999999999999999999999999999999999999999...'.
+    line 1:69
+      CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS='99999999999999999999999999999999999999999999999999999999999999999999')
+                                                                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (v INT KEY) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='99999999999999999999 DAYS');
+    PROPERTY_IN_WITH: Configuration WINDOW_SIZE is invalid: Invalid duration: '99999999999999999999 DAYS'. It has more milliseconds than fit 64 bits.
+    line 1:97
+      CREATE STREAM s (v INT KEY) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='99999999999999999999 DAYS')
+                                                                                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (v INT KEY) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='99999999999999999999999999999999999999999999999999999999999999999999 DAYS');
+    PROPERTY_IN_WITH: Configuration WINDOW_SIZE is invalid: Invalid duration: '99999999999999999999999999999999999999999999999999999999999999999999 DAYS'. It has more milliseconds than fit 64 bits.
+    line 1:97
+      CREATE STREAM s (v INT KEY) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WINDOW_TYPE='TUMBLING', WINDOW_SIZE='99999999999999999999999999999999999999999999999999999999999999999999 DAYS')
+                                                                                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
