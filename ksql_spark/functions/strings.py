@@ -77,7 +77,7 @@ def _to_bytes(text: str, encoding: str) -> str:
 
 def _from_bytes(data: str, encoding: str, *, hexadecimal: Callable[[str], str]) -> str:
     ways = {
-        "utf8": f"cast({data} as string)",
+        "utf8": f"try_validate_utf8(cast({data} as string))",
         "hex": hexadecimal(data),
         "ascii": f"regexp_replace(decode({data}, 'ISO-8859-1'), {_NOT_ASCII}, '\ufffd')",
         "base64": f"base64({data})",
@@ -412,6 +412,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: _from_bytes(args[0], args[1], hexadecimal=_upper_hex),
         Example((b"\x0a\xff", "hex"), "0AFF"),
         Example((b"\xc3\xa9", "utf8"), "é"),
+        Example((b"a\xff", "utf8"), None),
         Example((b"!", "base64"), "IQ=="),
         parameters={"bytes": "any bytes"} | _ENCODING,
         can_fail=True,
@@ -579,6 +580,8 @@ SPECS: tuple[Spec, ...] = (
         Example(("(.*) (.*)", "steven zhang", 3), None),
         Example(("(", "steven zhang"), None),
         parameters={"pattern": "a regular expression", "text": "any text", "group": "which group; 0: all"},
+        can_fail=True,
+        failed=lambda args, _: f"ksql.regexp_gives_up({args[0]}, {args[1]})",
         limits=BY_ARGUMENTS,
     ),
     scalar(
@@ -596,6 +599,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("(\\w+)", "a", 2), None),
         Example(("[", "a"), None),
         parameters={"pattern": "a regular expression", "text": "any text", "group": "which group; 0: all"},
+        can_fail=True,
         limits=(MAX_ELEMENTS, MAX_BYTES),
     ),
     scalar(

@@ -115,3 +115,10 @@ def test_given_expressions_stand_for_their_values() -> None:
     node = Call("+", (A, Call("ABS", (A,), INTEGER)), INTEGER)
     assert lower(node, {A: "first(`k`)"}) == "(first(`k`) + abs(first(`k`)))"
     assert lower(node, {Call("ABS", (A,), INTEGER): "`c`"}) == "(`A` + `c`)"
+
+
+def test_a_match_that_is_not_there_is_told_from_a_search_that_was_given_up() -> None:
+    node = Call("REGEXP_EXTRACT", (Literal("(a|b)*c", STRING), S), STRING)
+    text = lower_reporting(node, lambda part, why: "report()")
+    gave_up = "ksql.regexp_gives_up('(a|b)*c', `S`)"
+    assert text == f"coalesce({lower(node)}, if({gave_up} and report(), NULL, NULL))"

@@ -81,6 +81,7 @@ public final class KsqlCatalog implements FunctionCatalog {
                     Map.entry("ranked_text", TextOrder.RankedText::new),
                     Map.entry("position", Utf16Functions.Position::new),
                     Map.entry("regexp_extract", PatternFunctions.Extract::new),
+                    Map.entry("regexp_gives_up", PatternFunctions.GivesUp::new),
                     Map.entry("substring", Utf16Functions.Substring::new),
                     Map.entry("trim", Utf16Functions.Trim::new));
 

@@ -67,7 +67,7 @@ public abstract class InvokeFunction<R> implements ScalarFunction<R> {
         if (found == null) {
             try {
                 found = Optional.of(make.apply(text.toString()));
-            } catch (IllegalArgumentException | DateTimeException bad) {
+            } catch (IllegalArgumentException | DateTimeException | StackOverflowError bad) {
                 found = Optional.empty();
             }
             if (made.size() >= REMEMBERED) {

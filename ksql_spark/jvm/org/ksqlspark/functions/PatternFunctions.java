@@ -15,7 +15,8 @@ import java.util.regex.Pattern;
 
 /**
  * LIKE, and functions on text with a Java regular expression (reference §4.2). An invalid pattern
- * or group gives NULL.
+ * or group gives NULL. So does a pattern that takes too many steps, or that goes too deep: Java
+ * matches {@code (a|b)*} with a call for each character.
  */
 public final class PatternFunctions {
     private static final Map<UTF8String, Optional<Pattern>> PATTERNS = new ConcurrentHashMap<>();
@@ -45,9 +46,33 @@ public final class PatternFunctions {
             if (known == null || text == null) {
                 return null;
             }
-            Matcher matcher = known.matcher(text.toString());
-            boolean isThere = group >= 0 && group <= matcher.groupCount() && matcher.find();
-            return isThere ? utf8(matcher.group(group)) : null;
+            try {
+                Matcher matcher = known.matcher(new Searched(text.toString()));
+                boolean isThere = group >= 0 && group <= matcher.groupCount() && matcher.find();
+                return isThere ? utf8(matcher.group(group)) : null;
+            } catch (Searched.GaveUp | StackOverflowError tooMuch) {
+                return null;
+            }
+        }
+    }
+
+    /** (pattern, text): whether Extract has no result because it gave up. */
+    public static final class GivesUp extends InvokeFunction<Boolean> {
+        public GivesUp() {
+            super(DataTypes.BooleanType, DataTypes.StringType, DataTypes.StringType);
+        }
+
+        public boolean invoke(UTF8String pattern, UTF8String text) {
+            Pattern known = pattern(pattern);
+            if (known == null || text == null) {
+                return false;
+            }
+            try {
+                known.matcher(new Searched(text.toString())).find();
+                return false;
+            } catch (Searched.GaveUp | StackOverflowError tooMuch) {
+                return true;
+            }
         }
     }
 
@@ -67,7 +92,14 @@ public final class PatternFunctions {
             if (known == null || text == null) {
                 return null;
             }
-            Matcher matcher = known.matcher(text.toString());
+            try {
+                return all(known.matcher(new Searched(text.toString())), group);
+            } catch (Searched.GaveUp | StackOverflowError tooMuch) {
+                return null;
+            }
+        }
+
+        private ArrayData all(Matcher matcher, int group) {
             if (group > matcher.groupCount()) {
                 return null;
             }
@@ -106,8 +138,11 @@ public final class PatternFunctions {
                 return null;
             }
             try {
-                return replaced(known.matcher(text.toString()), text, replacement.toString());
+                Matcher matcher = known.matcher(new Searched(text.toString()));
+                return replaced(matcher, text, replacement.toString());
             } catch (IllegalArgumentException | IndexOutOfBoundsException noSuchGroup) {
+                return null;
+            } catch (Searched.GaveUp | StackOverflowError tooMuch) {
                 return null;
             }
         }
@@ -158,19 +193,27 @@ public final class PatternFunctions {
             if (known == null || text == null) {
                 return null;
             }
-            String string = text.toString();
+            try {
+                return pieces(known, text.toString());
+            } catch (Searched.GaveUp | StackOverflowError tooMuch) {
+                return null;
+            }
+        }
+
+        private ArrayData pieces(Pattern known, String string) {
+            Searched searched = new Searched(string);
             List<UTF8String> pieces = new ArrayList<>();
             if (known.matcher("")
                     .matches()) { // such a pattern matches everywhere: Java's own way to split
-                if (!limits.allowElements(string.length()) && isTooOften(known.matcher(string))) {
+                if (!limits.allowElements(string.length()) && isTooOften(known.matcher(searched))) {
                     return null;
                 }
-                for (String piece : known.split(string)) {
+                for (String piece : known.split(searched)) {
                     pieces.add(utf8(piece));
                 }
                 return Utf16Functions.array(pieces);
             }
-            Matcher matcher = known.matcher(string);
+            Matcher matcher = known.matcher(searched);
             int from = 0;
             while (matcher.find()) {
                 // an empty match splits nothing off the start

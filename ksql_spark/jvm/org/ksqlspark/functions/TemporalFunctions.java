@@ -73,9 +73,9 @@ public final class TemporalFunctions {
                         FORMATS, pattern, text -> DateTimeFormatter.ofPattern(text, LOCALE));
         try {
             return formatter == null ? null : UTF8String.fromString(formatter.format(value));
-        } catch (
-                DateTimeException
-                        notThere) { // the pattern wants what a date or a time does not have
+        } catch (DateTimeException notThere) { // the pattern wants what the value does not have
+            return null;
+        } catch (StackOverflowError tooDeep) { // thousands of [
             return null;
         }
     }
@@ -92,7 +92,7 @@ public final class TemporalFunctions {
                                         .toFormatter(LOCALE));
         try {
             return text == null || formatter == null ? null : formatter.parse(text.toString());
-        } catch (DateTimeException bad) {
+        } catch (DateTimeException | StackOverflowError bad) {
             return null;
         }
     }

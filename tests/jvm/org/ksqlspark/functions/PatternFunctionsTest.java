@@ -1,7 +1,9 @@
 package org.ksqlspark.functions;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.types.DataTypes;
@@ -52,6 +54,35 @@ class PatternFunctionsTest {
         PatternFunctions.Replace replace = new PatternFunctions.Replace(ANY_SIZE);
         assertEquals("ba", replace.invoke(utf8("ab"), utf8("(a)(b)"), utf8("$2$1")).toString());
         assertNull(replace.invoke(utf8("ab"), utf8("a"), utf8("$1")));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "(a|b)*c,100000",
+        "(a*)*\\1b,40",
+        "(.*)(.*)(.*)(.*)(.*)(.*)[^a],100",
+        "(a+)+\\1c,60"
+    })
+    void whatWouldEndTheProcessOrNeverEndIsGivenUp(String pattern, int length) {
+        UTF8String text = utf8("a".repeat(length));
+        UTF8String bad = utf8(pattern);
+        assertNull(new PatternFunctions.Extract().invoke(bad, text, 0));
+        assertTrue(new PatternFunctions.GivesUp().invoke(bad, text));
+        assertNull(new PatternFunctions.ExtractAll(ANY_SIZE).invoke(bad, text, 0));
+        assertNull(new PatternFunctions.Replace(ANY_SIZE).invoke(text, bad, utf8("x")));
+        assertNull(new PatternFunctions.Split(ANY_SIZE).invoke(text, bad));
+    }
+
+    @Test
+    void longTextsAndPatternsThatDoNotMatchAreNoReasonToGiveUp() {
+        UTF8String text = utf8("ab".repeat(1_000_000));
+        assertNull(new PatternFunctions.Extract().invoke(utf8("[ab]+c"), text, 0));
+        assertFalse(new PatternFunctions.GivesUp().invoke(utf8("b[ab]c|x"), text));
+        assertFalse(new PatternFunctions.GivesUp().invoke(utf8("["), text));
+        assertFalse(new PatternFunctions.GivesUp().invoke(null, text));
+        assertFalse(new PatternFunctions.GivesUp().invoke(utf8("a"), null));
+        UTF8String deep = utf8("(".repeat(100_000) + ")".repeat(100_000));
+        assertNull(new PatternFunctions.Extract().invoke(deep, text, 0));
     }
 
     @ParameterizedTest

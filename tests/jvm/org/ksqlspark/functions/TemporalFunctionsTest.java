@@ -88,6 +88,7 @@ class TemporalFunctionsTest {
         assertNull(parse.invoke(utf8("1"), utf8("H"), utf8("Nowhere")));
         assertNull(parse.invoke(utf8("x"), utf8("H"), utf8("UTC")));
         assertNull(new TemporalFunctions.FormatDate().invoke(0, utf8("HH")));
+        assertNull(new TemporalFunctions.FormatDate().invoke(0, utf8("[y".repeat(200_000))));
     }
 
     @Test
