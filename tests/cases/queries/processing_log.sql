@@ -141,6 +141,27 @@ SELECT ARRAY_LENGTH(GENERATE_SERIES(v, 2000000000)) AS many FROM s;
 -- 2
 -- NULL
 
+--@test: regular expressions that would never end, or end the process
+CREATE STREAM entries AS
+  SELECT message->recordProcessingError->errorMessage AS message, message->recordProcessingError->cause AS cause
+  FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE STREAM s (t STRING) WITH (KAFKA_TOPIC = '${case}_x', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM results AS
+  SELECT t, REGEXP_EXTRACT('(a|b)*c', LPAD(t, 100000, 'ab')) AS deep, REGEXP_REPLACE(LPAD(t, 40, 'a'), '(a*)*\1b', 'x') AS long
+  FROM s EMIT CHANGES;
+INSERT INTO s (t) VALUES ('x');
+INSERT INTO s (t) VALUES ('ac');
+--@output RESULTS ordered
+-- t  | deep | long
+-- x  | NULL | NULL
+-- ac | NULL | NULL
+--@output ENTRIES rowsort
+-- message                                                                   | cause
+-- "Column DEEP: REGEXP_EXTRACT('(a|b)*c', LPAD(T, 100000, 'ab')) failed."   | ["REGEXP_EXTRACT has no result for its arguments."]
+-- "Column DEEP: REGEXP_EXTRACT('(a|b)*c', LPAD(T, 100000, 'ab')) failed."   | ["REGEXP_EXTRACT has no result for its arguments."]
+-- "Column LONG: REGEXP_REPLACE(LPAD(T, 40, 'a'), '(a*)*\\1b', 'x') failed." | ["REGEXP_REPLACE has no result for its arguments, or gives more than ksql.functions.max.bytes allows."]
+-- "Column LONG: REGEXP_REPLACE(LPAD(T, 40, 'a'), '(a*)*\\1b', 'x') failed." | ["REGEXP_REPLACE has no result for its arguments, or gives more than ksql.functions.max.bytes allows."]
+
 --@test: the rows that fail are shown where that is wanted
 --@server: ksql.logging.processing.rows.include = true
 CREATE STREAM entries AS
