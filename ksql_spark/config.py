@@ -170,7 +170,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.metastore.backup.location", "string", "", "A folder for a local copy of the command log.", in_force=False),
     _server("ksql.properties.overrides.denylist", "list", [], "Properties that sessions and requests may not override."),
     _server("ksql.hidden.topics", "list", _HIDDEN_TOPICS.split(","), "Patterns of topics that SHOW TOPICS leaves out."),
-    _server("ksql.readonly.topics", "list", _HIDDEN_TOPICS.split(","), "Patterns of read-only topics."),
+    _server("ksql.readonly.topics", "list", _HIDDEN_TOPICS.split(","), "Patterns of topics that statements neither write nor delete."),
     _server("ksql.server.command.response.timeout.ms", "long", 5000, "How long a request waits for the command of its commandSequenceNumber.", editable=True, minimum=0),
     _server("ksql.idle.connection.timeout.seconds", "long", 86400, "Time after which a connection is closed over which nothing has gone in either direction, be it HTTP or a WebSocket, with a push query or without; pings count only beside requests over HTTP/2, and an answer that has not begun is waited for; 0: never. While it is not set, connections without a request are closed after 75 s.", minimum=0),
     _server("ksql.max.push.queries", "int", 100, "How many push queries may run at once.", minimum=0),

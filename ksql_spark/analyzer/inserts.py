@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,6 @@ from ksql_spark.analyzer.coercion import insert_coerce
 from ksql_spark.analyzer.expressions import bind_expression
 from ksql_spark.analyzer.failures import failure, invalid, within_statement
 from ksql_spark.analyzer.scope import Scope
-from ksql_spark.config import PROPERTIES
 from ksql_spark.errors import nearest
 from ksql_spark.expressions import Expression, Literal
 from ksql_spark.metastore.sources import DataSource
@@ -79,8 +77,7 @@ def bind_insert_target(
         raise invalid(f"Cannot insert values into read-only {word}: {source.name}", node)
     if source.window is not None:
         raise invalid(f"Cannot insert values into windowed {word}: {source.name}", node)
-    patterns = PROPERTIES["ksql.readonly.topics"].parse(config.get("ksql.readonly.topics")) or ()
-    if any(re.fullmatch(pattern, source.topic) for pattern in patterns):
+    if settings.is_read_only_topic(config, source.topic):
         raise invalid(f"Cannot insert values into read-only topic: {source.topic}", node)
     return source
 

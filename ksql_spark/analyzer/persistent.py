@@ -149,7 +149,10 @@ def _sink(
     if topic is not None and not topic.strip():
         raise invalid("KAFKA_TOPIC must not be empty.", given.node("KAFKA_TOPIC"))
     if topic is None:
-        check_topic_name(f"{prefix}{statement.name}", None)
+        topic = f"{prefix}{statement.name}"
+        check_topic_name(topic, None)
+    if settings.is_read_only_topic(config, topic):
+        raise invalid(f"Cannot write to read-only topic: {topic}", given.node("KAFKA_TOPIC"))
     key_format = _key_format(statement, given, planned, schema, origin, config)
     key_format = with_naming(key_format, "KEY", config)
     value_format = with_naming(_value_format(statement, given, schema, origin, config), "VALUE", config)
@@ -166,8 +169,7 @@ def _sink(
         # an inherited retention is the topic's, which only the broker knows: see statements.topics
         retention = None if retention is None else max(retention, grouping.window.retention_ms)
     return DataSource(
-        statement.name, statement.kind, schema, topic or f"{prefix}{statement.name}", key_format,
-        value_format,
+        statement.name, statement.kind, schema, topic, key_format, value_format,
         partitions=given.get("PARTITIONS"),
         replicas=given.get("REPLICAS") if "REPLICAS" in given or origin is None else origin.replicas,
         retention_ms=retention, timestamp=given.timestamp(schema), window=window, is_sink=True,
@@ -245,6 +247,8 @@ def _bind_insert(statement: InsertSelect, metastore: MetaStore, config: Mapping[
         )
     if sink.read_only:
         raise invalid(f"Cannot insert into read-only stream: {sink.name}", statement.this)
+    if settings.is_read_only_topic(config, sink.topic):
+        raise invalid(f"Cannot insert into read-only topic: {sink.topic}", statement.this)
     if sink.schema.headers:
         raise invalid(f"Cannot insert into {sink.name} because it has header columns", statement.this)
     given = Properties(statement.properties, INSERT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from sqlglot import exp
 
 from grammar import nodes
 from ksql_spark.analyzer.failures import invalid
+from ksql_spark.config import PROPERTIES
 
 
 def flag(config: Mapping[str, Any], name: str, default: bool = True) -> bool:
@@ -23,6 +25,13 @@ def text(config: Mapping[str, Any], name: str) -> str | None:
     """The property ``name`` as text; None if it is absent or empty."""
     value = config.get(name)
     return None if value is None or str(value) == "" else str(value)
+
+
+def is_read_only_topic(config: Mapping[str, Any], topic: str) -> bool:
+    """Whether nothing may be written to ``topic``: one of ksql.readonly.topics, such as the command log's."""
+    known = PROPERTIES["ksql.readonly.topics"]
+    patterns = known.parse(config.get(known.name, known.default)) or ()
+    return any(re.fullmatch(pattern, topic) for pattern in patterns)
 
 
 def check_lambdas(node: exp.Expr, config: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ import grammar
 from grammar.statements.inserts import InsertSelect
 from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark import analyzer
+from ksql_spark.analyzer.settings import is_read_only_topic
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.formats.sampling import Sample
 from ksql_spark.kafka.admin import Topic
@@ -235,6 +236,9 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
         raise KsqlError("INVALID_STATEMENT", reason=reason)
     if statement.delete_topic and source.read_only:
         raise KsqlError("INVALID_STATEMENT", reason=f"Cannot delete topic for read-only source: {name}.")
+    is_read_only = is_read_only_topic(context.config, source.topic)
+    if statement.delete_topic and is_read_only and not context.is_replay:
+        raise KsqlError("INVALID_STATEMENT", reason=f"Cannot delete read-only topic: {source.topic}.")
     services = context.services
     others = [q for q in context.queries if not (q.sink == name and q.creates_sink)]
     _check_unused(source, context.metastore.dependents(name), others)

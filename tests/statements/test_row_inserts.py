@@ -202,3 +202,6 @@ def test_topics_of_the_server_are_read_only(make_world: Callable[..., World]) ->
     world = make_world()
     world.run("CREATE STREAM c (v INT) WITH (kafka_topic='_confluent_x', partitions=1, format='JSON');")
     assert "read-only topic: _confluent_x" in world.refused("INSERT INTO c VALUES (1);").message
+    error = world.refused("DROP STREAM c DELETE TOPIC;")
+    assert "Cannot delete read-only topic: _confluent_x" in error.message
+    assert world.message("DROP STREAM c;") == "Source `C` (topic: _confluent_x) was dropped."

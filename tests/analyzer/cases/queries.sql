@@ -1,5 +1,6 @@
 CREATE STREAM s (id INT KEY, name STRING, amount DECIMAL(10, 2)) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
 CREATE STREAM s2 (id INT KEY, title STRING) WITH (KAFKA_TOPIC='s2', VALUE_FORMAT='JSON');
+CREATE STREAM log_of_commands (id INT KEY, v STRING) WITH (KAFKA_TOPIC='_confluent-ksql-x_command_topic', VALUE_FORMAT='JSON');
 CREATE TABLE plain (id INT PRIMARY KEY, v STRING) WITH (KAFKA_TOPIC='plain', VALUE_FORMAT='JSON');
 CREATE TABLE counts AS SELECT name, COUNT(*) AS n FROM s GROUP BY name;
 CREATE TABLE pairs WITH (KEY_FORMAT='JSON') AS SELECT id, name, COUNT(*) AS n FROM s GROUP BY id, name;
@@ -303,3 +304,15 @@ SELECT n AS rowtime FROM counts;
     line 1:8
       SELECT n AS rowtime FROM counts
              ^^^^^^^^^^^^
+
+CREATE STREAM o WITH (KAFKA_TOPIC='_confluent-ksql-default__command_topic') AS SELECT id, name FROM s;
+    INVALID_STATEMENT: Cannot write to read-only topic: _confluent-ksql-default__command_topic
+    line 1:23
+      CREATE STREAM o WITH (KAFKA_TOPIC='_confluent-ksql-default__command_topic') AS SELECT id, name FROM s
+                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+INSERT INTO log_of_commands SELECT id, name FROM s;
+    INVALID_STATEMENT: Cannot insert into read-only topic: _confluent-ksql-x_command_topic
+    line 1:13
+      INSERT INTO log_of_commands SELECT id, name FROM s
+                  ^^^^^^^^^^^^^^^
