@@ -206,7 +206,8 @@ class StatementExecutor:
         entities: list[dict[str, Any]] = []
         catalog = self._known_catalog()
         context = context_of(request, services, catalog[0])
-        statements = parsed(request, context)
+        with planning(request, services):
+            statements = parsed(request, context)
         for statement in statements:  # before any of them is bound; once more when its turn comes
             with located(statement):
                 check_statement(request.rights, statement, context)

@@ -101,14 +101,22 @@ def parsed(request: Request, context: StatementContext) -> list[Statement]:
     """The statements of ``request``.
 
     Raises:
-        KsqlError: SYNTAX; STATEMENT_TOO_LONG, before the text is parsed.
+        KsqlError: SYNTAX; STATEMENT_TOO_LONG, before the text is parsed; STATEMENT_TIMEOUT,
+            STATEMENT_CANCELLED in a block of ``planning``.
     """
     if len(request.text) * 4 > MAX_BYTES:  # only then it is worth splitting
+        for text in request.text.split(";"):  # what no ; can be in, in no time
+            check_length("its text", len(text.encode(errors="replace")), text)
         for text in _pieces(request.text):
             check_length("its text", len(text.encode()), text)
     is_substituting = request.parameters is None and bool(context.config["ksql.variable.substitution.enable"])
+    statements = []
     try:
-        return grammar.parse(request.text, request.variables, substitution=is_substituting)
+        for statement in grammar.parse_lazily(request.text, request.variables, substitution=is_substituting):
+            with located(statement):
+                deadline.check()
+            statements.append(statement)
+        return statements
     except grammar.ParseFailed as failed:
         raise KsqlError("SYNTAX", reason=str(failed), statement=failed.text) from None
 

@@ -37,7 +37,7 @@ MOST_REFUSED = 5.0
 #: how many credentials are checked at once: each hash takes 32 MB and a core
 MOST_CHECKS = 2
 #: how many characters of statements are written down
-MOST_NOTED = 1_000_000
+MOST_NOTED = 200_000
 #: how many clients are remembered for the rate limit
 MOST_CLIENTS = 10_000
 

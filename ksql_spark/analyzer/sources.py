@@ -8,6 +8,7 @@ from typing import Any
 
 from grammar import nodes
 from grammar.statements.sources import AlterSource, CreateSource
+from ksql_spark import deadline
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.properties import CREATE, Properties, with_naming
@@ -127,13 +128,16 @@ _KEY_WORDS = {"STREAM": "KEY", "TABLE": "PRIMARY KEY"}
 
 def _schema(statement: CreateSource, metastore: MetaStore, config: Mapping[str, Any]) -> Schema:
     columns: list[Column] = []
+    names: set[str] = set()
     for definition in statement.columns:
+        deadline.check()
         column = _column(definition, statement, metastore, config)
-        if any(c.name == column.name for c in columns):
+        if column.name in names:
             raise invalid(f"Duplicate column names: `{column.name}`", definition)
         if column.role is Role.HEADERS:
             _check_headers(column, columns, definition)
         columns.append(column)
+        names.add(column.name)
     return Schema.of(columns)
 
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from ksql_spark.config import warning
 from server.access import note_statements, principal_of
-from server.host import Host
+from server.host import Engine, Host
 from server.models import TOKEN_HEADER, StatementsBody, described, read_body
 
 router = APIRouter()
@@ -27,14 +27,20 @@ async def run_statements(http: Request) -> Response:
     principal = principal_of(http)
     request = (await read_body(StatementsBody, http)).request(principal.rights)
     note_statements(principal, request.text)
+
+    def run(engine: Engine) -> str:
+        entities = engine.execute(request)
+        if entities:
+            warnings = (warning(name, value) for name, value in request.properties.items())
+            entities[0]["warnings"] += [{"message": message} for message in warnings if message is not None]
+        # here, and one by one, so that a long answer keeps no other request waiting
+        return f"[{', '.join(json.dumps(entity, ensure_ascii=False) for entity in entities)}]"
+
     with host.handling_statements():
-        entities = await host.call_while_connected(http, request, lambda engine: engine.execute(request))
-    if entities:
-        warnings = (warning(name, value) for name, value in request.properties.items())
-        entities[0]["warnings"] += [{"message": message} for message in warnings if message is not None]
+        answer = await host.call_while_connected(http, request, run)
     token = request.known.token
     return Response(
-        json.dumps(entities, ensure_ascii=False),
+        answer,
         headers={} if token is None else {TOKEN_HEADER: token},
         media_type="application/json",
     )

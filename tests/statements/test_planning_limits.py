@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ksql_spark import execution, request
+from ksql_spark.analyzer import sources
 from ksql_spark.errors import KsqlError
 from ksql_spark.request import Request
 
@@ -130,9 +131,50 @@ def test_too_long_a_text_is_not_parsed(world: World, monkeypatch: pytest.MonkeyP
     def parse(*_: Any, **__: Any) -> None:
         raise AssertionError("it was parsed")
 
-    monkeypatch.setattr(request.grammar, "parse", parse)
-    error = world.refused(f"SHOW STREAMS; DEFINE x = '{'é' * 500_000}';")
-    assert (error.condition, error.code) == ("STATEMENT_TOO_LONG", 41301)
+    monkeypatch.setattr(request.grammar, "parse_lazily", parse)
+    for text in ("é" * 500_000, "é;" * 400_000):
+        error = world.refused(f"SHOW STREAMS; DEFINE x = '{text}';")
+        assert (error.condition, error.code) == ("STATEMENT_TOO_LONG", 41301)
+
+
+def test_too_long_a_text_without_semicolons_is_not_even_split(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request, "_pieces", lambda text: pytest.fail("it was split"))
+    assert world.refused("SHOW STREAMS; SELECT " + "a, " * 500_000).condition == "STATEMENT_TOO_LONG"
+
+
+def test_parsing_can_be_cancelled(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    cancelled = Request("SHOW STREAMS;" * 3)
+    parse_lazily, parsed = request.grammar.parse_lazily, 0
+
+    def parse(*given: Any, **more: Any) -> Iterator[Any]:
+        nonlocal parsed
+        for statement in parse_lazily(*given, **more):
+            parsed += 1
+            cancelled.cancelled.set()
+            yield statement
+
+    monkeypatch.setattr(request.grammar, "parse_lazily", parse)
+    with pytest.raises(KsqlError) as caught:
+        world.statements.execute(cancelled)
+    assert caught.value.condition == "STATEMENT_CANCELLED" and parsed == 1
+
+
+def test_any_number_of_columns_can_be_cancelled(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    cancelled = Request(S.replace("STREAM s (", "STREAM z (a INT, "))
+    bind_type, bound = sources.bind_type, 0
+
+    def bind(*given: Any) -> Any:
+        nonlocal bound
+        bound += 1
+        cancelled.cancelled.set()
+        return bind_type(*given)
+
+    monkeypatch.setattr(sources, "bind_type", bind)
+    with pytest.raises(KsqlError) as caught:
+        world.statements.execute(cancelled)
+    assert caught.value.condition == "STATEMENT_CANCELLED" and bound == 1
 
 
 def test_a_command_that_the_log_cannot_take_is_refused_before_anything_is_done(
