@@ -189,6 +189,12 @@ CREATE TABLE o AS SELECT name, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 DAY, RETE
       CREATE TABLE o AS SELECT name, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 DAY, RETENTION 1 HOUR) GROUP BY name
                                                                                             ^^^^^^
 
+CREATE TABLE o AS SELECT name, COUNT(*) FROM s WINDOW HOPPING (SIZE 1 DAY, ADVANCE BY 1 MILLISECOND) GROUP BY name;
+    INVALID_STATEMENT: Each record would be in 86400000 windows, and 100000 is the most. Use a longer ADVANCE BY.
+    line 1:87
+      CREATE TABLE o AS SELECT name, COUNT(*) FROM s WINDOW HOPPING (SIZE 1 DAY, ADVANCE BY 1 MILLISECOND) GROUP BY name
+                                                                                            ^^^^^^^^^^^^^
+
 CREATE TABLE o AS SELECT name, COUNT(*) FROM s WINDOW HOPPING (SIZE 1 DAY, ADVANCE BY 2 DAYS) GROUP BY name;
     INVALID_STATEMENT: ADVANCE BY must be longer than zero and at most the SIZE of the window.
     line 1:87
