@@ -435,6 +435,17 @@ CLIENTS_MAY_SET = frozenset(
     ]
 )
 
+#: those of them that have an upper limit for requests: so much memory is taken at once, for each query
+_MOST_FOR_CLIENTS = {
+    "batch.size": 16 * 2**20,
+    "buffer.memory": 128 * 2**20,
+    "fetch.max.bytes": 128 * 2**20,
+    "max.partition.fetch.bytes": 128 * 2**20,
+    "max.request.size": 128 * 2**20,
+    "receive.buffer.bytes": 16 * 2**20,
+    "send.buffer.bytes": 16 * 2**20,
+}
+
 #: prefixes of settings that are passed to the program that defines them
 _PASSED = ("ksql.schema.registry.", "ksql.connect.", "spark.", "fs.")
 
@@ -637,6 +648,10 @@ class Config(Mapping[str, Any]):
         """
         entry = self.check_editable(name)
         parsed = entry.parse(value)
+        most = _MOST_FOR_CLIENTS.get(_setting(entry.name))
+        if most is not None and not (re.fullmatch(r"-?[0-9]{1,20}", str(parsed)) and int(parsed) <= most):
+            reason = f"it must be a whole number, in a request at most {most}"
+            raise KsqlError("PROPERTY_INVALID", name=name, value=str(value)[:_MOST_SHOWN], reason=reason)
         scans = "ksql.query.pull.table.scan.enabled"
         if entry.name == scans and parsed and not self[scans]:
             raise KsqlError(

@@ -314,6 +314,15 @@ class TestOverrides:
             Config().validate_override(name, "true")
         assert caught.value.condition == "PROPERTY_FIXED"
 
+    @pytest.mark.parametrize("prefix", ["", "producer.", "ksql.streams.producer."])
+    @pytest.mark.parametrize("value", ["1900000000", 2**31, "9" * 30, "much", "[1]", True])
+    def test_requests_may_not_take_all_memory(self, prefix, value):
+        for setting in ("batch.size", "buffer.memory"):
+            with pytest.raises(KsqlError, match="it must be a whole number, in a request at most"):
+                Config().validate_override(prefix + setting, value)
+            assert Config().validate_override(prefix + setting, "65536") == "65536"
+        assert Config({"batch.size": "1900000000"}).client_settings("producer")["batch.size"] == "1900000000"
+
     @pytest.mark.parametrize("name", sorted(KAFKA_SETTINGS))
     def test_settings_that_name_something_are_refused_by_their_form(self, name):
         """Whoever adds one to the list of what clients may set must mean it."""
