@@ -23,6 +23,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.folders import LocalFolder
 from ksql_spark.functions import registry
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S
+from ksql_spark.masking import masked
 from ksql_spark.physical import codec
 from ksql_spark.runtime.command_log import Command, CommandReader, Order, SkippedRecord, Unreadable
 from ksql_spark.runtime.pending import PendingStatement
@@ -328,8 +329,9 @@ class CommandRunner:
         is_known = isinstance(error, (KsqlError, grammar.ParseFailed))
         if not is_known:
             log.exception("command %d of the log: unexpected error", sequence)
-        reason = str(error) if is_known else f"{type(error).__name__}: {error}"
-        shown = " ".join(command.statement[:60].split())
+        # anybody may ask for the status, and for the health
+        reason = masked(str(error) if is_known else f"{type(error).__name__}: {error}")
+        shown = masked(" ".join(command.statement[:60].split()))
         self.note(command.id, reason, command.query_id, "ERROR")
         self._skip(sequence, f"{reason.splitlines()[0]} ({shown})", report)
 

@@ -93,6 +93,15 @@ def test_the_log_is_read_only_where_a_newer_release_wrote_to_it(world: World) ->
     assert not commands_of(world)["isHealthy"]
 
 
+def test_what_is_said_of_a_skipped_command_has_no_secrets(world: World) -> None:
+    statement = "CREATE STREAM x WITH ('a.password'='c4n4ry', 'b'='c');"
+    world.log.records.append(json.dumps(BODY | {"statement": statement, "plan": None}))
+    world.restart()
+    (skipped,) = commands_of(world)["skipped"]
+    assert "a.password" in skipped["reason"] and "c4n4ry" not in str(skipped)
+    assert "c4n4ry" not in str(world.reports)
+
+
 def test_a_command_whose_properties_are_nonsense_is_skipped(world: World) -> None:
     text = "CREATE STREAM a AS SELECT * FROM s EMIT CHANGES"
     world.log.append(Command("stream/`A`/create", text, {"auto.offset.reset": {"x": []}}, {"s": {"0": -7}}))
