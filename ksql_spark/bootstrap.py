@@ -32,6 +32,7 @@ from ksql_spark.metastore.serdes import check_registry, record_spec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.query_service import QueryService, transient_topic_prefix
 from ksql_spark.request import Request
+from ksql_spark.runtime.clock_watch import ClockWatch
 from ksql_spark.runtime.command_log import CommandLog, command_topic, create_command_topic
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.managed_query import TRANSIENT_PREFIX
@@ -405,16 +406,19 @@ class Bootstrap:
                 self._set_up(spark)
             processing_log.open(spark.running_session)
 
-        supervisor: SparkSupervisor | None = None
+        watchers: list[SparkSupervisor | ClockWatch] = []
         if self._given_spark is None:
             self._stack.callback(spark.kill_if_frozen)  # else queries could not be stopped
             supervisor = SparkSupervisor(spark, queries, started)
             self._stack.callback(supervisor.close)
+            clock = ClockWatch(supervisor.clock_set_back)
+            self._stack.callback(clock.close)
+            watchers = [supervisor, clock]
 
         def open_spark() -> None:
             started()
-            if supervisor is not None:
-                supervisor.start()
+            for watcher in watchers:
+                watcher.start()
 
         copies = self._registry_settings.get("folder")
         registry = schema_registry(self._config, copies) or self._embedded_registry(spark, report)

@@ -48,6 +48,10 @@ class Process(Protocol):
         """Start a new JVM in place of one that has ended."""
         ...
 
+    def kill(self) -> None:
+        """End it at once."""
+        ...
+
 
 class SparkSupervisor:
     """Restarts Spark's JVM when it ends by itself, with all queries.
@@ -72,6 +76,8 @@ class SparkSupervisor:
         self._proven_after_s = proven_after_s
         self._closing = threading.Event()
         self._recovering = False
+        #: why we have ended the JVM ourselves, a clause that follows "Spark's process"
+        self._why: str | None = None
         #: query id -> how often the JVM has ended while it was unproven, after a first end
         self._ends: dict[str, int] = {}
         #: query id -> what it had committed when it was started after an end
@@ -93,6 +99,12 @@ class SparkSupervisor:
             return  # the thread waits for the end of the JVM, and leaves then
         self._thread.join(60)
 
+    def clock_set_back(self, seconds: float) -> None:
+        """Replace a JVM whose Kafka clients would wait until the wall clock shows the old time again."""
+        if not self._recovering:
+            self._why = f"was ended, since the clock was set back by {seconds:.0f} s"
+            self._spark.kill()
+
     def _run(self) -> None:
         while not self._closing.is_set():
             code = self._spark.wait()
@@ -108,15 +120,16 @@ class SparkSupervisor:
 
     def _recover(self, code: int) -> None:
         """Start the JVM again, and the queries that ran."""
-        how = _told(code)
+        why, self._why = self._why, None
+        how = why or _told(code)
         log.error("Spark's process %s; it is started again, with all queries", how)
         lost = self._queries.lose_spark(f"Spark's process {how}. It is started again, and the query then.")
         unproven = [query for query in lost if query.id in self._ends and not self._is_proven(query)]
-        for query in lost:
+        for query in lost if why is None else ():
             self._ends[query.id] = self._ends.get(query.id, 0) + 1 if query in unproven else 1
         self._waiting += [query for query in lost if query not in self._waiting]
         needed = ENDS_FROM_OUTSIDE if -code in (signal.SIGKILL, signal.SIGTERM) else ENDS
-        if len(unproven) == 1 and self._ends[unproven[0].id] >= needed:
+        if why is None and len(unproven) == 1 and self._ends[unproven[0].id] >= needed:
             (culprit,) = unproven
             self._waiting.remove(culprit)
             log.error(

@@ -289,9 +289,10 @@ class SparkProcess:
         """Kill a JVM that runs but does not answer within ANSWER_S, so that calls of it fail at once."""
         if self.is_alive and not _ends_within(ANSWER_S, self.answers):
             log.error("Spark's process does not answer; it is killed")
-            self._kill()
+            self.kill()
 
-    def _kill(self) -> None:
+    def kill(self) -> None:
+        """End the JVM at once, if there is one."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -383,7 +384,7 @@ class SparkProcess:
             gateway = SparkContext._gateway
             calls = [session.stop] if gateway is None else [session.stop, gateway.shutdown]
             if not _ends_within(STOP_S, *calls):
-                self._kill()
+                self.kill()
             _forget_jvm()
         if self._process is not None:
             if self._process.stdin:
@@ -391,7 +392,7 @@ class SparkProcess:
             try:
                 self._process.wait(RECORD_S if self.records_classes else 5)
             except subprocess.TimeoutExpired:
-                self._kill()
+                self.kill()
             self._process = None
         if self.records_classes and self._archive is not None:
             self._archive.keep()

@@ -42,6 +42,9 @@ class FakeJvm:
         self.is_alive = False
         self._codes.put(code)
 
+    def kill(self) -> None:
+        self.end(KILLED)
+
 
 def until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + TIMEOUT_S
@@ -107,6 +110,14 @@ def test_queries_go_on_in_a_new_jvm(supervised: Callable[[float], Supervised]) -
     assert all(q.spark[0] is not old[q.id] for q in there.world.queries.all())
     assert "was ended by the signal SIGKILL" in there.query("A").errors[-1].message
     assert there.query("A").errors[-1].type == "SYSTEM"
+
+
+def test_no_query_is_to_blame_if_the_clock_is_set_back(supervised: Callable[[float], Supervised]) -> None:
+    there = supervised(LONG_S)
+    for number in range(1, 4):
+        there.supervisor.clock_set_back(3600)
+        until(lambda times=number: there.jvm.restarts == times and there.states() == ALL)  # type: ignore[misc]
+    assert "was ended, since the clock was set back by 3600 s" in there.query("A").errors[-1].message
 
 
 def test_a_jvm_that_does_not_start_is_tried_again(
