@@ -29,13 +29,21 @@ class ClassArchive:
         name: what it is for.
         class_path: all jars, in the order of the class path.
         has_profiles: whether profiles are worth it; then the JVM that writes takes half a minute to exit.
+        options: other Java options that it depends on, such as those about modules.
     """
 
-    def __init__(self, name: str, class_path: Iterable[Path], *, has_profiles: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        class_path: Iterable[Path],
+        *,
+        has_profiles: bool = False,
+        options: Iterable[str] = (),
+    ) -> None:
         home = java.java_home()
         binary = (home / "bin" / "java").resolve()
         jars = (f"{path}:{path.stat().st_mtime_ns}" for path in class_path)
-        key = digest(*jars, str(binary), str(binary.stat().st_mtime_ns))
+        key = digest(*jars, *options, str(binary), str(binary.stat().st_mtime_ns))
         self._is_aot = has_profiles and java.version(home) >= PROFILES_SINCE
         self._name = name
         self.file = cache_dir() / "classes" / f"{name}-{key}.{'aot' if self._is_aot else 'jsa'}"

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -57,8 +57,12 @@ _OPENED = (
 
 #: what every JVM with Spark in it needs
 _JAVA_OPTIONS = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
     *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
+    # Arrow's buffers, through Netty, use what Java 24 and newer allow only if told to
     "-Dio.netty.tryReflectionSetAccessible=true",
+    "--sun-misc-unsafe-memory-access=allow",
+    "--enable-native-access=ALL-UNNAMED",
     "-Duser.timezone=UTC",
 )
 
@@ -225,7 +229,7 @@ class SparkProcess:
 
     def class_archive(self, report: Callable[[str], None] = lambda text: None) -> ClassArchive:
         """The archive of the JVM's classes, which may be there or not."""
-        return ClassArchive("spark", _class_path(self._own_jars(report)), has_profiles=True)
+        return _archive(_class_path(self._own_jars(report)))
 
     def _own_jars(self, report: Callable[[str], None]) -> list[Path]:
         """What the class path has before Spark's jars; compiles our classes where that was not done yet."""
@@ -310,7 +314,7 @@ class SparkProcess:
 
     def _launch(self, jars: list[Path], more: list[Path]) -> tuple[int, str]:
         class_path = _class_path(jars)
-        archive = self._archive = ClassArchive("spark", class_path, has_profiles=True)
+        archive = self._archive = _archive(class_path)
         own = self.settings.get("spark.driver.extraClassPath")
         printed = self.work_dir / "spark.out"
         with tempfile.TemporaryDirectory(prefix="ksql-spark-") as folder:
@@ -325,7 +329,6 @@ class SparkProcess:
                 "-XX:G1PeriodicGCInterval=60000",
                 # Spark's cleaner calls System.gc() every half an hour: all would stand still for a second
                 "-XX:+ExplicitGCInvokesConcurrent",
-                "-XX:+IgnoreUnrecognizedVMOptions",
                 *_JAVA_OPTIONS,
                 *(archive.recording() if self.records_classes else archive.options()),
                 f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}",
@@ -402,6 +405,10 @@ class SparkProcess:
         """Remove what only a running JVM needs: scratch files, libraries it unpacked."""
         for name in ("scratch", "tmp", "home"):
             shutil.rmtree(self.work_dir / name, ignore_errors=True)
+
+
+def _archive(class_path: Iterable[Path]) -> ClassArchive:
+    return ClassArchive("spark", class_path, has_profiles=True, options=_JAVA_OPTIONS)
 
 
 def _class_path(jars: list[Path]) -> list[Path]:
