@@ -1,6 +1,6 @@
 """Tries faults on a server with queries of every kind: what is lost, what is repeated, how long it takes.
 
-    python -m tests.faults [--seed N] [--runs N] [--fault NAME …] [--results FILE]
+    python -m tests.faults [--seed N] [--runs N] [--fault NAME …] [--partitions N …] [--results FILE]
 
 A run sends records, does something bad in the middle, sends more, and waits until all results are what they
 must be and the server is healthy. Everything random comes from the seed. ``--results`` adds a line of JSON
@@ -25,7 +25,7 @@ from typing import Any
 
 from ksql_spark.errors import KsqlError
 from tests.faults.faults import FAULTS, IMPOSSIBLE, Run
-from tests.faults.scene import Difference, Scene
+from tests.faults.scene import PARTITIONS, Difference, Scene
 
 #: records of a run, before, during and after the fault, for each set of queries
 COUNTS = (100, 300, 100)
@@ -122,6 +122,7 @@ def play(
     properties: str = "",
     results: Path | None = None,
     seconds: float = math.inf,
+    partitions: Sequence[int] = PARTITIONS,
     *,
     exactly_once: bool = False,
 ) -> list[Outcome]:
@@ -131,7 +132,7 @@ def play(
     with tempfile.TemporaryDirectory(prefix="ksql-spark-faults-") as folder:
         if exactly_once:
             properties = f"processing.guarantee=exactly_once_v2\n{properties}"
-        run = Run(Path(folder), numbers, names, properties)
+        run = Run(Path(folder), numbers, names, properties, partitions)
         try:
             end = time.monotonic() + seconds
             run.scene.make(lambda text: run.server.execute(text, **{"auto.offset.reset": "earliest"}))
@@ -198,6 +199,13 @@ def main() -> int:
     parser.add_argument(
         "--exactly-once", action="store_true", help="with processing.guarantee=exactly_once_v2"
     )
+    parser.add_argument(
+        "--partitions",
+        type=int,
+        nargs="+",
+        default=PARTITIONS,
+        help="a set of queries for each, whose topics have so many",
+    )
     parser.add_argument("--properties", default="", help="lines of the server's properties")
     parser.add_argument("--results", type=Path)
     parser.add_argument("--table", type=Path, nargs="+")
@@ -215,6 +223,7 @@ def main() -> int:
             options.properties,
             options.results,
             options.seconds or math.inf,
+            options.partitions,
             exactly_once=options.exactly_once,
         )
     except Exception:

@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +36,16 @@ class Run:
         numbers: what everything that is random comes from.
         faults: the names of those that will be tried.
         properties: of the server.
+        partitions: of the topics of each set of queries.
     """
 
     def __init__(
-        self, folder: Path, numbers: random.Random, faults: Collection[str], properties: str = ""
+        self,
+        folder: Path,
+        numbers: random.Random,
+        faults: Collection[str],
+        properties: str = "",
+        partitions: Sequence[int] = PARTITIONS,
     ) -> None:
         self.numbers = numbers
         self.data_dir = folder / "data"
@@ -59,7 +65,9 @@ class Run:
         self.server = self._server()
         further = {worker_killed.__name__: FUNCTIONS, registry_killed.__name__: SCHEMAS}
         self.scene = Scene(
-            self.broker.bootstrap_servers, [part for fault, part in further.items() if fault in faults]
+            self.broker.bootstrap_servers,
+            [part for fault, part in further.items() if fault in faults],
+            partitions,
         )
         #: queries whose state was rebuilt: their streams repeat everything
         self.has_rebuilt = False
@@ -290,7 +298,7 @@ def garbage(run: Run) -> None:
 
 def tombstones(run: Run) -> None:
     """A million tombstones on tables that are joined."""
-    run.scene.bury(1_000_000 // len(PARTITIONS))
+    run.scene.bury(1_000_000 // len(run.scene.partitions))
 
 
 def big_statement(run: Run) -> None:

@@ -76,10 +76,14 @@ class Scene:
     Args:
         servers: of Kafka.
         further: which of FURTHER there are, too.
+        partitions: of the topics of each set of queries.
     """
 
-    def __init__(self, servers: str, further: Collection[str] = ()) -> None:
+    def __init__(
+        self, servers: str, further: Collection[str] = (), partitions: Sequence[int] = PARTITIONS
+    ) -> None:
         self.servers = servers
+        self.partitions = partitions
         self._further = further
         self._streams = (*STREAMS, *(FURTHER_STREAMS[each] for each in further))
         # what is not taken at once must be taken later: else the truth would not be what was sent
@@ -101,7 +105,7 @@ class Scene:
         """Create everything."""
         if FUNCTIONS in self._further:
             execute(FUNCTION)
-        for n in PARTITIONS:
+        for n in self.partitions:
             # older than all that is joined with them: a backlog is read in the order of time
             names = "".join(
                 f"INSERT INTO names{n} (ROWTIME, k, name) VALUES (1, '{k}', 'name of {k}');\n" for k in KEYS
@@ -114,7 +118,7 @@ class Scene:
         """Send ``count`` records, spread over about a second, to each set of queries."""
         for number in range(self.sent, self.sent + count):
             time_ms = FIRST_MS + number * STEP_MS
-            for n in PARTITIONS:
+            for n in self.partitions:
                 self._send(f"s{n}", KEYS[number % len(KEYS)].encode(), _s_value(number), time_ms)
                 for topic in ("a", "b"):
                     self._send(f"{topic}{n}", struct.pack(">q", number), _ab_value(number), time_ms)
@@ -140,13 +144,13 @@ class Scene:
 
     def spoil(self, value: bytes | None, key: bytes | None = b"k0") -> None:
         """Send a record that cannot be read to each stream ``s``."""
-        for n in PARTITIONS:
+        for n in self.partitions:
             self._send(f"s{n}", key, value, FIRST_MS + self.sent * STEP_MS)
 
     def bury(self, count: int) -> None:
         """Send tombstones of keys that nobody has to each table ``names``."""
         for number in range(count):
-            for n in PARTITIONS:
+            for n in self.partitions:
                 self._send(f"names{n}", b"nobody%d" % number, None, None)
             if number % 10_000 == 0:
                 self.flush()
@@ -162,7 +166,7 @@ class Scene:
     def difference(self) -> Difference:
         """Compare the results that are there now with the truth."""
         found = Difference()
-        for n in PARTITIONS:
+        for n in self.partitions:
             sent, left, right = (self._input(f"{name}{n}") for name in "sab")
             pairs = Counter({each: count * right[each] for each, count in left.items()})
             for name in self._streams:
@@ -198,7 +202,7 @@ class Scene:
     def inputs(self, number: int) -> dict[str, list[tuple[int, int]]]:
         """Where the records of one number are: topic -> (partition, offset) of each."""
         found: dict[str, list[tuple[int, int]]] = {}
-        for topic in (f"{name}{n}" for n in PARTITIONS for name in "sab"):
+        for topic in (f"{name}{n}" for n in self.partitions for name in "sab"):
             for record in self._all(topic):
                 if record.timestamp_ms == FIRST_MS + number * STEP_MS:
                     found.setdefault(topic, []).append((record.partition, record.offset))
