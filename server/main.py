@@ -35,7 +35,7 @@ from server.connections import DEFAULT_LIMITS, Limits
 from server.host import Engine, Host
 from server.http import TlsSettings, close_unread, http_settings, tls_settings
 from server.logs import log_to
-from server.memory import share_arenas
+from server.memory import settle, share_arenas
 
 LOG = logging.getLogger(__name__)
 
@@ -406,6 +406,7 @@ class Running:
                 engine.start(_say, lambda: None)
                 self._run_queries(engine, self._queries)
                 self._serve(engine)
+            settle()
             if not self._host.stopping:
                 _say(f"complete: Spark and all queries were started in {self._elapsed_s:.1f} s")
         except BaseException as error:
@@ -416,6 +417,7 @@ class Running:
 
     def _serve(self, engine: StartableEngine) -> None:
         """Let requests reach the engine."""
+        settle()
         self._host.engine = engine
         if not self._host.stopping:
             _say(f"ready: {self._url} in {self._elapsed_s:.1f} s")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import subprocess
 import sys
 
 import pytest
 
-from server.memory import ARENAS
+from server.memory import ARENAS, settle
 
 #: allocates in many threads at once; prints how many arenas there are then
 PROGRAM = """
@@ -44,3 +45,11 @@ print(text.value.decode().count("<heap nr="))
 def test_threads_share_arenas() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     assert int(done.stdout) <= ARENAS
+
+
+def test_garbage_collections_leave_out_what_stays() -> None:
+    try:
+        settle()
+        assert len(gc.get_objects()) < gc.get_freeze_count() / 10
+    finally:
+        gc.unfreeze()
