@@ -21,6 +21,9 @@ _COMPARISONS: dict[TokenType, type[exp.Expression]] = {
     TokenType.GTE: exp.GTE,
 }
 
+#: milliseconds of a billion days: ends of windows, with their grace period, have to fit 64 bits
+_LONGEST_MS = 10**9 * 86_400_000
+
 #: binary operators on values: token -> (precedence, node); reference §1.1
 _ARITHMETIC: dict[TokenType, tuple[int, type[exp.Expression]]] = {
     TokenType.DPIPE: (1, exp.DPipe),
@@ -143,7 +146,10 @@ class ExpressionParser(Cursor):
         unit = self.one_of(*UNITS)
         if unit is None:
             self.fail()
-        return nodes.TimeSpan(amount, UNITS[unit], self.span(start))
+        found = nodes.TimeSpan(amount, UNITS[unit], self.span(start))
+        if found.milliseconds > _LONGEST_MS:
+            self.fail("No duration is longer than 1000000000 DAYS", start)
+        return found
 
     # -------------------------------------------------------------------------------- types
 

@@ -12,6 +12,8 @@ SELECT a AS left FROM s;
 RUN SCRIPT 'x';
 -- 1:8 Unexpected 'VALUES'. Expected NOT, TOPIC or SCHEMA.
 ASSERT VALUES s (id INT) VALUES (1);
+-- 1:69 No duration is longer than 1000000000 DAYS
+SELECT a, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 DAY, GRACE PERIOD 9223372036854775807 DAYS) GROUP BY a;
 -- 1:1 Unknown statement ')'.
 );
 -- 1:8 Unexpected 'VIEW'. Expected FUNCTION, OR, SINK, SOURCE, STREAM, TABLE or TYPE.
