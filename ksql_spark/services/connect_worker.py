@@ -120,7 +120,7 @@ class EmbeddedConnect(EmbeddedService):
     def ended(self) -> KsqlError:
         """The error for a process that has ended by itself: with what it said last."""
         code = self._child.exit_code if self._child else None
-        return self._error(reason_of(self._said(), code), "has ended")
+        return self._error(reason_of(self._said(), code, self.start_timeout_s), "has ended")
 
     # ---- the process
 

@@ -255,15 +255,16 @@ class EmbeddedService(abc.ABC):
         """
         if any("No space left on device" in line for line in lines):
             return KsqlError("DISK_FULL", path=str(self.data_dir))
-        return self._error(reason_of(lines, code))
+        return self._error(reason_of(lines, code, self.start_timeout_s))
 
 
-def reason_of(lines: Sequence[str], code: int | None) -> str:
+def reason_of(lines: Sequence[str], code: int | None, waited_s: float) -> str:
     """Why a process has ended, or did not answer.
 
     Args:
         lines: what it said; the last ones count.
         code: its exit code; None: it has not ended.
+        waited_s: how long it was waited for, in seconds.
     """
     lines = lines[-_LAST_LINES:]
     if code is not None and code < 0:
@@ -271,4 +272,4 @@ def reason_of(lines: Sequence[str], code: int | None) -> str:
     errors = [line for line in lines if "Exception: " in line or "Error: " in line or " ERROR " in line]
     if errors:
         return errors[-1].strip().removeprefix("Caused by: ").rstrip(".")
-    return "it did not answer in time" if code is None else f"exit code {code}"
+    return f"it did not answer within {waited_s:g} s" if code is None else f"exit code {code}"

@@ -122,6 +122,10 @@ class TestRefusals:
         ).message
         assert "did not start: a.b.SomeException: the cause. Its log is " in told
 
+    def test_no_answer_says_how_long_it_was_waited_for(self, tmp_path):
+        told = EmbeddedBroker(tmp_path)._failure([], None).message
+        assert "did not start: it did not answer within 60 s. Its log is " in told
+
 
 def test_a_taken_port_is_not_free():
     with socket.socket() as taken:
