@@ -78,6 +78,7 @@ def test_says_what_it_starts_and_stops_on_sigterm(run, tmp_path: Path) -> None:
     ready = re.fullmatch(r"ready: (http://127\.0\.0\.1:\d+) in \d+\.\d s", process.line())
     assert ready
     assert httpx.get(f"{ready[1]}/info").status_code == 200
+    process.until("complete:")
     process.process.send_signal(signal.SIGTERM)
     assert process.end() == (0, "stopping\nstopped\n", "")
     assert (tmp_path / "data" / "logs" / "server.log").exists()
