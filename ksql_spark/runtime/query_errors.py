@@ -39,6 +39,7 @@ _STATE_UNREADABLE = re.compile(
     r"|RocksDBException: Corruption|block checksum mismatch|zip\.ZipException|ZipException: "
     r"|JsonParseException|MappingException|(EOF|FileNotFound|NegativeArraySize)Exception.*(checkpoints|state)"
     r"|EOFException(?=[\s\S]*?streaming\.state)"
+    r"|(JsonEOF|MalformedInput)Exception(?=[\s\S]*?streaming\.checkpointing)"
 )
 _REGISTRY_AWAY = re.compile(r"\[KSQL_REGISTRY_AWAY\] ([^\n]*)")
 _DATA_LOST = re.compile(r"\[KSQL_DATA_LOST\] ([^\n]*)")

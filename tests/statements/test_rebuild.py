@@ -24,6 +24,11 @@ class FromJava(Exception):
         self._desc, self._stackTrace = text, trace
 
 
+OFFSETS = (
+    "\tat org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqLog.deserialize(OffsetSeqLog.scala)"
+)
+
+
 @pytest.mark.parametrize(
     "text, trace, is_unreadable",
     [
@@ -36,6 +41,13 @@ class FromJava(Exception):
         ("org.apache.kafka.common.errors.TimeoutException: no", "at org.apache.spark.sql.execution", False),
         ("java.lang.OutOfMemoryError: Java heap space", "", False),
         ("java.io.EOFException", "at org.ksqlspark.formats.AvroDecoder.decode", False),
+        ("Input length = 1", "java.nio.charset.MalformedInputException: Input length = 1\n" + OFFSETS, True),
+        (
+            "Unexpected end-of-input",
+            "com.fasterxml.jackson.core.io.JsonEOFException: Unexp\n" + OFFSETS,
+            True,
+        ),
+        ("Input length = 1", "java.nio.charset.MalformedInputException\n\tat org.ksqlspark.formats", False),
     ],
 )
 def test_what_is_unreadable_state(text: str, trace: str, is_unreadable: bool) -> None:
