@@ -27,8 +27,8 @@ def share_arenas() -> None:
 def settle() -> None:
     """Let no garbage collection look at what there is now, which stays as long as the server runs.
 
-    Modules and grammars are some hundred thousand objects. A full collection looks at all of them, and no
-    thread computes meanwhile: answers and rows would come 100 ms late now and then.
+    Modules and grammars are more than 100,000 objects. A full collection looks at all of them, for 70 ms, and
+    no thread computes meanwhile: answers and rows would wait for that now and then.
     """
     gc.collect()
     gc.freeze()

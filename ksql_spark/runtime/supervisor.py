@@ -13,7 +13,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
@@ -125,11 +125,18 @@ class SparkSupervisor:
         log.error("Spark's process %s; it is started again, with all queries", how)
         lost = self._queries.lose_spark(f"Spark's process {how}. It is started again, and the query then.")
         unproven = [query for query in lost if query.id in self._ends and not self._is_proven(query)]
-        for query in lost if why is None else ():
-            self._ends[query.id] = self._ends.get(query.id, 0) + 1 if query in unproven else 1
         self._waiting += [query for query in lost if query not in self._waiting]
+        if why is None:
+            self._blame(lost, unproven, code)
+        if self._restart():
+            self._start_queries(one_by_one=bool(unproven))
+
+    def _blame(self, lost: Sequence[ManagedQuery], unproven: Sequence[ManagedQuery], code: int) -> None:
+        """Count an end of the JVM against the queries that ran, and halt the one that has ended it."""
+        for query in lost:
+            self._ends[query.id] = self._ends.get(query.id, 0) + 1 if query in unproven else 1
         needed = ENDS_FROM_OUTSIDE if -code in (signal.SIGKILL, signal.SIGTERM) else ENDS
-        if why is None and len(unproven) == 1 and self._ends[unproven[0].id] >= needed:
+        if len(unproven) == 1 and self._ends[unproven[0].id] >= needed:
             (culprit,) = unproven
             self._waiting.remove(culprit)
             log.error(
@@ -138,11 +145,9 @@ class SparkSupervisor:
             times = self._ends.pop(culprit.id)
             self._queries.halt(
                 culprit,
-                f"Spark's process {how}, {times} times in a row soon after this query had started. "
+                f"Spark's process {_told(code)}, {times} times in a row soon after this query had started. "
                 f"So it stays stopped; RESUME {culprit.id} tries it again.",
             )
-        if self._restart():
-            self._start_queries(one_by_one=bool(unproven))
 
     def _restart(self) -> bool:
         """Start the JVM; False where the server stops meanwhile."""

@@ -42,13 +42,14 @@ def java_home(minimum: int = MINIMUM_VERSION) -> Path:
     for home in _candidates():
         release = _release(home)
         number = release.get("JAVA_VERSION", "")
-        if _major(number) >= minimum and _parts(number) not in CORRUPTING:
+        version, is_corrupting = _major(number), _parts(number) in CORRUPTING
+        if version >= minimum and not is_corrupting:
             # without a list of modules it is a full JDK, or older than any runtime that lacks this one
             if VECTOR_MODULE in release.get("MODULES", VECTOR_MODULE).split():
                 return home
             return _launcher_home(home)
-        if _major(number):
-            shown = f"{number}, which corrupts data" if _parts(number) in CORRUPTING else _major(number)
+        if version:
+            shown = f"{number}, which corrupts data" if is_corrupting else version
             unfit.append(f"Java {shown} in {home}")
     found = f" (only {', '.join(unfit)})" if unfit else ""
     raise KsqlError("JAVA_MISSING", version=minimum, found=found)

@@ -19,7 +19,7 @@ import httpx
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from tests.faults.places import Clock, ProxiedBroker, SmallDisk
-from tests.faults.scene import FUNCTIONS, PARTITIONS, SCHEMAS, Scene
+from tests.faults.scene import FUNCTIONS, SCHEMAS, Scene
 from tests.integration.server_process import TIMEOUT_S, ServerProcess
 
 #: how long a process is frozen, seconds
@@ -44,8 +44,8 @@ class Run:
         folder: Path,
         numbers: random.Random,
         faults: Collection[str],
-        properties: str = "",
-        partitions: Sequence[int] = PARTITIONS,
+        properties: str,
+        partitions: Sequence[int],
     ) -> None:
         self.numbers = numbers
         self.data_dir = folder / "data"

@@ -79,9 +79,7 @@ class Scene:
         partitions: of the topics of each set of queries.
     """
 
-    def __init__(
-        self, servers: str, further: Collection[str] = (), partitions: Sequence[int] = PARTITIONS
-    ) -> None:
+    def __init__(self, servers: str, further: Collection[str], partitions: Sequence[int]) -> None:
         self.servers = servers
         self.partitions = partitions
         self._further = further
