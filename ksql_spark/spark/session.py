@@ -412,7 +412,9 @@ def _archive(class_path: Iterable[Path]) -> ClassArchive:
 
 
 def _class_path(jars: list[Path]) -> list[Path]:
-    return [*jars, *sorted(artifacts.pyspark_jars().glob("*.jar"))]
+    # Spark's own before those of others: one has a class of DataSketches that accepts Java 25
+    of_pyspark = artifacts.pyspark_jars().glob("*.jar")
+    return [*jars, *sorted(of_pyspark, key=lambda jar: (not jar.name.startswith("spark-"), jar.name))]
 
 
 def _is_not_from_py4j(record: logging.LogRecord) -> bool:

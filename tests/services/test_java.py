@@ -57,6 +57,14 @@ class TestJavaHome:
         with pytest.raises(KsqlError, match=r"No Java 22 or newer .*only Java 17 in .*, Java 21 in "):
             java.java_home(22)
 
+    def test_the_fastest_is_taken_before_others_unless_java_home_says_otherwise(self, monkeypatch, tmp_path):
+        usual, fastest = make_home(tmp_path / "a", "17.0.1"), make_home(tmp_path / "jvm" / "b", "25.0.3")
+        monkeypatch.setenv("PATH", str(usual / "bin"))
+        monkeypatch.setattr(java, "INSTALLED", (f"{tmp_path.relative_to('/')}/jvm/*",))
+        assert java.java_home() == fastest
+        monkeypatch.setenv("JAVA_HOME", str(usual))
+        assert java.java_home() == usual
+
     @pytest.mark.parametrize("version", ["25", "25.0.1", "25.0.2"])
     def test_one_that_corrupts_data_is_not_taken(self, monkeypatch, tmp_path, version):
         corrupting = make_home(tmp_path / "jvm" / "b", version)
