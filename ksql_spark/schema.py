@@ -72,6 +72,9 @@ class Schema:
 ROWTIME, ROWPARTITION, ROWOFFSET = "ROWTIME", "ROWPARTITION", "ROWOFFSET"
 WINDOWSTART, WINDOWEND = "WINDOWSTART", "WINDOWEND"
 
+#: the latest event time, epoch ms, that a TIMESTAMP of Spark's can hold (Timestamps.java)
+LATEST_TIME_MS = (2**63 - 1) // 1000
+
 #: columns that every record has without declaration (§3.6)
 PSEUDO_COLUMNS: dict[str, SqlType] = {ROWTIME: BIGINT, ROWPARTITION: INTEGER, ROWOFFSET: BIGINT}
 #: bounds of a record's window, on windowed sources and in windowed aggregates

@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from ksql_spark.errors import KsqlError
 from ksql_spark.logical.nodes import BatchQuery, KeyLookup, Limit, Node, Project, Source, relations
 from ksql_spark.runtime.pull import encoded_keys
+from ksql_spark.runtime.query_errors import job_failure
 from ksql_spark.runtime.results import Row, api_value, result_columns
 from ksql_spark.runtime.view import StoredRow
 from ksql_spark.runtime.views import Views
@@ -123,7 +124,7 @@ class BatchResult:
         except Exception as error:
             if not self._closed.is_set():
                 log.exception("pull query %s failed", self.query_id, extra={"query": self.query_id})
-                self._put(error if isinstance(error, KsqlError) else _failure(error))
+                self._put(error if isinstance(error, KsqlError) else job_failure(error))
         finally:
             self._clean_up()
 
@@ -181,14 +182,10 @@ def run(
     except PySparkException as error:
         folder.cleanup()
         log.exception("Spark does not take a pull query")
-        raise _failure(error) from None
+        raise job_failure(error) from None
     except BaseException:
         folder.cleanup()
         raise
-
-
-def _failure(error: Exception) -> KsqlError:
-    return KsqlError("INTERNAL", reason=(str(error).splitlines() or [type(error).__name__])[0])
 
 
 def _limit(root: Node) -> int | None:

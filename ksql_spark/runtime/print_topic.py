@@ -82,8 +82,7 @@ class PrintResult:
             if self._announced.get(side) != str(guess):
                 self._announced[side] = str(guess)
                 lines.append(f"{side} format: {guess}")
-        at = datetime.datetime.fromtimestamp(max(record.timestamp_ms, 0) / 1000, datetime.UTC)
-        time = f"{at:%Y/%m/%d %H:%M:%S}.{at.microsecond // 1000:03d} Z"
+        time = _shown_time(record.timestamp_ms)
         lines.append(f"rowtime: {time}, key: {key}, value: {value}, partition: {record.partition}")
         return lines
 
@@ -93,3 +92,12 @@ class PrintResult:
             if not self._closed:
                 self._closed = True
                 self._reader.close()
+
+
+def _shown_time(ms: int) -> str:
+    """A record's timestamp (epoch ms), also one that is no date."""
+    try:
+        at = datetime.datetime.fromtimestamp(ms / 1000, datetime.UTC)
+    except (OverflowError, OSError, ValueError):
+        return f"{ms} ms"
+    return f"{at:%Y/%m/%d %H:%M:%S}.{at.microsecond // 1000:03d} Z"

@@ -10,6 +10,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from ksql_spark.expressions import Literal
@@ -20,6 +21,7 @@ from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.key_ranges import key_ranges
 from ksql_spark.runtime.plain import READERS, is_plain, rows_of
+from ksql_spark.runtime.query_errors import job_failure
 from ksql_spark.runtime.results import (
     SMALL,
     PullResult,
@@ -140,6 +142,9 @@ def run_on_stream(
         consumer: settings of Kafka's consumers.
         limit: the query's LIMIT; None: all rows.
         offset: number of rows to skip.
+
+    Raises:
+        KsqlError: INTERNAL where Spark cannot run it.
     """
     frame = build(plan.root, Context(session, consumer, {}, is_batch=True))
     serde = value_serde(plan.sink)
@@ -148,10 +153,13 @@ def run_on_stream(
     if limit is not None:
         encoded = encoded.limit(offset + limit)
     rows = []
-    for record in encoded.toLocalIterator():
-        values = serde.decode(bytes(record[0]))
-        if values is not None:
-            rows.append(Row([api_value(v, c.type) for v, c in zip(values[1:], columns, strict=True)]))
+    try:
+        for record in encoded.toLocalIterator():
+            values = serde.decode(bytes(record[0]))
+            if values is not None:
+                rows.append(Row([api_value(v, c.type) for v, c in zip(values[1:], columns, strict=True)]))
+    except Py4JError as error:
+        raise job_failure(error) from error
     del rows[:offset]
     done = "Limit Reached" if limit is not None and len(rows) >= limit else "Query Completed"
     result = PullResult(result_columns(columns), rows, done)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -77,6 +78,18 @@ def reason(error: BaseException) -> str:
             said = line.rsplit("Exception: ", 1)[-1].removeprefix("[USER_RAISED_EXCEPTION] ")
             return masked(said.partition(" SQLSTATE: ")[0])[:500]
     return type(error).__name__
+
+
+def job_failure(error: BaseException) -> KsqlError:
+    """INTERNAL with what ended a job in the JVM: its innermost exception that is not Java's own."""
+    if isinstance(error, Py4JJavaError):
+        with contextlib.suppress(Exception):  # the JVM may be gone
+            said = cause = error.java_exception
+            while (cause := cause.getCause()) is not None:
+                if not cause.getClass().getName().startswith("java."):
+                    said = cause
+            error = RuntimeError(said.getMessage() or said.toString())
+    return KsqlError("INTERNAL", reason=reason(error).removesuffix("."))
 
 
 def is_jvm_gone(error: BaseException) -> bool:

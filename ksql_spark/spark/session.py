@@ -56,7 +56,7 @@ _OPENED = (
 )  # fmt: skip
 
 #: what every JVM with Spark in it needs
-_JAVA_OPTIONS = (
+JAVA_OPTIONS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
     *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
     # Arrow's buffers, through Netty, use what Java 24 and newer allow only if told to
@@ -212,7 +212,7 @@ class SparkProcess:
                 "spark.sql.warehouse.dir": warehouse,
                 "spark.local.dir": str(self.work_dir / "scratch"),
                 **self.settings,
-                **master.settings(self.master, [*jars, *more], _JAVA_OPTIONS, self.settings),
+                **master.settings(self.master, [*jars, *more], JAVA_OPTIONS, self.settings),
             }.items():
                 conf.set(name, value)
             try:
@@ -329,7 +329,7 @@ class SparkProcess:
                 "-XX:G1PeriodicGCInterval=60000",
                 # Spark's cleaner calls System.gc() every half an hour: all would stand still for a second
                 "-XX:+ExplicitGCInvokesConcurrent",
-                *_JAVA_OPTIONS,
+                *JAVA_OPTIONS,
                 *(archive.recording() if self.records_classes else archive.options()),
                 f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}",
                 f"-Dksql.log.file={self.work_dir / 'spark.log'}",
@@ -408,7 +408,7 @@ class SparkProcess:
 
 
 def _archive(class_path: Iterable[Path]) -> ClassArchive:
-    return ClassArchive("spark", class_path, has_profiles=True, options=_JAVA_OPTIONS)
+    return ClassArchive("spark", class_path, has_profiles=True, options=JAVA_OPTIONS)
 
 
 def _class_path(jars: list[Path]) -> list[Path]:

@@ -23,6 +23,7 @@ from ksql_spark.spark.sources import (
     STREAM_TIME_HEADER,
     client_options,
     event_time,
+    is_time,
     stopped_for_time,
 )
 
@@ -82,7 +83,7 @@ def encode(
             "*",
             f"if({NULL_VALUE}, {time}, {event_time(sink, quoted(sink.timestamp.column))}) AS __sink_time",
         )
-        is_usable = "coalesce(__sink_time >= 0, false)"
+        is_usable = is_time("__sink_time")
         if log is not None:
             row = log.record({c.name: quoted(c.name) for c in schema.columns})
             is_usable += f" OR {log.failed('KsqlTopic.Sink', NO_TIME, NOT_A_TIME, row)}"

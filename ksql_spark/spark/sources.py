@@ -14,7 +14,7 @@ from ksql_spark.functions.spark_text import string
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import EVENT_TIME, FORWARDED_HEADERS, NULL_KEY, NULL_VALUE
-from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Role
+from ksql_spark.schema import LATEST_TIME_MS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Role
 from ksql_spark.spark.frames import event_time_column, quoted
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.types import STRING, TIMESTAMP
@@ -22,7 +22,7 @@ from ksql_spark.types import STRING, TIMESTAMP
 #: ends of loggers' names
 DESERIALIZER, TIMESTAMPS = "KsqlTopic.Source.deserializer", "KsqlTopic.Source"
 NO_TIME = "A record was dropped because it has no event time."
-NOT_A_TIME = "The column that TIMESTAMP names is NULL, negative, or does not fit its format."
+NOT_A_TIME = "The column that TIMESTAMP names is NULL, negative, too large, or does not fit its format."
 #: the header in internal topics that PartitionBuffer.java reads
 STREAM_TIME_HEADER = "__ksql_stream_time"
 STOPS_ON_NO_TIME = "ksql.timestamp.throw.on.invalid"
@@ -184,11 +184,16 @@ def stopped_for_time(topic: str) -> str:
     return _stopped(string(f"A record of topic {topic} has no event time. {NOT_A_TIME}"))
 
 
+def is_time(text: str) -> str:
+    """Spark SQL text of a BOOLEAN: whether ``text`` (BIGINT) is a usable event time (epoch ms)."""
+    return f"coalesce({text} BETWEEN 0 AND {LATEST_TIME_MS}, false)"
+
+
 def _usable(
     frame: DataFrame, source: DataSource, prefix: str, log: QueryLog | None, stops: bool
 ) -> DataFrame:
     """The frame without records that have no usable event time (§5.7)."""
-    is_usable = f"coalesce({event_time_column(frame.columns)} >= 0, false)"
+    is_usable = is_time(event_time_column(frame.columns))
     if log is not None:
         row = {c.name: quoted(prefix + c.name) for c in source.schema.columns}
         is_usable += f" OR {log.failed(TIMESTAMPS, NO_TIME, NOT_A_TIME, log.record(row))}"

@@ -11,7 +11,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Expression
 from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.runtime.known_inserts import plain
-from ksql_spark.schema import ROWTIME
+from ksql_spark.schema import LATEST_TIME_MS, ROWTIME
 from ksql_spark.statements.context import Action, Immediate, StatementContext
 
 
@@ -32,7 +32,10 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
         values = dict(zip(names, _values(expressions, context), strict=True))
         source = row.source
         rowtime = values.get(ROWTIME)
+        at = int(time.time() * 1000) if rowtime is None else int(rowtime)
         try:
+            if not 0 <= at <= LATEST_TIME_MS:
+                raise ValueError(f"{ROWTIME} must be between 0 and {LATEST_TIME_MS}.")
             key = [values.get(c.name) for c in source.schema.key]
             if source.is_table and any(v is None for v in key):
                 raise ValueError("Value for primary key column(s) is required for tables")
@@ -43,7 +46,6 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
         except ValueError as error:
             reason = f"Failed to insert values into '{source.name}'. {error}"
             raise KsqlError("INVALID_STATEMENT", reason=reason) from None
-        at = int(time.time() * 1000) if rowtime is None else int(rowtime)
         if at:
             partition, offset = services.producer.send(source.topic, key_bytes, value_bytes, at)
             context.known.note(source.topic, {partition: offset + 1})

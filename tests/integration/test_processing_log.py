@@ -12,6 +12,7 @@ import pytest
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
+from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
@@ -128,3 +129,50 @@ def test_late_records_are_counted(
     assert answer["sourceDescription"]["errorStats"].startswith(
         "processing-errors: 1  late-records-dropped: 2"
     )
+
+
+def test_records_whose_timestamps_are_no_dates_are_left_out(
+    server: Engine, broker: EmbeddedBroker, topic_names: Callable[[str], str], kafka_admin: KafkaAdmin
+) -> None:
+    topic = topic_names("far")
+    kafka_admin.create_topic(topic)
+    run(
+        server,
+        f"CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON');"
+        "CREATE STREAM copy AS SELECT * FROM s;",
+    )
+    far = [-(2**63), 2**63 - 1]
+    producer = RecordProducer(broker.bootstrap_servers)
+    for time_ms in (1000, *far, 2000):
+        producer.send(topic, None, b'{"A": 1}', time_ms)
+    producer.close()
+    sink = TopicReader(broker.bootstrap_servers, server.services.metastore.require("COPY").topic)
+    times: list[int] = []
+    while len(times) < 2:
+        batch = sink.poll_batch(TIMEOUT_S)
+        assert batch, f"nothing comes after {times}"
+        times += [record.timestamp_ms for record in batch]
+    sink.close()
+    assert times == [1000, 2000]
+    reader = TopicReader(broker.bootstrap_servers, log_topic(server))
+    entries = read_until(reader, lambda found: len(found) == 2)
+    reader.close()
+    errors = [entry["message"]["deserializationError"] for entry in entries]
+    assert [e["cause"] for e in errors] == [[f"{ms} ms is too far from 1970."] for ms in far]
+    assert [(e["target"], e["topic"], e["offset"]) for e in errors] == [
+        ("timestamp", topic, 1),
+        ("timestamp", topic, 2),
+    ]
+    (answer,) = run(server, "DESCRIBE s EXTENDED;")
+    assert "consumer-failed-messages: 2" in answer["sourceDescription"]["errorStats"]
+    lines = server.query(Request(f"PRINT '{topic}' FROM BEGINNING LIMIT 4;"))
+    shown: list[str] = []
+    while (rows := lines.read(TIMEOUT_S)) is not None:
+        shown += [str(row.values[0]) for row in rows]
+    assert [line.split(", ")[0] for line in shown if line.startswith("rowtime")] == [
+        "rowtime: 1970/01/01 00:00:01.000 Z",
+        *(f"rowtime: {ms} ms" for ms in far),
+        "rowtime: 1970/01/01 00:00:02.000 Z",
+    ]
+    with pytest.raises(KsqlError, match=f"Record at topic {topic} partition 0 offset 1 has timestamp value"):
+        server.query(Request("SELECT * FROM s;"))

@@ -18,6 +18,7 @@ from pathlib import Path
 from ksql_spark.errors import KsqlError
 from ksql_spark.services import artifacts
 from ksql_spark.services.java import java_binary
+from ksql_spark.spark.session import JAVA_OPTIONS
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = ROOT / "ksql_spark" / "jvm"
@@ -45,9 +46,6 @@ OFF = (
 
 #: packages of javac that google-java-format uses
 EXPORTS = ("api", "code", "file", "parser", "tree", "util")
-
-#: what Spark's classes need of the JDK's inner parts
-OPENED = ("java.lang", "java.nio", "java.util", "sun.nio.ch")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -142,7 +140,7 @@ def test() -> int:
     tests = artifacts.compile_java(TESTS, against)
     classpath = os.pathsep.join(map(str, [tests, *against]))
     return _java(
-        *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in OPENED),
+        *JAVA_OPTIONS,
         "-Dfile.encoding=UTF-8",
         f"-Dlog4j2.configurationFile={ROOT / 'tests' / 'jvm' / 'log4j2.properties'}",
         f"-Dksql.python={sys.executable}",

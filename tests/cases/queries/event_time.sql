@@ -18,6 +18,7 @@ CREATE STREAM times AS SELECT sensor, v, ROWTIME AS t FROM readings EMIT CHANGES
 INSERT INTO readings (sensor, ts, v) VALUES ('a', 5000, 1);
 INSERT INTO readings (sensor, v) VALUES ('without a time: dropped', 2);
 INSERT INTO readings (sensor, ts, v) VALUES ('negative: dropped', -1, 3);
+INSERT INTO readings (sensor, ts, v) VALUES ('too large: dropped', 9223372036854775807, 3);
 INSERT INTO readings (sensor, ts, v) VALUES ('a', 4000, 4);
 --@output TIMES ordered
 -- rowtime | sensor | v | t

@@ -23,6 +23,12 @@ INSERT INTO s (ROWTIME, a) VALUES (0, 2);
 -- 0       | NULL         | 2
 
 --@test: what cannot be inserted is refused
+INSERT INTO s (ROWTIME, k) VALUES (-1, 'k');
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'S'. ROWTIME must be between 0 and 9223372036854775.
+INSERT INTO s (ROWTIME, k) VALUES (9223372036854775807, 'k');
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'S'. ROWTIME must be between 0 and 9223372036854775.
 INSERT INTO s (k, a) VALUES ('k', 'text');
 --@error: INVALID_STATEMENT
 -- Expected type INTEGER for field `A` but got STRING('text').

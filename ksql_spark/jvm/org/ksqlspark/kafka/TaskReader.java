@@ -101,6 +101,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
 
     private final String waitsFor;
     private final Losses losses;
+    private final Timestamps timestamps;
 
     /** When the consumer was asked last, ms: what is known of partitions that are empty here. */
     private long polled;
@@ -158,6 +159,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         maxIdleMs = options.maxIdleMs();
         waitsFor = options.waitsFor();
         losses = new Losses(options);
+        timestamps = new Timestamps(options);
         progress =
                 options.feeds().isEmpty()
                         ? null
@@ -498,7 +500,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             ConsumerRecords<byte[], byte[]> found =
                     fetched(consumers.get(i), timeout / consumers.size());
             for (TopicPartition at : found.partitions()) {
-                fetched.get(i).get(at).add(found.records(at));
+                fetched.get(i).get(at).add(timestamps.readable(found.records(at)));
                 if (traffic != null) {
                     traffic.read(at.topic(), found.records(at));
                 }

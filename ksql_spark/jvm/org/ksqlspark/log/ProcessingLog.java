@@ -288,7 +288,8 @@ public final class ProcessingLog {
         return counts.computeIfAbsent(query, q -> new Counts());
     }
 
-    private void unreadable(
+    /** The key, the value or the timestamp ({@code target}) of a record cannot be read. */
+    public void unreadable(
             String query,
             String step,
             String target,
