@@ -13,8 +13,8 @@ _INT, _BIGINT = 2**31, 2**63
 #: the value of a literal
 Value = str | int | Decimal
 
-#: what has to be told apart from literals: quoted names, comments, words and other numbers; words in a row are
-#: one match, since each match costs a call. A comment that is not closed ends with the text: if each /* were
+#: what has to be told apart from literals: quoted names, comments, words and other numbers. Words in a row
+#: are one match, since each costs a call. A comment that is not closed ends with the text: if each /* were
 #: looked at again, the time would grow with the square of it
 _TOKEN = re.compile(
     r"""'(?P<text>(?:[^']|'')*)' | (?P<whole>(?<![\w.])[0-9]+(?![\w.])) | "(?:[^"]|"")*" | `(?:[^`]|``)*`

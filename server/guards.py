@@ -19,6 +19,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server import errors
+from server.begun import Begun
 from server.errors import FORBIDDEN, TIMEOUT, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, RequestError
 
 ANY = "*"
@@ -201,11 +202,15 @@ class BodyGuard:
             nonlocal read, is_whole
             if is_whole:  # all that is left to come is that the client goes
                 return await receive()
-            try:
-                async with asyncio.timeout_at(end):
-                    message = await receive()
-            except TimeoutError:
-                raise self._late() from None
+            pending = Begun(receive())
+            if pending.is_done:  # mostly it has come with the header, and needs no timer
+                message: Message = pending.result
+            else:
+                try:
+                    async with asyncio.timeout_at(end):
+                        message = await pending
+                except TimeoutError:
+                    raise self._late() from None
             read += len(message.get("body", b""))
             if read > self._most:
                 raise self._problem()

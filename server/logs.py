@@ -10,7 +10,7 @@ import logging.handlers
 import re
 import secrets as random
 import traceback
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -44,7 +44,7 @@ class RequestIds:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._start = random.token_hex(4)
+        self._start = random.token_hex(4).encode()
         self._numbers = itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,13 +56,13 @@ class RequestIds:
         if given is not None and _FITTING.fullmatch(given):
             id_ = given
         else:
-            id_ = b"%s-%d" % (self._start.encode(), next(self._numbers))
+            id_ = b"%s-%d" % (self._start, next(self._numbers))
         REQUEST.set(id_.decode())
 
-        async def named(message: Message) -> None:
+        def named(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), (HEADER, id_)]
-            await send(message)
+            return send(message)
 
         await self._app(scope, receive, named)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -152,11 +152,12 @@ class CountingMiddleware:
         began = time.perf_counter()
         path = scope["path"].rstrip("/") or "/"
 
-        async def noted(message: Message) -> None:
-            if message["type"] in ("http.response.start", "websocket.http.response.start"):
+        def noted(message: Message) -> Awaitable[None]:
+            kind = message["type"]
+            if kind in ("http.response.start", "websocket.http.response.start"):
                 self._metrics.note(path, message["status"], time.perf_counter() - began)
-            elif message["type"] == "websocket.accept":
+            elif kind == "websocket.accept":
                 self._metrics.note(path, SWITCHED, time.perf_counter() - began)
-            await send(message)
+            return send(message)
 
         await self._app(scope, receive, noted)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -153,10 +155,10 @@ def test_a_file_that_does_not_fit_the_topic_is_not_used(
     source = table(topic.upper())
     cluster.write(topic, (b"a" * 20, b"1"))
     first = make()
-    view = first.current(source, SOON_S)
-    with view._reading() as db:  # a row that is in no topic
-        db.execute("UPDATE entry SET value = x'00'")
+    first.current(source, SOON_S)
     (path,) = [p for p in first.folder.glob("*.db")]
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:  # a row that is in no topic
+        db.execute("UPDATE entry SET value = x'00'")
     first.close()
     match change:
         case "id":

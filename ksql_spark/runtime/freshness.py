@@ -167,7 +167,10 @@ class Freshness:
         It only knows if the broker was asked since; it is asked again in good time for those who come next.
         """
         ends = self._known_ends(view.topic, staleness_s)
-        return ends is not None and view.has_reached(ends) and view.has_reached(self._written(view.topic))
+        if ends is None or not view.has_reached(ends):
+            return False
+        written = self._written(view.topic)
+        return not written or view.has_reached(written)
 
     def _known_ends(self, topic: str, staleness_s: float) -> Ends | None:
         """The oldest known ends of ``topic`` that are not older than that; None: it was not asked since."""

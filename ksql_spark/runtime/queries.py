@@ -452,10 +452,9 @@ class QueryManager:
 
     def stopped_writers(self, source: str) -> tuple[str, ...]:
         """The ids of the queries that write a stream or table, and do not run now."""
-        with self._lock:
-            return tuple(
-                q.id for q in self._queries.values() if q.state != RUNNING and q.plan.sink.name == source
-            )
+        # without the lock, since each look-up asks: a copy is made in one step
+        queries = tuple(self._queries.values())
+        return tuple(q.id for q in queries if q.state != RUNNING and q.plan.sink.name == source)
 
     def counts(self, query_id: str) -> Counts:
         """Errors of single records of a query since the server started."""

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import CAPABILITIES
@@ -40,6 +40,7 @@ CREATE TABLE IF NOT EXISTS position (partition INTEGER PRIMARY KEY, next INTEGER
 CREATE TABLE IF NOT EXISTS follows (what TEXT NOT NULL);
 """
 _COLUMNS = "SELECT key, value, time, window_start, window_end FROM entry"
+_OF_KEY = f"{_COLUMNS} WHERE key = ? ORDER BY window_start, window_end"
 _UPSERT = "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM entry WHERE key = ? AND window_start = ? AND window_end = ?"
 #: the layout of the file; another number: it is read from the topic again
@@ -295,9 +296,8 @@ class View:
 
     # ---- reading -------------------------------------------------------------------------------------
 
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection for one read; raises if the view has been closed."""
+    def _read(self, query: str, values: Sequence[Any] = ()) -> list[StoredRow]:
+        """The rows that one query finds; raises if the view has been closed."""
         if self._failure is not None and self._closing.is_set():
             raise self._failure
         try:
@@ -305,7 +305,7 @@ class View:
         except IndexError:
             db = _connected(self._path)
         try:
-            yield db
+            found = db.execute(query, values).fetchall()
         except sqlite3.Error:
             db.close()
             if self._failure is not None and self._closing.is_set():
@@ -315,15 +315,15 @@ class View:
             db.close()
         else:
             self._idle.append(db)
+        if self.source.window is None:
+            return [StoredRow(key, value, time_ms, None, None) for key, value, time_ms, _, _ in found]
+        return list(map(StoredRow._make, found))
 
     def get(self, keys: Sequence[bytes]) -> list[StoredRow]:
         """The rows of ``keys``, key by key, each in the order of its windows."""
-        rows: list[StoredRow] = []
-        with self._reading() as db:
-            for key in keys:
-                found = db.execute(f"{_COLUMNS} WHERE key = ? ORDER BY window_start, window_end", (key,))
-                rows += map(self._row, found.fetchall())
-        return rows
+        if len(keys) == 1:
+            return self._read(_OF_KEY, keys)
+        return [row for key in keys for row in self._read(_OF_KEY, (key,))]
 
     def pages(self, ranges: Sequence[KeyRange] | None = None) -> Iterator[list[StoredRow]]:
         """All rows whose keys are in one of ``ranges`` (None: all), in pages, in the order of their keys.
@@ -336,19 +336,17 @@ class View:
             after = f"{_COLUMNS} WHERE (key, window_start, window_end) > (?, ?, ?)"
             read, values = f"{_COLUMNS} WHERE key >= ?{condition}{order}", (low, *bound)
             while True:
-                with self._reading() as db:
-                    found = db.execute(read, values).fetchall()
+                found = self._read(read, values)
                 if found:
-                    yield list(map(self._row, found))
+                    yield found
                 if len(found) < PAGE_ROWS:
                     break
                 key, _, _, start, end = found[-1]
-                read, values = f"{after}{condition}{order}", (key, start, end, *bound)
+                read, values = f"{after}{condition}{order}", (key, start or 0, end or 0, *bound)
 
     def scan(self, most: int = -1) -> list[StoredRow]:
         """The first ``most`` rows; -1: all."""
-        with self._reading() as db:
-            return list(map(self._row, db.execute(f"{_COLUMNS} LIMIT ?", (most,)).fetchall()))
+        return self._read(f"{_COLUMNS} LIMIT ?", (most,))
 
     def export(self, path: Path, keys: Sequence[bytes] | None = None) -> None:
         """Write the rows of ``keys`` (None: all) to a CSV file, with bytes in hexadecimal digits.
@@ -371,11 +369,6 @@ class View:
                 raise self._failure
             why = (done.stderr.splitlines() or [f"exit code {done.returncode}"])[-1]
             raise KsqlError("INTERNAL", reason=f"the rows of {self.source.name} could not be read: {why}")
-
-    def _row(self, found: tuple[bytes, bytes, int, int, int]) -> StoredRow:
-        if self.source.window is None:
-            return StoredRow(found[0], found[1], found[2], None, None)
-        return StoredRow(*found)
 
     # ---- what it is ----------------------------------------------------------------------------------
 
