@@ -91,6 +91,22 @@ def test_the_dashboard_shows_figures_that_there_are() -> None:
     assert len(set(numbers)) == len(numbers)
 
 
+def test_the_dashboard_uses_labels_that_there_are() -> None:
+    path = Path(__file__).parents[2] / "docker" / "grafana.json"
+    labels = {m.name: {*m.labels} for m in MEASURES}
+    labels |= {"requests": {"path", "status"}, "request_seconds": {"path"}}
+    for panel in json.loads(path.read_text(encoding="utf-8"))["panels"]:
+        for target in panel.get("targets", ()):
+            text = target["expr"]
+            names = re.findall(rf"{PREFIX}(\w+?)(?:_total|_bucket|_sum|_count)?\{{", text)
+            known = {"job", "instance"}.union(*(labels[name] for name in names))
+            by = [label for group in re.findall(r"by \(([^)]*)\)", text) for label in group.split(", ")]
+            used = {*re.findall(r"[{,](\w+)[!=]", text), *by} - {"le"}
+            shown = set(re.findall(r"{{(\w+)}}", target["legendFormat"]))
+            assert used <= known, text
+            assert shown <= (set(by) if by else known), text
+
+
 def test_the_reference_names_every_measure() -> None:
     page = (Path(__file__).parents[2] / "docs" / "reference" / "rest-protocol.md").read_text(encoding="utf-8")
     rows = re.findall(rf"^\| (`{PREFIX}[^|]+)\|", page, re.MULTILINE)
