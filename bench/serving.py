@@ -5,8 +5,9 @@
 A server is started (or the one at --url used), a table filled through /inserts-stream, and updated all the
 time at --updates a second. Each measure has --connections connections, each with one request at a time over
 HTTP/1.1, sent by one process that does little else. The same client measures a bare ASGI application in the
-same run: the ratio to that says what our own code costs, whatever the machine. At the end a server of ours is
-started again, to see how soon it answers.
+same run: the ratio to that says what our own code costs, whatever the machine. It is measured alone, and once
+more while the updates go on, since Kafka, Spark and the client that writes need the same cores as look-ups
+do. At the end a server of ours is started again, to see how soon it answers.
 """
 
 from __future__ import annotations
@@ -358,6 +359,11 @@ def hello() -> Iterator[str]:
         process.wait(60)
 
 
+def bare_rates(url: str, options: argparse.Namespace) -> dict[int, Measure]:
+    """What the bare ASGI application does, by the number of connections."""
+    return {n: load(url, lambda: ("/", b"{}"), n, options.seconds / 2) for n in options.connections}
+
+
 @contextmanager
 def server(folder: str) -> Iterator[str]:
     """A server of its own, with its data in ``folder``; yields its URL."""
@@ -395,7 +401,7 @@ def main() -> None:
             run(url, options, {})
         return
     with hello() as url:
-        bare = {n: load(url, lambda: ("/", b"{}"), n, options.seconds / 2) for n in options.connections}
+        bare = bare_rates(url, options)
     for n, measure in bare.items():
         print(f"bare ASGI, {n} connections            {measure}", flush=True)
     if options.url:
@@ -474,10 +480,14 @@ def run(url: str, options: argparse.Namespace, bare: dict[int, Measure]) -> str:
     first_answer(url, f"SELECT * FROM q_{name} WHERE K = 1;")
     load(url, lookup, 1, 2)  # warms up
     with updates(url, name, options.rows, options.updates):
+        with hello() as other:
+            beside = bare_rates(other, options)
         for n in options.connections:
+            print(f"bare ASGI beside updates, {n}          {beside[n]}", flush=True)
             found = load(url, lookup, n, options.seconds)
             print(
-                f"look-ups, {n} connections             {found}   {found.rate / bare[n].rate:.2f} of bare",
+                f"look-ups, {n} connections             {found}   {found.rate / bare[n].rate:.2f} of bare, "
+                f"{found.rate / beside[n].rate:.2f} of bare beside the same updates",
                 flush=True,
             )
         with statements(url, f"s_{name}") as times:
