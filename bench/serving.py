@@ -45,7 +45,8 @@ async def app(scope, receive, send):
     headers = [(b"content-type", b"application/json"), (b"content-length", b"5")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": b"hello"})
-uvicorn.run(app, port=int(sys.argv[1]), log_level="error", lifespan="off", **http_settings())
+settings = {"log_level": "error", "access_log": False, "lifespan": "off", **http_settings()}
+uvicorn.run(app, port=int(sys.argv[1]), **settings)
 """
 
 
