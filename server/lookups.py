@@ -20,12 +20,12 @@ from server.streaming import (
     DELIMITED,
     FRAMES,
     JSON,
-    Delimited,
     Format,
     Frames,
     JsonArray,
     accepted,
     complete_body,
+    delimited_body,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ _PLACES = {
     "/query-stream": ("sql", "properties", (DELIMITED, FRAMES, JSON)),
     "/query": ("ksql", "streamsProperties", (FRAMES, JSON, DELIMITED)),
 }
+
+_CONTENT_TYPES = {name: name.encode() for name in (DELIMITED, FRAMES, JSON)}
 
 
 class LookUps:
@@ -68,12 +70,15 @@ class LookUps:
                 await self._host.wakeups.until(look_up.when_current)
             if path == "/query" and media_type == JSON:
                 media_type = FRAMES
-            text = complete_body(result := look_up.result(), _format(result, media_type))
+            if media_type == DELIMITED:
+                text = delimited_body(look_up)
+            else:
+                text = complete_body(result := look_up.result(), _format(result, media_type))
         except Exception as error:
             response = errors.response(error)
             await response(scope, _nothing, send)
             return True
-        headers = [(b"content-length", b"%d" % len(text)), (b"content-type", media_type.encode())]
+        headers = [(b"content-length", b"%d" % len(text)), (b"content-type", _CONTENT_TYPES[media_type])]
         if wants_token(properties, token):
             headers.append((TOKEN_HEADER.encode(), look_up.token.encode()))
         if look_up.stopped:
@@ -88,9 +93,7 @@ async def _nothing() -> Any:
 
 
 def _format(stream: QueryStream, media_type: str) -> Format:
-    if media_type == FRAMES:
-        return Frames(stream)
-    return JsonArray(stream) if media_type == JSON else Delimited(stream)
+    return Frames(stream) if media_type == FRAMES else JsonArray(stream)
 
 
 #: text, properties, values of parameters, token of earlier answers

@@ -23,7 +23,7 @@ from server.errors import NOT_ACCEPTABLE, RequestError
 from server.host import Host
 
 if TYPE_CHECKING:
-    from ksql_spark.engine import QueryStream, ResultColumn, Row
+    from ksql_spark.engine import LookUp, QueryStream, ResultColumn, Row
 
 FRAMES = "application/vnd.ksql.v1+json"
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
@@ -85,6 +85,20 @@ def rows_text(rows: Sequence[Row], format: Format) -> bytes:
             text = part.encoded[kind] = format.rows(part)
         texts.append(text)
     return texts[0] if len(texts) == 1 else b"".join(texts)
+
+
+class Described(Protocol):
+    """What the first line of an answer tells of a query."""
+
+    @property
+    def query_id(self) -> str:
+        """Its id."""
+        ...
+
+    @property
+    def columns(self) -> list[ResultColumn]:
+        """Its columns."""
+        ...
 
 
 class Format(Protocol):
@@ -271,9 +285,9 @@ def schema_text(column: ResultColumn, flag_key: bool) -> str:
     return f"`{name}` {column.type}" + (" KEY" if flag_key and column.is_key else "")
 
 
-def metadata(stream: QueryStream) -> bytes:
+def metadata(query: Described) -> bytes:
     """The first line of the delimited format."""
-    return b'{"queryId":%b,%b' % (encode(stream.query_id), _COLUMNS.of(stream.columns))
+    return b'{"queryId":%b,%b' % (encode(query.query_id), _COLUMNS.of(query.columns))
 
 
 class _Columns:
@@ -297,6 +311,14 @@ class _Columns:
 
 
 _COLUMNS = _Columns()
+
+
+def delimited_body(look_up: LookUp) -> bytes:
+    """The body with the rows of a look-up in the delimited format, made with as little as that needs."""
+    lines = [metadata(look_up)]
+    lines += [encode(row.values) for row in look_up.rows()]
+    lines.append(b"")
+    return b"\n".join(lines)
 
 
 def complete_body(stream: QueryStream, format: Format) -> bytes:

@@ -15,7 +15,7 @@ from ksql_spark.expressions import Cast, Expression, Literal
 from ksql_spark.formats import FramedSerde
 from ksql_spark.runtime.freshness import OnReached
 from ksql_spark.runtime.plain import READERS, Reader, function_of, is_plain, rows_of
-from ksql_spark.runtime.results import PullResult, ResultColumn, Row
+from ksql_spark.runtime.results import PullResult, ResultColumn, Row, pull_query_id
 from ksql_spark.runtime.view import View
 from ksql_spark.schema_registry import SchemaRegistry
 
@@ -135,16 +135,30 @@ class LookUp:
         """Says which records its answer has, see ksql_spark.consistency."""
         return encode({self._view.topic: self._view.positions})
 
-    def result(self) -> PullResult:
+    @property
+    def query_id(self) -> str:
+        """The id of this query."""
+        return pull_query_id()
+
+    @property
+    def columns(self) -> list[ResultColumn]:
+        """What each row has."""
+        return self._plan.columns
+
+    def rows(self) -> list[Row]:
         """Its rows, once ``when_current`` has called back without an error.
 
         Raises:
             KsqlError: the view was closed; a value cannot be a key.
         """
         try:
-            return PullResult(self._plan.columns, self._plan.rows(self._view, self._values))
+            return self._plan.rows(self._view, self._values)
         except ValueError as error:
             raise KsqlError("INVALID_STATEMENT", reason=str(error)) from None
+
+    def result(self) -> PullResult:
+        """The same as a stream. Raises what ``rows`` does."""
+        return PullResult(self._plan.columns, self.rows())
 
 
 def _is_constant(expression: Expression) -> bool:

@@ -84,13 +84,18 @@ class SharedRows(list[Row]):
 SMALL = 2_000
 
 
+def pull_query_id() -> str:
+    """The id of a pull query that begins now."""
+    return f"query_{int(time.time() * 1000)}"
+
+
 class PullResult:
     """A QueryStream over rows in memory."""
 
     def __init__(
         self, columns: list[ResultColumn], rows: list[Row], final_message: str | None = None
     ) -> None:
-        self.query_id = f"query_{int(time.time() * 1000)}"
+        self.query_id = pull_query_id()
         self.kind = "PULL"
         self.columns = columns
         self.final_message: str | None = None
