@@ -54,6 +54,8 @@ test-long: setup ## tests on Kafka and Spark that take about a minute each: cras
 test-cluster: setup $(S3) ## all case files with the tasks of queries in executors; a standalone cluster; state in S3
 	@$(BIN)/python -m pytest -q tests/integration/test_cluster.py tests/integration/test_standalone_cluster.py \
 	  tests/integration/test_state_on_s3.py $(ARGS)
+	@TEST_SPARK_MASTER='local-cluster[2,256,1536]' $(BIN)/python -m pytest -q tests/integration/test_exactly_once.py \
+	  -m "not long" $(ARGS)
 	@TEST_SPARK_MASTER=standalone $(BIN)/python -m pytest -q tests/cases/test_cases.py -k "aggregates or joins" $(ARGS)
 	@TEST_SPARK_MASTER='local-cluster[2,256,1536]' $(BIN)/python -m pytest -q tests/cases $(ARGS)
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ksql_spark import __version__
 from ksql_spark.config import Client
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
@@ -35,6 +34,9 @@ from ksql_spark.spark.sources import STOPS_ON_NO_TIME
 from ksql_spark.spark.transactions import release
 
 log = logging.getLogger(__name__)
+
+#: the most records of a topic for one transaction whose results pass through the server's memory
+COLLECTED_RECORDS = 100_000
 
 
 class Launcher:
@@ -120,9 +122,8 @@ class Launcher:
         is_exactly_once = stage.guarantee == EXACTLY_ONCE
         checkpoint = self._checkpoints.of(query, number)
         producer = self._client("producer", query.properties)
-        if is_exactly_once and not master.is_local(str(session.sparkContext.master)):
-            what = "exactly_once_v2 with tasks in other processes than the server's (ksql.spark.master)"
-            raise KsqlError("NOT_DONE_YET", what=what, version=__version__)
+        # executors hand results back to the server, where the transaction is
+        is_collected = is_exactly_once and not master.is_local(str(session.sparkContext.master))
         exactly_once.begin(self._admin, session, run, stage, checkpoint, producer)
         checkpoint.fit(stage)
         tasks = checkpoint.tasks(self._assign(query, number))
@@ -139,6 +140,9 @@ class Launcher:
         if is_exactly_once:
             consumer["isolation.level"] = "read_committed"
         is_limited = is_exactly_once and not (stage.by_event_time or tasks.is_merged or tasks.is_one_order)
+        most_records = int(self._setting_of(query, "ksql.transaction.max.records")) if is_limited else 0
+        if is_limited and is_collected:
+            most_records = min(most_records or COLLECTED_RECORDS, COLLECTED_RECORDS)
         context = Context(
             session,
             consumer,
@@ -155,7 +159,7 @@ class Launcher:
             feeds=feeds,
             waits_for=waits_for(query.plan, number),
             batch_ms=interval_ms,
-            most_records=int(self._setting_of(query, "ksql.transaction.max.records")) if is_limited else 0,
+            most_records=most_records,
             fails_on_loss=not self._skips_losses(query),
             is_resumed=resumed_at is not None,
         )
@@ -185,6 +189,7 @@ class Launcher:
             feeds=feeds,
             slots=needed,
             is_exactly_once=is_exactly_once,
+            collected=master.most_results(session) if is_collected else None,
         )
 
     def _interval_ms(self, query: ManagedQuery, stage: PhysicalPlan) -> int:

@@ -43,6 +43,8 @@ _STATE_UNREADABLE = re.compile(
     r"|(JsonEOF|MalformedInput)Exception(?=[\s\S]*?streaming\.checkpointing)"
 )
 _REGISTRY_AWAY = re.compile(r"\[KSQL_REGISTRY_AWAY\] ([^\n]*)")
+#: Spark's limit, and that of a task of ours (CollectedRecords.java)
+_TOO_MANY_RESULTS = re.compile(r"bigger than\s+spark\.driver\.maxResultSize \(([^)]*)\)")
 _DATA_LOST = re.compile(r"\[KSQL_DATA_LOST\] ([^\n]*)")
 
 
@@ -72,6 +74,12 @@ def reason(error: BaseException) -> str:
         return error.message
     if away := _REGISTRY_AWAY.search(str(error)):
         return masked(away.group(1))[:500]
+    if many := _TOO_MANY_RESULTS.search(str(error)):
+        return (
+            f"The results of one batch are larger than spark.driver.maxResultSize ({many.group(1)}). With"
+            " exactly_once_v2 those of executors go through the server's memory: set"
+            " ksql.transaction.max.records lower, or that limit and ksql.spark.memory higher."
+        )
     for line in str(error).splitlines():
         line = line.strip()
         if line and not line.startswith(("at ", "===", "JVM stack")):

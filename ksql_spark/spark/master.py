@@ -19,6 +19,8 @@ from ksql_spark.errors import KsqlError
 #: task slots of a local master that says nothing about them: a slot is a thread, and idle ones cost nothing
 LOCAL_SLOTS = 512
 PLUGIN = "org.ksqlspark.cluster.ClusterPlugin"
+#: Spark's limit of what all tasks of a batch hand back to the driver
+MOST_RESULTS = "spark.driver.maxResultSize"
 #: how long executors may take to come up
 EXECUTORS_S = 120.0
 #: pause between two looks whether they are there
@@ -41,7 +43,7 @@ def url(master: str) -> str:
 
 
 def settings(
-    master: str, jars: Sequence[Path], java_options: Sequence[str], own: Mapping[str, str]
+    master: str, jars: Sequence[Path], java_options: Sequence[str], memory: str, own: Mapping[str, str]
 ) -> dict[str, str]:
     """Settings of a session, besides those of every session.
 
@@ -49,6 +51,7 @@ def settings(
         master: as in Spark's ``--master``.
         jars: what executors need besides Spark's own jars.
         java_options: what their JVMs need.
+        memory: the heap of the driver's JVM, as an argument of Java's -Xmx.
         own: settings of the user; lists and options are added to these.
     """
     if is_local(master):
@@ -61,10 +64,25 @@ def settings(
         ),
         # without it, RocksDB's allocations get a heap for each of the many threads
         "spark.executorEnv.MALLOC_ARENA_MAX": "2",
+        # results of queries that are exactly once go through the driver: an error rather than a full heap
+        MOST_RESULTS: own.get(MOST_RESULTS, str(_bytes(memory) // 4)),
     }
     if is_on_this_machine(master):
         found |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return found
+
+
+def _bytes(memory: str) -> int:
+    """What an argument of Java's -Xmx means."""
+    units = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+    unit = units.get(memory[-1:].lower(), 1)
+    return int(memory[:-1] if unit > 1 else memory) * unit
+
+
+def most_results(session: SparkSession) -> int:
+    """The most bytes that all tasks of a batch may hand back to the driver; 0: any number."""
+    context: Any = session.sparkContext._jsc.sc()
+    return int(context.conf().getSizeAsBytes(MOST_RESULTS))
 
 
 def environment(master: str, spark_jars: Path, java_home: Path, home: Path) -> dict[str, str]:

@@ -212,7 +212,7 @@ class SparkProcess:
                 "spark.sql.warehouse.dir": warehouse,
                 "spark.local.dir": str(self.work_dir / "scratch"),
                 **self.settings,
-                **master.settings(self.master, [*jars, *more], JAVA_OPTIONS, self.settings),
+                **master.settings(self.master, [*jars, *more], JAVA_OPTIONS, self.memory, self.settings),
             }.items():
                 conf.set(name, value)
             try:

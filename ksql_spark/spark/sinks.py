@@ -165,6 +165,7 @@ def start(
     feeds: str | None = None,
     slots: int = 1,
     is_exactly_once: bool = False,
+    collected: int | None = None,
 ) -> SparkQuery:
     """Start the query that writes ``records`` to ``topic``.
 
@@ -183,6 +184,8 @@ def start(
         feeds: as in the Context of ``records``.
         slots: as in SparkQuery.
         is_exactly_once: the run has transactions (spark/transactions.py).
+        collected: where tasks are not in the JVM of the run's transactions: the most bytes of a batch that
+            they hand back to it, 0 for any number; None: they write themselves.
     """
     session = records.sparkSession
     linger_ms = linger_ms if mode == REALTIME else max(linger_ms, BATCH_LINGER_MS)
@@ -200,6 +203,8 @@ def start(
         .option("checkpointLocation", checkpoint.uri)
         .outputMode("update")
     )
+    if collected is not None:
+        writer = writer.option("ksql.collected", str(collected))
     if mode == REALTIME:
         # at the latest; before that the query's readers end a batch, at a good moment (BatchEnd.java)
         writer = writer.trigger(realTime=f"{max(5 * interval_ms, 5000)} milliseconds")  # type: ignore[call-overload]

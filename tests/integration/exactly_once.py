@@ -21,6 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from confluent_kafka import Producer
@@ -211,6 +212,7 @@ class World:
         seed: of everything that is random.
         report: takes lines about what happens.
         broker: the broker, if that may be killed, too.
+        properties: more of the server's.
     """
 
     def __init__(
@@ -221,6 +223,7 @@ class World:
         seed: int,
         report: Callable[[str], None] = lambda line: None,
         broker: EmbeddedBroker | None = None,
+        properties: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.random = random.Random(seed)
         self.servers = servers
@@ -235,7 +238,8 @@ class World:
             "ksql.streams.processing.guarantee=exactly_once_v2\n"
             "ksql.streams.auto.offset.reset=earliest\n"
             "ksql.query.retry.backoff.initial.ms=300\nksql.query.retry.backoff.max.ms=2000\n"
-            "ksql.spark.memory=1200m\nksql.spark.warm.up.enabled=false\n",
+            "ksql.spark.memory=1200m\nksql.spark.warm.up.enabled=false\n"
+            + "".join(f"{name}={value}\n" for name, value in properties.items()),
             encoding="utf-8",
         )
         self._server: ServerProcess | None = None
@@ -309,6 +313,20 @@ class World:
         with self._server:
             pass
         self._server = self._start_server()
+
+    def kill_executor(self) -> None:
+        """Kill a process that runs tasks; return once there are as many as before, and all queries run."""
+        assert self._server is not None
+        before = self._server.executors()
+        after_s = self.random.uniform(0, 4)
+        time.sleep(after_s)
+        self._report(f"kill one of {len(before)} executors after {after_s:.2f} s")
+        os.kill(self.random.choice(before), signal.SIGKILL)
+        deadline = time.monotonic() + PATIENCE_S
+        while len(self._server.executors()) < len(before):
+            assert time.monotonic() < deadline, self._server.executors()
+            time.sleep(0.2)
+        self._wait_until_running()
 
     def _kill_broker(self) -> None:
         assert self._broker is not None and self._broker.pid is not None
@@ -397,6 +415,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(10_000))
     parser.add_argument("--rate", type=int, default=200, help="events a second")
     parser.add_argument("--broker", action="store_true", help="kill the broker, too")
+    parser.add_argument("--master", default="local", help="kill executors, too: local-cluster[2,8,1024]")
     parser.add_argument("--only", default="", help="names of topics, separated by commas")
     given = parser.parse_args(arguments)
     # so that the server ends too
@@ -410,11 +429,16 @@ def main(arguments: Sequence[str]) -> int:
     ):
         report = lambda line: print(line, flush=True)  # noqa: E731
         killed = broker if given.broker else None
-        with World(Path(name), broker.bootstrap_servers, checks, given.seed, report, killed) as world:
+        properties = {"ksql.spark.master": given.master}
+        address = broker.bootstrap_servers
+        with World(Path(name), address, checks, given.seed, report, killed, properties) as world:
             world.start(given.rate)
             for number in range(1, given.kills + 1):
                 report(f"-- {number}: {world.produced} events so far")
-                world.kill()
+                if given.master != "local" and number % 4:
+                    world.kill_executor()
+                else:
+                    world.kill()
             wrong = world.wrong()
             print("\n".join([*wrong, f"{world.produced} events, {len(wrong)} wrong"]), flush=True)
     return 1 if wrong else 0

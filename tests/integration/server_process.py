@@ -114,6 +114,11 @@ class ServerProcess:
                     found.append(pid)
         return found
 
+    def executors(self) -> list[int]:
+        """The processes that run tasks, where Spark started them."""
+        command = b"org.apache.spark.executor.CoarseGrainedExecutorBackend"
+        return [pid for pid in self.pids() if command in _command_line(pid)]
+
     def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
         """Send a signal to the server alone and wait; exit code, the rest of its output, its errors."""
         self.process.send_signal(number)
@@ -144,3 +149,11 @@ class ServerProcess:
         while pids := self.pids():
             assert time.monotonic() < deadline, [Path(f"/proc/{p}/cmdline").read_text() for p in pids]
             time.sleep(0.05)
+
+
+def _command_line(pid: int) -> bytes:
+    """That of a process; nothing where it has just ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""

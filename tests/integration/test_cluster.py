@@ -12,6 +12,8 @@ import httpx
 import pytest
 
 from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.services.broker import EmbeddedBroker
+from tests.integration.exactly_once import FEW, World
 from tests.integration.server_process import TIMEOUT_S, ServerProcess
 from tests.integration.test_restart import STATEMENTS, check_copies, produce, wait_for_counts
 
@@ -29,12 +31,6 @@ def cluster(folder: Path, master: str = MASTER, *lines: str) -> ServerProcess:
     return ServerProcess(folder / "data", *arguments)
 
 
-def executors(server: ServerProcess) -> list[int]:
-    """The processes that run tasks."""
-    command = b"org.apache.spark.executor.CoarseGrainedExecutorBackend"
-    return [pid for pid in server.pids() if command in Path(f"/proc/{pid}/cmdline").read_bytes()]
-
-
 def unreadable(server: ServerProcess, query: str) -> int:
     """How many records of a query could not be read, as DESCRIBE … EXTENDED says."""
     text = httpx.get(f"{server.url}/metrics", timeout=TIMEOUT_S).text
@@ -46,7 +42,7 @@ def unreadable(server: ServerProcess, query: str) -> int:
 def test_queries_run_in_executors_and_survive_one(tmp_path: Path) -> None:
     with cluster(tmp_path) as server:
         server.ready()
-        assert len(executors(server)) == 2
+        assert len(server.executors()) == 2
         server.execute(STATEMENTS, **{"auto.offset.reset": "earliest"})
         produce(server, range(1000))
         wait_for_counts(server, 1000)
@@ -54,7 +50,7 @@ def test_queries_run_in_executors_and_survive_one(tmp_path: Path) -> None:
         server.execute("PAUSE ALL; RESUME ALL;")
         produce(server, range(1000, 2000))
         wait_for_counts(server, 2000)
-        os.kill(executors(server)[0], signal.SIGKILL)
+        os.kill(server.executors()[0], signal.SIGKILL)
         produce(server, range(2000, 3000))
         wait_for_counts(server, 3000)
         check_copies(server, 3000)
@@ -114,7 +110,7 @@ def test_python_functions_come_to_executors(tmp_path: Path) -> None:
         )
         server.execute("INSERT INTO s VALUES (2);")
         wait_for_values(server, {7})
-        (executor,) = executors(server)
+        (executor,) = server.executors()
         os.kill(executor, signal.SIGKILL)
         server.execute("INSERT INTO s VALUES (5);")
         wait_for_values(server, {7, 16})
@@ -126,3 +122,66 @@ def wait_for_values(server: ServerProcess, wanted: set[int]) -> None:
     while (found := {w for (w,) in server.rows("SELECT w FROM r;")}) != wanted:
         assert time.monotonic() < deadline, found
         time.sleep(0.2)
+
+
+@pytest.mark.long  # make test-cluster runs it, too
+def test_nothing_is_lost_or_repeated_where_executors_are_killed(tmp_path: Path) -> None:
+    """A short run of ``make exactly-once ARGS="--master …"``."""
+    with (
+        EmbeddedBroker(tmp_path / "kafka", port=0) as own,
+        World(
+            tmp_path,
+            own.bootstrap_servers,
+            FEW,
+            seed=16,
+            report=print,
+            properties={"ksql.spark.master": "local-cluster[2,8,1024]"},
+        ) as world,
+    ):
+        world.start(rate=200)
+        world.kill_executor()
+        world.kill_executor()
+        world.kill()
+        assert world.wrong() == []
+
+
+def test_results_that_are_too_large_for_the_server_are_an_error(tmp_path: Path) -> None:
+    lines = ("spark.driver.maxResultSize=1m", "ksql.runtime.feature.shared.enabled=true")
+    with cluster(tmp_path, "local-cluster[1,4,1024]", *lines) as server:
+        server.ready()
+        server.execute(
+            "CREATE STREAM s (v STRING) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');"
+        )
+        produce_wide(server, 0, 30)
+        server.execute(
+            "CREATE STREAM r AS SELECT v FROM s EMIT CHANGES;",
+            **{"processing.guarantee": "exactly_once_v2", "auto.offset.reset": "earliest"},
+        )
+        deadline = time.monotonic() + TIMEOUT_S
+        while "ksql.transaction.max.records" not in (said := failure(server, "CSAS_R")):
+            assert time.monotonic() < deadline, said
+            time.sleep(0.2)
+        assert server.rows("SELECT v FROM r;") == []
+        # nothing has been committed, so it is tried again with fewer records at a time
+        server.execute("ALTER SYSTEM 'ksql.transaction.max.records'='5';")
+        while len(rows := server.rows("SELECT v FROM r;")) < 30:
+            assert time.monotonic() < deadline, len(rows)
+            time.sleep(0.2)
+        assert len(rows) == 30
+
+
+def produce_wide(server: ServerProcess, start: int, end: int) -> None:
+    """Records of 100,000 bytes."""
+    producer = RecordProducer(server.bootstrap_servers(), linger_ms=5)
+    for n in range(start, end):
+        producer.send_async("s", None, json.dumps({"V": f"{n:0100000d}"}).encode())
+    producer.flush()
+    producer.close()
+
+
+def failure(server: ServerProcess, prefix: str) -> str:
+    """What is wrong with the query whose id begins so."""
+    (shown,) = server.execute("SHOW QUERIES;")
+    (query,) = [one["id"] for one in shown["queries"] if one["id"].startswith(prefix)]
+    (explained,) = server.execute(f"EXPLAIN {query};")
+    return json.dumps(explained["queryDescription"].get("queryErrors", []))

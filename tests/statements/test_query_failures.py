@@ -106,6 +106,20 @@ def test_a_registry_that_does_not_answer_is_named() -> None:
     assert reason(error) == "The schema registry is away."
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Job aborted due to stage failure: Total size of serialized results of 2 tasks (1030.0 MiB) is bigger"
+        " than spark.driver.maxResultSize (512.0 MiB).",
+        "Lost task 0.3 in stage 1.0: java.lang.IllegalStateException: results of one task are bigger"
+        " than spark.driver.maxResultSize (512.0 MiB)\n\tat org.ksqlspark",
+    ],
+)
+def test_results_that_do_not_fit_say_what_to_do(text: str) -> None:
+    said = reason(FromJava(text))
+    assert "spark.driver.maxResultSize (512.0 MiB)" in said and "ksql.transaction.max.records" in said
+
+
 def test_pauses_grow_until_a_query_gets_on(query: tuple[World, ManagedQuery]) -> None:
     world, a = query
     for failures in (1, 2, 3):

@@ -42,10 +42,15 @@ import java.util.Set;
  *
  * <p>Options: "topic"; "ksql.run", the id of the run, for {@link DrainableSource#release};
  * "ksql.log" and "ksql.query" for the processing log; "kafka." and a setting of Kafka's producers;
- * "ksql.exactly.once", whether the run has been given a producer with transactions.
+ * "ksql.exactly.once", whether the run has been given a producer with transactions;
+ * "ksql.collected", where that producer is not in the JVM of the tasks: the most bytes of a batch
+ * that they hand back to it, 0 for any number ({@link CollectedRecords}).
  */
 public final class TopicSink implements TableProvider {
     private static final String SETTING = "kafka.";
+
+    /** Tasks send their records themselves. */
+    private static final long NOT_COLLECTED = -1;
 
     /** Headers that say how the bytes of a record are read: not of those that are written here. */
     private static final Set<String> SCHEMA_IDS = Set.of("__key_schema_id", "__value_schema_id");
@@ -105,6 +110,7 @@ public final class TopicSink implements TableProvider {
                             options.getOrDefault("ksql.log", ""),
                             options.getOrDefault("ksql.query", ""),
                             options.getBoolean("ksql.exactly.once", false),
+                            options.getLong("ksql.collected", NOT_COLLECTED),
                             settings,
                             info.schema().fieldNames());
             return new Write() {
@@ -130,13 +136,27 @@ public final class TopicSink implements TableProvider {
 
         @Override
         public boolean useCommitCoordinator() {
-            // a task that writes again is what "at least once" allows; in a transaction none does,
-            // because in one JVM Spark tries a task once, without speculation
+            // a task that writes again is what "at least once" allows; in a transaction none does:
+            // in one JVM Spark tries a task once, without speculation, and in executors tasks do
+            // not write
             return false;
         }
 
+        /**
+         * All tasks are done. What they have handed back goes into the transaction, which is
+         * committed later, with Spark's own commit of the batch.
+         */
         @Override
-        public void commit(long epoch, WriterCommitMessage[] messages) {}
+        public void commit(long epoch, WriterCommitMessage[] messages) {
+            if (writers.isCollected()) {
+                QueryProducer producer = writers.producer();
+                for (int i = 0; i < messages.length; i++) {
+                    ((CollectedRecords) messages[i]).forEach(writers.topic, producer::send);
+                    messages[i] = null; // nobody needs it any more, and it may be large
+                }
+                producer.flush();
+            }
+        }
 
         @Override
         public void abort(long epoch, WriterCommitMessage[] messages) {}
@@ -170,9 +190,14 @@ public final class TopicSink implements TableProvider {
             String log,
             String query,
             boolean isExactlyOnce,
+            long collected,
             Map<String, String> settings,
             String[] names)
             implements StreamingDataWriterFactory, DataWriterFactory {
+        boolean isCollected() {
+            return collected != NOT_COLLECTED;
+        }
+
         QueryProducer producer() {
             return isExactlyOnce
                     ? QueryProducer.of(run)
@@ -186,7 +211,24 @@ public final class TopicSink implements TableProvider {
 
         @Override
         public DataWriter<InternalRow> createWriter(int partition, long task) {
-            return new Writer(topic, producer(), Arrays.asList(names));
+            Output output =
+                    isCollected() ? new CollectedRecords.Collector(collected) : sent(producer());
+            return new Writer(topic, output, Arrays.asList(names));
+        }
+
+        private static Output sent(QueryProducer producer) {
+            return new Output() {
+                @Override
+                public void send(ProducerRecord<byte[], byte[]> record) {
+                    producer.send(record);
+                }
+
+                @Override
+                public WriterCommitMessage commit() {
+                    producer.flush();
+                    return new Delivered();
+                }
+            };
         }
     }
 
@@ -194,16 +236,16 @@ public final class TopicSink implements TableProvider {
 
     private static final class Writer implements DataWriter<InternalRow> {
         private final String topic;
-        private final QueryProducer producer;
+        private final Output output;
         private final int key;
         private final int value;
         private final int time;
         private final int headers;
         private final int partition;
 
-        Writer(String topic, QueryProducer producer, List<String> names) {
+        Writer(String topic, Output output, List<String> names) {
             this.topic = topic;
-            this.producer = producer;
+            this.output = output;
             key = names.indexOf("key");
             value = names.indexOf("value");
             time = names.indexOf("time");
@@ -215,7 +257,7 @@ public final class TopicSink implements TableProvider {
         public void write(InternalRow row) {
             Long at = row.isNullAt(time) || row.getLong(time) < 0 ? null : row.getLong(time);
             Integer to = partition < 0 || row.isNullAt(partition) ? null : row.getInt(partition);
-            producer.send(
+            output.send(
                     new ProducerRecord<>(
                             topic,
                             to,
@@ -241,8 +283,7 @@ public final class TopicSink implements TableProvider {
 
         @Override
         public WriterCommitMessage commit() {
-            producer.flush();
-            return new Delivered();
+            return output.commit();
         }
 
         @Override
