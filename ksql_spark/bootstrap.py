@@ -462,7 +462,13 @@ class Bootstrap:
         service_id, server = str(self._config["ksql.service.id"]), folder_id(self._data_dir)
         settings = {**self._config.client_settings("consumer"), "bootstrap.servers": admin.servers}
         return Placement(
-            admin, service_id, self._host, server, lambda: spark.running_session, lambda: settings
+            admin,
+            service_id,
+            self._host,
+            server,
+            lambda: spark.running_session,
+            lambda: settings,
+            int(self._config["ksql.cluster.balance.interval.ms"]) / 1000,
         )
 
     def _set_up(self, spark: SparkProcess) -> None:

@@ -154,6 +154,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.statement.timeout.ms", "long", 60_000, "How long a statement may be planned before it is carried out; 0 for no limit.", minimum=0),
     _server("ksql.advertised.listener", "string", None, "The address at which other servers and their users reach this one, as host:port or a URL; by default the first of listeners."),
     _server("ksql.cluster.enabled", "boolean", False, "Whether several servers with the same ksql.service.id share the queries: each query runs on one of them, and on another one when that one is gone. Needs bootstrap.servers and ksql.state.dir."),
+    _server("ksql.cluster.balance.interval.ms", "long", 300_000, "How long what a server runs must have been the same before it moves a query to a server that has less to do, where servers share queries; 0: it moves none.", minimum=0),
     _server("ksql.state.dir", "string", "", "The folder of the state of queries: a path, or the URI of a folder on any file system that Hadoop knows (file:, s3a:, hdfs:, abfs:, gs:); by default checkpoints in the data folder. Servers that share queries have to share it, and executors of a Spark cluster have to reach it. A query that does not find its state there begins anew."),
     _server("ksql.internal.listener", "string", None, "Where the server listens for other nodes.", in_force=False),
     _server("ksql.service.id", "string", "default_", "Id of the cluster; part of the names of its internal topics."),

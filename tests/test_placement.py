@@ -1,8 +1,23 @@
-"""Which slots queries have."""
+"""Which slots queries have, and servers that move queries to each other, on Kafka's client's own mock."""
 
 from __future__ import annotations
 
-from ksql_spark.runtime.placement import SLOTS, Slots
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from ksql_spark.kafka import membership
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.membership import Note
+from ksql_spark.runtime import moves, placement
+from ksql_spark.runtime.placement import SLOTS, Placement, Slots
+
+TIMEOUT_S = 60.0
 
 
 def test_queries_spread_over_slots() -> None:
@@ -30,3 +45,122 @@ def test_all_servers_come_to_the_same_slots() -> None:
         slots.add("d")
     assert [first.of(n) for n in "abcd"] == [second.of(n) for n in "abcd"]
     assert first.of("missing") is None
+
+
+class Running:
+    """What runs on all servers, and how many records each query has had; checks that nothing runs twice."""
+
+    def __init__(self) -> None:
+        self.on: dict[str, str] = {}
+        self.rates: dict[str, int] = {}
+        self.twice: list[str] = []
+        self.lock = threading.Lock()
+
+    def of(self, server: str) -> set[str]:
+        with self.lock:
+            return {query for query, where in self.on.items() if where == server}
+
+
+class Runner:
+    """Queries of one server, without Spark."""
+
+    def __init__(self, name: str, running: Running, queries: Sequence[str]) -> None:
+        self.name, self._running, self._queries = name, running, queries
+
+    def take(self, owns: Callable[[str], bool]) -> None:
+        with self._running.lock:
+            for query in filter(owns, self._queries):
+                if self._running.on.setdefault(query, self.name) != self.name:
+                    self._running.twice.append(query)
+
+    def give(self, owns: Callable[[str], bool], *, at_once: bool) -> None:
+        for query in self._queries:
+            if not owns(query):
+                with self._running.lock:
+                    if self._running.on.get(query) == self.name:
+                        del self._running.on[query]
+
+    def troubles(self, owns: Callable[[str], bool]) -> Mapping[str, str]:
+        return {}
+
+    def records(self) -> Mapping[str, int]:
+        now = time.monotonic()
+        mine = self._running.of(self.name)
+        return {query: int(now * self._running.rates.get(query, 0)) for query in mine}
+
+
+def no_session() -> Any:
+    raise RuntimeError("there is no Spark")
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a mock cluster; everything goes faster."""
+    for name, value in {
+        "LOOK_EVERY_S": 0.05,
+        "MEASURE_EVERY_S": 0.1,
+        "MEASURED_S": 0.3,
+        "_ORDER": list(range(4)),
+        "SLOTS": 4,
+    }.items():
+        monkeypatch.setattr(placement, name, value)
+    monkeypatch.setattr(moves, "SMOOTHING_S", 0.2)
+    monkeypatch.setattr(membership, "CONFIRM_EVERY_S", 0.1)
+    monkeypatch.setattr(membership, "LOOK_EVERY_S", 0.1)
+    cluster = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "mock", "log_level": 0})
+    (broker,) = cluster.list_topics(timeout=TIMEOUT_S).brokers.values()
+    for slot in range(4):  # the mock's topics have as many partitions
+        cluster.produce(placement.placement_topic("x_"), b"", partition=slot)
+    cluster.flush(TIMEOUT_S)
+    yield f"{broker.host}:{broker.port}"
+
+
+def notes(servers: str) -> list[str]:
+    """Those of the four slots."""
+    group = placement.placement_group("x_")
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": group, "log_level": 0})
+    topic = placement.placement_topic("x_")
+    try:
+        found = consumer.committed([TopicPartition(topic, slot) for slot in range(4)], timeout=TIMEOUT_S)
+        return [place.metadata or "" for place in found]
+    finally:
+        consumer.close()
+
+
+def test_a_busy_server_lets_another_one_have_a_query(servers: str) -> None:
+    running, queries = Running(), [f"q{n}" for n in range(4)]
+    placed = {
+        name: Placement(KafkaAdmin(servers), "x_", f"{name}:8088", name, no_session, dict, 0.5)
+        for name in ("a", "b")
+    }
+    try:
+        for name, one in placed.items():
+            for query in queries:
+                one.slots.add(query)
+            one.join(Runner(name, running, queries))
+        wait_for(lambda: len(running.of("a")) == len(running.of("b")) == 2)
+        busy = running.of("a")
+        running.rates = dict.fromkeys(busy, 10_000)
+        wait_for(lambda: len(busy & running.of("b")) == 1 and len(running.on) == 4)
+        (moved,) = busy & running.of("b")
+        known = {slot: json.loads(text) for slot, text in enumerate(notes(servers))}
+        hosts = {slot: Note(one["host"], one["server"]) for slot, one in known.items()}
+        for one in placed.values():  # both know it
+            wait_for(lambda one=one: one.state_of(moved, hosts)[1] == "b:8088")
+        # its server goes: whoever gets the slots gets what was moved there, too
+        placed["b"].close()
+        wait_for(lambda: running.of("a") == set(queries))
+        # the note outlives the servers
+        placed["a"].close()
+        assert running.on == {} and running.twice == []
+        assert moved in " ".join(notes(servers))
+    finally:
+        for one in placed.values():
+            one.close()

@@ -15,6 +15,7 @@ committed is only a note for the other servers: who the owner is, and whatever i
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import json
 import logging
@@ -44,6 +45,9 @@ VALID_S = SESSION_MS / 1000 - 1.0
 #: how long Kafka keeps this much of a note, bytes
 NOTE_BYTES = 4000
 POLL_S = 0.1
+#: how often a member reads what the owners of slots say, and how long Kafka may take to show it, seconds
+LOOK_EVERY_S = 2.0
+NOTES_S = 2.0
 #: pause before a member that Kafka has refused joins again, seconds
 PAUSE_S = 1.0
 #: after how long a member that was given no slots asks again, seconds
@@ -84,7 +88,14 @@ class Holder(Protocol):
         """Let Kafka forget a static member that has gone; False: it does so by itself, later."""
 
     def note(self, slot: int) -> Mapping[str, Any]:
-        """What others may know of a slot, as JSON."""
+        """What others may know of a slot, as JSON; with the names around it, no longer than NOTE_BYTES.
+
+        Raises:
+            KafkaException: what it has to say is not known now.
+        """
+
+    def noted(self, notes: Mapping[int, Mapping[str, Any]]) -> None:
+        """Kafka has the notes of these slots."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +137,7 @@ class Membership:
         host: the address at which this server is reached.
         server: its id.
         holder: is told what this server has.
+        count: how many slots there are.
     """
 
     def __init__(
@@ -137,11 +149,13 @@ class Membership:
         host: str,
         server: str,
         holder: Holder,
+        count: int,
     ) -> None:
         self._admin = admin
         self._group, self._topic, self._idle_topic = group, topic, idle_topic
         self._host, self._server = host, server
         self._holder = holder
+        self._count = count
         self._connection = Connection(admin.servers, admin.settings)
         self._owned: frozenset[int] = frozenset()
         #: what is being released
@@ -160,6 +174,11 @@ class Membership:
         self._answered_at = 0.0
         #: set while it is a member that has no slots, and gets none
         self._drained = threading.Event()
+        #: the member's, for its thread
+        self._consumer: Consumer | None = None
+        #: what Kafka had at the last look, and when to look again, on the monotonic clock
+        self._notes: Mapping[int, Note] = {}
+        self._look_at = 0.0
         self._threads = [
             threading.Thread(target=target, name=f"membership-{target.__name__.strip('_')}", daemon=True)
             for target in (self._hold, self._watch)
@@ -191,6 +210,30 @@ class Membership:
         with self._lock:
             is_valid = not self._is_suspended and time.monotonic() <= self._valid_until
             return slot in self._owned and is_valid
+
+    @property
+    def slots(self) -> frozenset[int]:
+        """Those that this server has, or is about to release."""
+        with self._lock:
+            return self._owned | self._releasing
+
+    @property
+    def notes(self) -> Mapping[int, Note]:
+        """What the owners of slots have said, as it was read last: every LOOK_EVERY_S, for a member."""
+        return self._notes
+
+    def read_notes(self) -> Mapping[int, Note]:
+        """What the owners of slots say now; only for Holder.note, in the member's thread.
+
+        Raises:
+            KafkaException: Kafka does not answer.
+        """
+        assert self._consumer is not None
+        places = [TopicPartition(self._topic, slot) for slot in range(self._count)]
+        found = self._consumer.committed(places, timeout=NOTES_S)
+        self._notes = _parsed({place.partition: place.metadata for place in found if place.metadata})
+        self._look_at = time.monotonic() + LOOK_EVERY_S
+        return self._notes
 
     def is_first(self, slot: int) -> bool:
         """Whether the slot is the first of those that this server has."""
@@ -233,7 +276,7 @@ class Membership:
         Raises:
             KafkaException: Kafka does not let this member go on.
         """
-        consumer = self._consumer()
+        consumer = self._consumer = self._new_consumer()
         self._answered_at = 0.0
         try:
             consumer.subscribe(
@@ -254,6 +297,10 @@ class Membership:
                 if time.monotonic() >= self._confirm_at:
                     self._confirm_at = time.monotonic() + CONFIRM_EVERY_S
                     self._confirm(consumer)
+                if time.monotonic() >= self._look_at:
+                    self._look_at = time.monotonic() + LOOK_EVERY_S
+                    with contextlib.suppress(KafkaException):  # the next time
+                        self.read_notes()
         finally:
             self._drained.clear()
             consumer.close()  # calls _on_revoke
@@ -263,7 +310,7 @@ class Membership:
         is_answered = self._answered_at and time.monotonic() > self._answered_at + ASK_AGAIN_S
         return bool(is_answered) and not self._owned
 
-    def _consumer(self) -> Consumer:
+    def _new_consumer(self) -> Consumer:
         who = (CLIENT_ID, self._host, self._server, socket.gethostname(), str(os.getpid()))
         return Consumer(
             self._connection.config(
@@ -287,9 +334,13 @@ class Membership:
             return
         stamp, called_at = self._holder.stamp(), time.monotonic()
         asked_at = called_at
+        try:
+            told = {slot: self._holder.note(slot) for slot in sorted(owned | self._releasing)}
+        except KafkaException as error:
+            log.info("the group's slots are not confirmed: %s", error)
+            return
         places = [
-            TopicPartition(self._topic, slot, 0, metadata=self._note(slot))
-            for slot in sorted(owned | self._releasing)
+            TopicPartition(self._topic, slot, 0, metadata=self._note(one)) for slot, one in told.items()
         ]
         try:
             for place in consumer.commit(offsets=places, asynchronous=False) or ():
@@ -301,6 +352,8 @@ class Membership:
                 log.info("the group's slots are not confirmed: %s", error)
                 return
             asked_at -= HEARTBEAT_MS / 1000
+        else:
+            self._holder.noted(told)
         with self._lock:
             self._valid_until = asked_at + VALID_S
             was_suspended, self._is_suspended = self._is_suspended, False
@@ -309,9 +362,9 @@ class Membership:
             log.warning("the group's slots are confirmed again")
             self._holder.gained(owned)
 
-    def _note(self, slot: int) -> str:
+    def _note(self, told: Mapping[str, Any]) -> str:
         known = {"host": self._host, "server": self._server}
-        text = json.dumps({**known, "told": self._holder.note(slot)})
+        text = json.dumps({**known, "told": told})
         return text if len(text.encode()) <= NOTE_BYTES else json.dumps(known)
 
     def _watch(self) -> None:
@@ -387,8 +440,12 @@ def notes(admin: KafkaAdmin, group: str, topic: str) -> dict[int, Note]:
     Raises:
         KsqlError: as KafkaAdmin.
     """
+    return _parsed(admin.commit_notes(group, topic))
+
+
+def _parsed(texts: Mapping[int, str]) -> dict[int, Note]:
     found: dict[int, Note] = {}
-    for partition, text in admin.commit_notes(group, topic).items():
+    for partition, text in texts.items():
         try:
             body = json.loads(text)
             found[partition] = Note(str(body["host"]), str(body["server"]), body.get("told") or {})

@@ -1,7 +1,9 @@
 """Which of several servers runs which query.
 
-Each query has a slot, and each slot one owner (kafka/membership.py). The slot follows from the command log
-alone: a new query takes one of those with the fewest queries. So all servers know it without asking.
+Each query has a slot, and each slot one owner (kafka/membership.py). The first slot of a query follows from
+the command log alone: it takes one of those with the fewest queries. So all servers know it without asking.
+Later the server with the most to do may move one of its queries to a slot of the server with the least
+(runtime/moves.py).
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import contextlib
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
@@ -20,6 +23,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.membership import Member, Membership, Mode, Note, members, notes
 from ksql_spark.runtime.command_log import command_topic
+from ksql_spark.runtime.moves import SMOOTHING_S, Costs, Whereabouts, next_move, parse_register
 from ksql_spark.spark import ownership
 from ksql_spark.spark.groups import remove_member
 
@@ -32,6 +36,12 @@ SLOTS = 32
 _ALL = "*"
 #: a server says no more of itself than that: the note is Kafka's, characters
 MOST_SAID = 3000
+#: how often to look at the notes that were read, seconds
+LOOK_EVERY_S = 1.0
+#: how often to look what queries cost, seconds
+MEASURE_EVERY_S = 10.0
+#: how long a query is measured before it may be moved, seconds
+MEASURED_S = 2 * SMOOTHING_S
 _ORDER = sorted(range(SLOTS), key=lambda slot: f"{slot:05b}"[::-1])
 
 
@@ -58,6 +68,11 @@ class Slots:
         with self._lock:
             self._of.pop(query_id, None)
 
+    def all(self) -> dict[str, int]:
+        """Query -> its slot."""
+        with self._lock:
+            return dict(self._of)
+
 
 class Runner(Protocol):
     """What runs queries: the query manager."""
@@ -71,6 +86,9 @@ class Runner(Protocol):
     def troubles(self, owns: Callable[[str], bool]) -> Mapping[str, str]:
         """Id -> state of those queries that do not simply run."""
 
+    def records(self) -> Mapping[str, int]:
+        """Id -> how many records a query that runs here has read and written so far."""
+
 
 class Placement:
     """Where queries run.
@@ -82,6 +100,8 @@ class Placement:
         server: this server's id.
         session: Spark's session.
         jvm_settings: of Kafka clients on the JVM.
+        balance_every_s: the least time between two changes of what this server runs, of which it makes the
+            second one; 0: it makes none.
     """
 
     def __init__(
@@ -92,19 +112,30 @@ class Placement:
         server: str,
         session: Callable[[], SparkSession],
         jvm_settings: Callable[[], Mapping[str, str]],
+        balance_every_s: float = 0.0,
     ) -> None:
         self._admin = admin
+        self._balance_every_s = balance_every_s
         self._jvm_settings = jvm_settings
         self.server, self.host = server, host
         self._group, self._topic = placement_group(service_id), placement_topic(service_id)
         self._session = session
         self.slots = Slots()
         idle_topic = command_topic(service_id)
-        self._membership = Membership(admin, self._group, self._topic, idle_topic, host, server, self)
+        self._membership = Membership(admin, self._group, self._topic, idle_topic, host, server, self, SLOTS)
         self._runner: Runner | None = None
         #: what the other servers may know of this one, as JSON; returns at once
         self.says: Callable[[], Mapping[str, Any]] = dict
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="placement")
+        self._where = Whereabouts()
+        self._costs = Costs()
+        #: the query that is being moved: nobody runs it
+        self._moving: str | None = None
+        #: what this server had at the last look, and since when that is so, on the monotonic clock
+        self._had: frozenset[str] = frozenset()
+        self._same_since = time.monotonic()
+        self._closing = threading.Event()
+        self._looker = threading.Thread(target=self._look, name="placement-look", daemon=True)
 
     def was_here(self) -> bool:
         """Whether Kafka has not noticed yet that an earlier run of this server has gone, with its queries.
@@ -124,9 +155,14 @@ class Placement:
         self._runner = runner
         self._membership.join()
         self.take_soon()
+        if not self._looker.ident:
+            self._looker.start()
 
     def close(self) -> None:
         """Hand the queries over and leave."""
+        self._closing.set()
+        if self._looker.ident:
+            self._looker.join()
         self._membership.close()
         self._pool.shutdown(cancel_futures=True)
 
@@ -149,8 +185,24 @@ class Placement:
 
     def owns(self, query_id: str) -> bool:
         """Whether this server runs a query."""
-        slot = self.slots.of(query_id)
-        return slot is not None and self._membership.owns(slot)
+        slot = self._slot(query_id)
+        return (
+            slot is not None
+            and self._membership.owns(slot)
+            and self._where.knows(slot)
+            and not self._where.is_leaving(query_id)
+            and query_id != self._moving
+        )
+
+    def remove(self, query_id: str) -> None:
+        """The query has ended for good."""
+        self.slots.remove(query_id)
+        self._where.drop(query_id)
+
+    def _slot(self, query_id: str) -> int | None:
+        """The slot that a query is in now."""
+        first = self.slots.of(query_id)
+        return None if first is None else self._where.slot(query_id, first)
 
     def servers(self) -> dict[str, Member]:
         """Server id -> what is known of it, of those that Kafka takes for alive.
@@ -178,7 +230,7 @@ class Placement:
 
     def state_of(self, query_id: str, known: Mapping[int, Note]) -> tuple[str, str | None]:
         """State and host of another server's query, by what notes() has said."""
-        slot = self.slots.of(query_id)
+        slot = self._slot(query_id)
         note = known.get(slot) if slot is not None else None
         if note is None:
             return "REGISTERED", None
@@ -188,8 +240,8 @@ class Placement:
     # ---- Holder ------------------------------------------------------------------------------------
 
     def gained(self, slots: frozenset[int]) -> None:
-        """As Holder.gained: queries start in a thread of their own."""
-        self.take_soon()
+        """As Holder.gained: queries start in a thread of their own, once the slots' notes were read."""
+        self._where.forget(slots)
 
     def take_soon(self) -> None:
         """Let the queries that wait and are this server's be started, in a thread of their own."""
@@ -207,16 +259,18 @@ class Placement:
     def release(self, slots: frozenset[int]) -> None:
         """As Holder.release: queries finish what they have read."""
         self._give(slots, at_once=False)
+        self._where.forget(slots)
 
     def lost(self, slots: frozenset[int]) -> None:
         """As Holder.lost: queries end in the middle of a batch."""
         self._give(slots, at_once=True)
+        self._where.forget(slots)
 
     def _give(self, slots: frozenset[int], *, at_once: bool) -> None:
         if self._runner is None:  # nothing has been started
             return
         try:
-            self._runner.give(lambda query_id: self.slots.of(query_id) not in slots, at_once=at_once)
+            self._runner.give(lambda query_id: self._slot(query_id) not in slots, at_once=at_once)
         except Exception:  # their writes are refused all the same
             log.exception("not all queries that this server has lost were stopped")
 
@@ -242,17 +296,110 @@ class Placement:
             return False
 
     def note(self, slot: int) -> Mapping[str, Any]:
-        """As Holder.note: what is the matter with the slot's queries."""
+        """As Holder.note: which queries have left the slot, and what is the matter with those in it."""
+        if not self._where.knows(slot):  # this server has just got it
+            known = self._membership.read_notes()
+            for one in self._membership.slots:
+                self._where.read(one, parse_register(known[one].told) if one in known else {})
+            self.take_soon()
+        told: dict[str, Any] = {}
+        if register := self._where.register(slot):
+            told["gone"] = register
         if self._runner is None:
-            return {"states": {_ALL: "REGISTERED"}}
-        told: dict[str, Any] = {
-            "states": self._runner.troubles(lambda query_id: self.slots.of(query_id) == slot)
-        }
+            return {**told, "states": {_ALL: "REGISTERED"}}
+        told["states"] = self._runner.troubles(lambda query_id: self._slot(query_id) == slot)
         if self._membership.is_first(slot):
+            told["cost"] = self._costs.total
             told["server"] = self.says()
+        for name in ("server", "states"):
             if len(json.dumps(told)) > MOST_SAID:
-                del told["server"]
+                told.pop(name, None)
         return told
+
+    def noted(self, notes: Mapping[int, Mapping[str, Any]]) -> None:
+        """As Holder.noted: what has left a slot is in another one now."""
+        for slot, told in notes.items():
+            self._where.written(slot, told.get("gone", {}))
+
+    # ---- queries that move -------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """See what others have moved here; now and then, move a query to a server that has less to do."""
+        measured_at = 0.0
+        while not self._closing.wait(LOOK_EVERY_S):
+            try:
+                known = self._membership.notes
+                self._see(known)
+                if time.monotonic() >= measured_at + MEASURE_EVERY_S:
+                    measured_at = time.monotonic()
+                    self._measure()
+                    self._balance(known)
+            except Exception:  # the next look may succeed
+                log.exception("queries are not balanced now")
+
+    def _see(self, known: Mapping[int, Note]) -> None:
+        self._where.keep(self._membership.slots)
+        self._where.look(known)
+        has = frozenset(query for query in self.slots.all() if self.owns(query))
+        if has != self._had:
+            self._had, self._same_since = has, time.monotonic()
+            with contextlib.suppress(RuntimeError):  # the server stops
+                self._pool.submit(self._stop_strangers)
+            self.take_soon()
+
+    def _stop_strangers(self) -> None:
+        """End what is in another server's slot now, without this server's doing: usually there is nothing."""
+
+        def stays(query: str) -> bool:
+            return query == self._moving or self._slot(query) in self._membership.slots
+
+        if self._runner is not None:
+            self._runner.give(stays, at_once=True)
+
+    def _measure(self) -> None:
+        if self._runner is not None:
+            mine = {query: n for query, n in self._runner.records().items() if self.owns(query)}
+            self._costs.update(time.monotonic(), mine)
+
+    def _balance(self, known: Mapping[int, Note]) -> None:
+        now = time.monotonic()
+        if not self._balance_every_s or now < self._same_since + self._balance_every_s:
+            return
+        if self.is_drained:
+            return
+        costs = {note.server: note.told["cost"] for note in known.values() if "cost" in note.told}
+        if any(note.server not in costs for note in known.values()):
+            return  # one has just come, or is of a release that moves nothing
+        costs[self.server] = self._costs.total
+        movable = {
+            query: cost
+            for query, cost in self._costs.of.items()
+            if self._costs.known_for_s(query, now) >= MEASURED_S and self._may_leave(query)
+        }
+        found = next_move(self.server, costs, movable)
+        if found is not None:
+            query, server = found
+            slots = [slot for slot, note in known.items() if note.server == server]
+            self._move(query, server, min(slots))
+
+    def _may_leave(self, query: str) -> bool:
+        slot = self._slot(query)
+        return slot is not None and self.owns(query) and self._where.has_room(slot, query)
+
+    def _move(self, query: str, server: str, slot: int) -> None:
+        """Stop a query, and let another server have it."""
+        first = self.slots.of(query)
+        if self._runner is None or first is None:
+            return
+        log.info("query %s is moved to server %s, which has less to do", query, server)
+        self._moving = query
+        try:
+            self._runner.give(lambda one: one != query, at_once=False)
+            self._where.move(query, first, slot)
+        finally:
+            self._moving = None
+            self._same_since = time.monotonic()
+            self.take_soon()  # where it has not come that far, it goes on here
 
 
 def placement_topic(service_id: str) -> str:

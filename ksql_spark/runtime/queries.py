@@ -362,6 +362,17 @@ class QueryManager:
         mine = [query for query in self.all() if not query.is_transient and owns(query.id)]
         return {query.id: query.state for query in mine if query.state != RUNNING}
 
+    def records(self) -> dict[str, int]:
+        """Id -> records that a persistent query which runs has read and written since Spark started."""
+        traffic = self.traffic()
+        return {
+            query.id: sum(volume.records for side in traffic[query.id][:2] for volume in side.values())
+            if query.id in traffic
+            else 0
+            for query in self.all()
+            if not query.is_transient and query.state == RUNNING
+        }
+
     def _start_registered(self, query: ManagedQuery, start: Callable[[ManagedQuery], None]) -> None:
         try:
             start(query)
@@ -495,7 +506,7 @@ class QueryManager:
                 del self._queries[query.id]
                 self._unreadable.pop(query.id, None)
                 if self._placement is not None and not self._closing.is_set():
-                    self._placement.slots.remove(query.id)
+                    self._placement.remove(query.id)
         if self._log is not None:
             self._log.forget(query.id)
 

@@ -16,6 +16,7 @@ from ksql_spark.kafka.consumer import EndOffsets, TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
 from tests.integration.exactly_once import FEW, World
+from tests.integration.server_process import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 
@@ -59,7 +60,7 @@ class Bench:
         found: list[dict[str, Any]] = []
         with TopicReader(self._servers, PREFIX + topic) as reader:
             while len(found) < count:
-                batch = reader.poll_batch(60)
+                batch = reader.poll_batch(TIMEOUT_S)
                 assert batch, f"{len(found)} of {count} records came to {topic}"
                 found += [json.loads(record.value or b"null") for record in batch]
             for batch in reader.read_to_end():

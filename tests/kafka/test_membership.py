@@ -31,6 +31,7 @@ class Holder:
         self.has: set[int] = set()
         self.told: list[str] = []
         self.confirmations = 0
+        self.noted_slots: set[int] = set()
 
     def gained(self, slots: frozenset[int]) -> None:
         self.has |= slots
@@ -53,6 +54,9 @@ class Holder:
 
     def note(self, slot: int) -> Mapping[str, Any]:
         return {"slot": slot}
+
+    def noted(self, notes: Mapping[int, Mapping[str, Any]]) -> None:
+        self.noted_slots |= notes.keys()
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -86,7 +90,9 @@ def join(admin: MockAdmin) -> Iterator[Callable[[str], tuple[Membership, Holder]
 
     def joined(name: str) -> tuple[Membership, Holder]:
         holder = Holder()
-        made.append(Membership(cast(Any, admin), "group", "slots", "idle", f"{name}:8088", name, holder))
+        made.append(
+            Membership(cast(Any, admin), "group", "slots", "idle", f"{name}:8088", name, holder, SLOTS)
+        )
         made[-1].join()
         return made[-1], holder
 
@@ -103,6 +109,7 @@ def test_who_is_alone_has_all_slots(join: Join) -> None:
     wait_for(lambda: holder.has == set(range(SLOTS)))
     assert all(member.owns(slot) for slot in range(SLOTS))
     wait_for(lambda: holder.confirmations > 3)
+    assert holder.noted_slots == member.slots == set(range(SLOTS))
     member.close()
     assert not holder.has and "lost" not in holder.told
 
