@@ -1,6 +1,7 @@
 """What exactly once costs: throughput on a backlog, and how long a result takes to be visible.
 
     python bench/exactly_once.py [--records 1000000] [--rounds 5] [--only stateless,by-key] [--seconds 20]
+                                 [--master 'local-cluster[2,8,1024]']
 
 Throughput: the queries of throughput.py (the same records), in micro-batches with both guarantees, in turn,
 in one process. Time runs from the end of CREATE … AS until the query has committed the offsets of all
@@ -53,12 +54,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="rounds after the first one (default 5)")
     parser.add_argument("--only", default="stateless,by-key", help="queries to run, separated by commas")
     parser.add_argument("--seconds", type=float, default=20, help="of latency, for each query and side")
+    parser.add_argument("--master", default="local", help="where tasks run (ksql.spark.master)")
     options = parser.parse_args()
     with (
         tempfile.TemporaryDirectory(prefix="ksql-spark-bench-", ignore_cleanup_errors=True) as folder,
         contextlib.ExitStack() as stack,
     ):
-        engine = Engine(Config({"ksql.spark.data.dir": str(Path(folder)), "ksql.spark.memory": "3g"}))
+        properties = {"ksql.spark.memory": "3g", "ksql.spark.master": options.master}
+        engine = Engine(Config({"ksql.spark.data.dir": str(Path(folder)), **properties}))
         stack.callback(engine.stop)
         engine.start(print)
         producer = RecordProducer(engine.services.admin.servers, linger_ms=20)
