@@ -16,9 +16,9 @@ seconds from the kill on:
 Then the killed server is started again: ``shared`` is the time until it has queries. At the end the same
 look-up is measured on the server that runs the query and on the others, p50 and p99 in milliseconds.
 
-With --statements, a log of that many statements is written instead. Printed is how long a server with an empty
-data folder takes until it answers requests, beside the one that wrote them, and until its Spark runs, too; and
-how long the latter takes again. All are of streams, tables and types; no queries start.
+With --statements, a log of that many statements is written instead. Printed is how long a server with an
+empty data folder takes until it answers requests, beside the one that wrote them, and until its Spark runs,
+too; and how long the latter takes again. All are of streams, tables and types; no queries start.
 
 Target: ``running`` in at most 20 s (median), nothing lost, look-ups elsewhere at most twice as long (p99); a
 new server ready in at most 20 s with 1,000 statements.
