@@ -1,10 +1,12 @@
 package org.ksqlspark.kafka;
 
+import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.Header;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
@@ -24,6 +26,15 @@ final class PartitionBuffer {
      */
     private static final String STREAM_TIME = "__ksql_stream_time";
 
+    /**
+     * For how long a topic has to end before a batch does until it is believed, ms: one answer of a
+     * broker that was killed and starts again is not enough.
+     */
+    static final long SHORT_MS = 5000;
+
+    private static final long NEVER = Long.MIN_VALUE;
+    private static final Logger LOG = LoggerFactory.getLogger(PartitionBuffer.class);
+
     /** The time of what comes next, where nothing is here. */
     static final long NONE = Long.MAX_VALUE;
 
@@ -35,7 +46,7 @@ final class PartitionBuffer {
     /** How long it is waited for while it is empty. */
     final IdleWait idle;
 
-    private final KafkaConsumer<byte[], byte[]> consumer;
+    private final Consumer<byte[], byte[]> consumer;
     private final ArrayDeque<ConsumerRecord<byte[], byte[]>> records = new ArrayDeque<>();
     private long bytes;
 
@@ -46,6 +57,9 @@ final class PartitionBuffer {
     private final long end;
 
     private boolean isPaused;
+
+    /** Since when the topic ends before the batch does, on a clock that nobody sets, ms. */
+    private long shortSince = NEVER;
 
     /** Whether the broker is not known to have more. */
     private boolean isCaughtUp;
@@ -63,7 +77,7 @@ final class PartitionBuffer {
     PartitionBuffer(
             int input,
             TopicPartition partition,
-            KafkaConsumer<byte[], byte[]> consumer,
+            Consumer<byte[], byte[]> consumer,
             long until,
             long end,
             IdleWait idle) {
@@ -78,6 +92,7 @@ final class PartitionBuffer {
 
     void setUntil(long offset) {
         until = offset;
+        shortSince = NEVER;
         lookForMore();
     }
 
@@ -156,6 +171,7 @@ final class PartitionBuffer {
     }
 
     void add(List<ConsumerRecord<byte[], byte[]>> found) {
+        shortSince = NEVER;
         records.addAll(found);
         found.forEach(record -> bytes += size(record));
     }
@@ -189,12 +205,24 @@ final class PartitionBuffer {
     }
 
     /**
-     * A batch ends here where the topic turns out to end before the batch does: it was deleted and
-     * made again, or the broker lost its records.
+     * A batch ends here where the topic turns out to end before the batch does, and stays so: it
+     * was deleted and made again, or the broker lost its records.
+     *
+     * @param end where the topic ends now
+     * @param now on a clock that nobody sets, ms
      */
-    void shortenTo(long offset) {
-        if (offset <= consumer.position(partition)) {
-            until = Math.min(until, consumer.position(partition));
+    void shortenTo(long end, long now) {
+        long position = consumer.position(partition);
+        if (end > position || position >= until) {
+            shortSince = NEVER;
+            return;
+        }
+        if (shortSince == NEVER) {
+            shortSince = now;
+        }
+        if (now - shortSince >= SHORT_MS) {
+            LOG.warn("{} ends at {}, but a batch was to read up to {}", partition, end, until);
+            until = position;
             lookForMore();
         }
     }

@@ -545,12 +545,13 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     }
 
     private void shorten() {
+        long now = System.nanoTime() / 1_000_000;
         for (int i = 0; i < consumers.size(); i++) {
             Map<TopicPartition, PartitionBuffer> own = fetched.get(i);
             consumers
                     .get(i)
                     .endOffsets(own.keySet())
-                    .forEach((at, end) -> own.get(at).shortenTo(end));
+                    .forEach((at, end) -> own.get(at).shortenTo(end, now));
         }
     }
 
