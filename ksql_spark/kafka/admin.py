@@ -22,7 +22,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection
+from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection, is_moving
 
 #: time within which brokers learn of a topic that another client has created
 NEW_TOPIC_WAIT_S = 1.0
@@ -324,7 +324,7 @@ class KafkaAdmin:
                     offset = future.result(timeout=self._timeout_s + 1).offset
                 except (KafkaException, FutureTimeout) as error:
                     now = time.monotonic()
-                    if _is_moving(error) and now < deadline:
+                    if is_moving(error) and now < deadline:
                         continue
                     if _is_unknown(error) and now < began + NEW_TOPIC_WAIT_S:
                         continue
@@ -375,16 +375,6 @@ def _assigned(assignment: bytes) -> list[Partition]:
         topic = data.read(number(2)).decode()
         found += [(topic, number(4)) for _ in range(number(4))]
     return found
-
-
-def _is_moving(error: BaseException) -> bool:
-    """Whether a partition has no known leader now: its topic is new, or its broker was restarted."""
-    return isinstance(error, KafkaException) and error.args[0].code() in (
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.FENCED_LEADER_EPOCH,
-        KafkaError.UNKNOWN_LEADER_EPOCH,
-    )
 
 
 def _is_unknown(error: BaseException) -> bool:

@@ -95,6 +95,16 @@ class Connection:
         return KsqlError(condition, action=action, reason=_plain(cause))
 
 
+def is_moving(error: BaseException) -> bool:
+    """Whether a partition has no known leader now: its topic is new, or its broker was restarted."""
+    return isinstance(error, KafkaException) and error.args[0].code() in (
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+    )
+
+
 def _plain(error: KafkaError) -> str:
     """The error's text without the name of librdkafka's thread, the elapsed time and the full stop.
 

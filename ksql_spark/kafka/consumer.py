@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection
+from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection, is_moving
 
 #: as a time: the end, see Kafka's ListOffsets
 _LATEST = -1
@@ -168,13 +168,17 @@ class TopicReader:
 
     def _watermarks(self, partition: int) -> tuple[int, int]:
         """The first offset of a partition, and the offset after its last record."""
-        try:
-            low, high = self._consumer.get_watermark_offsets(
-                TopicPartition(self.topic, partition), timeout=REQUEST_TIMEOUT_S
-            )
-        except KafkaException as error:
-            raise self._connection.failure(error, f"read topic '{self.topic}'", self.topic) from None
-        return low, high
+        place = TopicPartition(self.topic, partition)
+        deadline = time.monotonic() + REQUEST_TIMEOUT_S
+        while True:
+            try:
+                low, high = self._consumer.get_watermark_offsets(place, timeout=REQUEST_TIMEOUT_S)
+            except KafkaException as error:
+                if is_moving(error) and time.monotonic() < deadline:
+                    time.sleep(0.05)
+                    continue
+                raise self._connection.failure(error, f"read topic '{self.topic}'", self.topic) from None
+            return low, high
 
     def _records(self, messages: list[Any]) -> list[Record]:
         """Messages as records; updates the positions and the partitions at their end."""

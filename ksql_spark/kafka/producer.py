@@ -38,6 +38,8 @@ class RecordProducer:
         self._producer = Producer(
             self._connection.config(
                 enable_idempotence=True,
+                # with more, librdkafka may call a record written that is not: see ADR 44
+                max_in_flight_requests_per_connection=1,
                 linger_ms=linger_ms,
                 partitioner="murmur2_random",
                 message_timeout_ms=int(REQUEST_TIMEOUT_S * 1000),

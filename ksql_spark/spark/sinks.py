@@ -32,6 +32,9 @@ SINK = "org.ksqlspark.kafka.TopicSink"
 BATCH_LINGER_MS = 100
 #: how many bytes of records are sent together at the most
 BATCH_BYTES = 131_072
+#: a broker that starts has forgotten producers of old events, and takes any batch of theirs for the next one:
+#: of several on their way it may take a later one first, and refuse the others for two minutes (ADR 44)
+ONE_REQUEST = {"max.in.flight.requests.per.connection": "1"}
 
 
 def encode(
@@ -199,7 +202,7 @@ def start(
         .option("ksql.query", session.conf.get(QUERY_SETTING, ""))
         .option("kafka.linger.ms", str(linger_ms))
         .option("kafka.batch.size", str(BATCH_BYTES))
-        .options(**client_options(producer))
+        .options(**client_options({**ONE_REQUEST, **producer}))
         .option("checkpointLocation", checkpoint.uri)
         .outputMode("update")
     )

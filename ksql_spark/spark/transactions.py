@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from ksql_spark.spark.processing_log import LOG_SETTING, QUERY_SETTING
-from ksql_spark.spark.sinks import BATCH_BYTES, BATCH_LINGER_MS
+from ksql_spark.spark.sinks import BATCH_BYTES, BATCH_LINGER_MS, ONE_REQUEST
 
 #: the largest transaction timeout that brokers allow by default: a batch must be done in this time
 _TIMEOUT_MS = 900_000
@@ -48,6 +48,7 @@ def open_transactions(
         "linger.ms": str(BATCH_LINGER_MS),
         "batch.size": str(min(BATCH_BYTES, limit)),
         "transaction.timeout.ms": str(_TIMEOUT_MS),
+        **ONE_REQUEST,
         **producer,
         **_FIXED,
         # the last record of a transaction is not the sink's
