@@ -19,6 +19,8 @@ Headers = Sequence[tuple[str, "bytes | None"]]
 
 #: how many records may wait before nobody adds one without waiting; half of what librdkafka takes
 MOST_QUEUED = 50_000
+#: what calls that serve callbacks raise, once, after a fatal error
+_FATAL = (KafkaException, SystemError)
 
 
 class RecordProducer:
@@ -35,23 +37,29 @@ class RecordProducer:
 
     def __init__(self, servers: str, settings: Mapping[str, Any] | None = None, linger_ms: float = 0) -> None:
         self._connection = Connection(servers, settings)
-        self._producer = Producer(
-            self._connection.config(
-                enable_idempotence=True,
-                # with more, librdkafka may call a record written that is not: see ADR 44
-                max_in_flight_requests_per_connection=1,
-                linger_ms=linger_ms,
-                partitioner="murmur2_random",
-                message_timeout_ms=int(REQUEST_TIMEOUT_S * 1000),
-                topic_metadata_propagation_max_ms=2000,
-            )
-        )
+        self._linger_ms = linger_ms
+        #: whether librdkafka has met a fatal error, after which a producer of it takes nothing any more
+        self._is_broken = threading.Event()
+        self._producer = self._make()
         #: what was written: topic -> partition -> the offset after the last record
         self.written: dict[str, dict[int, int]] = {}
         self._closing = threading.Event()
         self._attention = Attention()
         self._served = threading.Thread(target=self._serve, name="kafka-deliveries", daemon=True)
         self._served.start()
+
+    def _make(self) -> Producer:
+        return Producer(
+            self._connection.config(
+                enable_idempotence=True,
+                # with more, librdkafka may call a record written that is not: see ADR 44
+                max_in_flight_requests_per_connection=1,
+                linger_ms=self._linger_ms,
+                partitioner="murmur2_random",
+                message_timeout_ms=int(REQUEST_TIMEOUT_S * 1000),
+                topic_metadata_propagation_max_ms=2000,
+            )
+        )
 
     def send(
         self,
@@ -193,11 +201,22 @@ class RecordProducer:
         queue(self._producer, topic, key, value, partial(self._failure, topic=topic), **optional)
 
     def _failure(self, error: BaseException | KafkaError, topic: str) -> KsqlError:
+        cause = error.args[0] if isinstance(error, KafkaException) and error.args else error
+        if isinstance(cause, KafkaError) and (cause.fatal() or cause.code() == KafkaError._FATAL):
+            self._is_broken.set()
         return self._connection.failure(error, f"write to topic '{topic}'", topic)
 
     def flush(self, timeout_s: float = REQUEST_TIMEOUT_S) -> int:
         """Wait up to ``timeout_s`` seconds until all queued records are written; return how many are not."""
-        return int(self._producer.flush(timeout_s))
+        deadline = time.monotonic() + timeout_s
+        while True:
+            left = max(0.0, deadline - time.monotonic())
+            try:
+                return int(self._producer.flush(left))
+            except _FATAL:
+                self._is_broken.set()
+                if not left:
+                    return len(self._producer)
 
     def close(self) -> None:
         """Flush, stop, and free the connections; may be called more than once."""
@@ -212,7 +231,15 @@ class RecordProducer:
     def _serve(self) -> None:
         """Call delivery callbacks as soon as records are delivered, unless writers do that."""
         while not self._closing.is_set():
-            self._producer.poll(0.2 if self._attention.is_free(0.2) else 0)
+            if not poll(self._producer, 0.2 if self._attention.is_free(0.2) else 0):
+                self._is_broken.set()
+            if self._is_broken.is_set():
+                self._is_broken.clear()
+                broken, self._producer = self._producer, self._make()
+                # what it has taken fails, and so do those that still write with it
+                broken.purge()
+                while len(broken):
+                    poll(broken, 0.2)
 
 
 class Attention:
@@ -291,7 +318,7 @@ class Writer:
 
     def poll(self, timeout_s: float = 0) -> None:
         """Call the callbacks of what was delivered, of all writers; wait up to ``timeout_s`` for some."""
-        self._producer.poll(timeout_s)
+        poll(self._producer, timeout_s)
 
     def _delivered(self, number: int, error: KafkaError | None, message: Message) -> None:
         if error is not None:
@@ -301,6 +328,15 @@ class Writer:
         if partition is not None and offset is not None:
             note_written(self._written, self._topic, partition, offset)
         self._on_delivered(number, None)
+
+
+def poll(producer: Producer, timeout_s: float) -> bool:
+    """Call the callbacks of what was delivered; False if the client has met an error that ends it."""
+    try:
+        producer.poll(timeout_s)
+    except _FATAL:
+        return False
+    return True
 
 
 def queue(
@@ -330,7 +366,7 @@ def queue(
             return
         except BufferError:
             # the queue is full: wait until some of it is delivered
-            producer.poll(0.01)
+            poll(producer, 0.01)
         except (KafkaException, ValueError, TypeError) as error:
             failed = failure(error)
             deadline = deadline or time.monotonic() + NEW_TOPIC_WAIT_S

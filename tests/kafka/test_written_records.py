@@ -1,8 +1,9 @@
-"""The order of what is written while a broker starts that has forgotten the producer (ADR 44)."""
+"""What is written while a broker refuses records: the order, and what comes after it (ADR 44)."""
 
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import confluent_kafka
 import pytest
 from confluent_kafka import KafkaError
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 
@@ -74,3 +76,25 @@ def test_a_batch_that_is_refused_is_not_overtaken(broker: RefusingBroker) -> Non
     with TopicReader(broker.servers, "t") as reader:
         found = [record.value for records in iter(lambda: reader.poll_batch(1), []) for record in records]
     assert found == [b"first", b"second", b"third"]
+
+
+def test_a_producer_that_is_refused_for_good_is_replaced(broker: RefusingBroker) -> None:
+    producer = RecordProducer(broker.servers)
+    try:
+        producer.send("t", b"k", b"first", partition=0)
+        # as a broker says that has lost records
+        broker.refuse(KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER)
+        with pytest.raises(KsqlError):
+            producer.send("t", b"k", b"refused", partition=0)
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                producer.send("t", b"k", b"second", partition=0)
+                break
+            except KsqlError:  # until its own thread has seen it
+                assert time.monotonic() < deadline
+    finally:
+        producer.close()
+    with TopicReader(broker.servers, "t") as reader:
+        found = [record.value for records in iter(lambda: reader.poll_batch(1), []) for record in records]
+    assert found == [b"first", b"second"]
