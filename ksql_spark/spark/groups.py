@@ -7,6 +7,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from ksql_spark.spark.java_classes import java_class
+
 TIMEOUT_MS = 5000
 
 
@@ -17,15 +19,17 @@ def remove_member(session: SparkSession, settings: Mapping[str, str], group: str
         Exception: of the JVM; Kafka forgets the member after its session.
     """
     jvm: Any = session._jvm
-    properties = jvm.java.util.HashMap()
+    properties = java_class(jvm, "java.util.HashMap")()
     wanted = {**settings, "request.timeout.ms": str(TIMEOUT_MS), "default.api.timeout.ms": str(TIMEOUT_MS)}
     for name, value in wanted.items():
         properties.put(name, value)
-    admin = jvm.org.apache.kafka.clients.admin.Admin.create(properties)
+    admin = java_class(jvm, "org.apache.kafka.clients.admin.Admin").create(properties)
     try:
-        members = jvm.java.util.HashSet()
-        members.add(jvm.org.apache.kafka.clients.admin.MemberToRemove(instance))
-        options = jvm.org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions(members)
-        admin.removeMembersFromConsumerGroup(group, options).all().get()
+        members = java_class(jvm, "java.util.HashSet")()
+        members.add(java_class(jvm, "org.apache.kafka.clients.admin.MemberToRemove")(instance))
+        options = java_class(jvm, "org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions")(
+            members
+        )
+        admin.removeMembersFromConsumerGroup(group, options(members)).all().get()
     finally:
         admin.close()

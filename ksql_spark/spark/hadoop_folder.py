@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.folders import Folder
+from ksql_spark.spark.java_classes import java_class
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +81,7 @@ class HadoopFolder:
         jvm: Any = session._jvm
         try:
             settings = session.sparkContext._jsc.hadoopConfiguration()
-            folder = jvm.org.ksqlspark.state.StateFolder(self._uri, settings)
+            folder = java_class(jvm, "org.ksqlspark.state.StateFolder")(self._uri, settings)
             return getattr(folder, method)(*arguments)
         except Py4JJavaError as error:
             raise OSError(str(error.java_exception.getMessage() or error.java_exception)) from error

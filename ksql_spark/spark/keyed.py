@@ -20,6 +20,7 @@ from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, S
 from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Schema
 from ksql_spark.spark import sources
 from ksql_spark.spark.frames import Context, event_time_column, named, quoted
+from ksql_spark.spark.java_classes import java_class
 from ksql_spark.types import BIGINT, BOOLEAN, INTEGER, SqlType
 
 #: a record's headers as bytes; most have none
@@ -99,7 +100,7 @@ def _key_ddl(types: Sequence[SqlType]) -> str:
 
 def _operators(context: Context) -> Any:
     """The JVM's KeyedOperators."""
-    return context.session._jvm.org.ksqlspark.state.KeyedOperators  # type: ignore[union-attr]
+    return java_class(context.session._jvm, "org.ksqlspark.state.KeyedOperators")
 
 
 def _operator(
@@ -554,5 +555,5 @@ def _empty(context: Context, ddl: str) -> DataFrame:
     jvm = session._jvm
     assert jvm is not None
     rows = session._jsparkSession.emptyDataFrame().javaRDD()
-    schema = jvm.org.apache.spark.sql.types.StructType.fromDDL(ddl)
+    schema = java_class(jvm, "org.apache.spark.sql.types.StructType").fromDDL(ddl)
     return DataFrame(session._jsparkSession.createDataFrame(rows, schema), session)

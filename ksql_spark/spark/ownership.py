@@ -6,6 +6,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from ksql_spark.spark.java_classes import java_class
+
 
 def stamp(session: SparkSession) -> int:
     """Now, on the JVM's clock."""
@@ -19,4 +21,4 @@ def confirm(session: SparkSession, stamp: int, seconds: float) -> None:
 
 def _ownership(session: SparkSession) -> Any:
     jvm: Any = session._jvm
-    return jvm.org.ksqlspark.cluster.Ownership
+    return java_class(jvm, "org.ksqlspark.cluster.Ownership")

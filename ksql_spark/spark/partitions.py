@@ -6,9 +6,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from ksql_spark.spark.java_classes import java_class
+
 
 def partition_of(session: SparkSession, key: bytes, partitions: int) -> int:
     """The partition that Kafka's Java producers choose for a key, of so many."""
     jvm: Any = session._jvm
-    partitioner = jvm.org.apache.kafka.clients.producer.internals.BuiltInPartitioner
+    partitioner = java_class(jvm, "org.apache.kafka.clients.producer.internals.BuiltInPartitioner")
     return int(partitioner.partitionForKey(bytearray(key), partitions))

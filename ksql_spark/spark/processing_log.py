@@ -20,6 +20,7 @@ from ksql_spark.expressions import Expression
 from ksql_spark.functions.lowering import lower_reporting
 from ksql_spark.functions.spark_text import string
 from ksql_spark.physical.steps import NULL_VALUE
+from ksql_spark.spark.java_classes import java_class
 from ksql_spark.spark.traffic import Traffic, forget, jvm_figures, traffic
 from ksql_spark.types import quote_identifier
 
@@ -156,7 +157,7 @@ class ProcessingLog:
         """Use the JVM of ``session`` from now on, as when it was restarted; counts start anew."""
         self._opened = session._jvm
         if self._topic is not None:
-            settings = self._jvm.java.util.HashMap()
+            settings = java_class(self._jvm, "java.util.HashMap")()
             for key, value in self._client.items():
                 settings.put(key, value)
             self._log.open(self._name, self._topic, settings)
@@ -169,7 +170,7 @@ class ProcessingLog:
 
     @property
     def _log(self) -> Any:
-        return self._jvm.org.ksqlspark.log.ProcessingLog
+        return java_class(self._jvm, "org.ksqlspark.log.ProcessingLog")
 
     @property
     def has_topic(self) -> bool:

@@ -20,6 +20,7 @@ from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.physical.steps import Step
 from ksql_spark.spark.frames import named, quoted
+from ksql_spark.spark.java_classes import java_class
 from ksql_spark.spark.processing_log import QueryLog
 
 #: functions whose later arguments may not be evaluated at all
@@ -65,7 +66,7 @@ def compute(step: Step, inputs: Sequence[DataFrame], log: QueryLog | None = None
 def end_workers(session: Callable[[], SparkSession], folder: str) -> None:
     """End the idle worker processes of a server; ``folder``: its folder of user functions."""
     with contextlib.suppress(Exception):  # the JVM may be gone, and the workers with it
-        session()._jvm.org.ksqlspark.python.PythonWorker.end(folder)  # type: ignore[union-attr]
+        java_class(session()._jvm, "org.ksqlspark.python.PythonWorker").end(folder)
 
 
 def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
@@ -80,7 +81,7 @@ def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
         functions.append(user.code_of(call.function))
         arguments.append(", ".join(f"c{n} {spark_type(a.type)}" for n, a in enumerate(call.arguments)))
     session = frame.sparkSession
-    batches = session._jvm.org.ksqlspark.python.PythonBatches  # type: ignore[union-attr]
+    batches = java_class(session._jvm, "org.ksqlspark.python.PythonBatches")
     made = DataFrame(batches.apply(frame.selectExpr(*packed)._jdf, functions, arguments), session)
     parts = [named(f"ksql.{quoted(f'unpack:{ddl}')}(v)", "__v")]
     columns = [named(f"__v.{quoted(c)}", c) for c in frame.columns]

@@ -15,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from ksql_spark.folders import Folder
 from ksql_spark.physical.steps import REALTIME
+from ksql_spark.spark.java_classes import java_class
 
 #: pause between two checks whether a batch is committed
 POLL_S = 0.005
@@ -48,7 +49,7 @@ class SparkQuery:
         feeds: str | None = None,
         slots: int = 1,
     ) -> None:
-        self._source: Any = session._jvm.org.ksqlspark.kafka.DrainableSource  # type: ignore[union-attr]
+        self._source: Any = java_class(session._jvm, "org.ksqlspark.kafka.DrainableSource")
         self._query = query
         self.slots = slots
         self._run_id = run_id

@@ -31,6 +31,7 @@ from ksql_spark.functions.spark_text import SESSION_SETTINGS
 from ksql_spark.services import artifacts, java
 from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.spark import master
+from ksql_spark.spark.java_classes import java_class
 
 log = logging.getLogger(__name__)
 
@@ -287,7 +288,7 @@ class SparkProcess:
         if session is None or not self.is_alive:
             return False
         jvm: Any = session._jvm
-        return int(jvm.java.lang.System.currentTimeMillis()) > 0
+        return int(java_class(jvm, "java.lang.System").currentTimeMillis()) > 0
 
     def kill_if_frozen(self) -> None:
         """Kill a JVM that runs but does not answer within ANSWER_S, so that calls of it fail at once."""

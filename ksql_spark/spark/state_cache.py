@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
+from ksql_spark.spark.java_classes import java_class
+
 
 class CacheUse(NamedTuple):
     """Bytes that all caches hold now, and the most that they may hold."""
@@ -26,4 +28,4 @@ def cache_use(session: SparkSession) -> CacheUse:
 
 
 def _budget(session: SparkSession) -> Any:
-    return session._jvm.org.ksqlspark.state.CacheBudget.shared()  # type: ignore[union-attr]
+    return java_class(session._jvm, "org.ksqlspark.state.CacheBudget").shared()

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ksql_spark.spark.java_classes import java_class
+
 #: Traffic.java says so where no record waits
 _NONE = 2**63 - 1
 
@@ -66,7 +68,7 @@ class Traffic(NamedTuple):
 
 def traffic(jvm: Any, server: str) -> dict[str, Traffic]:
     """The figures of all queries of a server by their ids; ``server``: the name of its processing log."""
-    found = json.loads(str(jvm.org.ksqlspark.kafka.Traffic.report(server)))
+    found = json.loads(str(java_class(jvm, "org.ksqlspark.kafka.Traffic").report(server)))
     bounds = tuple(bound / 1000 for bound in found["bounds"])
 
     def times(sums: list[int]) -> Times:
@@ -86,10 +88,10 @@ def traffic(jvm: Any, server: str) -> dict[str, Traffic]:
 
 def forget(jvm: Any, server: str, query: str) -> None:
     """Forget the figures of a query that is no more."""
-    jvm.org.ksqlspark.kafka.Traffic.forget(server, query)
+    java_class(jvm, "org.ksqlspark.kafka.Traffic").forget(server, query)
 
 
 def jvm_figures(jvm: Any) -> dict[str, float]:
     """Figures about the JVM by their names in JvmFigures.java."""
-    found: dict[str, float] = json.loads(str(jvm.org.ksqlspark.cluster.JvmFigures.report()))
+    found: dict[str, float] = json.loads(str(java_class(jvm, "org.ksqlspark.cluster.JvmFigures").report()))
     return found

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from ksql_spark.spark.java_classes import java_class
 from ksql_spark.spark.processing_log import LOG_SETTING, QUERY_SETTING
 from ksql_spark.spark.sinks import BATCH_BYTES, BATCH_LINGER_MS, ONE_REQUEST
 
@@ -56,7 +57,7 @@ def open_transactions(
         "transactional.id": transactional_id,
     }
     jvm: Any = session._jvm
-    jvm.org.ksqlspark.transaction.TransactionalProducer.open(
+    java_class(jvm, "org.ksqlspark.transaction.TransactionalProducer").open(
         run,
         commits,
         settings,
@@ -74,4 +75,4 @@ def open_transactions(
 def release(session: SparkSession, run: str) -> None:
     """Abort the transaction of a run that did not start, and close its producer."""
     jvm: Any = session._jvm
-    jvm.org.ksqlspark.kafka.DrainableSource.release(run, "")
+    java_class(jvm, "org.ksqlspark.kafka.DrainableSource").release(run, "")
