@@ -41,6 +41,9 @@ _PROPERTIES = {
     "share.coordinator.state.topic.replication.factor": 1,
     "share.coordinator.state.topic.min.isr": 1,
     "group.initial.rebalance.delay.ms": 0,
+    # after a crash the controller waits so long for the broker that is no more; 9 s by default
+    "broker.session.timeout.ms": 4000,
+    "broker.heartbeat.interval.ms": 1000,
     "auto.create.topics.enable": "false",
     # Kafka deletes by record timestamp: replayed history would be deleted as it arrives
     "log.retention.ms": -1,
