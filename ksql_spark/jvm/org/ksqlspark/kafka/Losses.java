@@ -46,14 +46,46 @@ final class Losses {
                                             + ", ends before offset "
                                             + place
                                             + ", which comes next: it was made again or shortened.";
-                    if (begin <= place || options.failsOnLoss()) {
-                        throw new IllegalStateException("[" + MARK + "] " + what);
+                    if (begin <= place) {
+                        throw failure(what);
                     }
-                    if (!options.log().isEmpty()) {
-                        ProcessingLog.of(options.log())
-                                .lost(options.query(), at.topic(), what, begin - place);
-                    }
+                    report(at, what, begin - place);
                     consumer.seek(at, begin);
                 });
+    }
+
+    /**
+     * Reports what a batch was to read of a partition that ends before that; fails where that is
+     * not allowed.
+     *
+     * @param end where the partition ends
+     * @param missing how many offsets the batch lacks; 0: none
+     */
+    void end(TopicPartition at, long end, long missing) {
+        if (missing > 0) {
+            String what =
+                    missing
+                            + " records of topic "
+                            + at.topic()
+                            + ", partition "
+                            + at.partition()
+                            + ", are gone: it ends at offset "
+                            + end
+                            + ", it was made again or shortened.";
+            report(at, what, missing);
+        }
+    }
+
+    private void report(TopicPartition at, String what, long records) {
+        if (options.failsOnLoss()) {
+            throw failure(what);
+        }
+        if (!options.log().isEmpty()) {
+            ProcessingLog.of(options.log()).lost(options.query(), at.topic(), what, records);
+        }
+    }
+
+    private static IllegalStateException failure(String what) {
+        return new IllegalStateException("[" + MARK + "] " + what);
     }
 }

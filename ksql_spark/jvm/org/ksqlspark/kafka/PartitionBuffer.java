@@ -5,8 +5,6 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.Header;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
@@ -33,7 +31,6 @@ final class PartitionBuffer {
     static final long SHORT_MS = 5000;
 
     private static final long NEVER = Long.MIN_VALUE;
-    private static final Logger LOG = LoggerFactory.getLogger(PartitionBuffer.class);
 
     /** The time of what comes next, where nothing is here. */
     static final long NONE = Long.MAX_VALUE;
@@ -210,21 +207,24 @@ final class PartitionBuffer {
      *
      * @param end where the topic ends now
      * @param now on a clock that nobody sets, ms
+     * @return how many offsets the batch is shorter by, now
      */
-    void shortenTo(long end, long now) {
+    long shortenTo(long end, long now) {
         long position = consumer.position(partition);
         if (end > position || position >= until) {
             shortSince = NEVER;
-            return;
+            return 0;
         }
         if (shortSince == NEVER) {
             shortSince = now;
         }
-        if (now - shortSince >= SHORT_MS) {
-            LOG.warn("{} ends at {}, but a batch was to read up to {}", partition, end, until);
-            until = position;
-            lookForMore();
+        if (now - shortSince < SHORT_MS) {
+            return 0;
         }
+        long missing = until - position;
+        until = position;
+        lookForMore();
+        return missing;
     }
 
     /**

@@ -551,7 +551,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             consumers
                     .get(i)
                     .endOffsets(own.keySet())
-                    .forEach((at, end) -> own.get(at).shortenTo(end, now));
+                    .forEach((at, end) -> losses.end(at, end, own.get(at).shortenTo(end, now)));
         }
     }
 

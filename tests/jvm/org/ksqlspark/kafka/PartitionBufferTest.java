@@ -1,5 +1,6 @@
 package org.ksqlspark.kafka;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -24,9 +25,9 @@ class PartitionBufferTest {
     @Test
     void aTopicThatStaysShortEndsABatch() {
         PartitionBuffer buffer = batch();
-        buffer.shortenTo(5, 0);
+        assertEquals(0, buffer.shortenTo(5, 0));
         assertFalse(buffer.isOver());
-        buffer.shortenTo(3, PartitionBuffer.SHORT_MS);
+        assertEquals(5, buffer.shortenTo(3, PartitionBuffer.SHORT_MS));
         assertTrue(buffer.isOver());
     }
 
