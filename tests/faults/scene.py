@@ -36,11 +36,18 @@ CREATE STREAM pairs{n} AS SELECT a.id AS key, AS_VALUE(a.id) AS id, a.v + b.v AS
 CREATE TABLE sums{n} AS SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s{n} GROUP BY k EMIT CHANGES;
 CREATE TABLE windows{n} AS SELECT k, COUNT(*) AS n FROM s{n}
   WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 1 DAY) GROUP BY k EMIT CHANGES;
+CREATE TABLE sessions{n} AS SELECT k, COUNT(*) AS n FROM s{n}
+  WINDOW SESSION (1 HOUR, GRACE PERIOD 1 DAY) GROUP BY k EMIT CHANGES;
 CREATE TABLE odd{n} AS SELECT k, n FROM sums{n} WHERE n % 2 = 1 EMIT CHANGES;
 CREATE TABLE digits{n} AS SELECT v, COUNT(*) AS n FROM s{n} GROUP BY v EMIT CHANGES;
 CREATE TABLE named{n} AS SELECT t.k AS k, n, name FROM sums{n} t JOIN names{n} u ON t.k = u.k EMIT CHANGES;
+CREATE TABLE linked{n} AS SELECT t.k AS k, n, name FROM sums{n} t JOIN names{n} u
+  ON CONCAT('k', CAST(t.n % 7 AS STRING)) = u.k EMIT CHANGES;
 """
-STREAMS, TABLES = ("COPY", "JOINED", "PAIRS"), ("SUMS", "WINDOWS", "ODD", "DIGITS", "NAMED")
+STREAMS, TABLES = (
+    ("COPY", "JOINED", "PAIRS"),
+    ("SUMS", "WINDOWS", "SESSIONS", "ODD", "DIGITS", "NAMED", "LINKED"),
+)
 #: what only some faults need: statements, and the streams that are compared
 FUNCTIONS, SCHEMAS = "functions", "schemas"
 FURTHER = {
@@ -242,6 +249,7 @@ class Scene:
     def _truth(self, name: str, sent: Mapping[int, int]) -> Iterator[tuple[bytes, Mapping[str, Any]]]:
         counts: Counter[bytes] = Counter()
         totals: Counter[bytes] = Counter()
+        ends: dict[bytes, int] = {}
         for number in range(self.sent):
             key = KEYS[number % len(KEYS)].encode()
             if name == "WINDOWS":
@@ -249,11 +257,21 @@ class Scene:
                 key += struct.pack(">q", time_ms - time_ms % WINDOW_MS)
             elif name == "DIGITS":
                 key = struct.pack(">i", number % 10)
+            elif name == "SESSIONS":
+                # one session for each key, which grows
+                first_ms = FIRST_MS + number % len(KEYS) * STEP_MS
+                time_ms = FIRST_MS + number * STEP_MS
+                key += struct.pack(">q", first_ms)
+                ends[key] = time_ms
             times = max(1, sent[number])
             counts[key] += times
             totals[key] += number % 10 * times
         for key, count in counts.items():
-            if name == "SUMS":
+            if name == "SESSIONS":
+                yield key[:-8] + struct.pack(">q", ends[key]) + key[-8:], {"N": count}
+            elif name == "LINKED":
+                yield key, {"N": count, "NAME": f"name of k{count % len(KEYS)}"}
+            elif name == "SUMS":
                 yield key, {"N": count, "TOTAL": totals[key]}
             elif name == "NAMED":
                 yield key, {"N": count, "NAME": f"name of {key.decode()}"}
