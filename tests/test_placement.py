@@ -106,7 +106,6 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for name, value in {
         "LOOK_EVERY_S": 0.05,
         "MEASURE_EVERY_S": 0.1,
-        "MEASURED_S": 0.3,
         "_ORDER": list(range(4)),
         "SLOTS": 4,
     }.items():

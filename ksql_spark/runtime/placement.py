@@ -31,7 +31,6 @@ log = logging.getLogger(__name__)
 
 #: how many slots there are: servers beyond that number run no queries
 SLOTS = 32
-#: servers have neighbouring slots, so queries take them in an order in which neighbours come late
 #: stands for all queries of a slot in notes
 _ALL = "*"
 #: a server says no more of itself than that: the note is Kafka's, characters
@@ -40,8 +39,9 @@ MOST_SAID = 3000
 LOOK_EVERY_S = 1.0
 #: how often to look what queries cost, seconds
 MEASURE_EVERY_S = 10.0
-#: how long a query is measured before it may be moved, seconds
+#: how long a query is measured before it may be moved, unless queries move more often than that, seconds
 MEASURED_S = 2 * SMOOTHING_S
+#: servers have neighbouring slots, so queries take them in an order in which neighbours come late
 _ORDER = sorted(range(SLOTS), key=lambda slot: f"{slot:05b}"[::-1])
 
 
@@ -371,10 +371,11 @@ class Placement:
         if any(note.server not in costs for note in known.values()):
             return  # one has just come, or is of a release that moves nothing
         costs[self.server] = self._costs.total
+        measured_s = min(MEASURED_S, self._balance_every_s)
         movable = {
             query: cost
             for query, cost in self._costs.of.items()
-            if self._costs.known_for_s(query, now) >= MEASURED_S and self._may_leave(query)
+            if self._costs.known_for_s(query, now) >= measured_s and self._may_leave(query)
         }
         found = next_move(self.server, costs, movable)
         if found is not None:

@@ -1,9 +1,11 @@
-"""Servers as processes, with Spark: one is killed, and its queries go on at the other."""
+"""Servers as processes, with Spark: one is killed, or has too much to do, and queries go on at the other."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -35,7 +37,7 @@ def clean_kafka(kafka_admin: KafkaAdmin) -> Iterator[str]:
     kafka_admin.delete_topics(name for name in kafka_admin.topics() if name.startswith(mine))
 
 
-def server(folder: Path, name: str, broker: str) -> ServerProcess:
+def server(folder: Path, name: str, broker: str, **more: str) -> ServerProcess:
     properties = folder / f"{name}.properties"
     lines = {
         "bootstrap.servers": broker,
@@ -48,17 +50,21 @@ def server(folder: Path, name: str, broker: str) -> ServerProcess:
         "ksql.spark.warm.up.enabled": "false",
         "ksql.checkpoint.interval.ms": "5000",
         "ksql.streams.auto.offset.reset": "earliest",
+        **more,
     }
     properties.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
     return ServerProcess(folder / name, "--properties", str(properties))
 
 
-def produce(broker: str, numbers: Iterable[int]) -> None:
-    producer = RecordProducer(broker, linger_ms=5)
+def produce(broker: str, numbers: Iterable[int], topic: str = "e") -> None:
+    with contextlib.closing(RecordProducer(broker, linger_ms=5)) as producer:
+        send(producer, numbers, topic)
+
+
+def send(producer: RecordProducer, numbers: Iterable[int], topic: str) -> None:
     for n in numbers:
-        producer.send_async(f"{PREFIX}e", b"k%d" % (n % 10), json.dumps({"n": n}).encode())
+        producer.send_async(f"{PREFIX}{topic}", b"k%d" % (n % 10), json.dumps({"n": n}).encode())
     producer.flush()
-    producer.close()
 
 
 def wait_for(condition: Callable[[], Any]) -> None:
@@ -74,10 +80,10 @@ def hosts(asked: ServerProcess) -> dict[str, str | None]:
     return {row["id"]: row.get("host") if row["state"] == "RUNNING" else None for row in answer["queries"]}
 
 
-def are_right(asked: ServerProcess, count: int) -> bool:
+def are_right(asked: ServerProcess, count: int, tables: Iterable[str] = TABLES) -> bool:
     """Whether the tables are what ``count`` records make of them; more than that is an error at once."""
     wanted = Counter(f"k{n % 10}" for n in range(count))
-    for table in TABLES:
+    for table in tables:
         found = {key: counted for key, counted in asked.rows(f"SELECT k, c FROM {table};")}
         over = {key: counted for key, counted in found.items() if counted > wanted[key]}
         assert not over, (table, over)
@@ -129,5 +135,115 @@ def test_queries_of_a_killed_server_go_on_elsewhere(clean_kafka: str, tmp_path: 
             wait_for(lambda: set(hosts(first).values()) == {"first:8088", "second:8088"})
             produce(broker, range(3000, 3500))
             wait_for(lambda: are_right(again, 3500) and are_right(first, 3500))
+            again.stop()
+        first.stop()
+
+
+class Feed:
+    """Writes records to some topics, in small pieces, until it is left.
+
+    Args:
+        broker: addresses of Kafka.
+        topics: without the prefix; each gets the same records.
+    """
+
+    PIECE, PAUSE_S = 100, 0.2
+
+    def __init__(self, broker: str, topics: Iterable[str]) -> None:
+        self._broker, self._topics = broker, list(topics)
+        self._stopping = threading.Event()
+        #: how many records each topic has
+        self.count = 0
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Feed:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        with contextlib.closing(RecordProducer(self._broker, linger_ms=5)) as producer:
+            while not self._stopping.wait(self.PAUSE_S):
+                for topic in self._topics:
+                    send(producer, range(self.count, self.count + self.PIECE), topic)
+                self.count += self.PIECE
+
+
+def check_copy(broker: str, name: str, count: int) -> None:
+    """Each of the first ``count`` records is in a stream once, in order."""
+    found: list[int] = []
+    deadline = time.monotonic() + TIMEOUT_S
+    with TopicReader(broker, f"{PREFIX}{name.upper()}") as reader:
+        while len(found) < count:
+            assert time.monotonic() < deadline, (name, len(found), count)
+            found += [json.loads(record.value or b"{}")["N"] for record in reader.poll_batch(0.5)]
+    assert found == list(range(count)), name
+
+
+@pytest.mark.long
+def test_a_busy_server_lets_the_other_one_have_a_query(clean_kafka: str, tmp_path: Path) -> None:
+    broker = clean_kafka
+    often = {"ksql.cluster.balance.interval.ms": "5000"}
+    numbers = range(6)
+    with (
+        server(tmp_path, "first", broker, **often) as first,
+        server(tmp_path, "second", broker, **often) as second,
+    ):
+        first.ready()
+        second.ready()
+        for n in numbers:
+            first.execute(SOURCE.replace("STREAM e ", f"STREAM e{n} ").replace(f"{PREFIX}e", f"{PREFIX}e{n}"))
+            if n < 3:
+                text = f"CREATE TABLE x{n} AS SELECT k, COUNT(*) AS c FROM e{n} GROUP BY k EMIT CHANGES;"
+            else:
+                text = f"CREATE STREAM x{n} AS SELECT k, n FROM e{n} EMIT CHANGES;"
+            first.execute(text)
+
+        def placed() -> dict[int, str | None]:
+            """Of which query runs where, by the numbers in their names."""
+            return {int(query.split("_")[1].removeprefix("X")): host for query, host in hosts(first).items()}
+
+        wait_for(lambda: sorted(map(str, placed().values())) == ["first:8088"] * 3 + ["second:8088"] * 3)
+        before = placed()
+        # only what one server runs has something to do
+        fed = [n for n, host in before.items() if host == "first:8088"]
+        idle = sorted(before.keys() - fed)
+        with Feed(broker, [f"e{n}" for n in fed]) as feed:
+            wait_for(lambda: any(placed()[n] == "second:8088" for n in fed))
+            assert all(placed()[n] == "second:8088" for n in idle)
+            then = feed.count
+            wait_for(lambda: feed.count > then + 1000)
+
+        def check(count: int, topics: Iterable[int]) -> None:
+            for n in topics:
+                if n < 3:
+                    wait_for(lambda: all(are_right(one, count, [f"x{n}"]) for one in alive))  # noqa: B023
+                else:
+                    check_copy(broker, f"x{n}", count)
+
+        alive = [first, second]
+        check(feed.count, fed)
+        # a server that stops hands over what it was handed over itself
+        second.stop()
+        alive = [first]
+        wait_for(lambda: set(placed().values()) == {"first:8088"})
+        for n in fed:
+            produce(broker, range(feed.count, feed.count + 500), f"e{n}")
+        for n in idle:
+            produce(broker, range(500), f"e{n}")
+        check(feed.count + 500, fed)
+        check(500, idle)
+        # and one that comes learns from the notes of slots where queries are
+        with server(tmp_path, "second", broker, **often).ready() as again:
+            alive = [first, again]
+            wait_for(lambda: set(placed().values()) == {"first:8088", "second:8088"})
+            for n in numbers:
+                count = feed.count + 500 if n in fed else 500
+                produce(broker, range(count, count + 100), f"e{n}")
+            check(feed.count + 600, fed)
+            check(600, idle)
             again.stop()
         first.stop()
