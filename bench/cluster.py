@@ -36,6 +36,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -250,8 +251,8 @@ def run(folder: Path, options: Any) -> None:
     load: Load | None = None
     try:
         names = [f"server{n}" for n in range(options.servers)]
-        for name in names:
-            servers.start(name)
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(servers.start, names))
         first = servers.running[names[0]]
         first.execute(SOURCE)
         tables = [f"t{n}" for n in range(options.queries // 2)]
@@ -312,9 +313,10 @@ def measure(
         lost = sum(missing(broker.bootstrap_servers, stream, load.count) for stream in streams)
     finally:
         load.resume()
+    print(f"{number:>4}{accepted:>10.2f}{running:>10.1f}{right:>10.1f}{lost:>6}", end="", flush=True)
     servers.start(victim)
     shared = wait_for(lambda: any(host == f"{victim}:8088" for _, host in queries(other).values()), "a share")
-    print(f"{number:>4}{accepted:>10.2f}{running:>10.1f}{right:>10.1f}{lost:>6}{shared:>10.1f}", flush=True)
+    print(f"{shared:>10.1f}", flush=True)
     wait_for(lambda: all_run(other, servers), "all queries run")
     return accepted, running, right
 

@@ -1,6 +1,7 @@
 """End-to-end latency at a constant rate, of our queries and of the same queries hand-written in PySpark.
 
     python bench/latency.py [--rate 100] [--seconds 60] [--bootstrap-servers HOST:PORT]
+                            [--master 'local-cluster[2,8,1024]']
 
 Each record contains the time at which it was passed to the producer. It goes through Kafka, a query in
 real-time mode and Kafka again; its latency ends when a consumer receives it. All queries run in one Spark
@@ -384,6 +385,7 @@ def main() -> None:
         help="compute the main percentiles from all records, also those near the end of an interval",
     )
     parser.add_argument("--interval", type=int, help="checkpoint interval in ms (default: the engine's)")
+    parser.add_argument("--master", default="local", help="where tasks run (ksql.spark.master)")
     parser.add_argument("--only", help=f"queries to run, separated by commas: {', '.join(CASES)}")
     parser.add_argument("--ours", action="store_true", help="without the hand-written queries")
     parser.add_argument(
@@ -391,7 +393,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ksql-spark-latency-", ignore_cleanup_errors=True) as folder:
-        settings = {"ksql.spark.data.dir": folder}
+        settings = {"ksql.spark.data.dir": folder, "ksql.spark.master": options.master}
         if options.interval:
             settings["ksql.checkpoint.interval.ms"] = str(options.interval)
         if options.bootstrap_servers:

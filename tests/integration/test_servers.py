@@ -16,6 +16,7 @@ import pytest
 from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.query_service import transient_topic_prefix
 from ksql_spark.runtime.managed_query import ManagedQuery
 from tests.integration import fake_spark
 
@@ -176,6 +177,17 @@ def test_a_server_that_is_back_at_once_finds_its_queries(
     wait_for(lambda: set(here(second)) == before.keys() - at_first.keys())
     wait_for(lambda: shown(first) == before)
     assert here(first) == at_first
+
+
+def test_a_start_removes_what_the_same_server_has_left(start: Start, kafka_admin: KafkaAdmin) -> None:
+    first, second = start("first"), start("second")
+    left = [f"{transient_topic_prefix(engine.services)}left" for engine in (first, second)]
+    for topic in left:
+        kafka_admin.create_topic(topic, 1, 1)
+    first.stop()
+    start("first")
+    there = kafka_admin.topics().keys()
+    assert left[0] not in there and left[1] in there
 
 
 def test_the_end_of_all_servers(start: Start, kafka_admin: KafkaAdmin, tmp_path: Path) -> None:
