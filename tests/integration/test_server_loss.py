@@ -213,7 +213,6 @@ def test_a_busy_server_lets_the_other_one_have_a_query(clean_kafka: str, tmp_pat
         idle = sorted(before.keys() - fed)
         with Feed(broker, [f"e{n}" for n in fed]) as feed:
             wait_for(lambda: any(placed()[n] == "second:8088" for n in fed))
-            assert all(placed()[n] == "second:8088" for n in idle)
             then = feed.count
             wait_for(lambda: feed.count > then + 1000)
 
