@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from ksql_spark.spark.session import SparkProcess
 
 pytestmark = pytest.mark.kafka
 
+TIMEOUT_S = 120.0
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "streaming-queries.md"
 
@@ -64,8 +66,10 @@ def test_tutorial(own_engine: Engine) -> None:
                 continue
             rows = []
             stream = own_engine.query(request)
+            deadline = time.monotonic() + TIMEOUT_S
             while (batch := stream.read(1.0)) is not None:
                 rows += batch
+                assert time.monotonic() < deadline, f"it does not end: {piece.text}"
             stream.close()
             # a table may not have caught up with what was inserted just before
             limit = re.search(r"LIMIT (\d+)$", piece.text)
