@@ -25,9 +25,8 @@ from tests.statements.world import FakeQueries
 def start(config: dict[str, Any], report: Callable[[str], None] = lambda text: None) -> Engine:
     """A started engine whose queries only have a folder each."""
     spark = mock.MagicMock(master="local")
-    spark.running_session._jvm.org.apache.kafka.clients.admin.Admin.create.side_effect = RuntimeError(
-        "no JVM"
-    )
+    admin = getattr(spark.running_session._jvm, "org.apache.kafka.clients.admin.Admin")
+    admin.create.side_effect = RuntimeError("no JVM")
     engine = Engine(Config(config), spark)
     with mock.patch.object(bootstrap, "QueryManager", FakeQueries):
         engine.start(report)
