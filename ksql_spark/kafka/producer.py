@@ -234,12 +234,12 @@ class RecordProducer:
             if not poll(self._producer, 0.2 if self._attention.is_free(0.2) else 0):
                 self._is_broken.set()
             if self._is_broken.is_set():
-                self._is_broken.clear()
                 broken, self._producer = self._producer, self._make()
                 # what it has taken fails, and so do those that still write with it
                 broken.purge()
                 while len(broken):
                     poll(broken, 0.2)
+                self._is_broken.clear()  # what failed just now says nothing of the new one
 
 
 class Attention:

@@ -27,9 +27,7 @@ def remove_member(session: SparkSession, settings: Mapping[str, str], group: str
     try:
         members = java_class(jvm, "java.util.HashSet")()
         members.add(java_class(jvm, "org.apache.kafka.clients.admin.MemberToRemove")(instance))
-        options = java_class(jvm, "org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions")(
-            members
-        )
+        options = java_class(jvm, "org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions")
         admin.removeMembersFromConsumerGroup(group, options(members)).all().get()
     finally:
         admin.close()

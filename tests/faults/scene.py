@@ -44,10 +44,8 @@ CREATE TABLE named{n} AS SELECT t.k AS k, n, name FROM sums{n} t JOIN names{n} u
 CREATE TABLE linked{n} AS SELECT t.k AS k, n, name FROM sums{n} t JOIN names{n} u
   ON CONCAT('k', CAST(t.n % 7 AS STRING)) = u.k EMIT CHANGES;
 """
-STREAMS, TABLES = (
-    ("COPY", "JOINED", "PAIRS"),
-    ("SUMS", "WINDOWS", "SESSIONS", "ODD", "DIGITS", "NAMED", "LINKED"),
-)
+STREAMS = ("COPY", "JOINED", "PAIRS")
+TABLES = ("SUMS", "WINDOWS", "SESSIONS", "ODD", "DIGITS", "NAMED", "LINKED")
 #: what only some faults need: statements, and the streams that are compared
 FUNCTIONS, SCHEMAS = "functions", "schemas"
 FURTHER = {
