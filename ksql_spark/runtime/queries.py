@@ -131,7 +131,13 @@ class QueryManager:
         return query.is_transient or self._placement is None or self._placement.owns(query.id)
 
     def start_new(self, query: ManagedQuery) -> None:
-        """Start a query that never ran; first remove what a query with its id left that was never logged."""
+        """Start a query that never ran; first remove what a query with its id left that was never logged.
+
+        Where it does not start, drop() removes what it leaves.
+
+        Raises:
+            KsqlError: as start().
+        """
         if self.is_here(query):
             self._remove_state(query)
         self.start(query)
@@ -159,8 +165,6 @@ class QueryManager:
                 query.spark.append(self._launcher.launch(query, i))
         except KsqlError:
             self._end(query)
-            if self._queries.get(query.id) is not query:
-                self._remove_state(query)
             raise
         query.started_at = time.monotonic()
         query.accepts_loss = False

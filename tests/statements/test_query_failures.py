@@ -325,3 +325,31 @@ def test_what_spark_uploads_during_a_removal_is_removed_as_well(
     monkeypatch.setattr(shutil, "rmtree", rmtree)
     world.run(f"TERMINATE {query_id};")
     assert not late and not world.checkpoint(query_id).exists()
+
+
+def test_a_start_that_fails_while_the_server_stops_leaves_the_state_alone(
+    query: tuple[World, ManagedQuery], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, a = query
+    is_starting, has_stopped = threading.Event(), threading.Event()
+
+    def launch(*_: object) -> None:
+        is_starting.set()
+        assert has_stopped.wait(TIMEOUT_S)
+        raise KsqlError("QUERY_FAILED", id=a.id, reason="Spark stops")
+
+    monkeypatch.setattr(world.queries._launcher, "launch", launch)
+    spark = a.spark[0]
+    assert isinstance(spark, FakeSparkQuery)
+    spark.is_active = False
+    assert is_starting.wait(TIMEOUT_S)
+    end = world.queries._drain_and_end
+
+    def drain_and_end(*ended: ManagedQuery) -> None:
+        has_stopped.set()
+        end(*ended)
+
+    monkeypatch.setattr(world.queries, "_drain_and_end", drain_and_end)
+    world.queries.shut_down()
+    assert not world.queries._watcher.is_alive()
+    assert (world.checkpoint(a.id) / "0.json").exists()
