@@ -35,9 +35,9 @@ from ksql_spark.request import Request
 from ksql_spark.runtime.clock_watch import ClockWatch
 from ksql_spark.runtime.command_log import CommandLog, command_topic, create_command_topic
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
-from ksql_spark.runtime.managed_query import TRANSIENT_PREFIX
 from ksql_spark.runtime.placement import Placement, create_placement_topic, placement_group, placement_topic
 from ksql_spark.runtime.queries import QueryManager
+from ksql_spark.runtime.query_definition import TRANSIENT_PREFIX
 from ksql_spark.runtime.spark_start import SparkStart
 from ksql_spark.runtime.supervisor import SparkSupervisor
 from ksql_spark.runtime.views import Views

@@ -36,7 +36,8 @@ from ksql_spark.request import (
 )
 from ksql_spark.runtime.command_log import Command, encode
 from ksql_spark.runtime.known_inserts import Insert, KnownInserts
-from ksql_spark.runtime.managed_query import PAUSED, ManagedQuery
+from ksql_spark.runtime.managed_query import ManagedQuery
+from ksql_spark.runtime.query_state import State
 from ksql_spark.statements import (
     Action,
     Immediate,
@@ -196,7 +197,7 @@ class StatementExecutor:
                 raise KsqlError("QUERY_ELSEWHERE", id=found.id, host=host)
             services.queries.rebuild(found)
         message = f"The state of {found.id} was removed. It reads its topics again from where it once began."
-        if found.state == PAUSED:
+        if found.state is State.PAUSED:
             message += " It is paused: RESUME starts it."
         return {"queryId": found.id, "message": message}
 

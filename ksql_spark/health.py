@@ -12,7 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.runtime.managed_query import ERROR, REGISTERED
+from ksql_spark.runtime.query_state import State
 from ksql_spark.statements import Services
 
 #: how long a part may take to answer; a slower part is unhealthy
@@ -169,10 +169,10 @@ class Health:
         """The persistent queries that are in ERROR, or that this server will start soon."""
         services = self._services
         queries = [query for query in services.queries.all() if not query.is_transient]
-        failed = {query.id: query.why_failed for query in queries if query.state == ERROR}
+        failed = {query.id: query.why_failed for query in queries if query.state is State.ERROR}
         # where servers share queries, one may wait for a server that is to come
         waiting = queries if services.placement is None else []
-        return _Queries(failed, [query.id for query in waiting if query.state == REGISTERED])
+        return _Queries(failed, [query.id for query in waiting if query.state is State.REGISTERED])
 
 
 def _in_time(answer: Future[Answer], deadline: float) -> Answer | None:

@@ -9,7 +9,8 @@ from typing import Literal, NamedTuple
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.query_service import QueryService
-from ksql_spark.runtime.managed_query import RUNNING, ManagedQuery
+from ksql_spark.runtime.managed_query import ManagedQuery
+from ksql_spark.runtime.query_state import State
 from ksql_spark.runtime.state import state_sizes
 from ksql_spark.spark.traffic import Times, Traffic
 from ksql_spark.statements import Services
@@ -183,7 +184,7 @@ class Measures:
 
     def _query(self, query: ManagedQuery, ends: Mapping[str, Mapping[int, int]]) -> Iterator[Figure]:
         yield Figure(STATE, (query.id, query.state), 1)
-        yield Figure(FAILURES, (query.id,), query.failed_times)
+        yield Figure(FAILURES, (query.id,), query.retries.total)
         counts = self._services.queries.counts(query.id)
         for kind, count in (
             ("unreadable", counts.unreadable),
@@ -221,7 +222,7 @@ def _traffic(query: ManagedQuery, traffic: Traffic) -> Iterator[Figure]:
         yield Figure(LATENCY, (query.id, topic), times)
     if traffic.pauses.total:
         yield Figure(PAUSES, (query.id,), traffic.pauses)
-    if query.state == RUNNING:
+    if query.state is State.RUNNING:
         waiting = traffic.waiting_ms
         yield Figure(
             LAG_SECONDS, (query.id,), 0 if waiting is None else max(0.0, time.time() - waiting / 1000)

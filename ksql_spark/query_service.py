@@ -58,6 +58,7 @@ from ksql_spark.runtime.print_topic import PrintResult
 from ksql_spark.runtime.pull_limits import QPS, PullLimits
 from ksql_spark.runtime.push import Places, PushResult
 from ksql_spark.runtime.push_limit import PushLimit
+from ksql_spark.runtime.query_definition import QueryDefinition
 from ksql_spark.runtime.query_errors import is_jvm_gone
 from ksql_spark.runtime.results import QueryStream
 from ksql_spark.runtime.sharing import TOKENS, SharedQueries, SharedQuery, plan_text, sameness
@@ -300,22 +301,24 @@ class QueryService:
             ids = services.admin.topic_ids({source.topic for source in plan.sources})
             same = sameness(bound, context.config, ids)
             ends = self._shared.ends(same)  # before the query knows where it begins
-        query = ManagedQuery(
-            id=query_id,
-            statement=statement.source_text + ";",
-            plan=plan,
-            starts=start_offsets(plan, context),
-            properties=dict(context.properties),
-            sink_partitions=1,
-            is_transient=True,
-            logical=bound,
-        )
+        starts = start_offsets(plan, context)
         is_continued = request.continuation_token is not None
         if request.continuation_token is not None:
             if read is None and not _tells_places(bound):
                 reason = "Only queries that make each row of one record of a stream go on from a token."
                 raise KsqlError("BAD_REQUEST", reason=reason)
-            query.starts = _continued(request.continuation_token, query.starts, services.admin)
+            starts = _continued(request.continuation_token, starts, services.admin)
+        definition = QueryDefinition(
+            id=query_id,
+            statement=statement.source_text + ";",
+            plan=plan,
+            starts=starts,
+            properties=dict(context.properties),
+            sink_partitions=1,
+            is_transient=True,
+            logical=bound,
+        )
+        query = ManagedQuery(definition)
         if read is not None:
             return self._start_direct(query, bound, *read, is_continued=is_continued)
         if is_continued or str(context.config["auto.offset.reset"]).lower() != "latest":

@@ -1,4 +1,4 @@
-"""A query of KSQL as this server runs it, and the states that it can be in."""
+"""A query of KSQL as this server runs it."""
 
 from __future__ import annotations
 
@@ -6,82 +6,102 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from ksql_spark.logical.nodes import PersistentQuery, PushQuery
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime import exactly_once
+from ksql_spark.runtime.query_definition import QueryDefinition
 from ksql_spark.runtime.query_errors import QueryError, is_jvm_gone
+from ksql_spark.runtime.query_state import Lifecycle, State
 from ksql_spark.runtime.query_topics import QueryTopics
+from ksql_spark.runtime.retries import Retries
 from ksql_spark.spark.query import SparkQuery
 
-RUNNING, ERROR, PAUSED = "RUNNING", "ERROR", "PAUSED"
-#: known from the command log, but not started yet
-REGISTERED = "REGISTERED"
-#: ids of push queries begin like this
-TRANSIENT_PREFIX = "transient_"
-#: another server runs it
-ELSEWHERE = "ELSEWHERE"
 
-
-@dataclass
 class ManagedQuery:
-    """A query of KSQL that the query manager starts, watches and stops.
+    """A query of KSQL that the query manager starts, watches and stops: its definition, and how it runs.
 
     Args:
-        id: KSQL's query id.
-        statement: the statement's text.
-        plan: the physical plan that runs.
-        starts: topic -> {partition: offset} where reading begins without a checkpoint.
-        properties: the statement's property overrides.
-        sink_partitions: number of partitions of the sink's topic.
-        creates_sink: the sink is dropped together with this query.
-        is_transient: it is a push query.
-        shares: the push query whose Spark query runs for this one, too; None: it has its own, or needs none.
-        clients: ids of the push queries, itself among them, for which its Spark query runs.
-        is_listed: it is listed, and can be terminated; not if it runs only for other push queries still.
-        logical: the logical plan, for EXPLAIN and CREATE OR REPLACE.
-        state: RUNNING, ERROR, PAUSED, REGISTERED or ELSEWHERE.
-        errors: the latest failures, oldest first.
-        spark: the Spark queries of its stages, upstream first.
-        loading: a token for each thread that will start more of its stages, once history has been read.
-        failures: number of failures in a row.
-        failed_times: number of failures since the server started.
-        started_at: when it was last started, on the monotonic clock, seconds.
-        retry_at: when it is started again after a failure, on the same clock.
-        committed_at_failure: the offsets it had committed when it last failed.
-        waits_for_topic: it has failed because a topic that it reads has gone.
-        accepts_loss: its next start goes on where records are lost, whatever ksql.on.data.loss says.
-        topics: its topics, as they were at its last start.
-        control: lock of the thread that starts or ends it; the watcher skips the query meanwhile.
+        definition: what it is. The properties show it.
     """
 
-    id: str
-    statement: str
-    plan: PhysicalPlan
-    starts: Mapping[str, Mapping[str, int]]
-    properties: Mapping[str, Any]
-    sink_partitions: int
-    creates_sink: bool = False
-    is_transient: bool = False
-    shares: ManagedQuery | None = field(default=None, repr=False, compare=False)
-    clients: set[str] = field(default_factory=set)
-    is_listed: bool = True
-    logical: PersistentQuery | PushQuery | None = None
-    state: str = RUNNING
-    errors: deque[QueryError] = field(default_factory=deque)
-    spark: list[SparkQuery] = field(default_factory=list)
-    loading: set[object] = field(default_factory=set)
-    failures: int = 0
-    failed_times: int = 0
-    started_at: float = 0.0
-    retry_at: float = 0.0
-    committed_at_failure: Mapping[str, Mapping[int, int]] | None = None
-    waits_for_topic: bool = False
-    accepts_loss: bool = False
-    topics: QueryTopics | None = field(default=None, repr=False, compare=False)
-    control: Any = field(default_factory=threading.RLock, repr=False, compare=False)
+    def __init__(self, definition: QueryDefinition) -> None:
+        self._definition = definition
+        # push queries come and go by the thousand
+        self.lifecycle = Lifecycle(definition.id, logging.DEBUG if definition.is_transient else logging.INFO)
+        #: held by the thread that starts or ends it; the watcher skips the query meanwhile
+        self.control = threading.RLock()
+        #: the Spark queries of its stages, upstream first
+        self.spark: list[SparkQuery] = []
+        #: a token for each thread that will start more of its stages, once history has been read
+        self.loading: set[object] = set()
+        #: the latest failures, oldest first
+        self.errors: deque[QueryError] = deque()
+        #: its failures, and when it is started again
+        self.retries = Retries()
+        #: it has failed because a topic that it reads has gone
+        self.waits_for_topic = False
+        #: its next start goes on where records are lost, whatever ksql.on.data.loss says
+        self.accepts_loss = False
+        #: its topics, as they were at its last start
+        self.topics: QueryTopics | None = None
+        #: the push query whose Spark query runs for this one, too; None: it has its own, or needs none
+        self.shares: ManagedQuery | None = None
+        #: ids of the push queries, itself among them, for which its Spark query runs
+        self.clients: set[str] = set()
+        #: whether it is listed, and can be terminated; not if it runs only for other push queries still
+        self.is_listed = True
+
+    @property
+    def id(self) -> str:
+        """KSQL's query id."""
+        return self._definition.id
+
+    @property
+    def statement(self) -> str:
+        """The statement's text."""
+        return self._definition.statement
+
+    @property
+    def plan(self) -> PhysicalPlan:
+        """The physical plan that runs: of a push query that shares a Spark query, that one's."""
+        return self.runner._definition.plan
+
+    @property
+    def starts(self) -> Mapping[str, Mapping[str, int]]:
+        """Topic -> {partition: offset} where reading begins without a checkpoint."""
+        return self._definition.starts
+
+    @property
+    def properties(self) -> Mapping[str, Any]:
+        """The statement's property overrides."""
+        return self._definition.properties
+
+    @property
+    def sink_partitions(self) -> int:
+        """Number of partitions of the sink's topic."""
+        return self._definition.sink_partitions
+
+    @property
+    def creates_sink(self) -> bool:
+        """Whether the sink is dropped together with this query."""
+        return self._definition.creates_sink
+
+    @property
+    def is_transient(self) -> bool:
+        """Whether it is a push query."""
+        return self._definition.is_transient
+
+    @property
+    def logical(self) -> PersistentQuery | PushQuery | None:
+        """The logical plan, for EXPLAIN and CREATE OR REPLACE."""
+        return self._definition.logical
+
+    @property
+    def state(self) -> State:
+        """Its state; ``lifecycle`` changes it."""
+        return self.lifecycle.state
 
     @property
     def runner(self) -> ManagedQuery:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -26,11 +25,6 @@ from ksql_spark.runtime import exactly_once
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.launching import Launcher
 from ksql_spark.runtime.managed_query import (
-    ELSEWHERE,
-    ERROR,
-    PAUSED,
-    REGISTERED,
-    RUNNING,
     ManagedQuery,
     internal_topics,
     log_failure,
@@ -46,6 +40,7 @@ from ksql_spark.runtime.query_errors import (
     is_state_unreadable,
     reason,
 )
+from ksql_spark.runtime.query_state import Event, State, TransitionRefused
 from ksql_spark.runtime.query_topics import QueryTopics, all_names
 from ksql_spark.spark.processing_log import Counts, ProcessingLog
 from ksql_spark.spark.traffic import Traffic
@@ -148,10 +143,12 @@ class QueryManager:
         Raises:
             KsqlError: QUERY_FAILED if Spark refuses the query; STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED;
                 SOURCE_TOPIC_DELETED, DATA_LOST.
+            TransitionRefused: it is paused, or has ended.
         """
         if not self.is_here(query):
-            query.state = ELSEWHERE
+            query.lifecycle.apply(Event.LEAVE)
             return
+        query.lifecycle.check(Event.START)
         self.checkpoints.keep(query.id)
         self._create_internal_topics(query)
         if not query.is_transient:
@@ -163,12 +160,12 @@ class QueryManager:
             is_backfilling = self._has_history(query)
             for i, _ in enumerate(query.plan.stages[:1] if is_backfilling else query.plan.stages):
                 query.spark.append(self._launcher.launch(query, i))
-        except KsqlError:
+            query.retries.started_at = time.monotonic()
+            query.lifecycle.apply(Event.START)
+        except Exception:
             self._end(query)
             raise
-        query.started_at = time.monotonic()
         query.accepts_loss = False
-        query.state = RUNNING
         with self._lock:
             self._queries[query.id] = query
         if is_backfilling:
@@ -204,7 +201,7 @@ class QueryManager:
         losses = self._topics(query).fit(
             accepts_loss=accepts,
             sink_partitions=query.sink_partitions,
-            checks_ends=query.failures > 0 or query.accepts_loss,
+            checks_ends=query.retries.in_a_row > 0 or query.accepts_loss,
         )
         for loss in losses:
             log.warning("query %s goes on without records: %s", query.id, loss.text)
@@ -257,9 +254,10 @@ class QueryManager:
                     query.spark.append(self._launcher.launch(query, i))
             self.checkpoints.set_loaded(query)
         except Exception as error:
-            if token in query.loading:  # else it was stopped, or Spark has ended
-                log_failure(log, "query %s did not go on after its history was read", query, error)
-                self._failed(query, error)
+            with query.control:
+                if token in query.loading:  # else it was stopped, or Spark has ended
+                    log_failure(log, "query %s did not go on after its history was read", query, error)
+                    self._failed(query, error)
         finally:
             with self._lock:
                 query.loading.discard(token)
@@ -304,19 +302,17 @@ class QueryManager:
             KsqlError: as start(); the query is there, in ERROR. Spark may not be able to resume from the
                 checkpoints with the new plan.
         """
-        was_paused = old.state == PAUSED
         with old.control, query.control:
             self._drain_and_end(old)
             self._register(query)
-            if was_paused:
-                query.state = PAUSED
+            if old.lifecycle.apply(Event.END) is State.PAUSED:
+                query.lifecycle.apply(Event.PAUSE)
             elif self._placement is not None:
                 self._placement.take_soon()
             elif not self._replaying:
                 self._start_registered(query, self.start)
 
     def _register(self, query: ManagedQuery) -> None:
-        query.state = REGISTERED
         with self._lock:
             self._queries[query.id] = query
         if self._placement is not None:
@@ -329,7 +325,7 @@ class QueryManager:
 
         def start(query: ManagedQuery) -> None:
             with query.control:
-                waits = query.state in (ELSEWHERE, REGISTERED) and not query.spark
+                waits = query.state in (State.ELSEWHERE, State.REGISTERED) and not query.spark
                 if waits and owns(query.id) and self.find(query.id) is query and not self._closing.is_set():
                     log.info("query %s runs here now", query.id)
                     self._start_or_fail(query)
@@ -348,14 +344,15 @@ class QueryManager:
 
         def end(query: ManagedQuery) -> None:
             with query.control:
+                if not self._has(query):
+                    return  # it was dropped meanwhile
                 if at_once:
                     self._end(query)
                 else:
                     self._drain_and_end(query)
                 query.loading = set()
-                if query.state != PAUSED:
-                    query.state = ELSEWHERE
-                query.failures, query.committed_at_failure = 0, None
+                query.lifecycle.apply(Event.LEAVE)
+                query.retries.forget()
 
         gone = [query for query in self.all() if not query.is_transient and not owns(query.id)]
         with ThreadPoolExecutor(max_workers=8, thread_name_prefix="query-give") as pool:
@@ -364,7 +361,7 @@ class QueryManager:
     def troubles(self, owns: Callable[[str], bool]) -> dict[str, str]:
         """Id -> state of the queries that ``owns`` knows and that do not simply run."""
         mine = [query for query in self.all() if not query.is_transient and owns(query.id)]
-        return {query.id: query.state for query in mine if query.state != RUNNING}
+        return {query.id: query.state for query in mine if query.state is not State.RUNNING}
 
     def records(self) -> dict[str, int]:
         """Id -> records that a persistent query which runs has read and written since Spark started."""
@@ -374,7 +371,7 @@ class QueryManager:
             if query.id in traffic
             else 0
             for query in self.all()
-            if not query.is_transient and query.state == RUNNING
+            if not query.is_transient and query.state is State.RUNNING
         }
 
     def _start_registered(self, query: ManagedQuery, start: Callable[[ManagedQuery], None]) -> None:
@@ -388,6 +385,7 @@ class QueryManager:
 
     def add(self, query: ManagedQuery) -> None:
         """Add a push query that runs without Spark, so that it is listed, and TERMINATE ends it."""
+        query.lifecycle.apply(Event.START)
         with self._lock:
             self._queries[query.id] = query
 
@@ -396,7 +394,8 @@ class QueryManager:
         with self._lock:
             if not self._has(runner) or not runner.clients or runner.errors:
                 return False
-            query.shares, query.plan, query.errors = runner, runner.plan, runner.errors
+            query.shares, query.errors = runner, runner.errors
+            query.lifecycle.apply(Event.START)
             runner.clients.add(query.id)
             self._queries[query.id] = query
             return True
@@ -411,6 +410,7 @@ class QueryManager:
             runner.clients.discard(query.id)
             if query is not runner and self._has(query):
                 del self._queries[query.id]
+                query.lifecycle.apply(Event.END)
             return None if runner.clients else runner
 
     @property
@@ -421,23 +421,17 @@ class QueryManager:
     def start_registered(self, report: Callable[[str], None]) -> None:
         """Start the registered queries; one that does not start is retried like a failed one."""
         self.end_replay()
-        waiting = [q for q in self.all() if q.state == REGISTERED and self.is_here(q)]
+        waiting = [q for q in self.all() if q.state is State.REGISTERED and self.is_here(q)]
 
         def start(numbered: tuple[int, ManagedQuery]) -> None:
             i, query = numbered
             if self._closing.is_set():
                 return
             with query.control:
-                if self.find(query.id) is not query or query.state != REGISTERED:
+                if self.find(query.id) is not query or query.state is not State.REGISTERED:
                     return  # a statement was faster
                 report(f"starting query {i} of {len(waiting)}: {query.id}")
-                try:
-                    self.start(query)
-                except KsqlError as error:
-                    self._failed(query, error)
-                except Exception as error:  # whatever happens to one query, the others start
-                    log.exception("query %s did not start", query.id, extra={"query": query.id})
-                    self._failed(query, error)
+                self._start_or_fail(query)
 
         with ThreadPoolExecutor(max_workers=4, thread_name_prefix="query-start") as pool:
             list(pool.map(start, enumerate(waiting, 1)))
@@ -469,7 +463,7 @@ class QueryManager:
         """The ids of the queries that write a stream or table, and do not run now."""
         # without the lock, since each look-up asks: a copy is made in one step
         queries = tuple(self._queries.values())
-        return tuple(q.id for q in queries if q.state != RUNNING and q.plan.sink.name == source)
+        return tuple(q.id for q in queries if q.state is not State.RUNNING and q.plan.sink.name == source)
 
     def counts(self, query_id: str) -> Counts:
         """Errors of single records of a query since the server started."""
@@ -508,6 +502,7 @@ class QueryManager:
         with self._lock:
             if self._queries.get(query.id) is query:
                 del self._queries[query.id]
+                query.lifecycle.apply(Event.END)
                 self._unreadable.pop(query.id, None)
                 if self._placement is not None and not self._closing.is_set():
                     self._placement.remove(query.id)
@@ -518,7 +513,11 @@ class QueryManager:
         """Start a query; if it does not start, it is in ERROR and is retried."""
         try:
             self.start(query)
-        except (KsqlError, OSError) as error:  # the store of its state may be away
+        except TransitionRefused as refused:  # it was paused or dropped meanwhile
+            log.info("not started: %s", refused, extra={"query": query.id})
+        except Exception as error:
+            if not isinstance(error, (KsqlError, OSError)):  # the store of its state may be away
+                log_failure(log, "query %s did not start", query, error)
             self._failed(query, error)
 
     def drop(self, query: ManagedQuery) -> None:
@@ -552,35 +551,41 @@ class QueryManager:
     def pause(self, *query_ids: str) -> None:
         """Stop queries, but keep them and their state until resume()."""
         with contextlib.ExitStack() as locks:
-            queries = [q for q in map(self.find, query_ids) if q is not None and q.state != PAUSED]
+            queries = [query for query in map(self.find, query_ids) if query is not None]
             for query in queries:
                 locks.enter_context(query.control)
-                query.state = PAUSED
-            self._drain_and_end(*queries)
+            running = [query for query in queries if query.lifecycle.allows(Event.PAUSE)]
+            for query in running:
+                query.lifecycle.apply(Event.PAUSE)
+            self._drain_and_end(*running)
 
     def resume(self, *query_ids: str) -> None:
-        """Continue paused queries; one that does not start is in ERROR and is retried."""
+        """Continue paused or halted queries; one that does not start is in ERROR and is retried."""
         for query in map(self.find, query_ids):
-            is_halted = query is not None and query.state == ERROR and math.isinf(query.retry_at)
-            if query is not None and (query.state == PAUSED or is_halted):
-                if self._replaying:
-                    query.state = REGISTERED
-                elif self._placement is not None:
-                    query.state, query.accepts_loss = REGISTERED, is_halted
-                    self._placement.take_soon()
-                else:
-                    with query.control:
-                        query.accepts_loss = is_halted
-                        self._start_or_fail(query)
+            if query is not None:
+                with query.control:
+                    self._resume(query)
+
+    def _resume(self, query: ManagedQuery) -> None:
+        is_halted = query.state is State.ERROR and query.retries.is_halted
+        if not is_halted and query.state is not State.PAUSED:
+            return
+        query.lifecycle.apply(Event.RESUME)
+        query.accepts_loss = is_halted
+        if self._placement is not None:
+            self._placement.take_soon()
+        elif not self._replaying:
+            self._start_or_fail(query)
 
     def restart(self, query_id: str) -> None:
         """Stop a query and start it again, for example with other settings; a paused query stays paused."""
         query = self.find(query_id)
-        if query is None or query.state == PAUSED:
+        if query is None:
             return
         with query.control:
-            self._drain_and_end(query)
-            self._start_or_fail(query)
+            if query.state is not State.PAUSED:
+                self._drain_and_end(query)
+                self._start_or_fail(query)
 
     def rebuild(self, query: ManagedQuery) -> None:
         """Remove the state and the internal topics of a query, and start it where it once began.
@@ -588,9 +593,12 @@ class QueryManager:
         A topic that was made again since is read from its beginning. A paused query starts at resume().
 
         Raises:
-            KsqlError: KAFKA_REFUSED, BROKER_UNREACHABLE; the state is gone nevertheless.
+            KsqlError: QUERY_UNKNOWN if it was dropped meanwhile; KAFKA_REFUSED, BROKER_UNREACHABLE; the state
+                is gone nevertheless.
         """
         with query.control:
+            if not self._has(query):
+                raise KsqlError("QUERY_UNKNOWN", id=query.id, hint="It was dropped meanwhile.")
             log.warning("the state of query %s is removed, and computed anew", query.id)
             self._end(query)
             checkpoints = [self.checkpoints.of(query, number) for number, _ in enumerate(query.plan.stages)]
@@ -600,8 +608,8 @@ class QueryManager:
             for checkpoint, topics in zip(checkpoints, moved, strict=True):
                 for topic, offsets in topics.items():
                     checkpoint.move(topic, offsets)
-            query.failures, query.committed_at_failure = 0, None
-            if query.state != PAUSED and not self._replaying:
+            query.retries.forget()
+            if query.state is not State.PAUSED and not self._replaying:
                 self._start_or_fail(query)
 
     # ---- the end of Spark's JVM (runtime.supervisor) --------------------------------------------------
@@ -619,8 +627,7 @@ class QueryManager:
                 if not query.spark:
                     continue
                 query.spark, query.loading = [], set()
-                self._note_error(query, message, SYSTEM)
-                query.state, query.retry_at = ERROR, math.inf
+                self.halt(query, message)
                 if not query.is_transient:
                     lost.append(query)
         return lost
@@ -633,17 +640,16 @@ class QueryManager:
     def start_lost(self, query: ManagedQuery) -> None:
         """Start a query that lose_spark() returned, unless it was dropped, paused or resumed since."""
         with query.control:
-            if self.find(query.id) is query and query.state == ERROR and not query.spark:
-                try:
-                    self.start(query)
-                except Exception as error:  # the JVM may end again
-                    self._failed(query, error)
+            if self.find(query.id) is query and query.state is State.ERROR and not query.spark:
+                self._start_or_fail(query)  # the JVM may end again
 
     def halt(self, query: ManagedQuery, message: str) -> None:
-        """Put a query into ERROR with a message; only RESUME starts it again."""
+        """Put a query into ERROR with a message; only RESUME starts it again. A paused one stays paused."""
         with query.control:
-            self._note_error(query, message, SYSTEM)
-            query.state, query.retry_at = ERROR, math.inf
+            if query.lifecycle.allows(Event.FAIL):
+                self._note_error(query, message, SYSTEM)
+                query.retries.halt()
+                query.lifecycle.apply(Event.FAIL)
 
     def fence(self, message: str) -> None:
         """End all queries at once, in the middle of a batch: another server runs them now."""
@@ -718,7 +724,8 @@ class QueryManager:
         """Notice that topics of queries have gone, were made again, or are there again."""
         doubted: set[tuple[str, str]] = set()
         while not self._closing.wait(LOOK_AT_TOPICS_EVERY_S):
-            queries = [q for q in self.all() if not q.is_transient and q.state in (RUNNING, ERROR)]
+            states = (State.RUNNING, State.ERROR)
+            queries = [q for q in self.all() if not q.is_transient and q.state in states]
             try:
                 there = self._admin.topic_ids(all_names([self._topics(q) for q in queries]))
             except KsqlError as error:  # the queries will notice it, too
@@ -747,7 +754,7 @@ class QueryManager:
         if self.find(query.id) is not query or self._spark_is_gone.is_set():
             return
         missing = topics.missing(there)
-        if query.state == RUNNING and changed:
+        if query.state is State.RUNNING and changed:
             if query.plan.sink.topic in changed:
                 self._end(query)
             else:
@@ -756,8 +763,8 @@ class QueryManager:
                 self._failed(query, KsqlError("SOURCE_TOPIC_DELETED", topic=missing[0]))
             else:
                 self._start_or_fail(query)
-        elif query.state == ERROR and not missing and not query.spark:
-            is_retried = bool(changed) and not math.isinf(query.retry_at)
+        elif query.state is State.ERROR and not missing and not query.spark:
+            is_retried = bool(changed) and not query.retries.is_halted
             if query.waits_for_topic or is_retried:
                 self._start_or_fail(query)
 
@@ -772,7 +779,7 @@ class QueryManager:
     def _check_locked(self, query: ManagedQuery) -> None:
         if query.loading:
             return
-        if query.state == RUNNING:
+        if query.state is State.RUNNING:
             ended = [run for run in query.spark if not run.is_active]
             if not ended or not self._has(query):  # shut_down has ended it
                 return
@@ -785,30 +792,26 @@ class QueryManager:
             log.error("query %s failed: %s", query.id, cause, extra={"query": query.id})
             self._drain_and_end(query)
             self._failed(query, cause)
-        elif query.state == ERROR and time.monotonic() >= query.retry_at and self._has(query):
+        elif query.state is State.ERROR and time.monotonic() >= query.retries.due_at and self._has(query):
             self._start_or_fail(query)
 
     def _failed(self, query: ManagedQuery, cause: BaseException | None) -> None:
-        """Record a failure and when to retry: after the first pause, then twice as long for each in a row.
+        """Record a failure, and when to retry (Retries.failed). The caller has the query's control.
 
-        A query that is not this server's any more has not failed.
-
-        A query that has committed anything since its last failure, or has run for the longest pause, begins
-        with the first pause again.
+        A query that was paused or dropped meanwhile, or is not this server's any more, has not failed.
         """
-        if not self.is_here(query):
-            query.state = ELSEWHERE
+        if not query.lifecycle.allows(Event.FAIL):
             return
-        first = float(self._setting("ksql.query.retry.backoff.initial.ms"))
-        most = float(self._setting("ksql.query.retry.backoff.max.ms"))
-        committed = self.checkpoints.committed_or_none(query)
-        ran_s = time.monotonic() - query.started_at if query.state == RUNNING else 0.0
-        if committed != query.committed_at_failure or ran_s >= most / 1000:
-            query.failures = 0
-        query.failures += 1
-        query.failed_times += 1
-        query.committed_at_failure = committed
-        query.retry_at = time.monotonic() + min(first * 2.0 ** min(query.failures - 1, 100), most) / 1000
+        if not self.is_here(query):
+            query.lifecycle.apply(Event.LEAVE)
+            return
+        query.retries.failed(
+            time.monotonic(),
+            committed=self.checkpoints.committed_or_none(query),
+            was_running=query.state is State.RUNNING,
+            first_s=float(self._setting("ksql.query.retry.backoff.initial.ms")) / 1000,
+            longest_s=float(self._setting("ksql.query.retry.backoff.max.ms")) / 1000,
+        )
         message = reason(cause) if cause is not None else "the query ended by itself"
         self._note_error(query, message, classify(cause))
         if self._log is not None:
@@ -816,8 +819,8 @@ class QueryManager:
         condition = cause.condition if isinstance(cause, KsqlError) else None
         query.waits_for_topic = condition == "SOURCE_TOPIC_DELETED"
         if condition in ("SOURCE_TOPIC_DELETED", "DATA_LOST"):
-            query.retry_at = math.inf  # until there is a topic, or RESUME
-        query.state = ERROR
+            query.retries.halt()  # until there is a topic, or RESUME
+        query.lifecycle.apply(Event.FAIL)
 
     def _note_error(self, query: ManagedQuery, message: str, kind: str) -> None:
         query.errors.append(QueryError(int(time.time() * 1000), message, kind))

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from ksql_spark.errors import KsqlError
 from ksql_spark.folders import Folder
 from ksql_spark.runtime.checkpoints import Checkpoint
-from ksql_spark.runtime.managed_query import TRANSIENT_PREFIX, ManagedQuery
+from ksql_spark.runtime.managed_query import ManagedQuery
+from ksql_spark.runtime.query_definition import TRANSIENT_PREFIX
 
 log = logging.getLogger(__name__)
 

@@ -186,7 +186,7 @@ class SparkSupervisor:
 
     def _is_proven(self, query: ManagedQuery) -> bool:
         """Whether it has done something, or has run for a while, since its start."""
-        if time.monotonic() - query.started_at >= self._proven_after_s:
+        if time.monotonic() - query.retries.started_at >= self._proven_after_s:
             return True
         return self._queries.checkpoints.committed_or_none(query) != self._committed.get(query.id)
 

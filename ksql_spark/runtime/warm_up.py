@@ -32,6 +32,7 @@ from ksql_spark.physical.planner import lower_transient
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.queries import QueryManager
+from ksql_spark.runtime.query_definition import QueryDefinition
 from ksql_spark.schema import Column, Role, Schema
 from ksql_spark.types import BIGINT, STRING
 
@@ -167,7 +168,7 @@ class WarmUp:
         (statement,) = parse(text)
         assert isinstance(statement, Query)
         bound = analyzer.bind_push(statement.query, metastore, self._config)
-        return ManagedQuery(
+        definition = QueryDefinition(
             id=sink.rpartition("-")[-1],
             statement=text,
             plan=lower_transient(bound.root, bound.output, sink, self._config),
@@ -177,6 +178,7 @@ class WarmUp:
             is_transient=True,
             logical=bound,
         )
+        return ManagedQuery(definition)
 
     def _wait_for_row(self, topic: str, deadline: float) -> None:
         reader = TopicReader(self._admin.servers, topic, settings=self._admin.settings)

@@ -22,7 +22,8 @@ from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.physical import explain as plan_text
 from ksql_spark.physical.planner import lower, lower_transient
 from ksql_spark.physical.steps import PhysicalPlan
-from ksql_spark.runtime.managed_query import RUNNING, ManagedQuery
+from ksql_spark.runtime.managed_query import ManagedQuery
+from ksql_spark.runtime.query_state import State
 from ksql_spark.runtime.state import state_sizes
 from ksql_spark.spark.state_cache import cache_use
 from ksql_spark.spark.traffic import Times, Traffic, Volume
@@ -175,15 +176,15 @@ def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -
                 yield f"Latency to {topic}", f"half {_within(times, 0.5)}, 99 % {_within(times, 0.99)}"
         if traffic.pauses.total:
             yield "Pauses for checkpoints", f"{traffic.pauses.total}, together {traffic.pauses.sum_s:.3f} s"
-        if traffic.waiting_ms is not None and query.state == RUNNING:
+        if traffic.waiting_ms is not None and query.state is State.RUNNING:
             waits_s = max(0.0, time.time() - traffic.waiting_ms / 1000)
             yield "Lag", f"the oldest record that waits is {waits_s:.3f} s old"
     counts = services.queries.counts(query.id)
     kinds = ("unreadable", "failed", "late", "lost")
     if found := [f"{count} {kind}" for kind in kinds if (count := getattr(counts, kind))]:
         yield "Bad records", ", ".join(found)
-    if query.failed_times:
-        yield "Failures", f"{query.failed_times} since the server started"
+    if query.retries.total:
+        yield "Failures", f"{query.retries.total} since the server started"
 
 
 def _within(times: Times, share: float) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 
 from ksql_spark.masking import masked
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.runtime.managed_query import ERROR, PAUSED, ManagedQuery
+from ksql_spark.runtime.managed_query import ManagedQuery
+from ksql_spark.runtime.query_state import State
 from ksql_spark.schema import Column, Role
 from ksql_spark.statements.context import Outcome, Services
 from ksql_spark.types import type_json
@@ -56,7 +57,7 @@ def query_row(query: ManagedQuery, host: str | None = None, state: str | None = 
         "state": shown,
         "processingGuarantee": query.plan.guarantee,
         **({"host": host} if host is not None else {}),
-        **({"error": query.why_failed} if query.runner.state == ERROR else {}),
+        **({"error": query.why_failed} if query.runner.state is State.ERROR else {}),
     }
 
 
@@ -76,7 +77,7 @@ def query_rows(queries: Iterable[ManagedQuery], services: Services) -> list[dict
             rows.append(query_row(query, placement.host))
         else:
             state, host = placement.state_of(query.id, notes)
-            rows.append(query_row(query, host, PAUSED if query.state == PAUSED else state))
+            rows.append(query_row(query, host, State.PAUSED if query.state is State.PAUSED else state))
     return rows
 
 

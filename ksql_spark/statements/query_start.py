@@ -14,6 +14,7 @@ from ksql_spark.physical.planner import check_runnable, lower
 from ksql_spark.physical.steps import PhysicalPlan, StreamTableJoin, walk
 from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.pending import CleanupRecord, Orphans
+from ksql_spark.runtime.query_definition import QueryDefinition
 from ksql_spark.statements.context import (
     KnownQuery,
     Logged,
@@ -131,7 +132,7 @@ class QueryStart:
         old, queries = self._old(), self._services.queries
         topic = self._services.admin.topic(sink.topic)
         partitions = topic.partitions if topic is not None else 1
-        query = ManagedQuery(
+        definition = QueryDefinition(
             id=self._id,
             statement=self._statement.source_text + ";",
             plan=self._plan,
@@ -141,6 +142,7 @@ class QueryStart:
             creates_sink=bound.creates_sink,
             logical=bound,
         )
+        query = ManagedQuery(definition)
         if bound.creates_sink:
             self._services.metastore.add(replace(sink, partitions=partitions), self._sources)
             self._services.views.renew(sink)

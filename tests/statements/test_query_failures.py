@@ -125,15 +125,15 @@ def test_pauses_grow_until_a_query_gets_on(query: tuple[World, ManagedQuery]) ->
     for failures in (1, 2, 3):
         wait_for(lambda: a.state == "RUNNING")
         fail(a)
-        assert a.failures == failures
+        assert a.retries.in_a_row == failures
     wait_for(lambda: a.state == "RUNNING")
     world.admin.ends["s", 0] = 1
     world.commit(a.id, 0, s={"0": 1, "1": 0, "2": 0})
     fail(a)
-    assert a.failures == 1
+    assert a.retries.in_a_row == 1
     wait_for(lambda: a.state == "RUNNING")
     fail(a)
-    assert a.failures == 2
+    assert a.retries.in_a_row == 2
 
 
 def test_a_query_that_ran_for_the_longest_pause_begins_with_the_first(
@@ -144,9 +144,9 @@ def test_a_query_that_ran_for_the_longest_pause_begins_with_the_first(
         wait_for(lambda: a.state == "RUNNING")
         fail(a)
     wait_for(lambda: a.state == "RUNNING")
-    a.started_at -= float(world.services.config["ksql.query.retry.backoff.max.ms"]) / 1000
+    a.retries.started_at -= float(world.services.config["ksql.query.retry.backoff.max.ms"]) / 1000
     fail(a)
-    assert a.failures == 1
+    assert a.retries.in_a_row == 1
 
 
 def test_what_the_watcher_does_not_expect_is_an_error_of_the_query(

@@ -20,6 +20,7 @@ from ksql_spark.query_service import QueryService
 from ksql_spark.runtime.feeds import Batch, Feeds, Subscription
 from ksql_spark.runtime.push import PushResult
 from ksql_spark.runtime.query_errors import QueryError
+from ksql_spark.runtime.query_state import Event
 from tests.statements.world import World
 
 STATELESS = "SELECT UCASE(w) AS w FROM s EMIT CHANGES;"
@@ -240,7 +241,7 @@ def test_all_clients_learn_of_a_failure_and_the_next_one_begins_anew(serving: Se
     streams = [serving.query(STATELESS) for _ in range(2)]
     runner = serving.world.queries.find(streams[0].query_id)
     assert runner is not None
-    runner.state = "ERROR"
+    runner.lifecycle.apply(Event.FAIL)
     runner.errors.append(QueryError(0, "Spark says no", "SYSTEM"))
     shown = serving.world.one("SHOW QUERIES;")["queries"]
     assert [row["error"] for row in shown] == ["Spark says no"] * 2

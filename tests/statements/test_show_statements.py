@@ -109,7 +109,7 @@ def test_the_figures_of_queries_are_those_of_metrics(world: World, monkeypatch: 
     monkeypatch.setattr(world.queries, "traffic", lambda: {"CSAS_A_2": found})
     monkeypatch.setattr(world.queries, "counts", lambda query_id: Counts(2, 0, 3, 0, None))
     (query,) = world.queries.all()
-    query.failed_times = 4
+    query.retries.total = 4
     (shown,) = world.one("SHOW QUERIES EXTENDED;")["queryDescriptions"]
     lines = shown["topology"].splitlines()
     assert "Latency to A: half within 0.001 s, 99 % more than 0.01 s" in lines

@@ -1,0 +1,67 @@
+"""When a query that has failed is started again: after pauses that grow until it gets on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+#: offsets by topic and partition
+Offsets = Mapping[str, Mapping[int, int]]
+
+
+@dataclass
+class Retries:
+    """Of one query. Instants are on the monotonic clock, in seconds.
+
+    Args:
+        in_a_row: number of failures in a row.
+        total: number of failures since the server started.
+        started_at: when the query was last started.
+        due_at: when it is started again after a failure; infinity: not by itself.
+        committed: the offsets it had committed when it last failed; None: not known.
+    """
+
+    in_a_row: int = 0
+    total: int = 0
+    started_at: float = 0.0
+    due_at: float = 0.0
+    committed: Offsets | None = None
+
+    @property
+    def is_halted(self) -> bool:
+        """Whether it is not started again by itself."""
+        return math.isinf(self.due_at)
+
+    def failed(
+        self, now: float, *, committed: Offsets | None, was_running: bool, first_s: float, longest_s: float
+    ) -> None:
+        """Count a failure, and set when to start again: after ``first_s``, then twice as long each time.
+
+        A query that has committed anything since its last failure, or has run for the longest pause, begins
+        with the first pause again.
+
+        Args:
+            now: when it has failed.
+            committed: what it has committed; None: that cannot be found out.
+            was_running: it ran until now.
+            first_s: the first pause, seconds.
+            longest_s: the longest pause, seconds.
+        """
+        if committed != self.committed or (was_running and now - self.started_at >= longest_s):
+            self.in_a_row = 0
+        self.in_a_row += 1
+        self.total += 1
+        self.committed = committed
+        self.due_at = now + min(first_s * 2.0 ** min(self.in_a_row - 1, 100), longest_s)
+
+    def halt(self) -> None:
+        """Do not start it again by itself."""
+        self.due_at = math.inf
+
+    def forget(self) -> None:
+        """Begin with the first pause again: what failed is not what runs next."""
+        self.in_a_row, self.committed = 0, None
+
+
+__all__ = ["Offsets", "Retries"]
