@@ -257,6 +257,7 @@ class QueryManager:
             with query.control:
                 if token in query.loading:  # else it was stopped, or Spark has ended
                     log_failure(log, "query %s did not go on after its history was read", query, error)
+                    self._drain_and_end(query)
                     self._failed(query, error)
         finally:
             with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +46,12 @@ class Overtaken:
 
     def __exit__(self, *_: object) -> None:
         self._own.release()
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline
 
 
 def launches(world: World, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
@@ -117,3 +124,22 @@ def test_a_query_that_is_paused_while_it_reads_history_does_not_fail(
     is_paused.set()
     reader.join(TIMEOUT_S)
     assert query.state == "PAUSED" and not query.errors and not query.is_loading
+
+
+def test_nothing_of_a_query_runs_whose_next_stage_does_not_start(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch, first = world.queries._launcher.launch, []
+
+    def launched(query: ManagedQuery, number: int) -> Any:
+        if number > 0:
+            raise KsqlError("QUERY_FAILED", id=query.id, reason="Spark says no")
+        first.append(launch(query, number))
+        return first[-1]
+
+    monkeypatch.setattr(world.queries, "_ends", lambda *_: {})
+    monkeypatch.setattr(world.queries._launcher, "launch", launched)
+    world.run(TWO_STAGES)
+    (query,) = world.queries.all()
+    wait_for(lambda: query.state == "ERROR" and not query.is_loading)
+    assert not query.spark and [run.is_active for run in first] == [False]
