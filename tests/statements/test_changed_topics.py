@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.runtime import queries
+from ksql_spark.runtime import query_watcher
 from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.query_errors import data_loss
 from tests.statements.world import FakeSparkQuery, World
@@ -36,8 +36,8 @@ def wait_for(condition: Callable[[], bool]) -> None:
 @pytest.fixture
 def scene(make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Makes a world with a query that has read its source up to some offset."""
-    monkeypatch.setattr(queries, "WATCH_EVERY_S", 0.01)
-    monkeypatch.setattr(queries, "LOOK_AT_TOPICS_EVERY_S", 0.02)
+    monkeypatch.setattr(query_watcher, "WATCH_EVERY_S", 0.01)
+    monkeypatch.setattr(query_watcher, "LOOK_AT_TOPICS_EVERY_S", 0.02)
 
     def make(text: str = "CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;", **properties: Any) -> Any:
         world = make_world(**{"ksql.query.retry.backoff.initial.ms": 1})

@@ -75,8 +75,8 @@ def test_failures_are_counted(make_world: Callable[..., World]) -> None:
     world.run("CREATE STREAM c AS SELECT * FROM s;")
     (query,) = world.queries.all()
     with_ends(world, {})
-    world.queries._failed(query, RuntimeError("gone"))
-    world.queries._failed(query, RuntimeError("gone"))
+    world.queries.failed(query, RuntimeError("gone"))
+    world.queries.failed(query, RuntimeError("gone"))
     found = figures(world)
     assert found["query_failures", query.id] == 2
     assert found["query_state", query.id, "ERROR"] == 1

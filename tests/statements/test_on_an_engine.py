@@ -102,7 +102,7 @@ def results(engine: Engine) -> list[str]:
 
 def running(engine: Engine) -> list[str]:
     """The ids of push queries that run, listed or not."""
-    return [query.id for query in engine.services.queries._managed() if query.is_transient]
+    return [query.id for query in engine.services.queries.managed() if query.is_transient]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime import queries
+from ksql_spark.runtime import query_watcher
 from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.query_errors import classify, is_jvm_gone, reason
 from tests.statements.world import FakeSparkQuery, World
@@ -85,7 +85,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 @pytest.fixture
 def query(make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, ManagedQuery]:
     """A query that the watcher looks at often, and that is started again soon."""
-    monkeypatch.setattr(queries, "WATCH_EVERY_S", 0.01)
+    monkeypatch.setattr(query_watcher, "WATCH_EVERY_S", 0.01)
     world = make_world(**{"ksql.query.retry.backoff.initial.ms": 1})
     world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
     (found,) = world.queries.all()
@@ -218,7 +218,7 @@ def test_a_query_that_is_ended_meanwhile_has_not_failed(
             pass
 
     a.spark[0] = Ending()  # type: ignore[call-overload]
-    world.queries._check(a)
+    world.queries._watcher.check(a)
     assert not a.errors and a.state != "ERROR" and "failed" not in caplog.text
 
 
@@ -234,7 +234,7 @@ def test_the_watcher_leaves_a_query_alone_that_somebody_holds(world: World) -> N
             # as if the watcher had listed them before: what it sees is ended, and not taken out yet
             a.spark = [self]  # type: ignore[list-item]
             self.is_active = False
-            watcher = threading.Thread(target=world.queries._check, args=(a,))
+            watcher = threading.Thread(target=world.queries._watcher.check, args=(a,))
             watcher.start()
             watcher.join(TIMEOUT_S)
             checks.append(a.state)
@@ -338,18 +338,18 @@ def test_a_start_that_fails_while_the_server_stops_leaves_the_state_alone(
         assert has_stopped.wait(TIMEOUT_S)
         raise KsqlError("QUERY_FAILED", id=a.id, reason="Spark stops")
 
-    monkeypatch.setattr(world.queries._launcher, "launch", launch)
+    monkeypatch.setattr(world.queries._runs._launcher, "launch", launch)
     spark = a.spark[0]
     assert isinstance(spark, FakeSparkQuery)
     spark.is_active = False
     assert is_starting.wait(TIMEOUT_S)
-    end = world.queries._drain_and_end
+    end = world.queries._runs.drain_and_end
 
     def drain_and_end(*ended: ManagedQuery) -> None:
         has_stopped.set()
         end(*ended)
 
-    monkeypatch.setattr(world.queries, "_drain_and_end", drain_and_end)
+    monkeypatch.setattr(world.queries._runs, "drain_and_end", drain_and_end)
     world.queries.shut_down()
-    assert not world.queries._watcher.is_alive()
+    assert not any(thread.is_alive() for thread in world.queries._watcher._threads)
     assert (world.checkpoint(a.id) / "0.json").exists()

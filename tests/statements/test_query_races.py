@@ -56,13 +56,13 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 def launches(world: World, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The Spark queries that are started from now on."""
-    started, launch = [], world.queries._launcher.launch
+    started, launch = [], world.queries._runs._launcher.launch
 
     def launched(query: ManagedQuery, number: int) -> Any:
         started.append(launch(query, number))
         return started[-1]
 
-    monkeypatch.setattr(world.queries._launcher, "launch", launched)
+    monkeypatch.setattr(world.queries._runs._launcher, "launch", launched)
     return started
 
 
@@ -115,7 +115,7 @@ def test_a_query_that_is_paused_while_it_reads_history_does_not_fail(
         assert is_paused.wait(TIMEOUT_S)
         raise KsqlError("BROKER_UNREACHABLE", servers="nowhere", reason="it is gone")
 
-    monkeypatch.setattr(world.queries, "_ends", ends)
+    monkeypatch.setattr(world.queries._runs, "_ends", ends)
     world.run(TWO_STAGES)
     (query,) = world.queries.all()
     assert is_reading.wait(TIMEOUT_S)
@@ -129,7 +129,7 @@ def test_a_query_that_is_paused_while_it_reads_history_does_not_fail(
 def test_nothing_of_a_query_runs_whose_next_stage_does_not_start(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    launch, first = world.queries._launcher.launch, []
+    launch, first = world.queries._runs._launcher.launch, []
 
     def launched(query: ManagedQuery, number: int) -> Any:
         if number > 0:
@@ -137,8 +137,8 @@ def test_nothing_of_a_query_runs_whose_next_stage_does_not_start(
         first.append(launch(query, number))
         return first[-1]
 
-    monkeypatch.setattr(world.queries, "_ends", lambda *_: {})
-    monkeypatch.setattr(world.queries._launcher, "launch", launched)
+    monkeypatch.setattr(world.queries._runs, "_ends", lambda *_: {})
+    monkeypatch.setattr(world.queries._runs._launcher, "launch", launched)
     world.run(TWO_STAGES)
     (query,) = world.queries.all()
     wait_for(lambda: query.state == "ERROR" and not query.is_loading)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime import queries
+from ksql_spark.runtime import query_watcher
 from ksql_spark.runtime.query_errors import is_state_unreadable
 from tests.statements.world import World
 
@@ -64,7 +64,7 @@ def one_query(world: World) -> Any:
 def test_a_query_says_that_its_state_is_damaged(
     make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "WATCH_EVERY_S", 0.01)
+    monkeypatch.setattr(query_watcher, "WATCH_EVERY_S", 0.01)
     world = make_world()
     query = one_query(world)
     query.spark[0].exception = lambda: FromJava("java.util.zip.ZipException: invalid entry CRC")

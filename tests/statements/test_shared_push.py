@@ -80,7 +80,7 @@ class Serving:
 
     def spark(self) -> list[str]:
         """The ids of the queries that run on Spark."""
-        return [query.id for query in self.world.queries._managed() if query.spark]
+        return [query.id for query in self.world.queries.managed() if query.spark]
 
     def topics(self) -> list[str]:
         """The topics of results."""

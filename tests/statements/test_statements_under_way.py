@@ -21,7 +21,7 @@ CREATE = "CREATE STREAM slow AS SELECT * FROM s;"
 def world(make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> World:
     """CREATE … AS goes on until ``world.may_start`` is set."""
     world: Any = make_world()
-    launch = world.queries._launcher.launch
+    launch = world.queries._runs._launcher.launch
     world.is_starting, world.may_start = threading.Event(), threading.Event()
 
     def slowly(*arguments: Any, **more: Any) -> Any:
@@ -29,7 +29,7 @@ def world(make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> 
         assert world.may_start.wait(SOON_S)
         return launch(*arguments, **more)
 
-    monkeypatch.setattr(world.queries._launcher, "launch", slowly)
+    monkeypatch.setattr(world.queries._runs._launcher, "launch", slowly)
     return world  # type: ignore[no-any-return]
 
 

@@ -187,7 +187,7 @@ def test_the_query_that_ends_the_jvm_is_found_among_others(
     supervised: Callable[[float], Supervised], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = supervised(0.3)
-    launcher = there.world.queries._launcher
+    launcher = there.world.queries._runs._launcher
     launch = launcher.launch
 
     def deadly(query: ManagedQuery, number: int) -> Any:

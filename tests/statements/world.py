@@ -134,7 +134,7 @@ class FakeQueries(QueryManager):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        self._launcher.launch = self._launched  # type: ignore[method-assign]
+        self._runs._launcher.launch = self._launched  # type: ignore[method-assign]
 
     def _launched(self, query: ManagedQuery, number: int) -> Any:
         if self.refused is not None and self.refused in query.statement:

@@ -1,0 +1,267 @@
+"""Starts and ends the Spark queries of a query of KSQL."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from ksql_spark.config import Client
+from ksql_spark.functions.spec import Spec
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import EndOffsets
+from ksql_spark.physical.distribution import waits_for
+from ksql_spark.physical.steps import EXACTLY_ONCE
+from ksql_spark.runtime import exactly_once
+from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
+from ksql_spark.runtime.launching import Launcher
+from ksql_spark.runtime.managed_query import ManagedQuery, internal_topics, log_failure
+from ksql_spark.runtime.query_checkpoints import QueryCheckpoints
+from ksql_spark.runtime.query_errors import USER, QueryError
+from ksql_spark.runtime.query_state import State
+from ksql_spark.runtime.query_topics import QueryTopics
+from ksql_spark.spark.processing_log import ProcessingLog
+
+log = logging.getLogger(__name__)
+
+#: a value of ksql.on.data.loss
+SKIP_AND_RECORD = "skip-and-record"
+
+
+class QueryRuns:
+    """Starts and ends Spark queries, for the query manager, which decides when. Thread-safe.
+
+    Args:
+        session: as in QueryManager, like all that is not described here.
+        admin: of the cluster.
+        checkpoints: of all queries.
+        heartbeat: for queries with an idle timeout.
+        setting: value of a property in the server's configuration.
+        client: settings of a Kafka client on the JVM.
+        functions: returns the server's user functions by name.
+        processing_log: takes errors of single records; None: they are not reported.
+        queries: returns the queries that the manager has.
+        failed: called, in another thread, with a query that has started and does not go on, and the cause.
+    """
+
+    def __init__(
+        self,
+        session: Callable[[], SparkSession],
+        admin: KafkaAdmin,
+        checkpoints: QueryCheckpoints,
+        heartbeat: IdleHeartbeat,
+        setting: Callable[[str], Any],
+        client: Callable[[Client, Mapping[str, Any]], Mapping[str, str]],
+        *,
+        functions: Callable[[], Mapping[str, Spec]],
+        processing_log: ProcessingLog | None,
+        queries: Callable[[], list[ManagedQuery]],
+        failed: Callable[[ManagedQuery, Exception], None],
+    ) -> None:
+        self._admin = admin
+        self._checkpoints = checkpoints
+        self._setting = setting
+        self._log = processing_log
+        self._failed = failed
+        self._lock = threading.RLock()
+        self._closing = threading.Event()
+        self._launcher = Launcher(
+            session,
+            admin,
+            checkpoints,
+            heartbeat,
+            setting_of=self.setting,
+            skips_losses=self.skips_losses,
+            client=client,
+            functions=functions,
+            processing_log=processing_log,
+            runs=lambda: [run for query in queries() for run in query.spark],
+            is_closing=self._closing.is_set,
+        )
+
+    def close(self) -> None:
+        """Start nothing more: Spark is stopped, too."""
+        self._closing.set()
+
+    def setting(self, query: ManagedQuery, name: str) -> Any:
+        """The value of a property for a query."""
+        return query.properties.get(name, self._setting(name))
+
+    def skips_losses(self, query: ManagedQuery) -> bool:
+        """Whether a query goes on where records are lost."""
+        return query.accepts_loss or self.setting(query, "ksql.on.data.loss") == SKIP_AND_RECORD
+
+    def topics(self, query: ManagedQuery) -> QueryTopics:
+        """The topics of a query since its last start."""
+        if query.topics is None:
+            query.topics = QueryTopics(self._admin, self._checkpoints.folder(query.id), query.plan)
+        return query.topics
+
+    def note_error(self, query: ManagedQuery, message: str, kind: str) -> None:
+        """Keep an error among the latest ones of a query; ``kind``: USER, SYSTEM or UNKNOWN."""
+        query.errors.append(QueryError(int(time.time() * 1000), message, kind))
+        while len(query.errors) > int(self.setting(query, "ksql.query.error.max.queue.size")):
+            query.errors.popleft()
+
+    # ---- start ---------------------------------------------------------------------------------------
+
+    def start(self, query: ManagedQuery) -> bool:
+        """Start the Spark queries of a query, from its checkpoints if there are any.
+
+        Returns:
+            whether this is all; if not, start_rest() starts the others.
+
+        Raises:
+            KsqlError: as QueryManager.start(); nothing of it runs.
+        """
+        self._checkpoints.keep(query.id)
+        self._create_internal_topics(query)
+        if not query.is_transient:
+            self._fit_topics(query)
+        # threads of an earlier start do nothing more: their token is not in this set
+        query.loading = set()
+        query.spark = []
+        try:
+            has_history = self._has_history(query)
+            for i, _ in enumerate(query.plan.stages[:1] if has_history else query.plan.stages):
+                query.spark.append(self._launcher.launch(query, i))
+        except Exception:
+            self.end(query)
+            raise
+        return not has_history
+
+    def start_rest(self, query: ManagedQuery) -> None:
+        """Start each further sub-topology once the one before it has read its history, in another thread."""
+        token = object()
+        query.loading.add(token)
+        threading.Thread(
+            target=self._start_rest, args=(query, token), name=f"backfill-{query.id}", daemon=True
+        ).start()
+
+    def _create_internal_topics(self, query: ManagedQuery) -> None:
+        partitions = query.internal_partitions
+        replicas = int(self.setting(query, "ksql.streams.replication.factor"))
+        for stage in query.plan.inner:
+            if self._admin.topic(stage.sink.topic) is None:
+                config = {"cleanup.policy": "compact" if stage.sink.is_table else "delete"}
+                config |= {"retention.ms": "-1"}
+                self._admin.create_topic(stage.sink.topic, partitions, replicas, config)
+        for transactional_id in query.plan.transactional_ids:
+            exactly_once.create_commits_topic(self._admin, transactional_id, replicas)
+
+    def _fit_topics(self, query: ManagedQuery) -> None:
+        """See QueryTopics.fit; what is lost is recorded."""
+        accepts = self.skips_losses(query)
+        query.topics = None
+        losses = self.topics(query).fit(
+            accepts_loss=accepts,
+            sink_partitions=query.sink_partitions,
+            checks_ends=query.retries.in_a_row > 0 or query.accepts_loss,
+        )
+        for loss in losses:
+            log.warning("query %s goes on without records: %s", query.id, loss.text)
+            self.note_error(query, f"Records are lost, the query goes on. {loss.text}", USER)
+            if self._log is not None:
+                self._log.lost(query.id, loss.topic, loss.text)
+
+    def _has_history(self, query: ManagedQuery) -> bool:
+        """Whether sub-topologies must start one after another, so that each reads all of its history.
+
+        Results of a transaction come later than the records that they were made of. A join with such results
+        must not begin while there is a backlog: it would run ahead in its other topics.
+        """
+        plan = query.plan
+        is_joined = any(waits_for(plan, number) for number in range(len(plan.stages)))
+        if plan.guarantee == EXACTLY_ONCE and is_joined:
+            return True
+        if not plan.by_event_time or not plan.inner:
+            return False
+        return not self._checkpoints.is_loaded(query)
+
+    def _start_rest(self, query: ManagedQuery, token: object) -> None:
+        """Start each further stage once the one before it has committed what is there now."""
+        try:
+            for i in range(1, len(query.plan.stages)):
+                there = self._ends(query, i - 1)
+                while not self._checkpoints.has_reached(query, i - 1, there):
+                    with self._lock:
+                        if not self._is_current(query, token) or not query.spark[-1].is_active:
+                            return
+                    if self._closing.wait(0.05):
+                        return
+                with self._lock:
+                    if not self._is_current(query, token):
+                        return
+                    query.spark.append(self._launcher.launch(query, i))
+            self._checkpoints.set_loaded(query)
+        except Exception as error:
+            with query.control:
+                if token in query.loading:  # else it was stopped, or Spark has ended
+                    log_failure(log, "query %s did not go on after its history was read", query, error)
+                    self._failed(query, error)
+        finally:
+            with self._lock:
+                query.loading.discard(token)
+
+    def _is_current(self, query: ManagedQuery, token: object) -> bool:
+        """Whether a query was neither stopped nor restarted since its ``loading`` got ``token``."""
+        return token in query.loading and bool(query.spark) and query.state is State.RUNNING
+
+    def _ends(self, query: ManagedQuery, number: int) -> Mapping[tuple[str, int], int]:
+        """Where the topics of a stage end, for readers of committed records."""
+        offsets = EndOffsets(self._admin.servers, self._admin.settings)
+        try:
+            return offsets.of(set(query.plan.stages[number].topics))
+        finally:
+            offsets.close()
+
+    # ---- end -----------------------------------------------------------------------------------------
+
+    def drain_and_end(self, *queries: ManagedQuery) -> None:
+        """End queries once what they have read is committed, so that no work is repeated."""
+        for query in queries:
+            self._drain(query)
+
+        def end(query: ManagedQuery) -> None:
+            self.end(query, 0.0 if query.is_transient else self._stop_timeout_s())
+
+        with ThreadPoolExecutor(max_workers=8, thread_name_prefix="query-stop") as pool:
+            list(pool.map(end, queries))
+
+    def end(self, query: ManagedQuery, timeout_s: float = 0.0) -> None:
+        """End a query, once it is drained or after ``timeout_s`` seconds."""
+        with self._lock:
+            running, query.spark = query.spark, []
+        deadline = time.monotonic() + timeout_s
+        for run in running:
+            with contextlib.suppress(Exception):  # the JVM may be gone; there is nothing left to stop then
+                is_done = run.stop(deadline - time.monotonic())
+                if timeout_s and not is_done:
+                    log.warning(
+                        "query %s was stopped before what it had read was done",
+                        query.id,
+                        extra={"query": query.id},
+                    )
+
+    def remove_state(self, query: ManagedQuery) -> None:
+        """Remove the checkpoints and internal topics of a query that is not running."""
+        self._checkpoints.remove(query.id)
+        self._admin.delete_topics(internal_topics(query.plan))
+
+    def _drain(self, query: ManagedQuery) -> None:
+        """Stop a query from reading."""
+        for run in query.spark:
+            with contextlib.suppress(Exception):  # as in end()
+                run.drain()
+
+    def _stop_timeout_s(self) -> float:
+        return float(self._setting("ksql.query.stop.timeout.ms")) / 1000
+
+
+__all__ = ["QueryRuns"]
