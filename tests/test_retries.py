@@ -65,3 +65,9 @@ def test_a_query_that_begins_anew_begins_with_the_first_pause() -> None:
         fail(retries, 1.0, at(5))
     retries.forget()
     assert retries.in_a_row == 0 and fail(retries, 1.0, at(5)) == 15 and retries.total == 4
+
+
+def test_what_cannot_be_read_is_no_progress() -> None:
+    retries = Retries()
+    assert [fail(retries, 1.0, committed) for committed in (at(5), None, at(5), None)] == [15, 30, 60, 120]
+    assert fail(retries, 1.0, at(6)) == 15

@@ -48,11 +48,13 @@ class Retries:
             first_s: the first pause, seconds.
             longest_s: the longest pause, seconds.
         """
-        if committed != self.committed or (was_running and now - self.started_at >= longest_s):
+        has_got_on = None not in (committed, self.committed) and committed != self.committed
+        if has_got_on or (was_running and now - self.started_at >= longest_s):
             self.in_a_row = 0
         self.in_a_row += 1
         self.total += 1
-        self.committed = committed
+        if committed is not None:
+            self.committed = committed
         self.due_at = now + min(first_s * 2.0 ** min(self.in_a_row - 1, 100), longest_s)
 
     def halt(self) -> None:
