@@ -107,13 +107,16 @@ class Health:
         parts["commandRunner"] &= parts["kafka"] and commands.newer is None
         queries = _in_time(not_running, deadline)
         failed, starting = queries or _Queries({}, [])
+        # of the threads that restart them
+        problem = self._services.queries.watch_problem
         details: dict[str, Any] = {name: {"isHealthy": is_well} for name, is_well in parts.items()}
         details["commandRunner"]["skipped"] = [vars(record) for record in commands.skipped]
         details["queries"] = {
-            "isHealthy": queries is not None and not failed and not starting,
+            "isHealthy": queries is not None and not failed and not starting and problem is None,
             "inError": list(failed),
             "reasons": failed,
             "starting": starting,
+            "problem": problem,
         }
         is_well = all(part["isHealthy"] for part in details.values())
         # the server does its work without what follows

@@ -28,6 +28,7 @@ from ksql_spark.runtime.query_checkpoints import QueryCheckpoints
 from ksql_spark.runtime.query_errors import (
     SYSTEM,
     classify,
+    is_jvm_gone,
     reason,
 )
 from ksql_spark.runtime.query_runs import QueryRuns
@@ -132,7 +133,11 @@ class QueryManager:
         query.lifecycle.check(Event.START)
         is_all = self._runs.start(query)
         query.retries.started_at = time.monotonic()
-        query.lifecycle.apply(Event.START)
+        try:
+            query.lifecycle.apply(Event.START)
+        except TransitionRefused:
+            self._runs.end(query)
+            raise
         query.accepts_loss = False
         with self._lock:
             self._queries[query.id] = query
@@ -141,7 +146,8 @@ class QueryManager:
 
     def _did_not_go_on(self, query: ManagedQuery, cause: Exception) -> None:
         """As QueryRuns needs it: what runs of the query ends, too."""
-        self._runs.drain_and_end(query)
+        if not is_jvm_gone(cause):  # else the supervisor will notice it
+            self._runs.drain_and_end(query)
         self.failed(query, cause)
 
     def end_transactions(self, *transactional_ids: str) -> None:
@@ -511,6 +517,11 @@ class QueryManager:
                 if not query.is_transient:
                     lost.append(query)
         return lost
+
+    @property
+    def watch_problem(self) -> str | None:
+        """Why queries cannot be watched as they should be; None: they are."""
+        return self._watcher.problem
 
     @property
     def is_spark_gone(self) -> bool:

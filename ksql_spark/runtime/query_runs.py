@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 import time
@@ -23,7 +22,7 @@ from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.launching import Launcher
 from ksql_spark.runtime.managed_query import ManagedQuery, internal_topics, log_failure
 from ksql_spark.runtime.query_checkpoints import QueryCheckpoints
-from ksql_spark.runtime.query_errors import USER, QueryError
+from ksql_spark.runtime.query_errors import USER, QueryError, is_jvm_gone
 from ksql_spark.runtime.query_state import State
 from ksql_spark.runtime.query_topics import QueryTopics
 from ksql_spark.spark.processing_log import ProcessingLog
@@ -240,14 +239,17 @@ class QueryRuns:
             running, query.spark = query.spark, []
         deadline = time.monotonic() + timeout_s
         for run in running:
-            with contextlib.suppress(Exception):  # the JVM may be gone; there is nothing left to stop then
+            try:
                 is_done = run.stop(deadline - time.monotonic())
-                if timeout_s and not is_done:
-                    log.warning(
-                        "query %s was stopped before what it had read was done",
-                        query.id,
-                        extra={"query": query.id},
-                    )
+            except Exception as error:
+                self._not_stopped(query, error)
+                continue
+            if timeout_s and not is_done:
+                log.warning(
+                    "query %s was stopped before what it had read was done",
+                    query.id,
+                    extra={"query": query.id},
+                )
 
     def remove_state(self, query: ManagedQuery) -> None:
         """Remove the checkpoints and internal topics of a query that is not running."""
@@ -257,8 +259,15 @@ class QueryRuns:
     def _drain(self, query: ManagedQuery) -> None:
         """Stop a query from reading."""
         for run in query.spark:
-            with contextlib.suppress(Exception):  # as in end()
+            try:
                 run.drain()
+            except Exception as error:
+                self._not_stopped(query, error)
+
+    def _not_stopped(self, query: ManagedQuery, error: Exception) -> None:
+        """Tell that a Spark query could not be stopped; where the JVM has gone, nothing runs any more."""
+        if not is_jvm_gone(error) and not self._closing.is_set():
+            log_failure(log, "query %s was not stopped as it should be", query, error)
 
     def _stop_timeout_s(self) -> float:
         return float(self._setting("ksql.query.stop.timeout.ms")) / 1000

@@ -72,7 +72,7 @@ class QueryTopics:
         """The topics that have gone, or were made again, since the query was started; ``there`` as above."""
         try:
             known = (self._known or self._read()).ids
-        except OSError:  # it will be looked at again
+        except (OSError, KsqlError):  # the store is away, or Spark; it will be looked at again
             return []
         return [name for name in self.names if name in known and there.get(name) != known[name]]
 
@@ -154,6 +154,7 @@ class QueryTopics:
 
         Raises:
             OSError: it cannot be read now.
+            KsqlError: SPARK_RESTARTING, NOT_READY, where Spark reads it.
         """
         try:
             noted: Any = json.loads(self._folder.read(_NOTE))

@@ -12,10 +12,11 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.runtime.managed_query import ManagedQuery, log_failure
 from ksql_spark.runtime.query_checkpoints import QueryCheckpoints
-from ksql_spark.runtime.query_errors import data_loss, is_state_unreadable, reason
+from ksql_spark.runtime.query_errors import data_loss, is_jvm_gone, is_state_unreadable, reason
 from ksql_spark.runtime.query_runs import QueryRuns
 from ksql_spark.runtime.query_state import State
 from ksql_spark.runtime.query_topics import QueryTopics, all_names
+from ksql_spark.runtime.watch import Watch
 
 log = logging.getLogger(__name__)
 
@@ -66,47 +67,60 @@ class QueryWatcher:
         self._checkpoints = checkpoints
         self._admin = admin
         self._closing = threading.Event()
-        self._threads = [
-            threading.Thread(target=self._watch, name="query-watcher", daemon=True),
-            threading.Thread(target=self._watch_topics, name="topic-watcher", daemon=True),
-        ]
+        #: topics that were not as they should be the last time: query id and topic
+        self._doubted: set[tuple[str, str]] = set()
+        self._watches = (
+            Watch("query-watcher", WATCH_EVERY_S, self._look),
+            Watch("topic-watcher", LOOK_AT_TOPICS_EVERY_S, self._look_at_topics),
+        )
 
     def start(self) -> None:
         """Watch from now on."""
-        for thread in self._threads:
-            thread.start()
+        for watch in self._watches:
+            watch.start()
 
     def close(self) -> None:
         """Watch no more."""
         self._closing.set()
+        for watch in self._watches:
+            watch.close()
 
-    def join(self, timeout_s: float) -> None:
-        """Wait until both threads have ended, for so long each."""
-        for thread in self._threads:
-            thread.join(timeout_s)
+    def join(self, timeout_s: float) -> bool:
+        """Wait until what is looked at has been, for so long in each thread; whether it has."""
+        return all([watch.join(timeout_s) for watch in self._watches])
 
-    def _watch(self) -> None:
+    @property
+    def problem(self) -> str | None:
+        """Why queries cannot be watched as they should be; None: they are."""
+        return next((watch.problem for watch in self._watches if watch.problem is not None), None)
+
+    def _look(self) -> None:
         """Notice queries that ended by themselves, and restart them with back-off (reference §6.11)."""
-        while not self._closing.wait(WATCH_EVERY_S):
-            self._checkpoints.remove_late(self._manager.knows)
-            for query in self._manager.managed():
-                try:
-                    if not self._manager.is_spark_gone:
-                        self.check(query)
-                except Exception as error:
-                    if self._closing.is_set():
-                        return  # Spark is stopping as well
-                    if self._manager.is_spark_gone:
-                        break
-                    log_failure(log, "query %s cannot be watched", query, error)
-                    self._manager.failed(query, error)
+        failed: Exception | None = None
+        for query in self._manager.managed():
+            if self._manager.is_spark_gone:
+                break
+            try:
+                self.check(query)
+            except Exception as error:  # the others are looked at all the same
+                failed = failed or error
+        self._checkpoints.remove_late(self._manager.knows)
+        if failed is not None:
+            raise failed
 
     def check(self, query: ManagedQuery) -> None:
-        """Look at a query once, unless it is being started or ended."""
+        """Look at a query once, unless it is being started or ended; if that fails, so does the query."""
         if not query.control.acquire(blocking=False):
             return
         try:
             self._check(query)
+        except Exception as error:
+            if self._closing.is_set() or self._manager.is_spark_gone:
+                return  # Spark is stopping as well, or is started again with all queries
+            log_failure(log, "query %s cannot be watched", query, error)
+            if not is_jvm_gone(error):  # else the supervisor will notice it
+                self._runs.drain_and_end(query)
+            self._manager.failed(query, error)
         finally:
             query.control.release()
 
@@ -115,7 +129,8 @@ class QueryWatcher:
             return
         if query.state is State.RUNNING:
             ended = [run for run in query.spark if not run.is_active]
-            if not ended or not self._manager.has(query):  # the server stops, and has ended it
+            is_missing = not query.spark and not query.is_transient
+            if not (ended or is_missing) or not self._manager.has(query):  # somebody has just ended it
                 return
             cause = next((c for c in (run.exception() for run in ended) if c is not None), None)
             what = data_loss(cause)
@@ -133,32 +148,33 @@ class QueryWatcher:
         ):
             self._manager.start_or_fail(query)
 
-    def _watch_topics(self) -> None:
+    def _look_at_topics(self) -> None:
         """Notice that topics of queries have gone, were made again, or are there again."""
-        doubted: set[tuple[str, str]] = set()
         states = (State.RUNNING, State.ERROR)
-        while not self._closing.wait(LOOK_AT_TOPICS_EVERY_S):
-            queries = [q for q in self._manager.managed() if not q.is_transient and q.state in states]
+        queries = [q for q in self._manager.managed() if not q.is_transient and q.state in states]
+        try:
+            there = self._admin.topic_ids(all_names([self._runs.topics(q) for q in queries]))
+        except KsqlError as error:  # the queries will notice it, too
+            log.warning("the topics of queries cannot be looked at: %s", error.message)
+            return
+        doubted, self._doubted = self._doubted, set()
+        failed: Exception | None = None
+        for query in queries:
             try:
-                there = self._admin.topic_ids(all_names([self._runs.topics(q) for q in queries]))
-            except KsqlError as error:  # the queries will notice it, too
-                log.warning("the topics of queries cannot be looked at: %s", error.message)
-                continue
-            seen: set[tuple[str, str]] = set()
-            for query in queries:
                 topics = self._runs.topics(query)
                 changed = topics.changed(there)
-                seen |= {(query.id, name) for name in changed}
-                if not query.control.acquire(blocking=False):
-                    continue  # it is being started or ended
-                try:
-                    self._note_topics(query, topics, [n for n in changed if (query.id, n) in doubted], there)
-                except Exception as error:
-                    if not (self._closing.is_set() or self._manager.is_spark_gone):
-                        log_failure(log, "the topics of query %s cannot be watched", query, error)
-                finally:
-                    query.control.release()
-            doubted = seen
+                self._doubted |= {(query.id, name) for name in changed}
+                known = [name for name in changed if (query.id, name) in doubted]
+                if query.control.acquire(blocking=False):  # else it is being started or ended
+                    try:
+                        self._note_topics(query, topics, known, there)
+                    finally:
+                        query.control.release()
+            except Exception as error:  # as in _look
+                if not self._manager.is_spark_gone:
+                    failed = failed or error
+        if failed is not None:
+            raise failed
 
     def _note_topics(
         self, query: ManagedQuery, topics: QueryTopics, changed: list[str], there: Mapping[str, str]

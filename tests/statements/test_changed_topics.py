@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.runtime import query_watcher
 from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.query_errors import data_loss
+from ksql_spark.runtime.query_topics import QueryTopics
 from tests.statements.world import FakeSparkQuery, World
 
 TIMEOUT_S = 20.0
@@ -197,3 +199,22 @@ def test_moved_offsets_are_read_by_spark_as_before(scene: Callable[..., Any]) ->
     assert (folder / "0").read_text(encoding="utf-8").splitlines() == [
         "v1", "{}", json.dumps({"s": {"0": 0, "1": 0, "2": 0}}),
     ]  # fmt: skip
+
+
+def test_topics_are_watched_on_after_their_notes_could_not_be_read(
+    scene: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, query = scene()
+    attempts = []
+
+    def read(_: QueryTopics) -> Any:
+        attempts.append(1)
+        raise KsqlError("SPARK_RESTARTING")  # which reads them where the state is in an object store
+
+    with monkeypatch.context() as patched:
+        patched.setattr(QueryTopics, "_read", read)
+        query.topics = None  # as after a start that has failed
+        wait_for(lambda: len(attempts) > 2)
+    world.admin.delete_topics(["s"])
+    wait_for(lambda: query.state == "ERROR")
+    assert world.queries.watch_problem is None

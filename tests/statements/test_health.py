@@ -130,4 +130,12 @@ def test_queries_that_failed_are_listed(world: World) -> None:
         "inError": ["CSAS_A_2"],
         "reasons": {"CSAS_A_2": "the query ended by itself"},
         "starting": [],
+        "problem": None,
     }
+
+
+def test_queries_that_nobody_watches_are_unwell(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(world.queries), "watch_problem", "nobody thought of this")
+    body = health_of(world)
+    assert not body["isHealthy"] and not body["details"]["queries"]["isHealthy"]
+    assert body["details"]["queries"]["problem"] == "nobody thought of this"

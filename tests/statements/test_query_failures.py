@@ -351,5 +351,115 @@ def test_a_start_that_fails_while_the_server_stops_leaves_the_state_alone(
 
     monkeypatch.setattr(world.queries._runs, "drain_and_end", drain_and_end)
     world.queries.shut_down()
-    assert not any(thread.is_alive() for thread in world.queries._watcher._threads)
+    assert world.queries._watcher.join(TIMEOUT_S)
     assert (world.checkpoint(a.id) / "0.json").exists()
+
+
+def test_what_the_watcher_cannot_look_at_is_ended_before_it_is_started_again(
+    query: tuple[World, ManagedQuery],
+) -> None:
+    _, a = query
+
+    class Broken(FakeSparkQuery):
+        """Runs, and cannot say so."""
+
+        is_ended = False
+
+        @property
+        def is_active(self) -> bool:
+            raise RuntimeError("nobody thought of this")
+
+        @is_active.setter
+        def is_active(self, value: bool) -> None:
+            pass
+
+        def stop(self, timeout_s: float = 0.0) -> bool:
+            self.is_ended = True
+            return True
+
+    broken = Broken()
+    a.spark[0] = broken  # type: ignore[call-overload]
+    wait_for(lambda: bool(a.errors) and a.state == "RUNNING")
+    assert broken.is_ended and a.spark != [broken]
+
+
+def test_a_query_of_which_nothing_runs_has_failed(query: tuple[World, ManagedQuery]) -> None:
+    _, a = query
+    a.spark = []
+    wait_for(lambda: bool(a.errors))
+    wait_for(lambda: a.state == "RUNNING")
+    assert a.spark
+
+
+def test_the_watcher_goes_on_whatever_happens_in_it(
+    query: tuple[World, ManagedQuery], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    world, a = query
+    world.run("CREATE STREAM b AS SELECT * FROM s EMIT CHANGES;")
+    b = next(query for query in world.queries.all() if query is not a)
+    looks = []
+
+    def remove_late(_: object) -> None:
+        looks.append(1)
+        raise RuntimeError("nobody thought of this")
+
+    committed = world.queries.checkpoints.committed_or_none
+
+    def committed_or_none(of: ManagedQuery) -> object:
+        if of is a:
+            raise RuntimeError("nor of that")
+        return committed(of)
+
+    monkeypatch.setattr(world.queries.checkpoints, "remove_late", remove_late)
+    wait_for(lambda: len(looks) > 2)
+    wait_for(lambda: world.queries.watch_problem == "nobody thought of this")
+    assert caplog.text.count("RuntimeError: nobody thought of this") == 1  # not twice a second
+    monkeypatch.undo()
+    wait_for(lambda: world.queries.watch_problem is None)
+    monkeypatch.setattr(world.queries.checkpoints, "committed_or_none", committed_or_none)
+    for one in (a, b):
+        spark = one.spark[0]
+        assert isinstance(spark, FakeSparkQuery)
+        spark.is_active = False
+    wait_for(lambda: world.queries.watch_problem == "nor of that")
+    wait_for(lambda: bool(b.errors))  # the one does not hold up the other
+    monkeypatch.undo()
+    wait_for(lambda: bool(a.errors) and a.state == b.state == "RUNNING")
+    assert world.queries.watch_problem is None
+
+
+def test_a_spark_query_that_cannot_be_stopped_is_logged(
+    query: tuple[World, ManagedQuery], caplog: pytest.LogCaptureFixture
+) -> None:
+    world, a = query
+
+    class Unstoppable(FakeSparkQuery):
+        error: Exception = RuntimeError("Spark does not stop it")
+
+        def stop(self, timeout_s: float = 0.0) -> bool:
+            raise self.error
+
+    class Gone(Unstoppable):
+        error = ConnectionRefusedError("[Errno 111] Connection refused")
+
+    a.spark[0] = Gone()  # type: ignore[call-overload]
+    world.queries.restart(a.id)
+    assert "refused" not in caplog.text  # the supervisor tells that the JVM has ended
+    a.spark[0] = Unstoppable()  # type: ignore[call-overload]
+    world.queries.restart(a.id)
+    assert "Spark does not stop it" in caplog.text and a.state == "RUNNING"
+
+
+def test_a_restart_during_which_the_jvm_ends_is_tried_again(
+    query: tuple[World, ManagedQuery], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, a = query
+
+    def launch(*_: object) -> None:
+        raise Py4JNetworkError("Answer from Java side is empty")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(world.queries._runs._launcher, "launch", launch)
+        world.queries.restart(a.id)
+        assert "Answer from Java side is empty" in a.why_failed
+    wait_for(lambda: a.state == "RUNNING" and bool(a.spark))

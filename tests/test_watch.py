@@ -1,0 +1,54 @@
+"""Looks that fail are told once, and are no reason not to look again."""
+
+from __future__ import annotations
+
+import queue
+import threading
+
+import pytest
+
+from ksql_spark.runtime.watch import Watch
+
+TIMEOUT_S = 20.0
+
+
+def test_a_look_that_fails_is_told_once_and_the_next_one_comes(caplog: pytest.LogCaptureFixture) -> None:
+    outcomes: queue.Queue[Exception | None] = queue.Queue()
+    problems: queue.Queue[str | None] = queue.Queue()
+
+    def look() -> None:
+        problems.put(watch.problem)
+        outcome = outcomes.get(timeout=TIMEOUT_S)
+        if outcome is not None:
+            raise outcome
+
+    watch = Watch("a-watcher", 0.0, look)
+    watch.start()
+    given = [None, RuntimeError("odd"), RuntimeError("odd"), ValueError("odder"), None, None]
+    for outcome in given:
+        outcomes.put(outcome)
+    seen = [problems.get(timeout=TIMEOUT_S) for _ in range(len(given) + 1)]
+    assert seen == [None, None, "odd", "odd", "odder", None, None]
+    watch.close()
+    outcomes.put(None)
+    assert watch.join(TIMEOUT_S)
+    told = [record.message for record in caplog.records if record.levelname == "ERROR"]
+    assert told == ["a-watcher: a look has failed; it goes on"] * 2
+    assert caplog.text.count("RuntimeError: odd") == 1 and caplog.text.count("ValueError: odder") == 1
+
+
+def test_what_fails_because_all_is_closed_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    is_looking, is_closed = threading.Event(), threading.Event()
+
+    def look() -> None:
+        is_looking.set()
+        assert is_closed.wait(TIMEOUT_S)
+        raise RuntimeError("it is closed")
+
+    watch = Watch("a-watcher", 0.0, look)
+    watch.start()
+    assert is_looking.wait(TIMEOUT_S)
+    watch.close()
+    assert not watch.join(0.0)
+    is_closed.set()
+    assert watch.join(TIMEOUT_S) and watch.problem is None and not caplog.records
