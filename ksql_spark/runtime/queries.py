@@ -510,9 +510,8 @@ class QueryManager:
         lost = []
         for query in self.managed():
             with query.control:
-                if not query.spark:
+                if not self._runs.forget(query):
                     continue
-                query.spark, query.loading = [], set()
                 self.halt(query, message)
                 if not query.is_transient:
                     lost.append(query)

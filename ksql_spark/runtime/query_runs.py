@@ -125,7 +125,7 @@ class QueryRuns:
             self._fit_topics(query)
         # threads of an earlier start do nothing more: their token is not in this set
         query.loading = set()
-        query.spark = []
+        self.end(query)  # what an earlier start has left, if Spark's JVM was thought to be gone
         try:
             has_history = self._has_history(query)
             for i, _ in enumerate(query.plan.stages[:1] if has_history else query.plan.stages):
@@ -250,6 +250,12 @@ class QueryRuns:
                     query.id,
                     extra={"query": query.id},
                 )
+
+    def forget(self, query: ManagedQuery) -> bool:
+        """Take no notice any more of what ran of a query on a JVM that has ended; whether anything did."""
+        with self._lock:
+            running, query.spark, query.loading = query.spark, [], set()
+        return bool(running)
 
     def remove_state(self, query: ManagedQuery) -> None:
         """Remove the checkpoints and internal topics of a query that is not running."""

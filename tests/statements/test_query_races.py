@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.runtime import query_watcher
 from ksql_spark.runtime.managed_query import ManagedQuery
 from tests.statements.world import World
 
@@ -143,3 +145,110 @@ def test_nothing_of_a_query_runs_whose_next_stage_does_not_start(
     (query,) = world.queries.all()
     wait_for(lambda: query.state == "ERROR" and not query.is_loading)
     assert not query.spark and [run.is_active for run in first] == [False]
+
+
+def test_what_runs_of_a_query_is_ended_before_it_is_started_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch = world.queries._runs._launcher.launch
+    is_refused = True
+    started = []
+
+    def launched(query: ManagedQuery, number: int) -> Any:
+        if number > 0 and is_refused:
+            raise ConnectionRefusedError  # as if the JVM had gone, which the supervisor would notice
+        started.append(launch(query, number))
+        return started[-1]
+
+    monkeypatch.setattr(world.queries._runs, "_ends", lambda *_: {})
+    monkeypatch.setattr(world.queries._runs._launcher, "launch", launched)
+    world.run(TWO_STAGES)
+    (query,) = world.queries.all()
+    wait_for(lambda: query.state == "ERROR" and not query.is_loading)
+    is_refused = False
+    world.queries.restart(query.id)
+    wait_for(lambda: len(query.spark) == 2)
+    assert [run for run in started if run.is_active] == query.spark
+
+
+class Jvm:
+    """Of Spark, that ends now and then: what it runs ends with it."""
+
+    def __init__(self, world: World, chance: random.Random) -> None:
+        self._manager, self._chance = world.queries, chance
+        self._launch = world.queries._runs._launcher.launch
+        self._lock = threading.Lock()
+        self._is_there = self.is_well = True
+        self.runs: list[Any] = []
+
+    def launch(self, query: ManagedQuery, number: int) -> Any:
+        if not self.is_well and self._chance.random() < 0.1:
+            raise self._chance.choice([KsqlError("STOPPED"), RuntimeError("odd"), ConnectionRefusedError()])
+        run = self._launch(query, number)
+        with self._lock:
+            if not self._is_there:
+                raise KsqlError("SPARK_RESTARTING")
+            self.runs.append(run)
+        return run
+
+    def end(self) -> None:
+        with self._lock:
+            self._is_there = False
+            for run in self.runs:
+                run.is_active = False
+        lost = self._manager.lose_spark("Spark's process ended.")
+        with self._lock:
+            self._is_there = True
+        self._manager.regain_spark()
+        for query in lost:
+            self._manager.start_lost(query)
+
+
+def runs_all(query: ManagedQuery) -> bool:
+    """Whether both of its stages run."""
+    return [run.is_active for run in list(query.spark)] == [True, True]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_is_done_at_once_no_spark_query_is_left_behind(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(query_watcher, "WATCH_EVERY_S", 0.002)
+    pauses = {"ksql.query.retry.backoff.initial.ms": 1, "ksql.query.retry.backoff.max.ms": 5}
+    world = make_world(**pauses)
+    manager, jvm = world.queries, Jvm(world, random.Random(seed))
+    monkeypatch.setattr(manager._runs, "_ends", lambda *_: {})
+    monkeypatch.setattr(manager._runs._launcher, "launch", jvm.launch)
+    for name in "ab":
+        world.run(TWO_STAGES.replace("a WITH", f"{name} WITH"))
+    queries = manager.all()
+    jvm.is_well = False
+
+    def fail(query: ManagedQuery) -> None:
+        for run in list(query.spark)[:1]:
+            run.is_active = False  # type: ignore[misc]
+
+    def act(number: int) -> None:
+        chance = random.Random(f"{seed} {number}")
+        for _ in range(60):
+            query = chance.choice(queries)
+            if number == 0 and chance.random() < 0.1:
+                jvm.end()
+            by_id = chance.choice([manager.pause, manager.resume, manager.restart, None])
+            if by_id is not None:
+                by_id(query.id)
+            else:
+                chance.choice([manager.rebuild, fail])(query)
+
+    threads = [threading.Thread(target=act, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    jvm.is_well = True
+    manager.resume(*world.ids())
+    for query in queries:
+        wait_for(lambda: query.state == "RUNNING" and not query.is_loading and runs_all(query))  # noqa: B023
+    here = {id(run) for query in queries for run in query.spark}
+    assert {id(run) for run in jvm.runs if run.is_active} == here
+    assert manager.watch_problem is None
