@@ -439,9 +439,11 @@ def interrupt(engine: Engine, query: Running, count: int, verb: str) -> None:
         if verb == "restart":
             queries.restart(query.id)
         else:
-            killed = queries.kill(query.id)
+            killed = queries.find(query.id)
             assert killed is not None
-            queries.start(killed)
+            with killed.control:
+                queries._runs.end(killed)
+                queries.start(killed)
 
 
 def check_interrupted(
