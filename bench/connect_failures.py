@@ -37,7 +37,7 @@ SOURCE = """CREATE SOURCE CONNECTOR customers WITH (
   "plugin.name" = 'pgoutput');"""
 
 
-def one(engine: Engine, text: str) -> dict[str, Any]:
+def one(engine: Engine, text: str) -> Any:
     """The only answer to a statement."""
     (entity,) = engine.execute(Request(text))
     return entity
@@ -51,7 +51,7 @@ class Watch:
         self.slowest = 0.0
         self.is_healthy = True
 
-    def until(self, is_so: Callable[[dict[str, Any]], bool]) -> tuple[float, dict[str, Any]]:
+    def until(self, is_so: Callable[[Any], bool]) -> tuple[float, Any]:
         """Seconds until an answer is so, and the answer."""
         began = time.monotonic()
         while True:
@@ -59,7 +59,7 @@ class Watch:
             answer = one(self.engine, "SHOW CONNECTORS;")
             now = time.monotonic()
             self.slowest = max(self.slowest, now - asked)
-            self.is_healthy &= bool(self.engine.health()["isHealthy"])
+            self.is_healthy &= self.engine.health().is_healthy
             if is_so(answer):
                 return now - began, answer
             if now - began > TIMEOUT_S:
@@ -70,8 +70,8 @@ class Watch:
 def measure(engine: Engine, what: str, word: str) -> None:
     """Print how long it takes until a warning has ``word``."""
     watch = Watch(engine)
-    seconds, answer = watch.until(lambda found: any(word in w["message"] for w in found["warnings"]))
-    (reason, *_) = (w["message"] for w in answer["warnings"] if word in w["message"])
+    seconds, answer = watch.until(lambda found: any(word in w.message for w in found.warnings))
+    (reason, *_) = (w.message for w in answer.warnings if word in w.message)
     line = " ".join(reason.split())
     print(f"{what:34}{seconds:8.1f}{watch.slowest:10.2f}  {watch.is_healthy!s:8}{line[:150]}", flush=True)
 
@@ -139,7 +139,7 @@ def run(engine: Engine, folder: Path, has_debezium: bool) -> None:
     os.kill(worker._worker.pid, signal.SIGKILL)
     measure(engine, "a worker that is killed", "has ended")
     back, _ = Watch(engine).until(
-        lambda found: all(row["state"].startswith("RUNNING") for row in found["connectors"])
+        lambda found: all(row.state.startswith("RUNNING") for row in found.connectors)
     )
     print(f"{'… its connectors run again':34}{back:8.1f}")
 

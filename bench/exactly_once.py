@@ -28,6 +28,7 @@ from throughput import OURS, STREAMS, Contents, contents, fill, median, shown
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
+from ksql_spark.entities.commands import CommandStatusEntity
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 
@@ -87,8 +88,9 @@ def main() -> None:
 def start(engine: Engine, text: str, out: str, properties: dict[str, str]) -> str:
     """Start a query that writes ``out``; returns its id."""
     engine.services.admin.create_topic(out, 2, config={"retention.ms": "-1"})
-    answer = engine.execute(Request(text.format(out=out), {"auto.offset.reset": "earliest", **properties}))
-    return str(answer[0]["commandStatus"]["queryId"])
+    (answer,) = engine.execute(Request(text.format(out=out), {"auto.offset.reset": "earliest", **properties}))
+    assert isinstance(answer, CommandStatusEntity)
+    return str(answer.command_status.query_id)
 
 
 def compare(engine: Engine, name: str, expected: Contents, count: int, rounds: int) -> None:

@@ -23,6 +23,7 @@ import psutil
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
+from ksql_spark.entities.commands import CommandStatusEntity
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.spark.state_cache import bound_cache
 
@@ -52,8 +53,9 @@ def measure(engine: Engine, out: str, records: int) -> tuple[float, float]:
     services = engine.services
     process = psutil.Process(services.spark.pid)
     before, began = process.cpu_times(), time.monotonic()
-    answer = engine.execute(Request(TABLE.format(out=out), {"auto.offset.reset": "earliest"}))
-    query_id = answer[0]["commandStatus"]["queryId"]
+    (answer,) = engine.execute(Request(TABLE.format(out=out), {"auto.offset.reset": "earliest"}))
+    assert isinstance(answer, CommandStatusEntity)
+    query_id = answer.command_status.query_id
     while services.admin.topic(out) is None or sum(services.admin.end_offsets(out).values()) < records:
         time.sleep(0.05)
     took = time.monotonic() - began

@@ -48,6 +48,7 @@ from typing import Any
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
+from ksql_spark.entities.commands import CommandStatusEntity
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
@@ -323,8 +324,9 @@ def make_sides(
     servers = engine.services.admin.servers
 
     def ours(name: str, out: str) -> Callable[[], None]:
-        answer = engine.execute(Request(OURS[name].format(out=out), {"auto.offset.reset": "earliest"}))
-        query_id = answer[0]["commandStatus"]["queryId"]
+        (answer,) = engine.execute(Request(OURS[name].format(out=out), {"auto.offset.reset": "earliest"}))
+        assert isinstance(answer, CommandStatusEntity)
+        query_id = answer.command_status.query_id
         return lambda: drop(engine, f"TERMINATE {query_id};")
 
     def pyspark(name: str, out: str) -> Callable[[], None]:

@@ -10,9 +10,21 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ksql_spark.entities.servers import (
+    ActiveStandby,
+    DrainStatus,
+    HostInfo,
+    HostStatus,
+    HostStoreLags,
+    KeyQueryMetadata,
+    LagInfo,
+    StateStoreLags,
+    StreamsMetadata,
+    TopicPartition,
+)
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.inserts import column_name, encode_key
 from ksql_spark.runtime.managed_query import ManagedQuery
@@ -76,8 +88,8 @@ class Cluster:
             other = self._others.setdefault(server, _Other(0, {}))
             other.lags = dict(lags)
 
-    def status(self) -> dict[str, Any]:
-        """Each server by host:port, as GET /clusterStatus shows it.
+    def status(self) -> dict[str, HostStatus]:
+        """Each server by host:port.
 
         Raises:
             KsqlError: as KafkaAdmin, where servers share queries.
@@ -86,36 +98,36 @@ class Cluster:
         window = int(self._services.config["ksql.heartbeat.window.ms"])
         tables = [q for q in self._services.queries.all() if not q.is_transient and q.plan.sink.is_table]
         queries = [query for query in tables if self._services.queries.is_here(query)]
-        shown: dict[str, Any] = {
-            self._services.host: {
-                "hostAlive": True,
-                "lastStatusUpdateMs": now,
-                "activeStandbyPerQuery": {query.id: _stores(query) for query in queries},
-                "hostStoreLags": self._own_lags(),
-            }
-        }
-        shown = self._sharing(tables, now, shown)
+        own = HostStatus(
+            host_alive=True,
+            last_status_update_ms=now,
+            active_standby_per_query={query.id: _stores(query) for query in queries},
+            host_store_lags=self._own_lags(),
+        )
+        shown = self._sharing(tables, now, {self._services.host: own})
         with self._lock:
             for server, other in self._others.items():
                 shown.setdefault(
                     server,
-                    {
-                        "hostAlive": now - other.heard_ms <= window,
-                        "lastStatusUpdateMs": other.heard_ms,
-                        "activeStandbyPerQuery": {},
-                        "hostStoreLags": other.lags,
-                    },
+                    HostStatus(
+                        host_alive=now - other.heard_ms <= window,
+                        last_status_update_ms=other.heard_ms,
+                        active_standby_per_query={},
+                        host_store_lags=other.lags,
+                    ),
                 )
         return shown
 
-    def _sharing(self, tables: Iterable[ManagedQuery], now_ms: int, own: dict[str, Any]) -> dict[str, Any]:
+    def _sharing(
+        self, tables: Iterable[ManagedQuery], now_ms: int, own: dict[str, HostStatus]
+    ) -> dict[str, HostStatus]:
         """The servers that share queries, and which of ``tables`` each of them writes; ``own``: this one."""
         placement = self._services.placement
         if placement is None:
             return own
         notes = placement.notes()
         members = {member.host: member for member in placement.servers().values()}
-        of_hosts: dict[str, dict[str, Any]] = {host: {} for host in members}
+        of_hosts: dict[str, dict[str, ActiveStandby]] = {host: {} for host in members}
         for query in tables:
             _, host = placement.state_of(query.id, notes)
             if host in of_hosts:
@@ -123,25 +135,23 @@ class Cluster:
         said = {note.host: note.told["server"] for note in notes.values() if "server" in note.told}
         lags = {host: _shown_lags(server["lags"]) for host, server in said.items() if "lags" in server}
         others = {
-            host: {
-                "hostAlive": True,
-                "lastStatusUpdateMs": now_ms,
-                "activeStandbyPerQuery": stores,
-                "hostStoreLags": lags.get(host, {}),
-            }
+            host: HostStatus(
+                host_alive=True,
+                last_status_update_ms=now_ms,
+                active_standby_per_query=stores,
+                host_store_lags=lags.get(host, {}),
+            )
             for host, stores in of_hosts.items()
         }
-        shown = others | own
-        for host, status in shown.items():
+
+        def is_drained(host: str) -> bool:
             has_slots = host in members and members[host].slots > 0
-            status["drained"] = placement.is_drained if host in own else not has_slots
-        return shown
+            return placement.is_drained if host in own else not has_slots
 
-    def drain(self) -> dict[str, Any]:
+        return {host: replace(status, drained=is_drained(host)) for host, status in (others | own).items()}
+
+    def drain(self) -> DrainStatus:
         """Hand this server's queries over to others, and take none until serve(); it answers as before.
-
-        Returns:
-            ``drained``, ``host``, and a ``message``.
 
         Raises:
             KsqlError: BAD_REQUEST where servers do not share queries; KAFKA_REFUSED if it takes too long.
@@ -156,14 +166,14 @@ class Cluster:
         message = f"The queries of this server go on at {others}."
         if not others:
             message = "This server has stopped its queries. They wait: no other server is there to run them."
-        return {"host": placement.host, "drained": True, "message": message}
+        return DrainStatus(host=placement.host, drained=True, message=message)
 
-    def serve(self) -> dict[str, Any]:
+    def serve(self) -> DrainStatus:
         """Take a share of the queries again; see drain()."""
         placement = self._placement_or_refuse()
         placement.serve()
         message = "This server takes its share of the queries."
-        return {"host": placement.host, "drained": False, "message": message}
+        return DrainStatus(host=placement.host, drained=False, message=message)
 
     def _placement_or_refuse(self) -> Placement:
         if self._services.placement is None:
@@ -172,16 +182,12 @@ class Cluster:
 
     # ---- interactive queries, as Kafka Streams has them --------------------------------------------------
 
-    def metadata_for_key(self, table: str, key: Mapping[str, Any]) -> dict[str, Any]:
+    def metadata_for_key(self, table: str, key: Mapping[str, Any]) -> KeyQueryMetadata:
         """Which partition has a key of a table, and who writes it (KafkaStreams.queryMetadataForKey).
 
         Args:
             table: its name, upper case unless it is quoted with back-quotes.
             key: the values of the key columns, as JSON.
-
-        Returns:
-            ``activeHost``: the server that runs the query which writes the table, or this one where none
-            does, or null while no server runs it; ``standbyHosts``: the others, which can be asked as well.
 
         Raises:
             KsqlError: SOURCE_UNKNOWN, INVALID_STATEMENT; as KafkaAdmin.
@@ -201,15 +207,15 @@ class Cluster:
         hosts = {services.host}
         if services.placement is not None:
             hosts |= {member.host for member in services.placement.servers().values()}
-        return {
-            "table": source.name,
-            "topic": source.topic,
-            "partition": of_key,
-            "activeHost": _host_info(active),
-            "standbyHosts": [_host_info(host) for host in sorted(hosts - {active})],
-        }
+        return KeyQueryMetadata(
+            table=source.name,
+            topic=source.topic,
+            partition=of_key,
+            active_host=None if active is None else _host_info(active),
+            standby_hosts=tuple(_host_info(host) for host in sorted(hosts - {active})),
+        )
 
-    def all_metadata(self) -> list[dict[str, Any]]:
+    def all_metadata(self) -> list[StreamsMetadata]:
         """What each server runs (KafkaStreams.metadataForAllStreamsClients): tables that it writes, and the
         partitions that it reads.
 
@@ -227,13 +233,11 @@ class Cluster:
             mine = [query for query in queries if owners[query.id] == host]
             read = {(t, int(p)) for query in mine for t, offsets in query.starts.items() for p in offsets}
             found.append(
-                {
-                    "hostInfo": _host_info(host),
-                    "stateStoreNames": sorted({q.plan.sink.name for q in mine if q.plan.sink.is_table}),
-                    "topicPartitions": [{"topic": t, "partition": p} for t, p in sorted(read)],
-                    "standbyStateStoreNames": [],
-                    "standbyTopicPartitions": [],
-                }
+                StreamsMetadata(
+                    host_info=_host_info(host),
+                    state_store_names=tuple(sorted({q.plan.sink.name for q in mine if q.plan.sink.is_table})),
+                    topic_partitions=tuple(TopicPartition(t, p) for t, p in sorted(read)),
+                )
             )
         return found
 
@@ -269,44 +273,37 @@ class Cluster:
             lags[name] = {str(p): (positions.get(p, 0), end) for p, end in ends.items()}
         return lags
 
-    def _own_lags(self) -> dict[str, Any]:
+    def _own_lags(self) -> HostStoreLags | Mapping[str, Any]:
         return _shown_lags([int(time.time() * 1000), self._lags_now()]) if self.has_lags else {}
 
 
-def _shown_lags(told: Sequence[Any]) -> dict[str, Any]:
-    """Lags as ``hostStoreLags`` shows them, of when they were known (epoch milliseconds) and Lags."""
+def _shown_lags(told: Sequence[Any]) -> HostStoreLags:
+    """Lags, of when they were known (epoch milliseconds) and Lags."""
     known_ms, lags = told
     stores = {
-        table: {
-            "lagByPartition": {
-                partition: {
-                    "currentOffsetPosition": position,
-                    "endOffsetPosition": end,
-                    "offsetLag": max(0, end - position),
-                }
+        table: StateStoreLags(
+            {
+                partition: LagInfo(
+                    current_offset_position=position,
+                    end_offset_position=end,
+                    offset_lag=max(0, end - position),
+                )
                 for partition, (position, end) in partitions.items()
             }
-        }
+        )
         for table, partitions in lags.items()
     }
-    return {"stateStoreLags": stores, "updateTimeMs": known_ms}
+    return HostStoreLags(state_store_lags=stores, update_time_ms=known_ms)
 
 
-def _host_info(address: str | None) -> dict[str, Any] | None:
-    """host:port as Kafka Streams' HostInfo."""
-    if address is None:
-        return None
+def _host_info(address: str) -> HostInfo:
+    """Of host:port."""
     host, _, port = address.rpartition(":")
-    return {"host": host or address, "port": int(port) if host and port.isdigit() else -1}
+    return HostInfo(host or address, int(port) if host and port.isdigit() else -1)
 
 
-def _stores(query: ManagedQuery) -> dict[str, Any]:
+def _stores(query: ManagedQuery) -> ActiveStandby:
     """The stores of a query, all of them active: there are no standbys."""
     sink = query.plan.sink
-    partitions = [{"topic": sink.topic, "partition": n} for n in range(query.sink_partitions)]
-    return {
-        "activeStores": [sink.name],
-        "activePartitions": partitions,
-        "standByStores": [],
-        "standByPartitions": [],
-    }
+    partitions = tuple(TopicPartition(sink.topic, n) for n in range(query.sink_partitions))
+    return ActiveStandby(active_stores=(sink.name,), active_partitions=partitions)

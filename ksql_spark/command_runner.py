@@ -19,6 +19,7 @@ from typing import Any
 
 import grammar
 from ksql_spark import config
+from ksql_spark.entities.commands import CommandStatus
 from ksql_spark.errors import KsqlError
 from ksql_spark.folders import LocalFolder
 from ksql_spark.functions import registry
@@ -81,7 +82,7 @@ class CommandRunner:
         self._logged: set[str] = set()
         self._skipped: set[str] = set()
         #: command id -> its status
-        self.statuses: dict[str, dict[str, Any]] = {}
+        self.statuses: dict[str, CommandStatus] = {}
         #: how many commands have been carried out since the start
         self.carried_out = 0
         #: why the log cannot be read at the moment
@@ -348,7 +349,7 @@ class CommandRunner:
 
     def note(self, command_id: str, message: str, query_id: str | None, status: str = "SUCCESS") -> None:
         """Note the status of a command, by which clients ask for it."""
-        self.statuses[command_id] = {"status": status, "message": message, "queryId": query_id}
+        self.statuses[command_id] = CommandStatus(status, message, query_id)
 
 
 def _kept_properties(command: Command, sequence: int) -> dict[str, Any]:

@@ -11,6 +11,9 @@ from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.bootstrap import Bootstrap, Parts, Report
 from ksql_spark.cluster import Cluster
 from ksql_spark.config import Config
+from ksql_spark.entities import Entity
+from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt
+from ksql_spark.entities.servers import HealthCheckResponse, ServerInfo
 from ksql_spark.errors import KsqlError
 from ksql_spark.measures import Figure
 from ksql_spark.request import Request
@@ -98,7 +101,7 @@ class Engine:
 
     # ---- statements and queries ----------------------------------------------------------------------
 
-    def execute(self, request: Request) -> list[dict[str, Any]]:
+    def execute(self, request: Request) -> list[Entity]:
         """Run statements (not queries) in order; if one of them is wrong, none runs.
 
         Returns:
@@ -173,7 +176,7 @@ class Engine:
         """
         return self._parts.queries.inserter(target, properties, on_news, rights)
 
-    def terminate_cluster(self, topics: Sequence[str]) -> list[dict[str, Any]]:
+    def terminate_cluster(self, topics: Sequence[str]) -> list[CommandStatusEntity]:
         """End all queries for good, and delete the command log and the sinks' topics that match a pattern.
 
         The server must stop afterwards: nothing else can run.
@@ -186,11 +189,8 @@ class Engine:
         """
         return self._parts.statements.terminate_cluster(topics)
 
-    def rebuild_state(self, query_id: str) -> dict[str, Any]:
+    def rebuild_state(self, query_id: str) -> StateRebuilt:
         """Remove a query's state, and let it read its topics again from where it once began.
-
-        Returns:
-            ``queryId`` and ``message``.
 
         Raises:
             KsqlError: QUERY_UNKNOWN; SERVICE_ID_TAKEN.
@@ -203,22 +203,22 @@ class Engine:
 
     # ---- status --------------------------------------------------------------------------------------
 
-    def info(self) -> dict[str, Any]:
-        """Version, ids and status (GET /info)."""
-        return {
-            "version": __version__,
-            "kafkaClusterId": self._running.services.cluster_id if self._running is not None else "",
-            "ksqlServiceId": str(self._config["ksql.service.id"]),
-            "serverStatus": self.state,
-        }
+    def info(self) -> ServerInfo:
+        """Version, ids and status."""
+        return ServerInfo(
+            version=__version__,
+            kafka_cluster_id=self._running.services.cluster_id if self._running is not None else "",
+            ksql_service_id=str(self._config["ksql.service.id"]),
+            server_status=self.state,
+        )
 
-    def health(self) -> dict[str, Any]:
-        """The body of GET /healthcheck.
+    def health(self) -> HealthCheckResponse:
+        """The health of each part.
 
         Raises:
             KsqlError: NOT_READY.
         """
-        return self._parts.health.body()
+        return self._parts.health.check()
 
     @property
     def cluster(self) -> Cluster:
@@ -235,10 +235,10 @@ class Engine:
 
     def statuses(self) -> dict[str, str]:
         """Command id -> status."""
-        return {command: s["status"] for command, s in self._parts.runner.statuses.items()}
+        return {command: s.status for command, s in self._parts.runner.statuses.items()}
 
-    def status(self, type: str, entity: str, action: str) -> dict[str, Any] | None:
-        """Status, message and query id of one command; None if it is unknown."""
+    def status(self, type: str, entity: str, action: str) -> CommandStatus | None:
+        """What has become of one command; None if it is unknown."""
         return self._parts.runner.statuses.get(f"{type}/{entity}/{action}")
 
     def is_valid_property(self, name: str) -> bool:

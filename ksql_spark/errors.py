@@ -7,11 +7,14 @@ parameters. Layers raise KsqlError by condition; server/errors.py turns it into 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ksql_spark.masking import masked
+
+if TYPE_CHECKING:
+    from ksql_spark.entities import Entity
 
 
 @dataclass(frozen=True)
@@ -342,7 +345,7 @@ class KsqlError(Exception):
         self.statement = statement
         self.parameters = parameters
         #: answers of statements of the same request that ran before this error
-        self.entities: list[dict[str, Any]] = []
+        self.entities: Sequence[Entity] = ()
         super().__init__(self.message)
 
     @property

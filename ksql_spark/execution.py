@@ -20,6 +20,8 @@ from ksql_spark.analyzer import BoundRow
 from ksql_spark.authorization import Rights, Role, check_source, check_statement
 from ksql_spark.command_runner import CommandRunner, Done, Overtaken
 from ksql_spark.config import Config
+from ksql_spark.entities import Entity
+from ksql_spark.entities.commands import CommandStatusEntity, StateRebuilt
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
 from ksql_spark.metastore.store import MetaStore
@@ -47,7 +49,7 @@ from ksql_spark.statements import (
     cluster_end,
     handle,
 )
-from ksql_spark.statements.entities import command_status
+from ksql_spark.statements.listing import command_status
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +77,7 @@ class StatementExecutor:
         #: held by the request whose statements are carried out; taken before the lock of ``services``
         self._writing = threading.Lock()
 
-    def execute(self, request: Request) -> list[dict[str, Any]]:
+    def execute(self, request: Request) -> list[Entity]:
         """Run statements (not queries) in order; if one of them is wrong, none runs.
 
         Returns:
@@ -127,7 +129,7 @@ class StatementExecutor:
         if not request.variables and "${" not in request.text:
             self._inserts.note(catalog, settings_of(request.properties), request.text, bind)
 
-    def terminate_cluster(self, topics: Sequence[str]) -> list[dict[str, Any]]:
+    def terminate_cluster(self, topics: Sequence[str]) -> list[CommandStatusEntity]:
         """End all queries, and delete the command log and the sinks' topics that match; see Engine.
 
         Raises:
@@ -176,7 +178,7 @@ class StatementExecutor:
             time.sleep(0.1)
         return done
 
-    def rebuild_state(self, query_id: str) -> dict[str, Any]:
+    def rebuild_state(self, query_id: str) -> StateRebuilt:
         """Let a query compute its state anew, see Engine.
 
         Raises:
@@ -199,12 +201,12 @@ class StatementExecutor:
         message = f"The state of {found.id} was removed. It reads its topics again from where it once began."
         if found.state is State.PAUSED:
             message += " It is paused: RESUME starts it."
-        return {"queryId": found.id, "message": message}
+        return StateRebuilt(found.id, message)
 
-    def _execute(self, request: Request) -> list[dict[str, Any]]:
+    def _execute(self, request: Request) -> list[Entity]:
         services = self._services
         wait_for_command(request, services)
-        entities: list[dict[str, Any]] = []
+        entities: list[Entity] = []
         catalog = self._known_catalog()
         context = context_of(request, services, catalog[0])
         with planning(request, services):
@@ -257,7 +259,7 @@ class StatementExecutor:
             timeout_s = services.config["ksql.statement.timeout.ms"] / 1000 or math.inf
             services.commands.wait_for(services.log.end() - 1, timeout_s, services.is_stopping)
 
-    def _inserted(self, checked: list[_Checked], entities: list[dict[str, Any]]) -> None:
+    def _inserted(self, checked: list[_Checked], entities: list[Entity]) -> None:
         """Carry out INSERT VALUES."""
         for statement, action, _, _ in checked:
             assert isinstance(action, Immediate)
@@ -269,7 +271,7 @@ class StatementExecutor:
         request: Request,
         statements: Sequence[Statement],
         sandbox: Callable[[], StatementContext],
-        entities: list[dict[str, Any]],
+        entities: list[Entity],
     ) -> list[_Checked]:
         """Check statements, then carry them out up to the first that waits, or has to be checked again.
 
@@ -299,7 +301,7 @@ class StatementExecutor:
             return self._run_until_waiting(checked, follows, entities)
 
     def _checked(
-        self, statements: Iterable[Statement], context: StatementContext, entities: list[dict[str, Any]]
+        self, statements: Iterable[Statement], context: StatementContext, entities: list[Entity]
     ) -> list[_Checked]:
         """The actions of statements, checked one after the other in the sandbox of ``context``."""
         checked = []
@@ -319,7 +321,7 @@ class StatementExecutor:
         return checked
 
     def _run_until_waiting(
-        self, checked: list[_Checked], follows: str | None, entities: list[dict[str, Any]]
+        self, checked: list[_Checked], follows: str | None, entities: list[Entity]
     ) -> list[_Checked]:
         """Carry out actions up to the first that waits, or is overtaken; return that one and those after it.
 
@@ -344,14 +346,12 @@ class StatementExecutor:
 
     def _carry_out(
         self, statement: Statement, action: Logged, properties: Mapping[str, Any], follows: str | None
-    ) -> tuple[Done, dict[str, Any]]:
+    ) -> tuple[Done, Entity]:
         """Log a statement, and wait until the log has carried it out; its answer."""
         text = action.statement or statement.source_text
         done = self._runner.write(action, Command(action.command_id, text, properties, follows=follows))
         text = statement.source_text + ";"
-        answer = command_status(text, action.command_id, done.outcome, done.sequence)
-        answer["warnings"] += [{"message": message} for message in done.outcome.warnings]
-        return done, answer
+        return done, command_status(text, action.command_id, done.outcome, done.sequence)
 
 
 class _Checked(NamedTuple):

@@ -8,8 +8,17 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
+from ksql_spark.entities.servers import (
+    CommandRunnerHealth,
+    HealthCheckResponse,
+    HealthDetails,
+    PartHealth,
+    QueriesHealth,
+    ServiceHealth,
+    SkippedCommand,
+)
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.runtime.query_state import State
@@ -67,7 +76,7 @@ class _Queries(NamedTuple):
     """The persistent queries that do not run: id -> why they failed; ids of those still to be started."""
 
     failed: dict[str, str]
-    starting: list[str]
+    starting: tuple[str, ...]
 
 
 class Health:
@@ -86,14 +95,14 @@ class Health:
         self._parts = {
             "metastore": Probe("metastore", self._metastore),
             "kafka": Probe("kafka", self._kafka),
-            "commandRunner": Probe("commandRunner", self._command_runner),
+            "command runner": Probe("command runner", self._command_runner),
             "spark": Probe("spark", self._spark),
         }
         self._queries = Probe("queries", self._not_running)
         self._registry = Probe("registry", self._registry_problem)
 
-    def body(self) -> dict[str, Any]:
-        """The body of GET /healthcheck of a running server; it is healthy if all its parts are.
+    def check(self) -> HealthCheckResponse:
+        """The health of a running server; it is healthy if all its parts are.
 
         It is complete within ``deadline_s``.
         """
@@ -104,30 +113,44 @@ class Health:
         registry = self._registry.begin() if has_registry else None
         parts = {name: _in_time(answer, deadline) is True for name, answer in asked.items()}
         commands = self._services.commands
-        parts["commandRunner"] &= parts["kafka"] and commands.newer is None
+        parts["command runner"] &= parts["kafka"] and commands.newer is None
         queries = _in_time(not_running, deadline)
-        failed, starting = queries or _Queries({}, [])
+        failed, starting = queries or _Queries({}, ())
         # of the threads that restart them
         problem = self._services.queries.watch_problem
-        details: dict[str, Any] = {name: {"isHealthy": is_well} for name, is_well in parts.items()}
-        details["commandRunner"]["skipped"] = [vars(record) for record in commands.skipped]
-        details["queries"] = {
-            "isHealthy": queries is not None and not failed and not starting and problem is None,
-            "inError": list(failed),
-            "reasons": failed,
-            "starting": starting,
-            "problem": problem,
-        }
-        is_well = all(part["isHealthy"] for part in details.values())
-        # the server does its work without what follows
-        if registry is not None:
-            found = _in_time(registry, deadline)
-            why = f"It did not answer within {self._deadline_s:g} s." if found is None else found or None
-            details["registry"] = {"isHealthy": why is None, "problem": why}
-        if self._services.connect.is_in_use():
-            problem = self._services.connect.problem()
-            details["connect"] = {"isHealthy": problem is None, "problem": problem}
-        return {"isHealthy": is_well, "details": details, "serverState": "READY"}
+        are_running = queries is not None and not failed and not starting and problem is None
+        skipped = tuple(SkippedCommand(r.topic, r.partition, r.offset, r.reason) for r in commands.skipped)
+        details = HealthDetails(
+            metastore=PartHealth(parts["metastore"]),
+            kafka=PartHealth(parts["kafka"]),
+            command_runner=CommandRunnerHealth(parts["command runner"], skipped),
+            spark=PartHealth(parts["spark"]),
+            queries=QueriesHealth(
+                is_healthy=are_running,
+                in_error=tuple(failed),
+                reasons=failed,
+                starting=starting,
+                problem=problem,
+            ),
+            # the server does its work without these
+            registry=self._registry_health(registry, deadline),
+            connect=self._connect_health(),
+        )
+        is_well = are_running and all(parts.values())
+        return HealthCheckResponse(is_healthy=is_well, details=details, server_state="READY")
+
+    def _registry_health(self, asked: Future[str] | None, deadline: float) -> ServiceHealth | None:
+        if asked is None:
+            return None
+        found = _in_time(asked, deadline)
+        why = f"It did not answer within {self._deadline_s:g} s." if found is None else found or None
+        return ServiceHealth(why is None, why)
+
+    def _connect_health(self) -> ServiceHealth | None:
+        if not self._services.connect.is_in_use():
+            return None
+        problem = self._services.connect.problem()
+        return ServiceHealth(problem is None, problem)
 
     def close(self) -> None:
         """Start no more checks."""
@@ -175,7 +198,7 @@ class Health:
         failed = {query.id: query.why_failed for query in queries if query.state is State.ERROR}
         # where servers share queries, one may wait for a server that is to come
         waiting = queries if services.placement is None else []
-        return _Queries(failed, [query.id for query in waiting if query.state is State.REGISTERED])
+        return _Queries(failed, tuple(query.id for query in waiting if query.state is State.REGISTERED))
 
 
 def _in_time(answer: Future[Answer], deadline: float) -> Answer | None:

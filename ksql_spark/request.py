@@ -15,6 +15,7 @@ from ksql_spark import config, deadline
 from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.consistency import Known
 from ksql_spark.deadline import Deadline
+from ksql_spark.entities import Entity
 from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.runtime.command_log import MAX_BYTES
@@ -152,7 +153,7 @@ def planning(request: Request, services: Services) -> contextlib.AbstractContext
 
 
 @contextlib.contextmanager
-def located(statement: Statement, entities: list[dict[str, Any]] | None = None) -> Iterator[None]:
+def located(statement: Statement, entities: Sequence[Entity] = ()) -> Iterator[None]:
     """Add the statement's text, and the entities of statements that ran before it, to errors."""
     try:
         yield
@@ -160,7 +161,7 @@ def located(statement: Statement, entities: list[dict[str, Any]] | None = None) 
         if error.statement is None:
             error.statement = statement.source_text
         error.args = (error.message,)
-        error.entities = list(entities or [])
+        error.entities = tuple(entities)
         raise
     except RecursionError:
         deep = KsqlError(
@@ -169,5 +170,5 @@ def located(statement: Statement, entities: list[dict[str, Any]] | None = None) 
             hint="Use IN for many values, or several statements one after the other.",
             statement=statement.source_text,
         )
-        deep.entities = list(entities or [])
+        deep.entities = tuple(entities)
         raise deep from None

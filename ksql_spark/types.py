@@ -6,7 +6,7 @@ Nothing here knows Spark, Kafka or any format. Used by every layer above.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Union
 
 
 @dataclass(frozen=True)
@@ -170,19 +170,3 @@ def widen_numeric(left: SqlType, right: SqlType) -> SqlType:
 def quote_identifier(name: str) -> str:
     """``name`` in backquotes, with backquotes in it doubled."""
     return "`" + name.replace("`", "``") + "`"
-
-
-def type_json(type_: SqlType) -> dict[str, Any]:
-    """A type as the REST API's schema object."""
-    match type_:
-        case Struct(fields):
-            inner = [{"name": f.name, "schema": type_json(f.type)} for f in fields]
-            return {"type": "STRUCT", "fields": inner, "memberSchema": None}
-        case Array(element):
-            return {"type": "ARRAY", "fields": None, "memberSchema": type_json(element)}
-        case Map(_, value):
-            return {"type": "MAP", "fields": None, "memberSchema": type_json(value)}
-        case Decimal(precision, scale):
-            parameters = {"precision": precision, "scale": scale}
-            return {"type": "DECIMAL", "fields": None, "memberSchema": None, "parameters": parameters}
-    return {"type": str(type_), "fields": None, "memberSchema": None}

@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.masking import masked
 
@@ -58,7 +59,7 @@ def body(error: Exception) -> dict[str, Any]:
             "error_code": error.code,
             "message": error.message,
             "statementText": masked(error.statement or ""),
-            "entities": getattr(error, "entities", None) or [],
+            "entities": [to_json(entity) for entity in error.entities],
         }
     if isinstance(error, RequestError):
         return _generic(error.code, error.message)

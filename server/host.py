@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from starlette.requests import Request as HttpRequest
 
 from ksql_spark.authorization import ALL_RIGHTS, Rights
+from ksql_spark.entities import Entity
+from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt
+from ksql_spark.entities.servers import HealthCheckResponse, ServerInfo
 from server.errors import TOO_MANY, RequestError
 from server.wakeups import Wakeups
 
@@ -47,8 +50,8 @@ class Engine(Protocol):
         """STARTING, RUNNING or STOPPING."""
         ...
 
-    def execute(self, request: Request) -> list[dict[str, Any]]:
-        """Run statements; the entities of reference §7.3."""
+    def execute(self, request: Request) -> list[Entity]:
+        """Run statements."""
         ...
 
     def insert(self, text: str, properties: Mapping[str, Any], rights: Rights = ALL_RIGHTS) -> Insert | None:
@@ -80,24 +83,24 @@ class Engine(Protocol):
         """A writer of rows in JSON."""
         ...
 
-    def terminate_cluster(self, topics: Sequence[str]) -> list[dict[str, Any]]:
+    def terminate_cluster(self, topics: Sequence[str]) -> list[CommandStatusEntity]:
         """End all queries for good; see the engine."""
         ...
 
-    def rebuild_state(self, query_id: str) -> dict[str, Any]:
-        """Let a query read its topics again, without state; ``queryId`` and ``message``."""
+    def rebuild_state(self, query_id: str) -> StateRebuilt:
+        """Let a query read its topics again, without state."""
         ...
 
     def close_query(self, query_id: str) -> bool:
         """End a push query; False if there is none with this id."""
         ...
 
-    def info(self) -> dict[str, Any]:
-        """``version``, ``kafkaClusterId``, ``ksqlServiceId``, ``serverStatus``."""
+    def info(self) -> ServerInfo:
+        """Version, ids and status."""
         ...
 
-    def health(self) -> dict[str, Any]:
-        """The body of GET /healthcheck: ``isHealthy``, ``details``, ``serverState``."""
+    def health(self) -> HealthCheckResponse:
+        """The health of each part."""
         ...
 
     @property
@@ -113,8 +116,8 @@ class Engine(Protocol):
         """Command id -> status."""
         ...
 
-    def status(self, type: str, entity: str, action: str) -> dict[str, Any] | None:
-        """``status``, ``message``, ``queryId`` of one command; None if it is unknown."""
+    def status(self, type: str, entity: str, action: str) -> CommandStatus | None:
+        """What has become of one command; None if it is unknown."""
         ...
 
     def is_valid_property(self, name: str) -> bool:
@@ -165,7 +168,7 @@ class Host:
             self._statements, copy_context().run, method, self.engine
         )
 
-    async def health(self) -> dict[str, Any]:
+    async def health(self) -> HealthCheckResponse:
         """The engine's health; works even if all threads for statements are busy."""
         assert self.engine is not None, "routes are only reached while RUNNING"
         return await asyncio.get_running_loop().run_in_executor(

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dataclasses
+import importlib
+import inspect
+import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,12 +16,19 @@ import pytest
 import grammar
 from grammar import StatementSet
 from grammar.statements import RULES
+from ksql_spark import entities
+from ksql_spark.cluster import Cluster
+from ksql_spark.engine import Engine
+from ksql_spark.entities import Body, Entity
+from ksql_spark.entities.wire import ENTITIES
 from ksql_spark.errors import CONDITIONS
+from ksql_spark.execution import StatementExecutor
 from ksql_spark.formats import CAPABILITIES, FORMATS
+from ksql_spark.health import Health
 from ksql_spark.physical.codec import CLASSES
 from ksql_spark.physical.steps import Step
 from ksql_spark.schema import Column, Role
-from ksql_spark.statements import HANDLERS
+from ksql_spark.statements import HANDLERS, Immediate, show
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -35,7 +46,9 @@ from ksql_spark.types import (
     SqlType,
     Struct,
 )
+from server import host
 from shell import completion
+from shell.output import entities as shown
 from tests.cases.case_file import Check, Sql, read
 from tests.formats.samples import serde as bound
 
@@ -58,6 +71,36 @@ def test_every_statement_has_a_handler_or_a_reason() -> None:
     handled = {cls.__name__ for cls in HANDLERS}
     assert statements - handled == set(WITHOUT_HANDLER)
     assert handled <= statements
+
+
+def _derived(cls: type) -> Iterator[type]:
+    for derived in cls.__subclasses__():
+        yield derived
+        yield from _derived(derived)
+
+
+def test_every_entity_has_its_name_on_the_wire_and_a_text_in_the_shell() -> None:
+    for module in pkgutil.iter_modules(entities.__path__, f"{entities.__name__}."):
+        importlib.import_module(module.name)
+    assert set(ENTITIES.values()) == set(_derived(Entity))
+    assert list(ENTITIES) == sorted(ENTITIES) and ENTITIES.keys() == shown.ENTITIES.keys()
+
+
+def test_bodies_are_frozen() -> None:
+    for cls in _derived(Body):
+        assert dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen, cls  # type: ignore[attr-defined]
+
+
+def test_the_engine_answers_with_types() -> None:
+    """Its methods, the parts that do their work, and what the server knows of it; no Any, no bare dict."""
+    for cls in (Engine, host.Engine, Cluster, Health, StatementExecutor):
+        for name, method in inspect.getmembers(cls):
+            if not name.startswith("_") and inspect.isfunction(method):
+                answer = str(inspect.signature(method).return_annotation)
+                assert answer not in ("dict", "list") and "Any" not in answer, f"{cls}.{name} -> {answer}"
+    assert "Entity | None" in str(Immediate.__annotations__["run"])
+    assert {inspect.signature(f).return_annotation for f in show.SHOWN.values()} == {"Entity"}
+    assert {inspect.signature(f).return_annotation for f in HANDLERS.values()} == {"Action"}
 
 
 def test_every_step_has_a_builder() -> None:

@@ -6,10 +6,11 @@ import base64
 import datetime
 import math
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ksql_spark.entities.schemas import DecimalParameters, SchemaInfo, StructField
 from ksql_spark.schema import Column
 from ksql_spark.types import (
     BIGINT,
@@ -21,11 +22,27 @@ from ksql_spark.types import (
     TIME,
     TIMESTAMP,
     Array,
+    Decimal,
     Map,
     SqlType,
     Struct,
-    type_json,
 )
+
+
+def schema_info(type_: SqlType) -> SchemaInfo:
+    """A type in its parts (reference §7.3)."""
+    match type_:
+        case Struct(fields):
+            return SchemaInfo(
+                "STRUCT", fields=tuple(StructField(f.name, schema_info(f.type)) for f in fields)
+            )
+        case Array(element):
+            return SchemaInfo("ARRAY", member_schema=schema_info(element))
+        case Map(_, value):
+            return SchemaInfo("MAP", member_schema=schema_info(value))
+        case Decimal(precision, scale):
+            return SchemaInfo("DECIMAL", parameters=DecimalParameters(precision, scale))
+    return SchemaInfo(str(type_))
 
 
 @dataclass(frozen=True)
@@ -34,18 +51,18 @@ class ResultColumn:
 
     Args:
         type: SQL text, for example ``ARRAY<STRING>``.
-        schema: the type as the REST API's schema object (reference §7.3).
+        schema: the type in its parts.
     """
 
     name: str
     type: str
     is_key: bool = False
-    schema: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    schema: SchemaInfo = field(default=SchemaInfo("STRING"), compare=False)
 
     @classmethod
     def of(cls, name: str, type_: SqlType, is_key: bool = False) -> ResultColumn:
         """A column of this type."""
-        return cls(name, str(type_), is_key, type_json(type_))
+        return cls(name, str(type_), is_key, schema_info(type_))
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 from grammar.nodes import TimeSpan, property_values
 from grammar.statements.asserts import AssertSchema, AssertTopic
+from ksql_spark.entities import Entity
+from ksql_spark.entities.commands import AssertSchemaEntity, AssertTopicEntity
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import Topic
-from ksql_spark.statements.context import Action, Entity, Immediate, StatementContext
-from ksql_spark.statements.entities import entity
+from ksql_spark.statements.context import Action, Immediate, StatementContext
 
 #: pause between two checks
 INTERVAL_S = 0.1
@@ -55,7 +56,9 @@ def assert_topic(statement: AssertTopic, context: StatementContext) -> Action:
 
     def run() -> Entity:
         _until(problem, timeout_s, context)
-        return entity("assert_topic", statement.source_text, topicName=name, exists=not statement.absent)
+        return AssertTopicEntity(
+            statement_text=statement.source_text, topic_name=name, exists=not statement.absent
+        )
 
     return Immediate(run, waits=True)
 
@@ -98,8 +101,11 @@ def assert_schema(statement: AssertSchema, context: StatementContext) -> Action:
 
     def run() -> Entity:
         _until(problem, timeout_s, context)
-        return entity(
-            "assert_schema", statement.source_text, subject=subject, id=schema_id, exists=not statement.absent
+        return AssertSchemaEntity(
+            statement_text=statement.source_text,
+            subject=subject,
+            id=schema_id,
+            exists=not statement.absent,
         )
 
     return Immediate(run, waits=True)

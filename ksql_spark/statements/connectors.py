@@ -13,11 +13,22 @@ from grammar.statements.connectors import CreateConnector, DropConnector
 from grammar.statements.describe import DescribeConnector
 from grammar.statements.show import Show
 from ksql_spark.connect import ConnectCluster
+from ksql_spark.entities import Entity, KsqlWarning
+from ksql_spark.entities.commands import WarningEntity
+from ksql_spark.entities.connectors import (
+    ConnectorDescription,
+    ConnectorInfo,
+    ConnectorList,
+    ConnectorPluginsList,
+    CreateConnectorEntity,
+    DropConnectorEntity,
+    SimpleConnectorInfo,
+    SimpleConnectorPluginInfo,
+)
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.masking import masked, masked_values, secrets
-from ksql_spark.statements.context import Action, Entity, Immediate, StatementContext
+from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.statements.describe import source_description
-from ksql_spark.statements.entities import entity
 
 _CLASS = "connector.class"
 #: how long a plain list of topics waits for Connect
@@ -57,15 +68,19 @@ def create_connector(statement: CreateConnector, context: StatementContext) -> A
                     near = nearest(class_, (known for p in plugins for known in _names_of(p)))
                     error.hint = f"Did you mean {near}?" if near else "SHOW CONNECTOR PLUGINS lists them."
                 raise
-        info = {key: made.get(key) for key in ("name", "config", "tasks", "type")}
-        info["config"] = masked_values(info["config"] or {})
-        return entity("connector_info", statement.source_text, info=info)
+        info = ConnectorInfo(
+            name=made.get("name"),
+            config=masked_values(made.get("config") or {}),
+            tasks=None if made.get("tasks") is None else tuple(made["tasks"]),
+            type=made.get("type"),
+        )
+        return CreateConnectorEntity(statement_text=statement.source_text, info=info)
 
     def exists(there: str) -> Entity:
         if not statement.if_not_exists:
             raise KsqlError("REMOTE_CONFLICT", name="Kafka Connect", reason=f"connector {there} exists")
         message = f"Connector {there} already exists"
-        return entity("warning_entity", statement.source_text, message=message)
+        return WarningEntity(statement_text=statement.source_text, message=message)
 
     return Immediate(run, waits=True)
 
@@ -155,11 +170,11 @@ def drop_connector(statement: DropConnector, context: StatementContext) -> Actio
         found = _match(names, name)
         # another client may be faster
         if found is not None and cluster.client().delete(found):
-            return entity("drop_connector", statement.source_text, connectorName=found)
+            return DropConnectorEntity(statement_text=statement.source_text, connector_name=found)
         if not statement.if_exists:
             raise _unknown(name, names)
         message = f"Connector '{name}' does not exist."
-        return entity("warning_entity", statement.source_text, message=message)
+        return WarningEntity(statement_text=statement.source_text, message=message)
 
     return Immediate(run, waits=True)
 
@@ -176,18 +191,17 @@ def describe_connector(statement: DescribeConnector, context: StatementContext) 
         connect = services.connect.client()
         config = connect.info(name).get("config") or {}
         topics = connect.topics(name)
-        sources = [
+        sources = tuple(
             source_description(source, context, extended=False)
             for source in services.metastore.sources()
             if source.topic in topics
-        ]
-        return entity(
-            "connector_description",
-            statement.source_text,
-            connectorClass=config.get(_CLASS, ""),
+        )
+        return ConnectorDescription(
+            statement_text=statement.source_text,
+            connector_class=config.get(_CLASS, ""),
             status=_without_secrets(connect.status(name), config),
             sources=sources,
-            topics=topics,
+            topics=tuple(topics),
         )
 
     return Immediate(run, waits=True)
@@ -196,7 +210,7 @@ def describe_connector(statement: DescribeConnector, context: StatementContext) 
 def show_connectors(statement: Show, context: StatementContext) -> Entity:
     """SHOW [SOURCE|SINK] CONNECTORS; its warnings say why connectors, or the worker, have failed."""
     cluster = context.services.connect
-    warnings: list[Entity] = []
+    warnings: list[KsqlWarning] = []
     found: Mapping[str, Any] = {}
     if cluster.is_in_use():
         try:
@@ -205,7 +219,7 @@ def show_connectors(statement: Show, context: StatementContext) -> Entity:
             found = cluster.last_seen()
             if not found:
                 raise
-            warnings.append({"message": error.message})
+            warnings.append(KsqlWarning(error.message))
     complaints = cluster.complaints() if found and not warnings else {}
     rows = []
     for name, facts in sorted(found.items()):
@@ -214,13 +228,14 @@ def show_connectors(statement: Show, context: StatementContext) -> Entity:
         type_ = str(info.get("type") or status.get("type") or "unknown")
         if statement.scope is None or type_.upper() == statement.scope:
             class_ = config.get(_CLASS, "")
-            rows.append({"name": name, "type": type_, "className": class_, "state": _state(status)})
+            rows.append(SimpleConnectorInfo(name=name, type=type_, class_name=class_, state=_state(status)))
             failures = list(_failures(name, _without_secrets(status, config)))
             if not failures and (said := _cause(masked(complaints.get(name, ""), secrets(config)))):
                 failures = [f"Connector {name} is running, but its log says: {said}"]
-            warnings += [{"message": text} for text in failures]
-    answer = entity("connector_list", statement.source_text, connectors=rows)
-    return {**answer, "warnings": warnings}
+            warnings += map(KsqlWarning, failures)
+    return ConnectorList(
+        statement_text=statement.source_text, connectors=tuple(rows), warnings=tuple(warnings)
+    )
 
 
 def _without_secrets(status: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,8 +291,11 @@ def _state(status: Mapping[str, Any]) -> str:
 def show_plugins(statement: Show, context: StatementContext) -> Entity:
     """SHOW CONNECTOR PLUGINS."""
     found = context.services.connect.client().plugins()
-    rows = [{"className": p["class"], "type": p.get("type"), "version": p.get("version")} for p in found]
-    return entity("connector_plugins_list", statement.source_text, connectorsPlugins=rows)
+    rows = tuple(
+        SimpleConnectorPluginInfo(class_name=p["class"], type=p.get("type"), version=p.get("version"))
+        for p in found
+    )
+    return ConnectorPluginsList(statement_text=statement.source_text, connectors_plugins=rows)
 
 
 def writers(cluster: ConnectCluster) -> dict[str, list[str]]:

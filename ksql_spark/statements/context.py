@@ -17,6 +17,7 @@ from ksql_spark.authorization import ALL_RIGHTS, Rights, Uses
 from ksql_spark.config import Client, Config
 from ksql_spark.connect import ConnectCluster, NoConnect
 from ksql_spark.consistency import Known
+from ksql_spark.entities import Entity
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
@@ -33,7 +34,6 @@ from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.spark.session import Session, SparkProcess
 
-Entity = dict[str, Any]
 #: the property with which topics of sinks begin
 SINK_PREFIX = "ksql.output.topic.name.prefix"
 #: topic -> {partition: offset}

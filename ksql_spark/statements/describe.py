@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 from grammar.nodes import Statement
 from grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources, Explain
@@ -14,6 +14,18 @@ from grammar.statements.inserts import InsertSelect
 from grammar.statements.queries import Query
 from grammar.statements.sources import CreateAsSelect
 from ksql_spark import analyzer
+from ksql_spark.entities import Entity
+from ksql_spark.entities.catalog import ArgumentInfo, FunctionDescriptionList, FunctionInfo
+from ksql_spark.entities.queries import QueryDescription, QueryDescriptionEntity, QueryError
+from ksql_spark.entities.schemas import FieldInfo
+from ksql_spark.entities.sources import (
+    ConsumerPartitionOffsets,
+    QueryOffsetSummary,
+    QueryTopicOffsetSummary,
+    SourceDescription,
+    SourceDescriptionEntity,
+    SourceDescriptionList,
+)
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
 from ksql_spark.logical.nodes import BatchQuery, Node, PullQuery, relations
@@ -24,12 +36,12 @@ from ksql_spark.physical.planner import lower, lower_transient
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.query_state import State
+from ksql_spark.runtime.results import schema_info
 from ksql_spark.runtime.state import state_sizes
 from ksql_spark.spark.state_cache import cache_use
 from ksql_spark.spark.traffic import Times, Traffic, Volume
-from ksql_spark.statements.context import Action, Entity, Immediate, Services, StatementContext, uses_of
-from ksql_spark.statements.entities import entity, field_json, query_rows
-from ksql_spark.types import type_json
+from ksql_spark.statements.context import Action, Immediate, Services, StatementContext, uses_of
+from ksql_spark.statements.listing import field_info, running_queries
 
 
 def describe_source(statement: DescribeSource, context: StatementContext) -> Action:
@@ -38,7 +50,7 @@ def describe_source(statement: DescribeSource, context: StatementContext) -> Act
 
     def run() -> Entity:
         described = source_description(source, context, extended=statement.extended)
-        return entity("sourceDescription", statement.source_text, sourceDescription=described)
+        return SourceDescriptionEntity(statement_text=statement.source_text, source_description=described)
 
     return Immediate(run)
 
@@ -49,8 +61,8 @@ def describe_sources(statement: DescribeSources, context: StatementContext) -> A
 
     def run() -> Entity:
         sources = seen_sources(context, kind)
-        described = [source_description(s, context, extended=statement.extended) for s in sources]
-        return entity("source_descriptions", statement.source_text, sourceDescriptions=described)
+        described = tuple(source_description(s, context, extended=statement.extended) for s in sources)
+        return SourceDescriptionList(statement_text=statement.source_text, source_descriptions=described)
 
     return Immediate(run)
 
@@ -63,56 +75,55 @@ def seen_sources(context: StatementContext, kind: str) -> list[DataSource]:
 
 def seen_queries(context: StatementContext) -> list[ManagedQuery]:
     """The queries that the client may see: those whose sources it may read, all of them."""
-    return [q for q in context.services.queries.all() if uses_of(q).may_be_seen(context.rights)]
+    queries, rights = context.services.queries.all(), context.rights
+    if rights.role is not None:  # which is for all sources; there may be thousands of queries
+        return list(queries)
+    return [query for query in queries if uses_of(query).may_be_seen(rights)]
 
 
-def source_description(source: DataSource, context: StatementContext, *, extended: bool) -> dict[str, Any]:
+def source_description(source: DataSource, context: StatementContext, *, extended: bool) -> SourceDescription:
     """A stream or table as DESCRIBE shows it; ``extended`` adds offsets, statistics and the topic's size."""
     services = context.services
     queries = [q for q in seen_queries(context) if not q.is_transient]
     readers = [q for q in queries if any(s.name == source.name for s in q.plan.sources)]
     writers = [q for q in queries if q.plan.sink.name == source.name]
     topic = services.admin.topic(source.topic) if extended else None
-    summaries, unreadable = _offset_summaries(source, queries, services) if extended else ([], [])
-    return {
-        "name": source.name,
-        "windowType": source.window.kind if source.window else None,
-        "readQueries": query_rows(readers, services),
-        "writeQueries": query_rows(writers, services),
-        "fields": [field_json(c) for c in source.schema.columns],
-        "type": source.kind,
-        "timestamp": source.timestamp.column if source.timestamp else "",
-        "statistics": "\n".join([*_statistics(writers, services), *_view(source, services), *unreadable])
+    summaries, unreadable = _offset_summaries(source, queries, services) if extended else ((), [])
+    return SourceDescription(
+        name=source.name,
+        window_type=source.window.kind if source.window else None,
+        read_queries=running_queries(readers, services),
+        write_queries=running_queries(writers, services),
+        fields=tuple(field_info(c) for c in source.schema.columns),
+        type=source.kind,
+        timestamp=source.timestamp.column if source.timestamp else "",
+        statistics="\n".join([*_statistics(writers, services), *_view(source, services), *unreadable])
         if extended
         else "",
-        "errorStats": _error_statistics(readers, writers, services) if extended else "",
-        "extended": extended,
-        "keyFormat": source.key_format.name,
-        "valueFormat": source.value_format.name,
-        "topic": source.topic,
-        "partitions": len(topic.replicas) if topic else 0,
-        "replication": max(topic.replicas, default=0) if topic else 0,
-        "statement": source.statement,
-        "queryOffsetSummaries": summaries,
-        "sourceConstraints": list(
-            filter(context.rights.may_read, services.metastore.dependents(source.name))
-        ),
-        "clusterStatistics": [],
-        "clusterErrorStats": [],
-        "isSource": source.read_only,
-    }
+        error_stats=_error_statistics(readers, writers, services) if extended else "",
+        extended=extended,
+        key_format=source.key_format.name,
+        value_format=source.value_format.name,
+        topic=source.topic,
+        partitions=len(topic.replicas) if topic else 0,
+        replication=max(topic.replicas, default=0) if topic else 0,
+        statement=source.statement,
+        query_offset_summaries=summaries,
+        source_constraints=tuple(filter(context.rights.may_read, services.metastore.dependents(source.name))),
+        is_source=source.read_only,
+    )
 
 
 def _offset_summaries(
     source: DataSource, queries: Sequence[ManagedQuery], services: Services
-) -> tuple[list[dict[str, Any]], list[str]]:
+) -> tuple[tuple[QueryOffsetSummary, ...], list[str]]:
     """Committed offsets of the queries that read a source (in its topic) or write it (in all that they read).
 
     Also one line for each query whose checkpoint is damaged.
 
-    ``groupId`` is the query's id: Spark keeps offsets in checkpoints, and commits none to a consumer group.
+    The group is the query's id: Spark keeps offsets in checkpoints, and commits none to a consumer group.
     """
-    summaries: list[dict[str, Any]] = []
+    summaries: list[QueryOffsetSummary] = []
     unreadable: list[str] = []
     for query in queries:
         read = dict.fromkeys(s.topic for s in query.plan.sources)
@@ -126,27 +137,31 @@ def _offset_summaries(
         except KsqlError as error:
             unreadable.append(f"{query.id}: offsets unreadable. {error.message}")
             continue
-        topics = [
-            {"kafkaTopic": topic, "offsets": _offsets(topic, committed.get(topic, {}), services)}
+        topics = tuple(
+            QueryTopicOffsetSummary(
+                kafka_topic=topic, offsets=_offsets(topic, committed.get(topic, {}), services)
+            )
             for topic in there
-        ]
-        summaries.append({"groupId": query.id, "topicSummaries": topics})
-    return summaries, unreadable
+        )
+        summaries.append(QueryOffsetSummary(group_id=query.id, topic_summaries=topics))
+    return tuple(summaries), unreadable
 
 
-def _offsets(topic: str, committed: Mapping[int, int], services: Services) -> list[dict[str, int]]:
+def _offsets(
+    topic: str, committed: Mapping[int, int], services: Services
+) -> tuple[ConsumerPartitionOffsets, ...]:
     first = services.admin.beginning_offsets(topic)
     last = services.admin.end_offsets(topic)
-    return [
-        {
-            "partition": partition,
-            "logStartOffset": first[name, partition],
-            "logEndOffset": end,
+    return tuple(
+        ConsumerPartitionOffsets(
+            partition=partition,
+            log_start_offset=first[name, partition],
+            log_end_offset=end,
             # retention may have removed records beyond the committed offset
-            "consumerOffset": max(committed.get(partition, 0), first[name, partition]),
-        }
+            consumer_offset=max(committed.get(partition, 0), first[name, partition]),
+        )
         for (name, partition), end in sorted(last.items())
-    ]
+    )
 
 
 def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator[str]:
@@ -238,33 +253,32 @@ def describe_function(statement: DescribeFunction, context: StatementContext) ->
     def run() -> Entity:
         overloads = []
         for signature in spec.signatures:
-            arguments = [
-                {
-                    "name": p.name,
-                    "type": str(p.pattern),
-                    "description": spec.parameters.get(p.name, ""),
-                    "isVariadic": i == signature.variadic_at,
-                }
+            arguments = tuple(
+                ArgumentInfo(
+                    name=p.name,
+                    type=str(p.pattern),
+                    description=spec.parameters.get(p.name, ""),
+                    is_variadic=i == signature.variadic_at,
+                )
                 for i, p in enumerate(signature.parameters)
-            ]
-            overloads.append(
-                {
-                    "arguments": arguments,
-                    "argumentTypes": [a["type"] for a in arguments],
-                    "returnType": signature.result_text,
-                    "description": spec.description,
-                }
             )
-        return entity(
-            "describe_function",
-            statement.source_text,
+            overloads.append(
+                FunctionInfo(
+                    arguments=arguments,
+                    argument_types=tuple(a.type for a in arguments),
+                    return_type=signature.result_text,
+                    description=spec.description,
+                )
+            )
+        return FunctionDescriptionList(
+            statement_text=statement.source_text,
             name=spec.name,
             description=f"{spec.description} {spec.beyond}".strip(),
             author=spec.origin.author if spec.origin else "ksql-spark",
             version=spec.origin.version if spec.origin else "",
             path=spec.origin.path if spec.origin else "internal",
             type=spec.kind.value,
-            functions=overloads,
+            functions=tuple(overloads),
         )
 
     return Immediate(run)
@@ -282,10 +296,9 @@ def explain(statement: Explain, context: StatementContext) -> Action:
             raise KsqlError("QUERY_UNKNOWN", id=statement.query_id, hint=hint)
         found = query
         return Immediate(
-            lambda: entity(
-                "queryDescription",
-                statement.source_text,
-                queryDescription=query_description(found, context.services),
+            lambda: QueryDescriptionEntity(
+                statement_text=statement.source_text,
+                query_description=query_description(found, context.services),
             )
         )
     planned = statement.statement
@@ -296,8 +309,10 @@ def explain(statement: Explain, context: StatementContext) -> Action:
         described = _pull_description(pull, text)
     else:
         root, plan = _plan(planned, context)
-        described = _description(root, plan, "", text, context.services)
-    return Immediate(lambda: entity("queryDescription", statement.source_text, queryDescription=described))
+        described = _description(root, plan, "", text)
+    return Immediate(
+        lambda: QueryDescriptionEntity(statement_text=statement.source_text, query_description=described)
+    )
 
 
 def _plan(statement: Statement, context: StatementContext) -> tuple[Node, PhysicalPlan]:
@@ -317,7 +332,7 @@ def _plan(statement: Statement, context: StatementContext) -> tuple[Node, Physic
     )  # fmt: skip
 
 
-def _pull_description(pull: PullQuery | BatchQuery, text: str) -> dict[str, Any]:
+def _pull_description(pull: PullQuery | BatchQuery, text: str) -> QueryDescription:
     if isinstance(pull, BatchQuery):
         sources = [relation.source for relation in relations(pull.root)]
         columns = [(c.name, c.type) for c in pull.root.schema.columns]
@@ -326,66 +341,50 @@ def _pull_description(pull: PullQuery | BatchQuery, text: str) -> dict[str, Any]
         sources = [pull.source]
         columns = [(i.name, i.expression.type) for i in pull.items]
         shown, window = plan_text.explain_pull(pull), pull.source.window
-    return _empty_description(text) | {
-        "windowType": window.kind if window else None,
-        "fields": [{"name": name, "schema": type_json(type_)} for name, type_ in columns],
-        "sources": list(dict.fromkeys(source.name for source in sources)),
-        "executionPlan": shown,
-        "queryType": "PULL",
-    }
+    return QueryDescription(
+        statement_text=masked(text),
+        window_type=window.kind if window else None,
+        fields=tuple(FieldInfo(name, schema_info(type_)) for name, type_ in columns),
+        sources=tuple(dict.fromkeys(source.name for source in sources)),
+        execution_plan=shown,
+        query_type="PULL",
+    )
 
 
-def query_description(query: ManagedQuery, services: Services) -> dict[str, Any]:
+def query_description(query: ManagedQuery, services: Services) -> QueryDescription:
     """A running query as EXPLAIN shows it."""
     root = query.logical.root if query.logical is not None else None
     runner = query.runner
-    described = _description(root, query.plan, query.id, query.statement, services)
-    described["queryType"] = "PUSH" if query.is_transient else "PERSISTENT"
-    described["topology"] = plan_text.explain_topology(query.plan, state_sizes(runner))
-    for name, text in _figures(runner, services, services.queries.traffic().get(runner.id)):
-        described["topology"] += f"\n{name}: {text}"
-    described["state"] = runner.state
-    described["ksqlHostQueryStatus"] = {services.host: runner.state}
-    described["overriddenProperties"] = masked_values(query.properties)
-    described["queryErrors"] = [
-        {"timestamp": e.timestamp_ms, "errorMessage": e.message, "type": e.type} for e in query.errors
-    ]
-    return described
+    figures = _figures(runner, services, services.queries.traffic().get(runner.id))
+    return replace(
+        _description(root, query.plan, query.id, query.statement),
+        query_type="PUSH" if query.is_transient else "PERSISTENT",
+        topology="\n".join(
+            [
+                plan_text.explain_topology(query.plan, state_sizes(runner)),
+                *(f"{name}: {text}" for name, text in figures),
+            ]
+        ),
+        state=runner.state,
+        ksql_host_query_status={services.host: runner.state},
+        overridden_properties=masked_values(query.properties),
+        query_errors=tuple(
+            QueryError(timestamp=e.timestamp_ms, error_message=e.message, type=e.type) for e in query.errors
+        ),
+    )
 
 
-def _description(
-    root: Node | None, plan: PhysicalPlan, query_id: str, text: str, services: Services
-) -> dict[str, Any]:
-    shown = plan_text.explain_plan(plan) if root is None else plan_text.explain(root, plan)
-    return _empty_description(text) | {
-        "id": query_id,
-        "windowType": plan.sink.window.kind if plan.sink.window else None,
-        "fields": [field_json(c) for c in plan.root.shown_schema.columns],
-        "sources": [s.name for s in plan.sources],
-        "sinks": [] if plan.is_transient else [plan.sink.name],
-        "topology": plan_text.explain_topology(plan),
-        "executionPlan": shown,
-        "queryType": "PUSH" if plan.is_transient else "PERSISTENT",
-        "processingGuarantee": plan.guarantee,
-    }
-
-
-def _empty_description(text: str) -> dict[str, Any]:
-    """The members of a queryDescription (reference §7.3) for a query that is not running."""
-    return {
-        "id": "",
-        "statementText": masked(text),
-        "windowType": None,
-        "fields": [],
-        "sources": [],
-        "sinks": [],
-        "topology": "",
-        "executionPlan": "",
-        "overriddenProperties": {},
-        "ksqlHostQueryStatus": {},
-        "queryType": "PERSISTENT",
-        "queryErrors": [],
-        "tasksMetadata": [],
-        "consumerGroupId": None,
-        "state": None,
-    }
+def _description(root: Node | None, plan: PhysicalPlan, query_id: str, text: str) -> QueryDescription:
+    """A query that does not run."""
+    return QueryDescription(
+        id=query_id,
+        statement_text=masked(text),
+        window_type=plan.sink.window.kind if plan.sink.window else None,
+        fields=tuple(field_info(c) for c in plan.root.shown_schema.columns),
+        sources=tuple(s.name for s in plan.sources),
+        sinks=() if plan.is_transient else (plan.sink.name,),
+        topology=plan_text.explain_topology(plan),
+        execution_plan=plan_text.explain_plan(plan) if root is None else plan_text.explain(root, plan),
+        query_type="PUSH" if plan.is_transient else "PERSISTENT",
+        processing_guarantee=plan.guarantee,
+    )

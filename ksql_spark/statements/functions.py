@@ -14,6 +14,7 @@ import grammar
 from grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark import types
 from ksql_spark.analyzer.type_nodes import bind_type, resolve_type
+from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.expressions import Call
 from ksql_spark.functions import registry
@@ -23,7 +24,6 @@ from ksql_spark.logical.nodes import AggregateCall
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.services.python_functions import PythonFunctions, Source
 from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
-from ksql_spark.statements.entities import entity
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ def create_function(statement: CreateFunction, context: StatementContext) -> Act
     known = context.metastore.functions().get(name)
     if known is not None and statement.if_not_exists:
         message = f"Cannot add function {name}: A function with the same name already exists."
-        return Immediate(lambda: entity("warning_entity", statement.source_text, message=message))
+        return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
     if known is not None and statement.or_replace:
         _check_own(known, context)
         _check_unused(name, "replaced", context)
@@ -126,7 +126,7 @@ def drop_function(statement: DropFunction, context: StatementContext) -> Action:
             raise KsqlError("FUNCTION_FIXED", name=name, reason="it comes with the server")
         if statement.if_exists:
             message = f"Function {name} does not exist."
-            return Immediate(lambda: entity("warning_entity", statement.source_text, message=message))
+            return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
         near = nearest(name, context.metastore.functions())
         hint = f"Did you mean {near}?" if near else "SHOW FUNCTIONS lists what there is."
         raise KsqlError("FUNCTION_UNKNOWN", name=name, hint=hint)

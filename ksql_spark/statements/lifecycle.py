@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from grammar.statements.lifecycle import Pause, QueryControl, Resume, Terminate
+from ksql_spark.entities import Entity
+from ksql_spark.entities.commands import TerminateQueryEntity
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.pending import CleanupRecord
 from ksql_spark.statements.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
-from ksql_spark.statements.entities import entity
 from ksql_spark.statements.termination import Termination
 
 
@@ -61,9 +62,11 @@ def terminate(statement: Terminate, context: StatementContext) -> Action:
     if targets and targets[0].is_transient:
         (query,) = targets
 
-        def run() -> dict[str, object]:
+        def run() -> Entity:
             queries.drop(query)
-            return entity("terminate_query", statement.source_text, queryId=query.id, wasTerminated=True)
+            return TerminateQueryEntity(
+                statement_text=statement.source_text, query_id=query.id, was_terminated=True
+            )
 
         return Immediate(run)
     stopped = {q.id for q in targets}

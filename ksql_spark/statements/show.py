@@ -4,28 +4,51 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from grammar.statements.show import Show
 from ksql_spark.config import find
+from ksql_spark.entities import Entity, KsqlWarning
+from ksql_spark.entities.catalog import (
+    FunctionNameList,
+    PropertiesList,
+    Property,
+    SimpleFunctionInfo,
+    TypeList,
+    Variable,
+    VariablesList,
+)
+from ksql_spark.entities.queries import Queries, QueryDescriptionList
+from ksql_spark.entities.sources import (
+    KafkaTopicInfo,
+    KafkaTopicsList,
+    KafkaTopicsListExtended,
+    SourceDescriptionList,
+    StreamsList,
+    TablesList,
+)
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
+from ksql_spark.kafka.admin import Consumers
 from ksql_spark.masking import masked_values
 from ksql_spark.metastore.sources import STREAM, TABLE
+from ksql_spark.runtime.results import schema_info
 from ksql_spark.statements.connectors import show_connectors, show_plugins, writers, writers_soon
-from ksql_spark.statements.context import Action, Entity, Immediate, StatementContext
+from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.statements.describe import query_description, seen_queries, seen_sources, source_description
-from ksql_spark.statements.entities import entity, query_rows, source_row
-from ksql_spark.types import type_json
+from ksql_spark.statements.listing import running_queries, source_info
 
 
 def _sources(statement: Show, context: StatementContext, kind: str) -> Entity:
     sources = seen_sources(context, kind)
     if statement.extended:
-        described = [source_description(s, context, extended=True) for s in sources]
-        return entity("source_descriptions", statement.source_text, sourceDescriptions=described)
-    plural = "streams" if kind == STREAM else "tables"
-    return entity(plural, statement.source_text, **{plural: [source_row(s) for s in sources]})
+        described = tuple(source_description(s, context, extended=True) for s in sources)
+        return SourceDescriptionList(statement_text=statement.source_text, source_descriptions=described)
+    rows = tuple(source_info(s) for s in sources)
+    if kind == STREAM:
+        return StreamsList(statement_text=statement.source_text, streams=rows)
+    return TablesList(statement_text=statement.source_text, tables=rows)
 
 
 def _streams(statement: Show, context: StatementContext) -> Entity:
@@ -52,34 +75,36 @@ def _topics(statement: Show, context: StatementContext) -> Entity:
         for t in there.values()
         if (statement.all or not any(re.fullmatch(p, t.name) for p in hidden)) and t.name in shown
     ]
-    rows: list[Entity] = [{"name": t.name, "replicaInfo": list(t.replicas)} for t in topics]
+    rows = [KafkaTopicInfo(name=t.name, replica_info=t.replicas) for t in topics]
     if statement.extended:
         consumers = context.services.admin.consumers()
-        for row in rows:
-            found = consumers.get(row["name"])
-            row["consumerCount"] = found.consumers if found else 0
-            row["consumerGroupCount"] = found.groups if found else 0
-    kind = "kafka_topics_extended" if statement.extended else "kafka_topics"
-    answer = entity(kind, statement.source_text, topics=rows)
+        there_are_none = Consumers(0, 0)
+        for i, row in enumerate(rows):
+            found = consumers.get(row.name, there_are_none)
+            rows[i] = replace(row, consumer_count=found.consumers, consumer_group_count=found.groups)
+    warnings: tuple[KsqlWarning, ...] = ()
     connect = context.services.connect
     if connect.is_in_use():
         try:
             written = writers(connect) if statement.extended else writers_soon(connect)
         except KsqlError as error:  # the topics are there all the same
-            return {**answer, "warnings": [{"message": error.message}]}
-        if written is None:
-            return {**answer, "warnings": [{"message": _NO_WRITERS}]}
-        for row in rows:
-            row["connectors"] = written.get(row["name"], [])
-    return answer
+            warnings = (KsqlWarning(error.message),)
+        else:
+            if written is None:
+                warnings = (KsqlWarning(_NO_WRITERS),)
+            else:
+                rows = [replace(row, connectors=tuple(written.get(row.name, ()))) for row in rows]
+    cls = KafkaTopicsListExtended if statement.extended else KafkaTopicsList
+    return cls(statement_text=statement.source_text, topics=tuple(rows), warnings=warnings)
 
 
 def _queries(statement: Show, context: StatementContext) -> Entity:
     queries = seen_queries(context)
     if statement.extended:
-        described = [query_description(q, context.services) for q in queries]
-        return entity("query_descriptions", statement.source_text, queryDescriptions=described)
-    return entity("queries", statement.source_text, queries=query_rows(queries, context.services))
+        described = tuple(query_description(q, context.services) for q in queries)
+        return QueryDescriptionList(statement_text=statement.source_text, query_descriptions=described)
+    rows = running_queries(queries, context.services)
+    return Queries(statement_text=statement.source_text, queries=rows)
 
 
 def _properties(statement: Show, context: StatementContext) -> Entity:
@@ -88,41 +113,46 @@ def _properties(statement: Show, context: StatementContext) -> Entity:
     for name in config:
         entry = find(name)
         rows.append(
-            {
-                "name": name,
-                "scope": "KSQL",
-                "value": config.text(name),
-                "editable": entry.editable,
-                "level": "QUERY" if entry.level == "query" else "SERVER",
-            }
+            Property(
+                name=name,
+                scope="KSQL",
+                value=config.text(name),
+                editable=entry.editable,
+                level="QUERY" if entry.level == "query" else "SERVER",
+            )
         )
     for name, value in sorted(context.services.connect.worker_properties().items()):
-        shown = masked_values({name: value})[name]
-        scope = "EMBEDDED CONNECT WORKER"
-        rows.append({"name": name, "scope": scope, "value": shown, "editable": False, "level": "SERVER"})
-    return entity(
-        "properties",
-        statement.source_text,
-        properties=rows,
-        overwrittenProperties=sorted(context.properties),
-        defaultProperties=[name for name in config if not config.is_set(name)],
+        rows.append(
+            Property(
+                name=name,
+                scope="EMBEDDED CONNECT WORKER",
+                value=masked_values({name: value})[name],
+                editable=False,
+                level="SERVER",
+            )
+        )
+    return PropertiesList(
+        statement_text=statement.source_text,
+        properties=tuple(rows),
+        overwritten_properties=tuple(sorted(context.properties)),
+        default_properties=tuple(name for name in config if not config.is_set(name)),
     )
 
 
 def _functions(statement: Show, context: StatementContext) -> Entity:
     named = {s.name: s for s in registry.all_specs() if s.kind is not Kind.OPERATOR} | registry.aliases()
-    rows = [{"name": name, "type": s.kind.value, "category": s.category} for name, s in sorted(named.items())]
-    return entity("function_names", statement.source_text, functions=rows)
+    rows = tuple(SimpleFunctionInfo(name, s.kind.value, s.category) for name, s in sorted(named.items()))
+    return FunctionNameList(statement_text=statement.source_text, functions=rows)
 
 
 def _types(statement: Show, context: StatementContext) -> Entity:
-    types = {name: type_json(t) for name, t in sorted(context.services.metastore.types().items())}
-    return entity("type_list", statement.source_text, types=types)
+    types = {name: schema_info(t) for name, t in sorted(context.services.metastore.types().items())}
+    return TypeList(statement_text=statement.source_text, types=types)
 
 
 def _variables(statement: Show, context: StatementContext) -> Entity:
-    rows = [{"name": name, "value": value} for name, value in sorted(context.variables.items())]
-    return entity("variables", statement.source_text, variables=rows)
+    rows = tuple(Variable(name, value) for name, value in sorted(context.variables.items()))
+    return VariablesList(statement_text=statement.source_text, variables=rows)
 
 
 #: what is listed -> function that lists it
@@ -147,9 +177,7 @@ def show(statement: Show, context: StatementContext) -> Action:
 
     def run() -> Entity:
         answer = shown(statement, here)
-        if statement.what in _FROM_THE_LOG:
-            answer["warnings"] += _skipped(here)
-        return answer
+        return answer.warned(*_skipped(here)) if statement.what in _FROM_THE_LOG else answer
 
     asks_connect = statement.what.startswith("CONNECTOR") or (
         statement.what == "TOPICS" and here.services.connect.is_in_use()
@@ -161,10 +189,10 @@ def show(statement: Show, context: StatementContext) -> Action:
 _FROM_THE_LOG = frozenset({"FUNCTIONS", "QUERIES", "STREAMS", "TABLES", "TYPES"})
 
 
-def _skipped(context: StatementContext) -> list[Entity]:
+def _skipped(context: StatementContext) -> list[str]:
     """A warning where records of the command log were skipped."""
     skipped = context.services.commands.skipped
     if not skipped:
         return []
     more = f" So were {len(skipped) - 1} more: GET /healthcheck lists them." if len(skipped) > 1 else ""
-    return [{"message": f"A record of the command log was skipped: {skipped[0]}.{more}"}]
+    return [f"A record of the command log was skipped: {skipped[0]}.{more}"]

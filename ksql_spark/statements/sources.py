@@ -12,6 +12,7 @@ from grammar.statements.inserts import InsertSelect
 from grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark import analyzer
 from ksql_spark.analyzer.settings import is_read_only_topic
+from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.formats.sampling import Sample
 from ksql_spark.kafka.admin import Topic
@@ -30,7 +31,6 @@ from ksql_spark.statements.context import (
     Starts,
     StatementContext,
 )
-from ksql_spark.statements.entities import entity
 from ksql_spark.statements.query_start import QueryStart
 from ksql_spark.statements.termination import Termination
 from ksql_spark.statements.topics import topic_config
@@ -205,7 +205,7 @@ def _exists(statement: Any, kind: str, if_not_exists: bool, existing: DataSource
     )
     if not if_not_exists:
         raise KsqlError("INVALID_STATEMENT", reason=message)
-    return Immediate(lambda: entity("warning_entity", statement.source_text, message=message))
+    return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
 
 
 def alter_source(statement: AlterSource, context: StatementContext) -> Action:
@@ -229,7 +229,7 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
     if source is None:
         if statement.if_exists:
             message = f"Source `{name}` does not exist."
-            return Immediate(lambda: entity("warning_entity", statement.source_text, message=message))
+            return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
         source = context.metastore.require(name)
     if source.kind != statement.kind:
         reason = f"Incompatible data source type is {source.kind}, but statement was DROP {statement.kind}."

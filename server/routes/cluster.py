@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Request
 from starlette.background import BackgroundTask
 from starlette.responses import JSONResponse, Response
 
+from ksql_spark.entities.servers import ClusterStatusResponse, HostStatus, Noted, StreamsMetadataList
+from ksql_spark.entities.wire import to_json
 from server.access import AUDIT, principal_of
 from server.errors import NOT_FOUND, RequestError
-from server.host import Host
+from server.host import Engine, Host
 from server.models import (
     DrainBody,
     HeartbeatBody,
@@ -31,13 +31,13 @@ async def cluster_status(http: Request) -> Response:
     """The servers that this one knows; 404 if ksql.heartbeat.enable is false."""
     host: Host = http.app.state.host
 
-    def ask(engine: Any) -> dict[str, Any] | None:
+    def ask(engine: Engine) -> dict[str, HostStatus] | None:
         return engine.cluster.status() if engine.cluster.has_heartbeats else None
 
     found = await host.call(ask)
     if found is None:
         raise _off("ksql.heartbeat.enable")
-    return JSONResponse({"clusterStatus": found})
+    return JSONResponse(to_json(ClusterStatusResponse(found)))
 
 
 @router.post("/heartbeat", openapi_extra=described(HeartbeatBody, answers=ANSWER))
@@ -46,14 +46,14 @@ async def heartbeat(http: Request) -> Response:
     host: Host = http.app.state.host
     body = await read_body(HeartbeatBody, http)
 
-    def note(engine: Any) -> bool:
+    def note(engine: Engine) -> bool:
         if engine.cluster.has_heartbeats:
             engine.cluster.heartbeat(str(body.hostInfo), body.timestamp)
-        return bool(engine.cluster.has_heartbeats)
+        return engine.cluster.has_heartbeats
 
     if not await host.call(note):
         raise _off("ksql.heartbeat.enable")
-    return JSONResponse({"ok": True})
+    return JSONResponse(to_json(Noted()))
 
 
 @router.post("/lag", openapi_extra=described(LagBody, answers=ANSWER))
@@ -62,14 +62,14 @@ async def lag(http: Request) -> Response:
     host: Host = http.app.state.host
     body = await read_body(LagBody, http)
 
-    def note(engine: Any) -> bool:
+    def note(engine: Engine) -> bool:
         if engine.cluster.has_lags:
             engine.cluster.report(str(body.ksqlHost), body.hostStoreLags)
-        return bool(engine.cluster.has_lags)
+        return engine.cluster.has_lags
 
     if not await host.call(note):
         raise _off("ksql.lag.reporting.enable")
-    return JSONResponse({"ok": True})
+    return JSONResponse(to_json(Noted()))
 
 
 @router.post("/metadata/key", openapi_extra=described(MetadataForKeyBody, answers=ANSWER))
@@ -77,14 +77,16 @@ async def metadata_for_key(http: Request) -> Response:
     """Which partition has a key of a table, which server writes it, and which others answer as well."""
     host: Host = http.app.state.host
     body = await read_body(MetadataForKeyBody, http)
-    return JSONResponse(await host.call(lambda engine: engine.cluster.metadata_for_key(body.table, body.key)))
+    found = await host.call(lambda engine: engine.cluster.metadata_for_key(body.table, body.key))
+    return JSONResponse(to_json(found))
 
 
 @router.get("/metadata", openapi_extra=described(answers=ANSWER))
 async def all_metadata(http: Request) -> Response:
     """The servers, the tables that each of them writes, and the partitions that it reads."""
     host: Host = http.app.state.host
-    return JSONResponse({"metadata": await host.call(lambda engine: engine.cluster.all_metadata())})
+    found = await host.call(lambda engine: engine.cluster.all_metadata())
+    return JSONResponse(to_json(StreamsMetadataList(tuple(found))))
 
 
 @router.post("/cluster/drain", openapi_extra=described(DrainBody, answers=ANSWER))
@@ -93,9 +95,8 @@ async def drain(http: Request) -> Response:
     host: Host = http.app.state.host
     drained = (await read_body(DrainBody, http)).drained
     AUDIT.info("%s: drain: %s", principal_of(http).name, drained)
-    return JSONResponse(
-        await host.call(lambda engine: engine.cluster.drain() if drained else engine.cluster.serve())
-    )
+    done = await host.call(lambda engine: engine.cluster.drain() if drained else engine.cluster.serve())
+    return JSONResponse(to_json(done))
 
 
 @router.post("/ksql/terminate", openapi_extra=described(TerminateBody, answers=ANSWER))
@@ -106,7 +107,8 @@ async def terminate(http: Request) -> Response:
     AUDIT.info("%s: terminate, deleting topics %s", principal_of(http).name, topics)
     entities = await host.call(lambda engine: engine.terminate_cluster(topics))
     # once the answer has been sent
-    return JSONResponse(entities, background=BackgroundTask(host.request_stop))
+    answer = [to_json(entity) for entity in entities]
+    return JSONResponse(answer, background=BackgroundTask(host.request_stop))
 
 
 def _off(name: str) -> RequestError:

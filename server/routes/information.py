@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from ksql_spark.entities.commands import CommandStatuses
+from ksql_spark.entities.servers import (
+    Clusters,
+    Scope,
+    ServerClusterId,
+    ServerInfo,
+    ServerInfoResponse,
+    ServerMetadata,
+)
+from ksql_spark.entities.wire import to_json
 from server.errors import NOT_FOUND, RequestError
 from server.host import Host
 from server.models import described
@@ -25,21 +33,21 @@ async def root() -> Response:
 @router.get("/info", openapi_extra=ANSWER)
 async def info(http: Request) -> Response:
     """Version, cluster id, service id, status."""
-    return JSONResponse({"KsqlServerInfo": await _info(http)})
+    return JSONResponse(to_json(ServerInfoResponse(await _info(http))))
 
 
 @router.get("/healthcheck", openapi_extra=ANSWER)
 async def healthcheck(http: Request) -> Response:
     """Health of metastore, Kafka, command log, Spark and queries; the status is always 200."""
     host: Host = http.app.state.host
-    return JSONResponse(await host.health())
+    return JSONResponse(to_json(await host.health()))
 
 
 @router.get("/status", openapi_extra=ANSWER)
 async def statuses(http: Request) -> Response:
     """The last status of every command."""
     host: Host = http.app.state.host
-    return JSONResponse({"commandStatuses": await host.call(lambda engine: engine.statuses())})
+    return JSONResponse(to_json(CommandStatuses(await host.call(lambda engine: engine.statuses()))))
 
 
 @router.get("/status/{type}/{entity:path}/{action}", openapi_extra=ANSWER)
@@ -49,20 +57,20 @@ async def status(http: Request, type: str, entity: str, action: str) -> Response
     found = await host.call(lambda engine: engine.status(type, entity, action))
     if found is None:
         raise RequestError(f"There is no command {type}/{entity}/{action}.", NOT_FOUND)
-    return JSONResponse(found)
+    return JSONResponse(to_json(found))
 
 
 @router.get("/v1/metadata", openapi_extra=ANSWER)
 async def metadata(http: Request) -> Response:
     """Version and cluster id."""
     info = await _info(http)
-    return JSONResponse({"version": info["version"], "clusterId": _cluster_id(info)})
+    return JSONResponse(to_json(ServerMetadata(version=info.version, cluster_id=_cluster_id(info))))
 
 
 @router.get("/v1/metadata/id", openapi_extra=ANSWER)
 async def metadata_id(http: Request) -> Response:
     """Cluster id."""
-    return JSONResponse(_cluster_id(await _info(http)))
+    return JSONResponse(to_json(_cluster_id(await _info(http))))
 
 
 @router.get("/is_valid_property/{name}", openapi_extra=ANSWER)
@@ -81,11 +89,11 @@ async def check() -> Response:
     return JSONResponse({})
 
 
-async def _info(http: Request) -> dict[str, Any]:
+async def _info(http: Request) -> ServerInfo:
     host: Host = http.app.state.host
     return await host.call(lambda engine: engine.info())
 
 
-def _cluster_id(info: dict[str, Any]) -> dict[str, Any]:
-    clusters = {"kafka-cluster": info["kafkaClusterId"], "ksql-cluster": info["ksqlServiceId"]}
-    return {"id": "", "scope": {"path": [], "clusters": clusters}}
+def _cluster_id(info: ServerInfo) -> ServerClusterId:
+    clusters = Clusters(kafka_cluster=info.kafka_cluster_id, ksql_cluster=info.ksql_service_id)
+    return ServerClusterId(scope=Scope(clusters=clusters))

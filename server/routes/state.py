@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
+from ksql_spark.entities.wire import to_json
 from server.access import AUDIT, principal_of
 from server.host import Host
 from server.models import RebuildBody, described, read_body
@@ -18,4 +19,4 @@ async def rebuild(http: Request) -> Response:
     host: Host = http.app.state.host
     query_id = (await read_body(RebuildBody, http)).queryId
     AUDIT.info("%s: rebuild the state of %s", principal_of(http).name, query_id)
-    return JSONResponse(await host.call(lambda engine: engine.rebuild_state(query_id)))
+    return JSONResponse(to_json(await host.call(lambda engine: engine.rebuild_state(query_id))))

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from ksql_spark.config import warning
+from ksql_spark.entities.wire import to_json
 from server.access import note_statements, principal_of
 from server.host import Engine, Host
 from server.models import TOKEN_HEADER, StatementsBody, described, read_body
@@ -32,9 +33,9 @@ async def run_statements(http: Request) -> Response:
         entities = engine.execute(request)
         if entities:
             warnings = (warning(name, value) for name, value in request.properties.items())
-            entities[0]["warnings"] += [{"message": message} for message in warnings if message is not None]
+            entities[0] = entities[0].warned(*(message for message in warnings if message is not None))
         # here, and one by one, so that a long answer keeps no other request waiting
-        return f"[{', '.join(json.dumps(entity, ensure_ascii=False) for entity in entities)}]"
+        return f"[{', '.join(json.dumps(to_json(entity), ensure_ascii=False) for entity in entities)}]"
 
     with host.handling_statements():
         answer = await host.call_while_connected(http, request, run)

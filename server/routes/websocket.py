@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
+from ksql_spark.entities.schemas import FieldInfo
+from ksql_spark.entities.wire import to_json
 from server import errors
 from server.access import note_query, principal_of
 from server.errors import RequestError
@@ -62,10 +64,8 @@ async def ws_query(socket: WebSocket) -> None:
 async def _send_rows(socket: WebSocket, host: Host, stream: QueryStream) -> None:
     is_print = stream.kind == "PRINT"
     if not is_print:
-        fields = [
-            {"name": c.name, "schema": c.schema, **({"type": "KEY"} if c.is_key else {})}
-            for c in stream.columns
-        ]
+        columns = (FieldInfo(c.name, c.schema, "KEY" if c.is_key else None) for c in stream.columns)
+        fields = [to_json(column) for column in columns]
         await socket.send_text(encode(fields).decode())
     while (rows := await _read(host, stream)) is not None:
         for row in rows:

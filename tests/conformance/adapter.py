@@ -30,6 +30,7 @@ from grammar.statements.types import CreateType
 from ksql_spark.bootstrap import registry_settings, schema_registry
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
+from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
@@ -165,7 +166,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
         assert self._engine is not None
         self._grow_topics(sql)
         try:
-            entities = self._engine.execute(Request(sql, props))
+            entities = [to_json(entity) for entity in self._engine.execute(Request(sql, props))]
         except KsqlError as error:
             raise Rejected(error.message, error.code, error.http_status) from None
         self._note(sql)

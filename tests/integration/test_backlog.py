@@ -25,6 +25,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from ksql_spark.engine import Engine, Request
+from ksql_spark.entities.commands import CommandStatusEntity
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.kafka.producer import RecordProducer
@@ -270,7 +271,9 @@ class Running:
         self._name = f"sink{backlog.x}"
         text = statement.format(sink=self._name, x=backlog.x)
         request = Request(text, {"auto.offset.reset": "earliest", **properties})
-        self.id: str = engine.execute(request)[0]["commandStatus"]["queryId"]
+        (answer,) = engine.execute(request)
+        assert isinstance(answer, CommandStatusEntity) and answer.command_status.query_id is not None
+        self.id: str = answer.command_status.query_id
         self.sink = Sink(engine.services.admin.servers, self._name)
 
     def __enter__(self) -> Running:

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from ksql_spark.engine import Request
+from ksql_spark.entities import Entity
+from ksql_spark.entities.sources import StreamsList
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
@@ -39,6 +41,12 @@ def config(kafka_admin: KafkaAdmin, tmp_path: Path) -> Iterator[dict[str, Any]]:
     kafka_admin.delete_topics(name for name in kafka_admin.topics() if name.startswith(mine))
 
 
+def names_in(answer: Entity) -> set[str]:
+    """The streams in an answer to SHOW STREAMS."""
+    assert isinstance(answer, StreamsList)
+    return {stream.name for stream in answer.streams}
+
+
 def test_records_that_are_no_commands_are_skipped(config: dict[str, Any], tmp_path: Path) -> None:
     said = tmp_path / "said"
     code = f"CREATE FUNCTION f () RETURNS INT LANGUAGE PYTHON AS $$open({str(said)!r}, 'w'); return 1$$"
@@ -56,15 +64,15 @@ def test_records_that_are_no_commands_are_skipped(config: dict[str, Any], tmp_pa
     producer.close()
     engine = fake_spark.start(config)
     try:
-        health = engine.health()["details"]["commandRunner"]
-        assert health["isHealthy"]
-        assert [record["offset"] for record in health["skipped"]] == [first, first + 1, first + 2, first + 3]
-        assert {record["topic"] for record in health["skipped"]} == {log}
+        health = engine.health().details.command_runner
+        assert health.is_healthy
+        assert [record.offset for record in health.skipped] == [first, first + 1, first + 2, first + 3]
+        assert {record.topic for record in health.skipped} == {log}
         (shown,) = engine.execute(Request("SHOW STREAMS;"))
-        assert "A" in {stream["name"] for stream in shown["streams"]}
-        assert f"{log}, partition 0, offset {first}" in shown["warnings"][0]["message"]
+        assert "A" in names_in(shown)
+        assert f"{log}, partition 0, offset {first}" in shown.warnings[0].message
         engine.execute(Request(f"CREATE STREAM b {STREAM}"))
-        assert engine.health()["details"]["commandRunner"]["isHealthy"]
+        assert engine.health().details.command_runner.is_healthy
     finally:
         engine.stop()
     assert not said.exists()
@@ -80,7 +88,7 @@ def test_one_server_per_service_id(config: dict[str, Any], tmp_path: Path) -> No
         assert refused.value.condition == "SERVICE_ID_IN_USE"
         assert f"process {os.getpid()} on " in refused.value.message and PREFIX in refused.value.message
         first.execute(Request(f"CREATE STREAM b {STREAM}"))
-        assert first.health()["details"]["commandRunner"]["isHealthy"]
+        assert first.health().details.command_runner.is_healthy
         third = {"ksql.spark.data.dir": str(tmp_path / "third"), "ksql.service.id": f"{PREFIX}other_"}
         fake_spark.start(config | third).stop()
     finally:
@@ -88,7 +96,7 @@ def test_one_server_per_service_id(config: dict[str, Any], tmp_path: Path) -> No
     second = fake_spark.start(another)
     try:
         (shown,) = second.execute(Request("SHOW STREAMS;"))
-        assert {"A", "B"} <= {stream["name"] for stream in shown["streams"]}
+        assert {"A", "B"} <= names_in(shown)
     finally:
         second.stop()
 
@@ -103,7 +111,7 @@ def test_a_server_that_was_killed_has_no_lease(config: dict[str, Any], tmp_path:
     try:
         assert not any(line.startswith("waiting") for line in reports)
         (shown,) = same_folder.execute(Request("SHOW STREAMS;"))
-        assert "A" in {stream["name"] for stream in shown["streams"]}
+        assert "A" in names_in(shown)
         same_folder.execute(Request(f"CREATE STREAM b {STREAM}"))
     finally:
         same_folder.stop()
@@ -116,7 +124,7 @@ def test_a_server_that_was_killed_has_no_lease(config: dict[str, Any], tmp_path:
     another = fake_spark.start(config | {"ksql.spark.data.dir": str(tmp_path / "another")})
     try:
         (shown,) = another.execute(Request("SHOW STREAMS;"))
-        assert {"A", "B", "C"} <= {stream["name"] for stream in shown["streams"]}
+        assert {"A", "B", "C"} <= names_in(shown)
     finally:
         another.stop()
 

@@ -24,7 +24,7 @@ STRINGS = "\"value.converter\" = 'org.apache.kafka.connect.storage.StringConvert
 WAIT_S = 120.0
 
 
-def one(engine: Engine, text: str) -> dict[str, Any]:
+def one(engine: Engine, text: str) -> Any:
     (entity,) = engine.execute(Request(text, {"auto.offset.reset": "earliest"}))
     return entity
 
@@ -37,8 +37,8 @@ def until(is_so: Callable[[], object]) -> None:
 
 
 def states(engine: Engine) -> dict[str, str]:
-    rows = one(engine, "SHOW CONNECTORS;")["connectors"]
-    return {row["name"]: row["state"] for row in rows}
+    rows = one(engine, "SHOW CONNECTORS;").connectors
+    return {row.name: row.state for row in rows}
 
 
 def worker_of(engine: Engine) -> EmbeddedConnect:
@@ -61,8 +61,8 @@ def test_from_a_file_to_a_file(make_engine: Callable[[], Engine], tmp_path: Path
         "file" = '{there}', "topic" = '{PREFIX}lines', {STRINGS});""",
     )
     described = one(engine, "DESCRIBE CONNECTOR lines;")
-    assert described["status"]["connector"]["state"] == "RUNNING"
-    until(lambda: one(engine, "DESCRIBE CONNECTOR lines;")["topics"] == [f"{PREFIX}lines"])
+    assert described.status["connector"]["state"] == "RUNNING"
+    until(lambda: one(engine, "DESCRIBE CONNECTOR lines;").topics == [f"{PREFIX}lines"])
     one(engine, f"CREATE STREAM s (id INT) WITH (KAFKA_TOPIC = '{PREFIX}lines', VALUE_FORMAT = 'JSON');")
     one(engine, f"CREATE STREAM o WITH (KAFKA_TOPIC = '{PREFIX}o') AS SELECT id * 10 AS id FROM s;")
     one(
@@ -72,9 +72,9 @@ def test_from_a_file_to_a_file(make_engine: Callable[[], Engine], tmp_path: Path
     )
     arrived(10, 20)
 
-    topics = {t["name"]: t for t in one(engine, "SHOW TOPICS EXTENDED;")["topics"]}
-    assert topics[f"{PREFIX}lines"]["connectors"] == ["LINES"]
-    assert topics[f"{PREFIX}o"]["connectors"] == []
+    topics = {t.name: t for t in one(engine, "SHOW TOPICS EXTENDED;").topics}
+    assert topics[f"{PREFIX}lines"].connectors == ["LINES"]
+    assert topics[f"{PREFIX}o"].connectors == []
     assert not [name for name in topics if "connect-" in name]  # the worker's own are hidden
 
     one(
@@ -83,22 +83,20 @@ def test_from_a_file_to_a_file(make_engine: Callable[[], Engine], tmp_path: Path
         "file" = '/nowhere/file', "topics" = '{PREFIX}o');""",
     )
     until(lambda: states(engine)["ASTRAY"].startswith("FAILED"))
-    (warning,) = one(engine, "SHOW CONNECTORS;")["warnings"]
-    assert (
-        "Connector ASTRAY, task 0 is FAILED" in warning["message"] and "/nowhere/file" in warning["message"]
-    )
+    (warning,) = one(engine, "SHOW CONNECTORS;").warnings
+    assert "Connector ASTRAY, task 0 is FAILED" in warning.message and "/nowhere/file" in warning.message
     one(engine, "DROP CONNECTOR astray;")
     assert set(states(engine)) == {"LINES", "OUT"}
 
     pid = worker_of(engine).pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
-    until(lambda: one(engine, "SHOW CONNECTORS;")["warnings"])
+    until(lambda: one(engine, "SHOW CONNECTORS;").warnings)
     answer = one(engine, "SHOW CONNECTORS;")
-    assert "The embedded Connect worker has ended: signal 9 has ended it" in answer["warnings"][0]["message"]
-    assert {row["state"].split()[0] for row in answer["connectors"]} == {"UNASSIGNED"}
+    assert "The embedded Connect worker has ended: signal 9 has ended it" in answer.warnings[0].message
+    assert {row.state.split()[0] for row in answer.connectors} == {"UNASSIGNED"}
     health = engine.health()
-    assert health["isHealthy"] and not health["details"]["connect"]["isHealthy"]
+    assert health.is_healthy and health.details.connect is not None and not health.details.connect.is_healthy
     with there.open("a") as file:
         file.write('{"id": 3}\n')
     until(lambda: here.read_text().endswith('{"ID":30}\n'))
@@ -127,12 +125,12 @@ def test_a_stream_takes_its_columns_from_the_registry(
         "transforms" = 'hoist', "transforms.hoist.field" = 'line',
         "transforms.hoist.type" = 'org.apache.kafka.connect.transforms.HoistField$Value');""",
     )
-    until(lambda: f"{PREFIX}avro" in {t["name"] for t in one(engine, "SHOW TOPICS;")["topics"]})
-    topics = {t["name"]: t for t in one(engine, "SHOW TOPICS;")["topics"]}
-    assert topics[f"{PREFIX}avro"]["connectors"] == ["LINES"]
+    until(lambda: f"{PREFIX}avro" in {t.name for t in one(engine, "SHOW TOPICS;").topics})
+    topics = {t.name: t for t in one(engine, "SHOW TOPICS;").topics}
+    assert topics[f"{PREFIX}avro"].connectors == ["LINES"]
     one(engine, f"CREATE STREAM s WITH (KAFKA_TOPIC = '{PREFIX}avro', VALUE_FORMAT = 'AVRO');")
-    description = one(engine, "DESCRIBE s;")["sourceDescription"]
-    assert [(f["name"], f["schema"]["type"]) for f in description["fields"]] == [("LINE", "STRING")]
+    description = one(engine, "DESCRIBE s;").source_description
+    assert [(f.name, f.schema.type) for f in description.fields] == [("LINE", "STRING")]
     stream = engine.query(
         Request("SELECT line FROM s EMIT CHANGES LIMIT 2;", {"auto.offset.reset": "earliest"})
     )

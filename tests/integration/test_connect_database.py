@@ -60,14 +60,14 @@ def test_changes_of_a_table(database: Postgres, make_engine: Callable[[], Engine
     until(lambda: _call(engine, 2) == [None, None])
 
     database.stop()
-    until(lambda: one(engine, "SHOW CONNECTORS;")["warnings"])
+    until(lambda: one(engine, "SHOW CONNECTORS;").warnings)
     answer = one(engine, "SHOW CONNECTORS;")
-    assert "Connector SHOP" in answer["warnings"][0]["message"] and engine.health()["isHealthy"]
+    assert "Connector SHOP" in answer.warnings[0].message and engine.health().is_healthy
     again = _statements(database.port)[0].replace("CONNECTOR shop", "CONNECTOR again")
     with pytest.raises(KsqlError, match=f"Connection to 127.0.0.1:{database.port} refused"):
         one(engine, again)
     one(engine, "DROP CONNECTOR shop;")
-    assert one(engine, "SHOW CONNECTORS;")["connectors"] == []
+    assert one(engine, "SHOW CONNECTORS;").connectors == []
 
 
 def _call(engine: Engine, customer: int) -> list[Any]:

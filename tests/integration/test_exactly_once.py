@@ -40,7 +40,7 @@ class Bench:
         self._producer = RecordProducer(servers, linger_ms=5)
         self.engine = make_engine()
 
-    def run(self, text: str, **properties: Any) -> list[dict[str, Any]]:
+    def run(self, text: str, **properties: Any) -> list[Any]:
         return self.engine.execute(Request(text, {"auto.offset.reset": "earliest", **properties}))
 
     def restart(self) -> None:
@@ -167,7 +167,7 @@ def test_a_query_whose_guarantee_changes(bench: Bench) -> None:
     for i, guarantee in enumerate(("at_least_once", "exactly_once_v2", "at_least_once", "exactly_once_v2")):
         bench.run(text.format(-1 - i), **{"processing.guarantee": guarantee})
         (shown,) = bench.run("SHOW QUERIES;")
-        assert [query["processingGuarantee"] for query in shown["queries"]] == [guarantee]
+        assert [query.processing_guarantee for query in shown.queries] == [guarantee]
         bench.produce(range(produced, produced + 100))
         produced += 100
         copies = bench.values("COPIES", produced)
@@ -181,16 +181,16 @@ def test_what_users_see_of_it(bench: Bench) -> None:
     bench.values("COUNTS", 100)
     (query,) = bench.engine.services.queries.all()
     (explained,) = bench.run(f"EXPLAIN {query.id};")
-    shown = explained["queryDescription"]
-    assert shown["processingGuarantee"] == "exactly_once_v2"
-    assert "Guarantee: exactly_once_v2; who reads" in shown["executionPlan"]
+    shown = explained.query_description
+    assert shown.processing_guarantee == "exactly_once_v2"
+    assert "Guarantee: exactly_once_v2; who reads" in shown.execution_plan
     # the view and its end offsets are of committed records; a transaction's marker has an offset, too
     pulled = bench.engine.query(Request("SELECT who, c FROM counts WHERE who = 'p3';"))
     rows = pulled.read(30)
     assert rows is not None and [row.values for row in rows] == [["p3", 10]]
     # a push query needs no transactions
     (explained,) = bench.run("EXPLAIN SELECT who FROM events EMIT CHANGES;", **ONCE)
-    assert explained["queryDescription"]["processingGuarantee"] == "at_least_once"
+    assert explained.query_description.processing_guarantee == "at_least_once"
 
 
 @pytest.mark.long

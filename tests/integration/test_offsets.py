@@ -33,11 +33,12 @@ def test_offsets_follow_the_checkpoints(
     producer.close()
     deadline = time.monotonic() + TIMEOUT_S
     while True:
+        answer: Any
         (answer,) = engine.execute(Request("DESCRIBE seen EXTENDED;"))
-        (summary,) = answer["sourceDescription"]["queryOffsetSummaries"]
-        ((offsets,),) = (topic["offsets"] for topic in summary["topicSummaries"])
-        assert offsets["logEndOffset"] == 3 and offsets["consumerOffset"] in range(4)
-        if offsets["consumerOffset"] == 3:
+        (summary,) = answer.source_description.query_offset_summaries
+        ((offsets,),) = (topic.offsets for topic in summary.topic_summaries)
+        assert offsets.log_end_offset == 3 and offsets.consumer_offset in range(4)
+        if offsets.consumer_offset == 3:
             break
         assert time.monotonic() < deadline
-    assert summary["groupId"].startswith("CTAS_SEEN_OFTEN_")
+    assert summary.group_id.startswith("CTAS_SEEN_OFTEN_")

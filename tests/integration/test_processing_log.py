@@ -45,14 +45,14 @@ def server(
     kafka_admin.delete_topics(t for t in kafka_admin.topics() if name in t)
 
 
-def run(engine: Engine, text: str) -> list[dict[str, Any]]:
+def run(engine: Engine, text: str) -> list[Any]:
     """Run statements over all that their topics hold."""
     return engine.execute(Request(text, {"auto.offset.reset": "earliest"}))
 
 
 def log_topic(engine: Engine) -> str:
     """The topic of the processing log."""
-    return f"{engine.info()['ksqlServiceId']}ksql_processing_log"
+    return f"{engine.info().ksql_service_id}ksql_processing_log"
 
 
 def read_until(
@@ -98,7 +98,7 @@ def test_a_flood_is_cut_short_and_the_rest_is_counted(
     assert entries[0]["message"]["type"] == 0
     assert entries[0]["message"]["productionError"] is None
     (answer,) = run(server, "DESCRIBE s EXTENDED;")
-    assert f"consumer-failed-messages: {bad}" in answer["sourceDescription"]["errorStats"]
+    assert f"consumer-failed-messages: {bad}" in answer.source_description.error_stats
 
 
 def test_late_records_are_counted(
@@ -126,9 +126,7 @@ def test_late_records_are_counted(
         count += len(rows)
     sink.close()
     (answer,) = run(server, "DESCRIBE counted EXTENDED;")
-    assert answer["sourceDescription"]["errorStats"].startswith(
-        "processing-errors: 1  late-records-dropped: 2"
-    )
+    assert answer.source_description.error_stats.startswith("processing-errors: 1  late-records-dropped: 2")
 
 
 def test_records_whose_timestamps_are_no_dates_are_left_out(
@@ -164,7 +162,7 @@ def test_records_whose_timestamps_are_no_dates_are_left_out(
         ("timestamp", topic, 2),
     ]
     (answer,) = run(server, "DESCRIBE s EXTENDED;")
-    assert "consumer-failed-messages: 2" in answer["sourceDescription"]["errorStats"]
+    assert "consumer-failed-messages: 2" in answer.source_description.error_stats
     lines = server.query(Request(f"PRINT '{topic}' FROM BEGINNING LIMIT 4;"))
     shown: list[str] = []
     while (rows := lines.read(TIMEOUT_S)) is not None:

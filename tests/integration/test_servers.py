@@ -69,7 +69,7 @@ def start(config: dict[str, Any], tmp_path: Path) -> Iterator[Callable[[str], En
 Start = Callable[[str], Engine]
 
 
-def run(engine: Engine, text: str) -> list[dict[str, Any]]:
+def run(engine: Engine, text: str) -> list[Any]:
     return engine.execute(Request(text))
 
 
@@ -81,7 +81,7 @@ def here(engine: Engine) -> dict[str, ManagedQuery]:
 def shown(engine: Engine) -> dict[str, tuple[str, str]]:
     """State and host of each query, as SHOW QUERIES has them."""
     (answer,) = run(engine, "SHOW QUERIES;")
-    return {row["id"]: (row["state"], row.get("host")) for row in answer["queries"]}
+    return {row.id: (row.state, row.host) for row in answer.queries}
 
 
 def test_servers_share_statements_and_queries(start: Start, tmp_path: Path) -> None:
@@ -95,14 +95,14 @@ def test_servers_share_statements_and_queries(start: Start, tmp_path: Path) -> N
     assert here(first) and here(second) and not here(first).keys() & here(second).keys()
     for engine in (first, second):
         (answer,) = run(engine, "SHOW STREAMS;")
-        assert {name.upper() for name in names} <= {stream["name"] for stream in answer["streams"]}
+        assert {name.upper() for name in names} <= {stream.name for stream in answer.streams}
     # the same on both, with the host of each
     hosts = dict.fromkeys(here(first), "first:8088") | dict.fromkeys(here(second), "second:8088")
     expected = {query: ("RUNNING", host) for query, host in hosts.items()}
     wait_for(lambda: shown(first) == shown(second) == expected)
     status = second.cluster.status()
     assert status.keys() == {"first:8088", "second:8088"}
-    assert all(host["hostAlive"] for host in status.values())
+    assert all(host.host_alive for host in status.values())
     # whatever it does, any server can be asked
     mine = next(iter(here(second)))
     run(first, f"PAUSE {mine};")
@@ -135,20 +135,20 @@ def test_a_drained_server_runs_nothing_and_answers_all(start: Start) -> None:
         run(first, f"CREATE STREAM q{n} AS SELECT * FROM s EMIT CHANGES;")
     wait_for(lambda: here(first) and len(here(first)) + len(here(second)) == 4)
     answer = first.cluster.drain()
-    assert answer["drained"] and "second:8088" in answer["message"]
+    assert answer.drained and "second:8088" in answer.message
     assert not here(first)
     wait_for(lambda: len(here(second)) == 4)
     run(first, "CREATE STREAM q4 AS SELECT * FROM s EMIT CHANGES;")
     wait_for(lambda: len(here(second)) == 5)
     for engine in (first, second):
-        hosts = [entry["hostInfo"]["host"] for entry in engine.cluster.all_metadata()]
+        hosts = [entry.host_info.host for entry in engine.cluster.all_metadata()]
         assert hosts == ["first", "second"]
         wait_for(lambda: set(shown(engine).values()) == {("RUNNING", "second:8088")})  # noqa: B023
         status = engine.cluster.status()
-        assert status["first:8088"]["drained"] and not status["second:8088"]["drained"]
+        assert status["first:8088"].drained and not status["second:8088"].drained
     first.cluster.serve()
     wait_for(lambda: here(first) and len(here(first)) + len(here(second)) == 5)
-    assert not second.cluster.status()["first:8088"]["drained"]
+    assert not second.cluster.status()["first:8088"].drained
 
 
 def test_a_server_that_is_back_at_once_finds_its_queries(
@@ -203,7 +203,7 @@ def test_the_end_of_all_servers(start: Start, kafka_admin: KafkaAdmin, tmp_path:
 
     second.request_stop = stop_second
     (answer,) = first.terminate_cluster([f"{PREFIX}Q[01]"])
-    assert answer["commandStatus"]["status"] == "SUCCESS"
+    assert answer.command_status.status == "SUCCESS"
     assert stopped.wait(TIMEOUT_S) and not here(first)
     there = kafka_admin.topics()
     assert f"{PREFIX}Q0" not in there and {f"{PREFIX}Q2", f"{PREFIX}s"} <= there.keys()

@@ -12,6 +12,7 @@ import pytest
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
+from ksql_spark.entities.queries import Queries
 from ksql_spark.runtime.spark_start import SparkStart
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
@@ -67,16 +68,16 @@ def _while_spark_starts(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None
         with ThreadPoolExecutor() as pool:
             started = pool.submit(engine.start, lambda text: None, serves.set)
             until(lambda: serves.is_set() or started.done())
-            assert engine.info()["serverStatus"] == "RUNNING" and not started.done()
+            assert engine.info().server_status == "RUNNING" and not started.done()
             # without Spark
             assert rows(engine, LOOK_UP) == [[1]] and rows(engine, "SELECT * FROM t;") == [["a", 1]]
             (shown,) = engine.execute(Request("SHOW QUERIES;"))
-            assert {query["state"] for query in shown["queries"]} == {"REGISTERED"}
+            assert isinstance(shown, Queries) and {query.state for query in shown.queries} == {"REGISTERED"}
             engine.execute(Request("DESCRIBE t EXTENDED;"))
             engine.execute(Request("INSERT INTO s VALUES ('a', 2);"))
             health = engine.health()
-            assert not health["isHealthy"]
-            assert health["details"]["queries"]["starting"] == [q["id"] for q in shown["queries"]]
+            assert not health.is_healthy
+            assert health.details.queries.starting == [q.id for q in shown.queries]
             # with Spark
             created = pool.submit(engine.execute, Request("CREATE STREAM u AS SELECT * FROM s EMIT CHANGES;"))
             dropped = pool.submit(engine.execute, Request("DROP STREAM unwanted;"))
@@ -90,7 +91,7 @@ def _while_spark_starts(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None
             assert computed.result(TIMEOUT_S) == [["A"]]
             grouped.result(TIMEOUT_S)
         until(lambda: rows(engine, LOOK_UP) == [[3]])
-        until(lambda: bool(engine.health()["isHealthy"]))
+        until(lambda: engine.health().is_healthy)
         assert "UNWANTED" not in str(engine.execute(Request("SHOW QUERIES;")))
     finally:
         starts.set()

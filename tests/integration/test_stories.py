@@ -136,8 +136,7 @@ def test_inventory(tell: Tell, engine: Engine) -> None:
     # which server has the key
     (server,) = engine.cluster.status().values()
     held = {
-        tuple(of["activeStores"]): len(of["activePartitions"])
-        for of in server["activeStandbyPerQuery"].values()
+        tuple(of.active_stores): len(of.active_partitions) for of in server.active_standby_per_query.values()
     }
     assert held["STOCK_BY_ITEM",] == held["STOCK_BY_STORE",] == 2
     assert run.shown() == 4

@@ -70,7 +70,7 @@ class Server:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
-    def run(self, text: str, **properties: Any) -> list[dict[str, Any]]:
+    def run(self, text: str, **properties: Any) -> list[Any]:
         return self.engine.execute(Request(text, {"auto.offset.reset": "earliest"} | properties))
 
     def rows(self, query: str, count: int = 1_000_000) -> list[list[Any]]:
@@ -157,18 +157,18 @@ def test_what_cannot_be_loaded_is_told(server: Server, reports: list[str]) -> No
 
 def test_functions_are_shown_and_described(server: Server, folder: Path) -> None:
     (shown,) = server.run("SHOW FUNCTIONS;")
-    kinds = {row["name"]: row["type"] for row in shown["functions"]}
+    kinds = {row.name: row.type for row in shown.functions}
     assert kinds["INITIALS"] == "SCALAR"
     assert kinds["GEOMETRIC_MEAN"] == "AGGREGATE"
     assert kinds["WORDS"] == "TABLE"
     (described,) = server.run("DESCRIBE FUNCTION word_at;")
-    assert described["path"] == str(folder / "text.py")
-    assert described["description"].startswith("A word of a text")
-    assert [f["argumentTypes"] for f in described["functions"]] == [
+    assert described.path == str(folder / "text.py")
+    assert described.description.startswith("A word of a text")
+    assert [f.argument_types for f in described.functions] == [
         ["STRING", "INTEGER"],
         ["STRING", "INTEGER", "STRING"],
     ]
-    assert described["functions"][0]["arguments"][1]["description"] == "1 for the first word"
+    assert described.functions[0].arguments[1].description == "1 for the first word"
 
 
 def test_a_push_query(server: Server, names: str) -> None:
@@ -275,7 +275,7 @@ def test_statements_bring_functions(server: Server, names: str) -> None:
         "    return {'TEXT': text, 'N': len(text)}\n"
         "$$;"
     )
-    assert made["commandStatus"]["message"] == "Function GREET created"
+    assert made.command_status.message == "Function GREET created"
     server.run("CREATE STREAM greetings AS SELECT id, GREET(name, 1) AS g FROM names;")
     found = server.rows("SELECT id, g->text, g->n FROM greetings EMIT CHANGES LIMIT 3;")
     assert found == [[1, "hi ann lee", 10], [2, "hi bob", 6], [3, "hi ${nobody}", 12]]

@@ -16,15 +16,67 @@ from typing import Any
 from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.config import warning
 from ksql_spark.engine import Acknowledged, Request, ResultColumn, Row
+from ksql_spark.entities import Entity
+from ksql_spark.entities.catalog import FunctionNameList, PropertiesList, Property, SimpleFunctionInfo
+from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt, WarningEntity
+from ksql_spark.entities.queries import Queries, RunningQuery
+from ksql_spark.entities.schemas import DecimalParameters, FieldInfo, SchemaInfo
+from ksql_spark.entities.servers import (
+    CommandRunnerHealth,
+    DrainStatus,
+    HealthCheckResponse,
+    HealthDetails,
+    HostInfo,
+    HostStatus,
+    KeyQueryMetadata,
+    PartHealth,
+    QueriesHealth,
+    ServerInfo,
+    StreamsMetadata,
+)
+from ksql_spark.entities.sources import (
+    KafkaTopicInfo,
+    KafkaTopicsList,
+    SourceDescription,
+    SourceDescriptionEntity,
+    SourceInfo,
+    StreamsList,
+    TablesList,
+)
 from ksql_spark.errors import KsqlError, Position
 from ksql_spark.measures import LAG, LATENCY, Figure
 from ksql_spark.spark.traffic import Times
 
-FIELDS = [
-    {"name": "VENDORID", "schema": {"type": "INTEGER"}, "type": "KEY"},
-    {"name": "FARE_AMOUNT", "schema": {"type": "DECIMAL", "parameters": {"precision": 8, "scale": 2}}},
-    {"name": "ZONE", "schema": {"type": "STRING"}},
-]
+FIELDS = (
+    FieldInfo("VENDORID", SchemaInfo("INTEGER"), "KEY"),
+    FieldInfo("FARE_AMOUNT", SchemaInfo("DECIMAL", parameters=DecimalParameters(8, 2))),
+    FieldInfo("ZONE", SchemaInfo("STRING")),
+)
+
+
+def described(name: str, kind: str) -> SourceDescription:
+    """A stream or table with FIELDS."""
+    return SourceDescription(
+        name=name,
+        window_type=None,
+        read_queries=(),
+        write_queries=(),
+        fields=FIELDS,
+        type=kind,
+        timestamp="",
+        statistics="",
+        error_stats="",
+        extended=False,
+        key_format="KAFKA",
+        value_format="JSON",
+        topic=name.lower(),
+        partitions=0,
+        replication=0,
+        statement="",
+        query_offset_summaries=(),
+        source_constraints=(),
+        is_source=False,
+    )
 
 
 class FakeStream:
@@ -126,25 +178,30 @@ class FakeCluster:
         self.has_heartbeats = self.has_lags = False
         self.heard: dict[str, Any] = {}
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> dict[str, HostStatus]:
         """As Cluster.status."""
-        return {server: {"hostAlive": True} for server in self.heard}
+        status = HostStatus(
+            host_alive=True, last_status_update_ms=1, active_standby_per_query={}, host_store_lags={}
+        )
+        return dict.fromkeys(self.heard, status)
 
-    def metadata_for_key(self, table: str, key: Any) -> dict[str, Any]:
+    def metadata_for_key(self, table: str, key: Any) -> KeyQueryMetadata:
         """As Cluster.metadata_for_key."""
-        return {"table": table, "partition": len(key)}
+        return KeyQueryMetadata(
+            table=table, topic="t", partition=len(key), active_host=HostInfo("a", 8088), standby_hosts=()
+        )
 
-    def all_metadata(self) -> list[dict[str, Any]]:
+    def all_metadata(self) -> list[StreamsMetadata]:
         """As Cluster.all_metadata."""
-        return [{"hostInfo": {"host": "a", "port": 8088}}]
+        return [StreamsMetadata(host_info=HostInfo("a", 8088), state_store_names=(), topic_partitions=())]
 
-    def drain(self) -> dict[str, Any]:
+    def drain(self) -> DrainStatus:
         """As Cluster.drain."""
-        return {"host": "a:8088", "drained": True, "message": "done"}
+        return DrainStatus(host="a:8088", drained=True, message="done")
 
-    def serve(self) -> dict[str, Any]:
+    def serve(self) -> DrainStatus:
         """As Cluster.serve."""
-        return {"host": "a:8088", "drained": False, "message": "done"}
+        return DrainStatus(host="a:8088", drained=False, message="done")
 
     def heartbeat(self, server: str, timestamp_ms: int) -> None:
         """As Cluster.heartbeat."""
@@ -180,19 +237,19 @@ class FakeEngine:
         self.stop_calls += 1
         self.state = "STOPPING"
 
-    def execute(self, request: Request) -> list[dict[str, Any]]:
+    def execute(self, request: Request) -> list[Entity]:
         """Answer statements; BOOM raises something unexpected, NOWHERE is an unknown source."""
         self.requests.append(request)
-        entities: list[dict[str, Any]] = []
+        entities: list[Entity] = []
         for text in filter(None, (part.strip() for part in request.text.split(";"))):
             try:
                 entities += self._one(text)
             except KsqlError as error:
-                error.entities = entities  # type: ignore[attr-defined]
+                error.entities = entities
                 raise
         return entities
 
-    def _one(self, text: str) -> list[dict[str, Any]]:
+    def _one(self, text: str) -> list[Entity]:
         if "BOOM" in text:
             raise RuntimeError("boom\nsecond line")
         if "NOWHERE" in text:
@@ -207,64 +264,68 @@ class FakeEngine:
             )
         if text.upper().startswith(("SELECT", "PRINT")):
             raise KsqlError("QUERY_IN_KSQL", statement=text)
-        entity: dict[str, Any] = {"statementText": text + ";", "warnings": []}
+        shown = text + ";"
         words = text.upper().split()
         match words[:2]:
             case ["SHOW", "STREAMS" | "TABLES" as which]:
                 kind = which[:-1]
                 listed = [
-                    {
-                        "type": kind,
-                        "name": name,
-                        "topic": name.lower(),
-                        "keyFormat": "KAFKA",
-                        "valueFormat": "JSON",
-                        "isWindowed": False,
-                    }
+                    SourceInfo(
+                        type=kind,
+                        name=name,
+                        topic=name.lower(),
+                        key_format="KAFKA",
+                        value_format="JSON",
+                        is_windowed=False,
+                    )
                     for name, its_kind in self.sources.items()
                     if its_kind == kind
                 ]
-                return [{"@type": which.lower(), which.lower(): listed} | entity]
+                if kind == "STREAM":
+                    return [StreamsList(statement_text=shown, streams=tuple(listed))]
+                return [TablesList(statement_text=shown, tables=tuple(listed))]
             case ["SHOW", "TOPICS"]:
-                return [
-                    {"@type": "kafka_topics", "topics": [{"name": "rides", "replicaInfo": [1, 1]}]} | entity
-                ]
+                topics = (KafkaTopicInfo(name="rides", replica_info=(1, 1)),)
+                return [KafkaTopicsList(statement_text=shown, topics=topics)]
             case ["SHOW", "QUERIES"]:
-                query = {
-                    "id": "CSAS_BIG_1",
-                    "queryType": "PERSISTENT",
-                    "statusCount": {"RUNNING": 1},
-                    "sinks": ["BIG"],
-                    "sinkKafkaTopics": ["big"],
-                    "queryString": "CREATE STREAM BIG AS\n  SELECT *\n  FROM RIDES WHERE FARE_AMOUNT >= 40;",
-                    "state": "RUNNING",
-                }
-                return [{"@type": "queries", "queries": [query]} | entity]
+                query = RunningQuery(
+                    query_string="CREATE STREAM BIG AS\n  SELECT *\n  FROM RIDES WHERE FARE_AMOUNT >= 40;",
+                    sinks=("BIG",),
+                    sink_kafka_topics=("big",),
+                    id="CSAS_BIG_1",
+                    status_count={"RUNNING": 1},
+                    query_type="PERSISTENT",
+                    state="RUNNING",
+                    processing_guarantee="at_least_once",
+                )
+                return [Queries(statement_text=shown, queries=(query,))]
             case ["SHOW", "PROPERTIES"]:
-                found = {"name": "auto.offset.reset", "scope": "KSQL", "value": "latest", "editable": True}
-                servers = {"name": "bootstrap.servers", "scope": "KSQL", "value": "127.0.0.1:9092"}
+                values = {"auto.offset.reset": "latest", "bootstrap.servers": "127.0.0.1:9092"}
+                properties = [
+                    Property(name=name, scope="KSQL", value=value, editable="auto" in name, level="SERVER")
+                    for name, value in values.items()
+                ]
                 return [
-                    {
-                        "@type": "properties",
-                        "properties": [found, servers],
-                        "overwrittenProperties": [],
-                        "defaultProperties": ["auto.offset.reset"],
-                    }
-                    | entity
+                    PropertiesList(
+                        statement_text=shown,
+                        properties=tuple(properties),
+                        overwritten_properties=(),
+                        default_properties=("auto.offset.reset",),
+                    )
                 ]
             case ["SHOW", "FUNCTIONS"]:
-                listed = [{"name": "UCASE", "type": "SCALAR", "category": "STRING"}]
-                return [{"@type": "function_names", "functions": listed} | entity]
+                functions = (SimpleFunctionInfo("UCASE", "SCALAR", "STRING"),)
+                return [FunctionNameList(statement_text=shown, functions=functions)]
             case ["DESCRIBE", name]:
                 name = name.strip("`")
                 if name not in self.sources:
                     raise KsqlError("SOURCE_UNKNOWN", statement=text, kind="Source", name=name)
-                description = {"name": name, "type": self.sources[name], "fields": FIELDS, "extended": False}
-                return [{"@type": "sourceDescription", "sourceDescription": description} | entity]
+                description = described(name, self.sources[name])
+                return [SourceDescriptionEntity(statement_text=shown, source_description=description)]
             case ["SET", quoted]:
                 name = quoted.strip("'").lower()
                 if message := warning(name, text.split("'")[3]):
-                    return [{"@type": "warning_entity", "message": message} | entity]
+                    return [WarningEntity(statement_text=shown, message=message)]
                 if not self.is_valid_property(name):
                     raise KsqlError("PROPERTY_UNKNOWN", statement=text, name=name)
                 return []
@@ -276,13 +337,12 @@ class FakeEngine:
         self._sequence += 1
         what = match[1].capitalize() if match else "Statement"
         return [
-            {
-                "@type": "currentStatus",
-                "commandId": "stream/`X`/create",
-                "commandStatus": {"status": "SUCCESS", "message": f"{what} created", "queryId": None},
-                "commandSequenceNumber": self._sequence,
-            }
-            | entity
+            CommandStatusEntity(
+                statement_text=shown,
+                command_id="stream/`X`/create",
+                command_status=CommandStatus("SUCCESS", f"{what} created", None),
+                command_sequence_number=self._sequence,
+            )
         ]
 
     def query(self, request: Request) -> FakeStream:
@@ -326,16 +386,16 @@ class FakeEngine:
         self.inserter_rights = rights
         return self.inserter_made
 
-    def terminate_cluster(self, topics: Any) -> list[dict[str, Any]]:
+    def terminate_cluster(self, topics: Any) -> list[Entity]:
         """As Engine.terminate_cluster."""
         self.terminated = list(topics)
         return self._one("TERMINATE CLUSTER")
 
-    def rebuild_state(self, query_id: str) -> dict[str, Any]:
+    def rebuild_state(self, query_id: str) -> StateRebuilt:
         """As Engine.rebuild_state; there is only CTAS_T_1."""
         if query_id.upper() != "CTAS_T_1":
             raise KsqlError("QUERY_UNKNOWN", id=query_id)
-        return {"queryId": "CTAS_T_1", "message": "The state of CTAS_T_1 is rebuilt."}
+        return StateRebuilt("CTAS_T_1", "The state of CTAS_T_1 is rebuilt.")
 
     def close_query(self, query_id: str) -> bool:
         """As Engine.close_query."""
@@ -344,19 +404,25 @@ class FakeEngine:
             stream.close()
         return bool(found)
 
-    def info(self) -> dict[str, Any]:
+    def info(self) -> ServerInfo:
         """As Engine.info."""
-        return {
-            "version": "0.1.0",
-            "kafkaClusterId": "fake-cluster",
-            "ksqlServiceId": "default_",
-            "serverStatus": "RUNNING",
-        }
+        return ServerInfo(
+            version="0.1.0",
+            kafka_cluster_id="fake-cluster",
+            ksql_service_id="default_",
+            server_status="RUNNING",
+        )
 
-    def health(self) -> dict[str, Any]:
+    def health(self) -> HealthCheckResponse:
         """As Engine.health."""
-        details = {part: {"isHealthy": True} for part in ("metastore", "kafka", "commandRunner", "spark")}
-        return {"isHealthy": True, "details": details, "serverState": self.state}
+        details = HealthDetails(
+            metastore=PartHealth(True),
+            kafka=PartHealth(True),
+            command_runner=CommandRunnerHealth(True, ()),
+            spark=PartHealth(True),
+            queries=QueriesHealth(is_healthy=True, in_error=(), reasons={}, starting=(), problem=None),
+        )
+        return HealthCheckResponse(is_healthy=True, details=details, server_state=self.state)
 
     def figures(self) -> list[Figure]:
         """As Engine.figures."""
@@ -367,11 +433,11 @@ class FakeEngine:
         """As Engine.statuses."""
         return {"stream/`RIDES`/create": "SUCCESS"}
 
-    def status(self, type: str, entity: str, action: str) -> dict[str, Any] | None:
+    def status(self, type: str, entity: str, action: str) -> CommandStatus | None:
         """As Engine.status."""
         if (type, entity, action) != ("stream", "`RIDES`", "create"):
             return None
-        return {"status": "SUCCESS", "message": "Stream created", "queryId": None}
+        return CommandStatus("SUCCESS", "Stream created", None)
 
     def is_valid_property(self, name: str) -> bool:
         """As Engine.is_valid_property."""

@@ -26,7 +26,7 @@ def test_root_leads_to_info(client: AppClient) -> None:
 def test_healthcheck(client: AppClient) -> None:
     body = client.get("/healthcheck").json()
     assert body["isHealthy"] is True
-    assert set(body["details"]) == {"metastore", "kafka", "commandRunner", "spark"}
+    assert set(body["details"]) == {"metastore", "kafka", "commandRunner", "spark", "queries"}
 
 
 def test_statuses(client: AppClient) -> None:

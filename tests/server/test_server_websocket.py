@@ -15,6 +15,7 @@ from starlette.websockets import WebSocketDisconnect
 from ksql_spark.config import Config
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.errors import KsqlError
+from ksql_spark.types import BIGINT, STRING
 from server.app import create_app
 from server.host import Host
 
@@ -35,11 +36,15 @@ def ask(client: TestClient, text: str, **headers: str) -> tuple[list[Any], int]:
 
 
 def test_rows_after_the_schema(client: TestClient, engine: FakeEngine) -> None:
-    columns = [ResultColumn("K", "STRING", True, {"type": "STRING"}), ResultColumn("V", "BIGINT")]
+    columns = [ResultColumn.of("K", STRING, True), ResultColumn.of("V", BIGINT)]
     engine.next_stream = FakeStream("PULL", columns, [Row(["a", 1]), Row(["b", None], tombstone=True)])
     messages, code = ask(client, "SELECT * FROM T;")
+    plain = {"fields": None, "memberSchema": None}
     assert [json.loads(m) for m in messages] == [
-        [{"name": "K", "schema": {"type": "STRING"}, "type": "KEY"}, {"name": "V", "schema": {}}],
+        [
+            {"name": "K", "schema": {"type": "STRING", **plain}, "type": "KEY"},
+            {"name": "V", "schema": {"type": "BIGINT", **plain}},
+        ],
         {"row": {"columns": ["a", 1]}},
         {"row": {"columns": ["b", None], "tombstone": True}},
         {"error": "done"},

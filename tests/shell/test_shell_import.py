@@ -13,6 +13,7 @@ from live_server import LiveServer
 
 import grammar
 from ksql_spark.engine import Request
+from ksql_spark.entities import Entity
 from shell import importer
 from shell.client import Client
 from shell.importer import Item
@@ -79,7 +80,7 @@ class WorldEngine(FakeEngine):
         super().__init__()
         self.world = world
 
-    def execute(self, request: Request) -> list[dict[str, Any]]:
+    def execute(self, request: Request) -> list[Entity]:
         """Run the statements of a request."""
         return self.world.statements.execute(request)
 

@@ -14,6 +14,9 @@ from typing import Any, cast
 import pytest
 
 from ksql_spark.cluster import Cluster
+from ksql_spark.entities import Body, Entity
+from ksql_spark.entities.servers import ClusterStatusResponse, StreamsMetadataList
+from ksql_spark.entities.wire import ENTITIES, to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.health import Health
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -100,14 +103,14 @@ def settled(text: str) -> str:
     return re.sub(r"\b\d{13}\b", "<ms>", text)
 
 
-def statement_text(entity: Any) -> str:
+def statement_text(entity: Entity) -> str:
     """An entity as POST /ksql writes it."""
-    return json.dumps(entity, ensure_ascii=False)
+    return json.dumps(to_json(entity), ensure_ascii=False)
 
 
-def body_text(body: Any) -> str:
+def body_text(body: Body) -> str:
     """Any other body, as its route writes it."""
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(to_json(body), ensure_ascii=False, separators=(",", ":"))
 
 
 def run(world: World, texts: str) -> Iterator[str]:
@@ -138,7 +141,7 @@ def health(world: World) -> Iterator[str]:
     """What GET /healthcheck answers."""
     parts = Health(world.services, cast(KafkaAdmin, world.admin), 5.0)
     yield "> GET /healthcheck"
-    yield body_text(parts.body())
+    yield body_text(parts.check())
     parts.close()
 
 
@@ -154,16 +157,16 @@ def bodies(world: World) -> Iterator[str]:
     cluster.heartbeat("other:1", 1)
     cluster.report("other:1", {"stateStoreLags": {}, "updateTimeMs": 1})
     yield "> cluster"
-    yield body_text(cluster.status())
+    yield body_text(ClusterStatusResponse(cluster.status()))
     yield body_text(cluster.metadata_for_key("t", {"k": "a"}))
-    yield body_text(cluster.all_metadata())
+    yield body_text(StreamsMetadataList(tuple(cluster.all_metadata())))
     yield "> shared"
     world.queries.is_here = lambda query: query.id != "CTAS_C_3"  # type: ignore[method-assign]
     world.services.placement = cast(Any, Placement())
     yield from map(statement_text, world.statements.execute(Request("SHOW QUERIES;")))
-    yield body_text(cluster.status())
+    yield body_text(ClusterStatusResponse(cluster.status()))
     yield body_text(cluster.metadata_for_key("t", {"k": "a"}))
-    yield body_text(cluster.all_metadata())
+    yield body_text(StreamsMetadataList(tuple(cluster.all_metadata())))
     yield body_text(cluster.drain())
     yield body_text(cluster.serve())
     del world.queries.is_here  # type: ignore[method-assign]
@@ -203,6 +206,12 @@ def answers(make_world: Callable[..., World], folder: Path) -> Iterator[str]:
         yield from bodies(world)
 
 
+def test_there_is_an_answer_of_each_kind() -> None:
+    text = FILE.read_text(encoding="utf-8")
+    assert set(re.findall(r'^\{"@type": "(\w+)"', text, re.MULTILINE)) == set(ENTITIES)
+
+
+@pytest.mark.filterwarnings("error:.*[Ss]erializ")
 def test_bodies_are_as_they_were(
     make_world: Callable[..., World], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from ksql_spark.entities.commands import AssertTopicEntity
 from tests.statements.json_server import JsonServer
 from tests.statements.world import World
 
@@ -56,7 +57,7 @@ def test_what_ran_before_stays_and_what_follows_does_not_run(world: World) -> No
         "ASSERT TOPIC nothing TIMEOUT 0 SECONDS; DROP STREAM a;",
     )
     assert error.code == 41700 and error.statement == "ASSERT TOPIC nothing TIMEOUT 0 SECONDS"
-    assert [e["commandId"] for e in error.entities] == ["stream/`A`/create"]
+    assert [e.command_id for e in error.entities] == ["stream/`A`/create"]
     assert world.ids() == ["CSAS_A_2"]
 
 
@@ -83,7 +84,7 @@ def test_other_requests_go_on_meanwhile(world: World) -> None:
         error = waiting.result(30)
     # when its turn came, the stream was in use: what follows is checked again
     assert "read from this source: [A]" in error.message and error.statement == "DROP STREAM s"
-    assert [e["@type"] for e in error.entities] == ["assert_topic"]
+    assert [type(e) for e in error.entities] == [AssertTopicEntity]
     assert world.services.metastore.find("T") is not None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from ksql_spark.cluster import Cluster
+from ksql_spark.entities.servers import ActiveStandby, HostInfo, HostStoreLags, TopicPartition
 from ksql_spark.errors import KsqlError
 from tests.statements.world import World
 
@@ -23,7 +24,7 @@ def test_terminating_leaves_no_queries_and_deletes_sinks_that_match(make_world: 
     world.run(STATEMENTS)
     world.admin.create_topic(world.log.topic)
     (entity,) = world.statements.terminate_cluster(["o.t", "in"])
-    assert entity["commandId"] == "cluster/TerminateCluster/terminate"
+    assert entity.command_id == "cluster/TerminateCluster/terminate"
     assert world.ids() == []
     # a source's topic is nobody's sink, and COUNTS does not match
     assert {"in", "COUNTS", "out"} & world.admin.topics().keys() == {"in", "COUNTS"}
@@ -47,22 +48,16 @@ def test_servers_are_alive_while_they_say_so(make_world: Callable[..., World]) -
     cluster.heartbeat("b:1", now - 120_000)
     cluster.report("b:1", {"stateStoreLags": {}, "updateTimeMs": 1})
     status = cluster.status()
-    assert {server: entry["hostAlive"] for server, entry in status.items()} == {
+    assert {server: entry.host_alive for server, entry in status.items()} == {
         world.services.host: True,
         "a:1": True,
         "b:1": False,
     }
-    assert status["b:1"]["hostStoreLags"]["updateTimeMs"] == 1
+    assert status["b:1"].host_store_lags == {"stateStoreLags": {}, "updateTimeMs": 1}
     own, query = status[world.services.host], next(i for i in world.ids() if i.startswith("CTAS"))
-    assert own["activeStandbyPerQuery"] == {
-        query: {
-            "activeStores": ["COUNTS"],
-            "activePartitions": [{"topic": "COUNTS", "partition": 0}],
-            "standByStores": [],
-            "standByPartitions": [],
-        }
-    }
-    assert own["hostStoreLags"]["stateStoreLags"] == {}
+    stores = ActiveStandby(active_stores=("COUNTS",), active_partitions=(TopicPartition("COUNTS", 0),))
+    assert own.active_standby_per_query == {query: stores}
+    assert isinstance(own.host_store_lags, HostStoreLags) and own.host_store_lags.state_store_lags == {}
 
 
 def test_which_partition_has_a_key_and_who_writes_it(
@@ -79,13 +74,14 @@ def test_which_partition_has_a_key_and_who_writes_it(
     world.run(STATEMENTS)
     cluster = Cluster(world.services)
     host, port = world.services.host.split(":")
-    here = {"host": host, "port": int(port)}
-    expected = {"table": "COUNTS", "topic": "COUNTS", "partition": 0, "activeHost": here, "standbyHosts": []}
-    assert cluster.metadata_for_key("counts", {"id": 7}) == expected
+    here = HostInfo(host, int(port))
+    found = cluster.metadata_for_key("counts", {"id": 7})
+    assert (found.table, found.topic, found.partition) == ("COUNTS", "COUNTS", 0)
+    assert (found.active_host, found.standby_hosts) == (here, ())
     assert encoded == [b"7"]
     (one,) = cluster.all_metadata()
-    assert one["hostInfo"] == here and one["stateStoreNames"] == ["COUNTS"]
-    assert one["topicPartitions"] == [{"topic": "in", "partition": 0}]
+    assert one.host_info == here and one.state_store_names == ("COUNTS",)
+    assert one.topic_partitions == (TopicPartition("in", 0),)
 
 
 @pytest.mark.parametrize(

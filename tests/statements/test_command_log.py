@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from ksql_spark.entities.servers import CommandRunnerHealth
 from ksql_spark.health import Health
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.runtime.command_log import Command, Unreadable, decode, encode
@@ -53,11 +54,10 @@ def test_what_is_no_command(value: bytes | None) -> None:
     assert isinstance(found, Unreadable) and found.reason and not found.is_newer
 
 
-def commands_of(world: World) -> dict[str, Any]:
+def commands_of(world: World) -> CommandRunnerHealth:
     health = Health(world.services, cast(KafkaAdmin, world.admin), 20.0)
     try:
-        found: dict[str, Any] = health.body()["details"]["commandRunner"]
-        return found
+        return health.check().details.command_runner
     finally:
         health.close()
 
@@ -72,9 +72,9 @@ def test_the_server_starts_with_garbage_in_the_log(world: World) -> None:
     (warning,) = world.one("SHOW STREAMS;")["warnings"]
     assert "command_topic, partition 0, offset 2" in warning["message"]
     runner = commands_of(world)
-    assert runner["isHealthy"]
-    (skipped,) = runner["skipped"]
-    assert (skipped["topic"], skipped["partition"], skipped["offset"]) == ("command_topic", 0, 2)
+    assert runner.is_healthy
+    (skipped,) = runner.skipped
+    assert (skipped.topic, skipped.partition, skipped.offset) == ("command_topic", 0, 2)
     world.run("CREATE STREAM b AS SELECT * FROM s EMIT CHANGES;")
 
 
@@ -90,15 +90,15 @@ def test_the_log_is_read_only_where_a_newer_release_wrote_to_it(world: World) ->
     assert world.refused("DROP STREAM a;").condition == "COMMAND_LOG_NEWER"
     assert world.log.records == before and world.states() == {"CSAS_A_2": "RUNNING"}
     world.run("INSERT INTO s VALUES ('k', 1, 'w'); SHOW STREAMS; DESCRIBE a;")
-    assert not commands_of(world)["isHealthy"]
+    assert not commands_of(world).is_healthy
 
 
 def test_what_is_said_of_a_skipped_command_has_no_secrets(world: World) -> None:
     statement = "CREATE STREAM x WITH ('a.password'='c4n4ry', 'b'='c');"
     world.log.records.append(json.dumps(BODY | {"statement": statement, "plan": None}))
     world.restart()
-    (skipped,) = commands_of(world)["skipped"]
-    assert "a.password" in skipped["reason"] and "c4n4ry" not in str(skipped)
+    (skipped,) = commands_of(world).skipped
+    assert "a.password" in skipped.reason and "c4n4ry" not in str(skipped)
     assert "c4n4ry" not in str(world.reports)
 
 
@@ -131,4 +131,4 @@ def test_code_in_the_log_is_run_only_where_functions_are_allowed(
     world.restart()
     assert described == []
     assert any("ksql.create.function.enabled" in line for line in world.reports)
-    assert [s["offset"] for s in commands_of(world)["skipped"]] == [2]
+    assert [s.offset for s in commands_of(world).skipped] == [2]

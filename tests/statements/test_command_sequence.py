@@ -17,7 +17,7 @@ NO_TIME: dict[str, Any] = {"ksql.server.command.response.timeout.ms": 0}
 
 
 def ask(world: World, sequence: int | None) -> list[dict[str, Any]]:
-    return world.statements.execute(Request("SHOW STREAMS;", {}, {}, sequence))
+    return world.answers(Request("SHOW STREAMS;", {}, {}, sequence))
 
 
 def test_what_has_been_carried_out_is_not_waited_for(make_world: Callable[..., World]) -> None:

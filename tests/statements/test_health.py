@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.health import Health
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -23,7 +24,7 @@ def health_of(world: World, deadline_s: float = TIMEOUT_S) -> dict[str, Any]:
     """What GET /healthcheck answers."""
     health = Health(world.services, cast(KafkaAdmin, world.admin), deadline_s)
     try:
-        return health.body()
+        return to_json(health.check())
     finally:
         health.close()
 
@@ -103,7 +104,7 @@ def test_parts_that_do_not_answer_are_asked_at_the_same_time_and_once(
     monkeypatch.setattr(world.log, "end", lambda: stuck("log"))
     health = Health(world.services, cast(KafkaAdmin, world.admin), 0.1)
     for _ in range(3):
-        details = health.body()["details"]
+        details = to_json(health.check())["details"]
         assert {name for name, part in details.items() if part["isHealthy"]} == {"metastore", "queries"}
     assert sorted(asked) == ["kafka", "log", "spark"]
     thawed.set()

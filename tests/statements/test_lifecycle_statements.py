@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import pytest
 from py4j.protocol import Py4JNetworkError
 
+from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.physical import codec
 from ksql_spark.physical.planner import lower
@@ -43,7 +44,7 @@ def test_command_ids(world: World) -> None:
         assert (answer["@type"], answer["commandId"]) == ("currentStatus", command_id)
         assert answer["statementText"] == text
         assert answer["commandSequenceNumber"] == len(world.log.records) - 1
-        assert world.runner.statuses[command_id] == answer["commandStatus"]
+        assert to_json(world.runner.statuses[command_id]) == answer["commandStatus"]
 
 
 def test_pause_outlives_restarts(world: World) -> None:
@@ -144,7 +145,7 @@ def test_ids_are_numbers_of_the_log_and_each_query_is_lowered_once(
 def test_a_request_with_a_mistake_changes_nothing(world: World) -> None:
     before = len(world.log.records)
     error = world.refused(A + "DROP STREAM nothing;")
-    assert error.statement == "DROP STREAM nothing" and error.entities == []
+    assert error.statement == "DROP STREAM nothing" and not error.entities
     assert len(world.log.records) == before and world.ids() == []
 
 
@@ -157,7 +158,7 @@ def test_what_fails_midway_tells_what_ran(world: World) -> None:
     assert "Spark says no" in message and "is tried again" in message
     query_id = f"CSAS_B_{before + 1}"
     assert world.states() == {f"CSAS_A_{before}": "RUNNING", query_id: "ERROR"}
-    assert world.runner.statuses["stream/`B`/create"] == entities[1]["commandStatus"]
+    assert to_json(world.runner.statuses["stream/`B`/create"]) == entities[1]["commandStatus"]
     # a replay meets the same
     world.restart()
     assert world.states() == {f"CSAS_A_{before}": "RUNNING", query_id: "RUNNING"}
@@ -174,7 +175,7 @@ def test_a_topic_that_cannot_be_created_leaves_nothing(world: World, monkeypatch
 
     monkeypatch.setattr(world.admin, "create_topic", refuse)
     error = world.refused(A + "DROP TABLE t;" + "CREATE STREAM b AS SELECT * FROM s EMIT CHANGES;")
-    assert error.condition == "KAFKA_REFUSED" and error.entities == []
+    assert error.condition == "KAFKA_REFUSED" and not error.entities
     assert world.log.records == before and world.ids() == []
     assert world.services.metastore.find("T") is not None
 

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from ksql_spark.engine import Engine, QueryStream, Request
+from ksql_spark.entities.commands import TerminateQueryEntity
+from ksql_spark.entities.sources import KafkaTopicsList
 from ksql_spark.errors import KsqlError
 
 pytestmark = pytest.mark.kafka
@@ -32,13 +34,14 @@ def test_terminate_ends_a_push_query(engine: Engine) -> None:
         with pytest.raises(KsqlError, match="is a push query"):
             engine.execute(Request(f"{verb} `{stream.query_id}`;"))
     (answer,) = engine.execute(Request(f"TERMINATE `{stream.query_id}`;"))
-    assert (answer["@type"], answer["wasTerminated"]) == ("terminate_query", True)
+    assert isinstance(answer, TerminateQueryEntity) and answer.was_terminated
     left = stream.read(0.5)
     while left is not None and time.monotonic() < deadline:
         left = stream.read(0.5)
     assert left is None and stream.final_message == "Query Completed"
-    topics = engine.execute(Request("SHOW ALL TOPICS;"))[0]["topics"]
-    assert not [t for t in topics if stream.query_id.removeprefix("transient_") in t["name"]]
+    (shown,) = engine.execute(Request("SHOW ALL TOPICS;"))
+    assert isinstance(shown, KafkaTopicsList)
+    assert not [t for t in shown.topics if stream.query_id.removeprefix("transient_") in t.name]
     engine.execute(Request(f"DROP STREAM {name} DELETE TOPIC;"))
 
 

@@ -152,7 +152,7 @@ def test_variables_of_the_session_are_no_way_around(scene: World) -> None:
 def test_a_statement_after_one_that_waits_is_checked_with_the_same_rights(scene: World) -> None:
     """Those after it are checked again, in a sandbox of their own."""
     text = "ASSERT TOPIC 'raw.a'; CREATE STREAM alice_x AS SELECT * FROM orders; SHOW STREAMS;"
-    *_, shown = scene.statements.execute(Request(text, rights=ALICE))
+    *_, shown = scene.answers(Request(text, rights=ALICE))
     assert {row["name"] for row in shown["streams"]} == {
         "ALICE_COPY",
         "ALICE_O",
@@ -187,7 +187,7 @@ def test_what_patterns_allow(scene: World, text: str) -> None:
 
 def test_lists_have_what_may_be_seen(scene: World) -> None:
     def one(text: str, rights: Rights = ALICE) -> dict[str, Any]:
-        (entity,) = scene.statements.execute(Request(text, rights=rights))
+        (entity,) = scene.answers(Request(text, rights=rights))
         return entity
 
     assert [s["name"] for s in one("SHOW STREAMS;")["streams"]] == [

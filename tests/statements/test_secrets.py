@@ -77,7 +77,7 @@ def secretive(tmp_path: Path) -> Iterator[World]:
 
 def _answer(world: World, request: Request) -> str:
     try:
-        return json.dumps(world.statements.execute(request))
+        return json.dumps(world.answers(request))
     except KsqlError as error:
         return f"{error!r} {error} {json.dumps(body(error))}"
 
@@ -106,7 +106,7 @@ def test_a_connector_that_was_made_does_not_show_its_password(tmp_path: Path) ->
     }
     with JsonServer(answers) as connect:
         world = World(tmp_path, **{"ksql.connect.url": connect.url})
-        (entity,) = world.statements.execute(Request(CONNECTOR + ";"))
+        (entity,) = world.answers(Request(CONNECTOR + ";"))
         assert CANARY in json.dumps(connect.requests)  # Connect got it
         world.close()
     assert CANARY not in json.dumps(entity)

@@ -95,7 +95,7 @@ def test_variables_of_the_request(world: World) -> None:
         assert "${SRC}" in str(error)
     else:
         raise AssertionError("an undefined variable was used")
-    shown, described = world.statements.execute(Request("SHOW VARIABLES; DESCRIBE ${src};", {}, {"Src": "s"}))
+    shown, described = world.answers(Request("SHOW VARIABLES; DESCRIBE ${src};", {}, {"Src": "s"}))
     assert shown["variables"] == [{"name": "SRC", "value": "s"}]
     assert described["sourceDescription"]["name"] == "S"
 

@@ -14,6 +14,7 @@ from ksql_spark.bootstrap import connect_cluster, schema_registry
 from ksql_spark.command_runner import CommandRunner
 from ksql_spark.config import Config
 from ksql_spark.connect import NoConnect
+from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.execution import StatementExecutor
 from ksql_spark.folders import LocalFolder
@@ -268,11 +269,15 @@ class World:
         return None
 
     def run(self, text: str, /, **properties: Any) -> list[dict[str, Any]]:
-        """The entities of a request."""
-        return self.statements.execute(Request(text, properties))
+        """The entities of statements, as JSON."""
+        return self.answers(Request(text, properties))
+
+    def answers(self, request: Request) -> list[dict[str, Any]]:
+        """The entities of a request, as JSON."""
+        return [to_json(entity) for entity in self.statements.execute(request)]
 
     def one(self, text: str, /, **properties: Any) -> dict[str, Any]:
-        """The one entity of a request."""
+        """The one entity of a request, as JSON."""
         (entity,) = self.run(text, **properties)
         return entity
 

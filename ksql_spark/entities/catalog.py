@@ -1,0 +1,101 @@
+"""Functions, types, properties and variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ksql_spark.entities.base import Body, Entity
+from ksql_spark.entities.schemas import SchemaInfo
+
+
+@dataclass(frozen=True)
+class SimpleFunctionInfo(Body):
+    """A row of SHOW FUNCTIONS; ``type`` is SCALAR, AGGREGATE or TABLE."""
+
+    name: str
+    type: str
+    category: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionNameList(Entity):
+    """Of SHOW FUNCTIONS."""
+
+    functions: tuple[SimpleFunctionInfo, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArgumentInfo(Body):
+    """A parameter of a function."""
+
+    name: str
+    type: str
+    description: str
+    is_variadic: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionInfo(Body):
+    """One way to call a function."""
+
+    arguments: tuple[ArgumentInfo, ...]
+    argument_types: tuple[str, ...]
+    return_type: str
+    description: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionDescriptionList(Entity):
+    """Of DESCRIBE FUNCTION; ``path``: the file that defines it, or "internal"."""
+
+    name: str
+    description: str
+    author: str
+    version: str
+    path: str
+    type: str
+    functions: tuple[FunctionInfo, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TypeList(Entity):
+    """Of SHOW TYPES."""
+
+    types: Mapping[str, SchemaInfo]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Property(Body):
+    """A row of SHOW PROPERTIES; ``editable``: SET may change it."""
+
+    name: str
+    scope: Literal["KSQL", "EMBEDDED CONNECT WORKER"]
+    value: str | None
+    editable: bool
+    level: Literal["QUERY", "SERVER"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PropertiesList(Entity):
+    """Of SHOW PROPERTIES, with the names of those that the request has set, and of those that nobody has."""
+
+    properties: tuple[Property, ...]
+    overwritten_properties: tuple[str, ...]
+    default_properties: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Variable(Body):
+    """A row of SHOW VARIABLES."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariablesList(Entity):
+    """Of SHOW VARIABLES."""
+
+    variables: tuple[Variable, ...]

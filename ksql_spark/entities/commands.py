@@ -1,0 +1,73 @@
+"""Answers to statements that change something."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ksql_spark.entities.base import Body, Entity
+
+
+@dataclass(frozen=True)
+class CommandStatus(Body):
+    """What has become of a command, for instance SUCCESS; ``query_id``: of the query that it has started."""
+
+    status: str
+    message: str
+    query_id: str | None
+
+
+@dataclass(frozen=True)
+class CommandStatuses(Body):
+    """The status of each command, by its id."""
+
+    command_statuses: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandStatusEntity(Entity):
+    """Of logged statements; a sequence number of -1: the command log is not there any more."""
+
+    command_id: str
+    command_status: CommandStatus
+    command_sequence_number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarningEntity(Entity):
+    """Of statements that had nothing to do."""
+
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TerminateQueryEntity(Entity):
+    """Of TERMINATE of a push query."""
+
+    query_id: str
+    was_terminated: bool
+
+
+@dataclass(frozen=True)
+class StateRebuilt(Body):
+    """Of POST /state/rebuild."""
+
+    query_id: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssertTopicEntity(Entity):
+    """Of ASSERT TOPIC; ``exists``: what was asserted."""
+
+    topic_name: str
+    exists: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssertSchemaEntity(Entity):
+    """Of ASSERT SCHEMA, by subject or id or both."""
+
+    subject: str | None
+    id: int | None
+    exists: bool

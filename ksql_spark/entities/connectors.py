@@ -1,0 +1,82 @@
+"""Connectors. What Kafka Connect says of one is passed on as it is, without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ksql_spark.entities.base import Body, Entity
+from ksql_spark.entities.sources import SourceDescription
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimpleConnectorInfo(Body):
+    """A row of SHOW CONNECTORS, with a state for instance of "RUNNING (1/1 tasks RUNNING)"."""
+
+    name: str
+    type: str
+    class_name: str
+    state: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectorList(Entity):
+    """Of SHOW CONNECTORS."""
+
+    connectors: tuple[SimpleConnectorInfo, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimpleConnectorPluginInfo(Body):
+    """A row of SHOW CONNECTOR PLUGINS."""
+
+    class_name: str
+    type: str | None
+    version: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectorPluginsList(Entity):
+    """Of SHOW CONNECTOR PLUGINS."""
+
+    connectors_plugins: tuple[SimpleConnectorPluginInfo, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectorInfo(Body):
+    """A connector as Kafka Connect has made it."""
+
+    name: str | None
+    config: Mapping[str, Any]
+    tasks: tuple[Any, ...] | None
+    type: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateConnectorEntity(Entity):
+    """Of CREATE CONNECTOR."""
+
+    info: ConnectorInfo
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropConnectorEntity(Entity):
+    """Of DROP CONNECTOR."""
+
+    connector_name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectorDescription(Entity):
+    """Of DESCRIBE CONNECTOR.
+
+    Args:
+        status: as Kafka Connect's GET /connectors/<name>/status.
+        sources: the streams and tables over its topics.
+    """
+
+    connector_class: str
+    status: Mapping[str, Any]
+    sources: tuple[SourceDescription, ...]
+    topics: tuple[str, ...]

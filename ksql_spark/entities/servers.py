@@ -1,0 +1,262 @@
+"""What servers say of themselves and of each other (reference §7.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pydantic
+
+from ksql_spark.entities.base import Body, Omitted
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerInfo(Body):
+    """Version, ids and state of a server."""
+
+    version: str
+    kafka_cluster_id: str
+    ksql_service_id: str
+    server_status: str
+
+
+@dataclass(frozen=True)
+class ServerInfoResponse(Body):
+    """Of GET /info."""
+
+    server_info: Annotated[ServerInfo, pydantic.Field(alias="KsqlServerInfo")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clusters(Body):
+    """The ids of Kafka's cluster and of the servers'."""
+
+    kafka_cluster: Annotated[str, pydantic.Field(alias="kafka-cluster")]
+    ksql_cluster: Annotated[str, pydantic.Field(alias="ksql-cluster")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope(Body):
+    """The scope of an id."""
+
+    path: tuple[str, ...] = ()
+    clusters: Clusters
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerClusterId(Body):
+    """Of GET /v1/metadata/id."""
+
+    id: str = ""
+    scope: Scope
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerMetadata(Body):
+    """Of GET /v1/metadata."""
+
+    version: str
+    cluster_id: ServerClusterId
+
+
+# ---- health --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PartHealth(Body):
+    """Whether a part is well."""
+
+    is_healthy: bool
+
+
+@dataclass(frozen=True)
+class SkippedCommand(Body):
+    """A record of the command log that was not carried out."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class CommandRunnerHealth(PartHealth):
+    """Whether commands are carried out, and those that were skipped."""
+
+    skipped: tuple[SkippedCommand, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueriesHealth(PartHealth):
+    """The queries that do not run: ids of those that failed, and why, and of those still to be started.
+
+    ``problem``: of the threads that restart queries; None while these run.
+    """
+
+    in_error: tuple[str, ...]
+    reasons: Mapping[str, str]
+    starting: tuple[str, ...]
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class ServiceHealth(PartHealth):
+    """Another server that is asked, without which most works."""
+
+    problem: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HealthDetails(Body):
+    """The health of each part; the last two only where they are used."""
+
+    metastore: PartHealth
+    kafka: PartHealth
+    command_runner: CommandRunnerHealth
+    spark: PartHealth
+    queries: QueriesHealth
+    registry: Omitted[ServiceHealth] = None
+    connect: Omitted[ServiceHealth] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HealthCheckResponse(Body):
+    """Of GET /healthcheck."""
+
+    is_healthy: bool
+    details: HealthDetails
+    server_state: str
+
+
+# ---- several servers -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class HostInfo(Body):
+    """Where a server is."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True)
+class TopicPartition(Body):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LagInfo(Body):
+    """How far a view has read a partition, of how much."""
+
+    current_offset_position: int
+    end_offset_position: int
+    offset_lag: int
+
+
+@dataclass(frozen=True)
+class StateStoreLags(Body):
+    """How far a view is behind its topic."""
+
+    lag_by_partition: Mapping[str, LagInfo]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostStoreLags(Body):
+    """How far the views of a server are behind, by table; when that was known, epoch milliseconds."""
+
+    state_store_lags: Mapping[str, StateStoreLags]
+    update_time_ms: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActiveStandby(Body):
+    """The stores of a query."""
+
+    active_stores: tuple[str, ...]
+    active_partitions: tuple[TopicPartition, ...]
+    stand_by_stores: tuple[str, ...] = ()
+    stand_by_partitions: tuple[TopicPartition, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostStatus(Body):
+    """What is known of a server.
+
+    Args:
+        last_status_update_ms: when it was heard of, epoch milliseconds.
+        active_standby_per_query: its queries that write tables, by id.
+        host_store_lags: as that server has reported them; empty: it has not.
+        drained: whether it takes no queries, where servers share them.
+    """
+
+    host_alive: bool
+    last_status_update_ms: int
+    active_standby_per_query: Mapping[str, ActiveStandby]
+    host_store_lags: HostStoreLags | Mapping[str, Any]
+    drained: Omitted[bool] = None
+
+
+@dataclass(frozen=True)
+class ClusterStatusResponse(Body):
+    """Of GET /clusterStatus: each server by host:port."""
+
+    cluster_status: Mapping[str, HostStatus]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyQueryMetadata(Body):
+    """Of POST /metadata/key.
+
+    Args:
+        table, topic, partition: where the key is.
+        active_host: the server that runs the query which writes the table, or the one that was asked where
+            none does; None while no server runs it.
+        standby_hosts: the others, which can be asked as well.
+    """
+
+    table: str
+    topic: str
+    partition: int
+    active_host: HostInfo | None
+    standby_hosts: tuple[HostInfo, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamsMetadata(Body):
+    """What a server runs: the tables that it writes, and the partitions that it reads."""
+
+    host_info: HostInfo
+    state_store_names: tuple[str, ...]
+    topic_partitions: tuple[TopicPartition, ...]
+    standby_state_store_names: tuple[str, ...] = ()
+    standby_topic_partitions: tuple[TopicPartition, ...] = ()
+
+
+@dataclass(frozen=True)
+class StreamsMetadataList(Body):
+    """Of GET /metadata."""
+
+    metadata: tuple[StreamsMetadata, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrainStatus(Body):
+    """Of POST /cluster/drain."""
+
+    host: str
+    drained: bool
+    message: str
+
+
+@dataclass(frozen=True)
+class Noted(Body):
+    """Of POST /heartbeat and /lag."""
+
+    ok: bool = True

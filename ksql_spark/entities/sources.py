@@ -1,0 +1,144 @@
+"""Streams, tables and topics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ksql_spark.entities.base import Body, Entity, Omitted
+from ksql_spark.entities.queries import RunningQuery
+from ksql_spark.entities.schemas import FieldInfo
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceInfo(Body):
+    """A row of SHOW STREAMS or SHOW TABLES; ``type`` is STREAM or TABLE."""
+
+    type: str
+    name: str
+    topic: str
+    key_format: str
+    value_format: str
+    is_windowed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamsList(Entity):
+    """Of SHOW STREAMS."""
+
+    streams: tuple[SourceInfo, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TablesList(Entity):
+    """Of SHOW TABLES."""
+
+    tables: tuple[SourceInfo, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConsumerPartitionOffsets(Body):
+    """How far a query has read a partition, and what there is."""
+
+    partition: int
+    log_start_offset: int
+    log_end_offset: int
+    consumer_offset: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryTopicOffsetSummary(Body):
+    """How far a query has read a topic."""
+
+    kafka_topic: str
+    offsets: tuple[ConsumerPartitionOffsets, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryOffsetSummary(Body):
+    """How far a query has read its topics; ``group_id`` is the query's id."""
+
+    group_id: str
+    topic_summaries: tuple[QueryTopicOffsetSummary, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceDescription(Body):
+    """A stream or table as DESCRIBE shows it.
+
+    Args:
+        type: STREAM or TABLE.
+        timestamp: the event time column; empty: Kafka's record timestamp.
+        statistics, error_stats: texts of several lines; empty unless ``extended``.
+        partitions, replication: of the topic; 0 unless ``extended``.
+        source_constraints: the sources that must be dropped before it.
+        cluster_statistics, cluster_error_stats: always empty.
+        is_source: made by CREATE SOURCE STREAM or TABLE.
+    """
+
+    name: str
+    window_type: str | None
+    read_queries: tuple[RunningQuery, ...]
+    write_queries: tuple[RunningQuery, ...]
+    fields: tuple[FieldInfo, ...]
+    type: str
+    timestamp: str
+    statistics: str
+    error_stats: str
+    extended: bool
+    key_format: str
+    value_format: str
+    topic: str
+    partitions: int
+    replication: int
+    statement: str
+    query_offset_summaries: tuple[QueryOffsetSummary, ...]
+    source_constraints: tuple[str, ...]
+    cluster_statistics: tuple[Any, ...] = ()
+    cluster_error_stats: tuple[Any, ...] = ()
+    is_source: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceDescriptionEntity(Entity):
+    """Of DESCRIBE."""
+
+    source_description: SourceDescription
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceDescriptionList(Entity):
+    """Of DESCRIBE STREAMS and TABLES, SHOW STREAMS EXTENDED and SHOW TABLES EXTENDED."""
+
+    source_descriptions: tuple[SourceDescription, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KafkaTopicInfo(Body):
+    """A row of SHOW TOPICS.
+
+    Args:
+        replica_info: the number of replicas of each partition.
+        consumer_count, consumer_group_count: only in an extended list.
+        connectors: those that write it, where there is Kafka Connect and it has answered.
+    """
+
+    name: str
+    replica_info: tuple[int, ...]
+    consumer_count: Omitted[int] = None
+    consumer_group_count: Omitted[int] = None
+    connectors: Omitted[tuple[str, ...]] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KafkaTopicsList(Entity):
+    """Of SHOW TOPICS."""
+
+    topics: tuple[KafkaTopicInfo, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KafkaTopicsListExtended(Entity):
+    """Of SHOW TOPICS EXTENDED."""
+
+    topics: tuple[KafkaTopicInfo, ...]
