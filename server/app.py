@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ksql_spark.config import Config
+from ksql_spark.entities.wire import schemas
 from server import errors
 from server.access import AccessGuard, RateGuard
 from server.authentication import Authenticator
@@ -23,6 +24,7 @@ from server.inserts import Inserts
 from server.logs import RequestIds
 from server.lookups import LookUps
 from server.metrics import CountingMiddleware, Metrics, has_metrics
+from server.models import REFERENCE
 from server.routes import (
     api_page,
     cluster,
@@ -161,7 +163,7 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 
 def _describe_truly(app: FastAPI) -> None:
-    """Leave FastAPI's 422 out of the description: no route answers with it."""
+    """Describe what answers hold; leave FastAPI's 422 out: no route answers with it."""
     whole = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -171,6 +173,7 @@ def _describe_truly(app: FastAPI) -> None:
                 entry["responses"].pop("422", None)
         for name in ("HTTPValidationError", "ValidationError"):
             found.get("components", {}).get("schemas", {}).pop(name, None)
+        found.setdefault("components", {}).setdefault("schemas", {}).update(schemas(REFERENCE))
         return found
 
     app.openapi = openapi  # type: ignore[method-assign]

@@ -13,6 +13,9 @@ import pydantic
 from fastapi import Request as HttpRequest
 
 from ksql_spark.authorization import Rights
+from ksql_spark.entities import Body as Answer
+from ksql_spark.entities import Entity
+from ksql_spark.entities.servers import HostInfo
 from server.errors import RequestError
 
 if TYPE_CHECKING:
@@ -86,16 +89,6 @@ class InsertsBody(Body):
 
     target: str
     properties: dict[str, Any] | None = None
-
-
-class HostInfo(Body):
-    """Where a server is."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
 
 
 class HeartbeatBody(Body):
@@ -189,24 +182,44 @@ def parsed_body(model: type[B], text: bytes | str) -> B:
         raise RequestError(reason) from None
 
 
+#: where the schemas of answers are in the description
+REFERENCE = "#/components/schemas/{model}"
+
+
+def schema_of(cls: type[Answer]) -> dict[str, Any]:
+    """The schema of an answer, by its name."""
+    return {"$ref": REFERENCE.format(model=cls.__name__)}
+
+
 def described(
-    body: type[Body] | None = None, *, answers: Mapping[str, str | None], body_type: str = "application/json"
+    body: type[Body] | None = None,
+    *,
+    answers: Mapping[str, str | type[Answer] | dict[str, Any] | None],
+    body_type: str = "application/json",
 ) -> dict[str, Any]:
     """What a route's OpenAPI entry says, since FastAPI reads neither bodies nor answers here.
 
     Args:
         body: what the request holds; None: nothing.
-        answers: media types of the answer, each with what is special about it.
+        answers: media types of the answer, each with its class or schema, or with what is special about it.
         body_type: the media type of the request's body.
     """
-    content = {
-        media_type: {"schema": {"description": text} if text else {}} for media_type, text in answers.items()
-    }
+
+    def schema_for(answer: str | type[Answer] | dict[str, Any] | None) -> dict[str, Any]:
+        match answer:
+            case str():
+                return {"description": answer}
+            case dict():
+                return answer
+        return {} if answer is None else schema_of(answer)
+
+    content = {media_type: {"schema": schema_for(answer)} for media_type, answer in answers.items()}
     entry: dict[str, Any] = {
         "responses": {"200": {"description": "OK", "content": content}, "default": _ERROR}
     }
     if body is not None:
-        schema = body.model_json_schema()
+        schema = body.model_json_schema(ref_template=REFERENCE)
+        schema.pop("$defs", None)  # they are among those of answers
         entry["requestBody"] = {"required": True, "content": {body_type: {"schema": schema}}}
     return entry
 
@@ -223,7 +236,7 @@ _ERROR: dict[str, Any] = {
                     "error_code": {"type": "integer"},
                     "message": {"type": "string"},
                     "statementText": {"type": "string"},
-                    "entities": {"type": "array", "items": {"type": "object"}},
+                    "entities": {"type": "array", "items": schema_of(Entity)},
                 },
             }
         }

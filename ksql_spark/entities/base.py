@@ -12,8 +12,12 @@ from ksql_spark.masking import masked
 
 T = TypeVar("T")
 
+#: marks such members in JSON schemas, until ``wire.schemas`` has read it
+OMITTED = "x-omitted"
 #: a member that is absent from the JSON where it is None; any other None is null
-Omitted = Annotated[T | None, pydantic.Field(exclude_if=lambda value: value is None)]
+Omitted = Annotated[
+    T | None, pydantic.Field(exclude_if=lambda value: value is None, json_schema_extra={OMITTED: True})
+]
 
 
 class Body:

@@ -1,13 +1,13 @@
-"""Entities and bodies as JSON: the one place that knows their names on the wire (reference §7.3)."""
+"""Entities and bodies as JSON, and JSON schemas: only here are their names on the wire (reference §7.3)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import pydantic
 
-from ksql_spark.entities.base import Body, Entity
+from ksql_spark.entities.base import OMITTED, Body, Entity
 from ksql_spark.entities.catalog import (
     FunctionDescriptionList,
     FunctionNameList,
@@ -77,11 +77,53 @@ def to_json(body: Body) -> dict[str, Any]:
     An entity begins with its ``@type`` and ends with its warnings, as ksqlDB writes it.
     """
     cls = type(body)
-    adapter = _adapters.get(cls)
-    if adapter is None:
-        adapter = _adapters[cls] = pydantic.TypeAdapter(cls)
-    members: dict[str, Any] = adapter.dump_python(body, mode="json", by_alias=True)
+    members: dict[str, Any] = _adapter(cls).dump_python(body, mode="json", by_alias=True)
     if not isinstance(body, Entity):
         return members
     warnings = members.pop("warnings")
     return {"@type": _NAMES[cls], **members, "warnings": warnings}
+
+
+def _adapter(cls: type[Body]) -> pydantic.TypeAdapter[Any]:
+    adapter = _adapters.get(cls)
+    if adapter is None:
+        adapter = _adapters[cls] = pydantic.TypeAdapter(cls)
+    return adapter
+
+
+def schemas(reference: str) -> dict[str, dict[str, Any]]:
+    """The JSON schemas of what ``to_json`` makes, by the names of the classes; that of Entity is one of all.
+
+    Args:
+        reference: how they refer to each other, with ``{model}`` for the name.
+    """
+    inputs: list[tuple[str, Literal["serialization"], pydantic.TypeAdapter[Any]]] = [
+        (cls.__name__, "serialization", _adapter(cls)) for cls in _derived(Body)
+    ]
+    _, made = pydantic.TypeAdapter.json_schemas(inputs, by_alias=True, ref_template=reference)
+    found: dict[str, dict[str, Any]] = made["$defs"]
+    for schema in found.values():
+        schema["description"] = schema["description"].partition("\n")[0]
+        members: dict[str, dict[str, Any]] = schema.get("properties", {})
+        schema["required"] = [name for name, member in members.items() if not member.pop(OMITTED, False)]
+        for name, member in members.items():
+            member.pop("title", None)
+            if member.pop("default", ...) is None and name not in schema["required"]:
+                members[name], _ = member["anyOf"]  # never null
+    for name, cls in ENTITIES.items():
+        schema = found[cls.__name__]
+        schema["properties"] = {"@type": {"const": name}, **schema["properties"]}
+        schema["required"].insert(0, "@type")
+    references = {name: reference.format(model=cls.__name__) for name, cls in ENTITIES.items()}
+    found[Entity.__name__] = {
+        "description": found[Entity.__name__]["description"],
+        "oneOf": [{"$ref": text} for text in references.values()],
+        "discriminator": {"propertyName": "@type", "mapping": references},
+    }
+    return found
+
+
+def _derived(cls: type[Body]) -> Iterator[type[Body]]:
+    for derived in cls.__subclasses__():
+        yield derived
+        yield from _derived(derived)

@@ -30,6 +30,7 @@ async def docs(http: Request) -> Response:
 def _page(described: Mapping[str, Any]) -> Iterator[str]:
     title = html.escape(str(described["info"]["title"]))
     yield f"<!doctype html><meta charset=utf-8><title>{title}</title><style>{_STYLE}</style><h1>{title}</h1>"
+    schemas = described["components"]["schemas"]
     yield "<p><a href='openapi.json'>openapi.json</a> says the same for programs.</p>"
     for path, methods in sorted(described["paths"].items()):
         for method, entry in methods.items():
@@ -43,8 +44,11 @@ def _page(described: Mapping[str, Any]) -> Iterator[str]:
             if answers:
                 yield "<p>Answer:</p><table>"
             for media_type, answer in answers.items():
-                text = html.escape(answer.get("schema", {}).get("description", ""))
+                name = answer["schema"].get("$ref", "").rpartition("/")[2]
+                schema = schemas[name] if name else answer["schema"]
+                text = html.escape(schema.get("description", ""))
                 yield f"<tr><td><code>{html.escape(media_type)}</code><td>{text}"
+                yield from _members(schema)
             if answers:
                 yield "</table>"
 

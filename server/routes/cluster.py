@@ -6,7 +6,15 @@ from fastapi import APIRouter, Request
 from starlette.background import BackgroundTask
 from starlette.responses import JSONResponse, Response
 
-from ksql_spark.entities.servers import ClusterStatusResponse, HostStatus, Noted, StreamsMetadataList
+from ksql_spark.entities.commands import CommandStatusEntity
+from ksql_spark.entities.servers import (
+    ClusterStatusResponse,
+    DrainStatus,
+    HostStatus,
+    KeyQueryMetadata,
+    Noted,
+    StreamsMetadataList,
+)
 from ksql_spark.entities.wire import to_json
 from server.access import AUDIT, principal_of
 from server.errors import NOT_FOUND, RequestError
@@ -19,14 +27,16 @@ from server.models import (
     TerminateBody,
     described,
     read_body,
+    schema_of,
 )
 
 router = APIRouter()
 
-ANSWER = {"application/json": None}
+JSON = "application/json"
+ENTITIES = {"type": "array", "items": schema_of(CommandStatusEntity)}
 
 
-@router.get("/clusterStatus", openapi_extra=described(answers=ANSWER))
+@router.get("/clusterStatus", openapi_extra=described(answers={JSON: ClusterStatusResponse}))
 async def cluster_status(http: Request) -> Response:
     """The servers that this one knows; 404 if ksql.heartbeat.enable is false."""
     host: Host = http.app.state.host
@@ -40,7 +50,7 @@ async def cluster_status(http: Request) -> Response:
     return JSONResponse(to_json(ClusterStatusResponse(found)))
 
 
-@router.post("/heartbeat", openapi_extra=described(HeartbeatBody, answers=ANSWER))
+@router.post("/heartbeat", openapi_extra=described(HeartbeatBody, answers={JSON: Noted}))
 async def heartbeat(http: Request) -> Response:
     """Another server is alive; 404 if ksql.heartbeat.enable is false."""
     host: Host = http.app.state.host
@@ -56,7 +66,7 @@ async def heartbeat(http: Request) -> Response:
     return JSONResponse(to_json(Noted()))
 
 
-@router.post("/lag", openapi_extra=described(LagBody, answers=ANSWER))
+@router.post("/lag", openapi_extra=described(LagBody, answers={JSON: Noted}))
 async def lag(http: Request) -> Response:
     """How far another server has read; 404 if ksql.lag.reporting.enable is false."""
     host: Host = http.app.state.host
@@ -72,7 +82,7 @@ async def lag(http: Request) -> Response:
     return JSONResponse(to_json(Noted()))
 
 
-@router.post("/metadata/key", openapi_extra=described(MetadataForKeyBody, answers=ANSWER))
+@router.post("/metadata/key", openapi_extra=described(MetadataForKeyBody, answers={JSON: KeyQueryMetadata}))
 async def metadata_for_key(http: Request) -> Response:
     """Which partition has a key of a table, which server writes it, and which others answer as well."""
     host: Host = http.app.state.host
@@ -81,7 +91,7 @@ async def metadata_for_key(http: Request) -> Response:
     return JSONResponse(to_json(found))
 
 
-@router.get("/metadata", openapi_extra=described(answers=ANSWER))
+@router.get("/metadata", openapi_extra=described(answers={JSON: StreamsMetadataList}))
 async def all_metadata(http: Request) -> Response:
     """The servers, the tables that each of them writes, and the partitions that it reads."""
     host: Host = http.app.state.host
@@ -89,7 +99,7 @@ async def all_metadata(http: Request) -> Response:
     return JSONResponse(to_json(StreamsMetadataList(tuple(found))))
 
 
-@router.post("/cluster/drain", openapi_extra=described(DrainBody, answers=ANSWER))
+@router.post("/cluster/drain", openapi_extra=described(DrainBody, answers={JSON: DrainStatus}))
 async def drain(http: Request) -> Response:
     """Hand this server's queries over to the others that share them, and take none until drained is false."""
     host: Host = http.app.state.host
@@ -99,7 +109,10 @@ async def drain(http: Request) -> Response:
     return JSONResponse(to_json(done))
 
 
-@router.post("/ksql/terminate", openapi_extra=described(TerminateBody, answers=ANSWER))
+@router.post(
+    "/ksql/terminate",
+    openapi_extra=described(TerminateBody, answers={JSON: ENTITIES}),
+)
 async def terminate(http: Request) -> Response:
     """End all queries for good, delete the sinks' topics that match deleteTopicList, and stop the server."""
     host: Host = http.app.state.host

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from ksql_spark.entities.commands import CommandStatuses
+from ksql_spark.entities import Body
+from ksql_spark.entities.commands import CommandStatus, CommandStatuses
 from ksql_spark.entities.servers import (
     Clusters,
+    HealthCheckResponse,
     Scope,
     ServerClusterId,
     ServerInfo,
@@ -21,7 +25,9 @@ from server.models import described
 
 router = APIRouter()
 
-ANSWER = described(answers={"application/json": None})
+
+def _described(answer: type[Body] | dict[str, Any]) -> dict[str, Any]:
+    return described(answers={"application/json": answer})
 
 
 @router.get("/", status_code=307)
@@ -30,27 +36,27 @@ async def root() -> Response:
     return RedirectResponse("/info", status_code=307)
 
 
-@router.get("/info", openapi_extra=ANSWER)
+@router.get("/info", openapi_extra=_described(ServerInfoResponse))
 async def info(http: Request) -> Response:
     """Version, cluster id, service id, status."""
     return JSONResponse(to_json(ServerInfoResponse(await _info(http))))
 
 
-@router.get("/healthcheck", openapi_extra=ANSWER)
+@router.get("/healthcheck", openapi_extra=_described(HealthCheckResponse))
 async def healthcheck(http: Request) -> Response:
     """Health of metastore, Kafka, command log, Spark and queries; the status is always 200."""
     host: Host = http.app.state.host
     return JSONResponse(to_json(await host.health()))
 
 
-@router.get("/status", openapi_extra=ANSWER)
+@router.get("/status", openapi_extra=_described(CommandStatuses))
 async def statuses(http: Request) -> Response:
     """The last status of every command."""
     host: Host = http.app.state.host
     return JSONResponse(to_json(CommandStatuses(await host.call(lambda engine: engine.statuses()))))
 
 
-@router.get("/status/{type}/{entity:path}/{action}", openapi_extra=ANSWER)
+@router.get("/status/{type}/{entity:path}/{action}", openapi_extra=_described(CommandStatus))
 async def status(http: Request, type: str, entity: str, action: str) -> Response:
     """The last status of one command."""
     host: Host = http.app.state.host
@@ -60,20 +66,20 @@ async def status(http: Request, type: str, entity: str, action: str) -> Response
     return JSONResponse(to_json(found))
 
 
-@router.get("/v1/metadata", openapi_extra=ANSWER)
+@router.get("/v1/metadata", openapi_extra=_described(ServerMetadata))
 async def metadata(http: Request) -> Response:
     """Version and cluster id."""
     info = await _info(http)
     return JSONResponse(to_json(ServerMetadata(version=info.version, cluster_id=_cluster_id(info))))
 
 
-@router.get("/v1/metadata/id", openapi_extra=ANSWER)
+@router.get("/v1/metadata/id", openapi_extra=_described(ServerClusterId))
 async def metadata_id(http: Request) -> Response:
     """Cluster id."""
     return JSONResponse(to_json(_cluster_id(await _info(http))))
 
 
-@router.get("/is_valid_property/{name}", openapi_extra=ANSWER)
+@router.get("/is_valid_property/{name}", openapi_extra=_described({"const": True}))
 async def is_valid_property(http: Request, name: str) -> Response:
     """``true``, or 400 if SET would refuse the property."""
     host: Host = http.app.state.host
@@ -82,8 +88,8 @@ async def is_valid_property(http: Request, name: str) -> Response:
     return JSONResponse(True)
 
 
-@router.get("/chc/ready", openapi_extra=ANSWER)
-@router.get("/chc/live", openapi_extra=ANSWER)
+@router.get("/chc/ready", openapi_extra=_described({"type": "object"}))
+@router.get("/chc/live", openapi_extra=_described({"type": "object"}))
 async def check() -> Response:
     """Answered from the moment the port is open."""
     return JSONResponse({})

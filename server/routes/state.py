@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
+from ksql_spark.entities.commands import StateRebuilt
 from ksql_spark.entities.wire import to_json
 from server.access import AUDIT, principal_of
 from server.host import Host
@@ -13,7 +14,9 @@ from server.models import RebuildBody, described, read_body
 router = APIRouter()
 
 
-@router.post("/state/rebuild", openapi_extra=described(RebuildBody, answers={"application/json": None}))
+@router.post(
+    "/state/rebuild", openapi_extra=described(RebuildBody, answers={"application/json": StateRebuilt})
+)
 async def rebuild(http: Request) -> Response:
     """Remove a query's state, and let it read its topics again from where it once began."""
     host: Host = http.app.state.host

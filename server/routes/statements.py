@@ -8,17 +8,18 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from ksql_spark.config import warning
+from ksql_spark.entities import Entity
 from ksql_spark.entities.wire import to_json
 from server.access import note_statements, principal_of
 from server.host import Engine, Host
-from server.models import TOKEN_HEADER, StatementsBody, described, read_body
+from server.models import TOKEN_HEADER, StatementsBody, described, read_body, schema_of
 
 router = APIRouter()
 
+ENTITIES = {"description": "An array of entities.", "type": "array", "items": schema_of(Entity)}
 
-@router.post(
-    "/ksql", openapi_extra=described(StatementsBody, answers={"application/json": "An array of entities."})
-)
+
+@router.post("/ksql", openapi_extra=described(StatementsBody, answers={"application/json": ENTITIES}))
 async def run_statements(http: Request) -> Response:
     """Run all statements except queries and PRINT; answers with an array of entities (reference §7.3).
 

@@ -12,11 +12,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from ksql_spark.cluster import Cluster
 from ksql_spark.entities import Body, Entity
 from ksql_spark.entities.servers import ClusterStatusResponse, StreamsMetadataList
-from ksql_spark.entities.wire import ENTITIES, to_json
+from ksql_spark.entities.wire import ENTITIES, schemas, to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.health import Health
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -103,14 +104,26 @@ def settled(text: str) -> str:
     return re.sub(r"\b\d{13}\b", "<ms>", text)
 
 
+SCHEMAS = schemas("#/$defs/{model}")
+
+
+def checked(body: Body) -> dict[str, Any]:
+    """Its JSON, which has to be as /openapi.json says: all members, and no other."""
+    found = to_json(body)
+    schema = {"$ref": f"#/$defs/{type(body).__name__}", "$defs": SCHEMAS}
+    Draft202012Validator(schema).validate(found)
+    assert found.keys() <= SCHEMAS[type(body).__name__]["properties"].keys()
+    return found
+
+
 def statement_text(entity: Entity) -> str:
     """An entity as POST /ksql writes it."""
-    return json.dumps(to_json(entity), ensure_ascii=False)
+    return json.dumps(checked(entity), ensure_ascii=False)
 
 
 def body_text(body: Body) -> str:
     """Any other body, as its route writes it."""
-    return json.dumps(to_json(body), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(checked(body), ensure_ascii=False, separators=(",", ":"))
 
 
 def run(world: World, texts: str) -> Iterator[str]:
