@@ -135,8 +135,8 @@ def run(engine: Engine, folder: Path, has_debezium: bool) -> None:
             process.kill()
             process.wait()
         one(engine, "DROP CONNECTOR customers;")
-    worker: Any = engine.services.connect
-    os.kill(worker._worker.pid, signal.SIGKILL)
+    connect: Any = engine.services.connect
+    os.kill(connect.worker.pid, signal.SIGKILL)
     measure(engine, "a worker that is killed", "has ended")
     back, _ = Watch(engine).until(
         lambda found: all(row.state.startswith("RUNNING") for row in found.connectors)

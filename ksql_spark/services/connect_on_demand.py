@@ -96,7 +96,8 @@ class ConnectOnDemand:
         own: Mapping[str, str] | None = None,
         pause_s: float = _FIRST_PAUSE_S,
     ) -> None:
-        self._worker = worker
+        #: runs once a statement has needed it
+        self.worker = worker
         self._report = report
         self._registry_url = registry_url
         self._own = own or {}
@@ -125,9 +126,9 @@ class ConnectOnDemand:
         self._closed.set()
         watcher = self._watcher
         while watcher is not None and watcher.is_alive():
-            self._worker.stop()  # ends a start, too
+            self.worker.stop()  # ends a start, too
             watcher.join(_LOOK_S)
-        self._worker.stop()
+        self.worker.stop()
 
     def has_connectors(self) -> bool:
         """Whether the worker had connectors when it was last heard of."""
@@ -136,7 +137,7 @@ class ConnectOnDemand:
     def problem(self) -> str | None:
         """Why the worker does not run although it should; None: it runs, or nothing has needed it."""
         trouble = self._trouble
-        is_down = self._watcher is not None and self._settled.is_set() and not self._worker.is_running()
+        is_down = self._watcher is not None and self._settled.is_set() and not self.worker.is_running()
         if trouble is None and is_down and not self._closed.is_set():
             trouble = self._ended()  # the watcher has not noticed yet
         return trouble.message if trouble is not None else None
@@ -148,15 +149,15 @@ class ConnectOnDemand:
             with self._mutex:
                 if self._closed.is_set():
                     raise KsqlError("STOPPED")
-                if not self._worker.is_running():
+                if not self.worker.is_running():
                     if self._watcher is not None:  # the watcher will notice, too
                         raise self._ended()
-                    self._worker.start()
+                    self.worker.start()
                 self._watch()
         trouble = self._trouble
         if trouble is not None:
             raise trouble
-        return self._worker.client
+        return self.worker.client
 
     def is_in_use(self) -> bool:
         """See ConnectCluster."""
@@ -177,7 +178,7 @@ class ConnectOnDemand:
 
     def complaints(self) -> Mapping[str, str]:
         """See ConnectCluster."""
-        return complaints(self._worker.log_file, datetime.datetime.now() - _LATELY, self._made)
+        return complaints(self.worker.log_file, datetime.datetime.now() - _LATELY, self._made)
 
     def worker_properties(self) -> Mapping[str, str]:
         """See ConnectCluster."""
@@ -224,7 +225,7 @@ class ConnectOnDemand:
             self._start()
             self._settled.set()
         while not self._closed.wait(_LOOK_S):
-            if not self._worker.is_running():
+            if not self.worker.is_running():
                 if self._trouble is None:
                     self._fail(self._ended())
                 if self._closed.wait(pause):
@@ -233,7 +234,7 @@ class ConnectOnDemand:
                 self._start()
             elif time.monotonic() - seen_at > _KEEP_S:
                 with contextlib.suppress(KsqlError):
-                    found = self._worker.client.connectors()
+                    found = self.worker.client.connectors()
                     self._keep({name: _shown(facts.get("info") or {}) for name, facts in found.items()})
                 if seen_at:
                     pause = self._pause_s  # it has run for a while
@@ -241,7 +242,7 @@ class ConnectOnDemand:
 
     def _start(self) -> None:
         try:
-            self._worker.start()
+            self.worker.start()
             self._trouble = None
         except KsqlError as error:
             if not self._closed.is_set():
@@ -250,7 +251,7 @@ class ConnectOnDemand:
 
     def _ended(self) -> KsqlError:
         """Why the worker has ended by itself."""
-        error = self._worker.ended()
+        error = self.worker.ended()
         error.hint = _AGAIN
         return error
 
@@ -273,7 +274,7 @@ class ConnectOnDemand:
             return
         self._known = dict(known)
         with contextlib.suppress(OSError):
-            self._worker.data_dir.mkdir(parents=True, exist_ok=True)
+            self.worker.data_dir.mkdir(parents=True, exist_ok=True)
             fresh = self._known_file.with_suffix(".fresh")
             fresh.write_text(json.dumps(self._known, indent=1), encoding="utf-8")
             fresh.replace(self._known_file)

@@ -31,9 +31,9 @@ def cluster(folder: Path, **properties: Any) -> ConnectCluster:
 
 
 def worker(connect: ConnectCluster) -> EmbeddedConnect:
-    assert isinstance(connect, ConnectOnDemand) and isinstance(connect._worker, EmbeddedConnect)
-    connect._worker.data_dir.mkdir(exist_ok=True)
-    return connect._worker
+    assert isinstance(connect, ConnectOnDemand) and isinstance(connect.worker, EmbeddedConnect)
+    connect.worker.data_dir.mkdir(exist_ok=True)
+    return connect.worker
 
 
 def test_by_default_a_worker_on_demand(tmp_path: Path, started: list[ConnectOnDemand]) -> None:

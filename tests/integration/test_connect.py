@@ -42,7 +42,7 @@ def states(engine: Engine) -> dict[str, str]:
 
 
 def worker_of(engine: Engine) -> EmbeddedConnect:
-    return cast(EmbeddedConnect, cast(ConnectOnDemand, engine.services.connect)._worker)
+    return cast(EmbeddedConnect, cast(ConnectOnDemand, engine.services.connect).worker)
 
 
 @pytest.mark.long
