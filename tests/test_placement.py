@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.kafka import membership
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.membership import Note
@@ -90,7 +91,7 @@ class Runner:
 
 
 def no_session() -> Any:
-    raise RuntimeError("there is no Spark")
+    raise KsqlError("SPARK_RESTARTING")
 
 
 def wait_for(condition: Callable[[], object]) -> None:
@@ -163,3 +164,22 @@ def test_a_busy_server_lets_another_one_have_a_query(servers: str) -> None:
     finally:
         for one in placed.values():
             one.close()
+
+
+def test_a_fault_in_leaving_the_group_is_told(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = Placement(KafkaAdmin("localhost:1"), "x_", "a:8088", "a", no_session, dict)
+    assert not one.forget("group", "a")
+    (record,) = caplog.records
+    assert record.levelname == "WARNING" and "Spark" in record.getMessage() and record.exc_info is None
+    caplog.clear()
+
+    def faulty(*_: object) -> None:
+        raise TypeError("'JavaObject' object is not callable")
+
+    monkeypatch.setattr(one, "_session", lambda: None)
+    monkeypatch.setattr(placement, "remove_member", faulty)
+    assert not one.forget("group", "a")
+    (record,) = caplog.records
+    assert record.levelname == "ERROR" and "not callable" in caplog.text

@@ -24,8 +24,10 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.membership import Member, Membership, Mode, Note, members, notes
 from ksql_spark.runtime.command_log import command_topic
 from ksql_spark.runtime.moves import SMOOTHING_S, Costs, Whereabouts, next_move, parse_register
+from ksql_spark.runtime.query_errors import reason
 from ksql_spark.spark import ownership
 from ksql_spark.spark.groups import remove_member
+from ksql_spark.spark.processing_log import JVM_ERRORS
 
 log = logging.getLogger(__name__)
 
@@ -276,24 +278,35 @@ class Placement:
 
     def stamp(self) -> Any:
         """As Holder.stamp: on the JVM's clock."""
-        with contextlib.suppress(Exception):  # the JVM is being started again
+        try:
             return ownership.stamp(self._session())
-        return None
+        except JVM_ERRORS:  # it is being started again
+            return None
+        except Exception:  # the member goes on, and its queries end
+            log.exception("the JVM's clock was not read")
+            return None
 
     def confirmed(self, stamp: Any, seconds: float) -> None:
         """As Holder.confirmed: the JVM is told."""
-        if stamp is not None:
-            with contextlib.suppress(Exception):  # as above
-                ownership.confirm(self._session(), stamp, seconds)
+        if stamp is None:
+            return
+        try:
+            ownership.confirm(self._session(), stamp, seconds)
+        except JVM_ERRORS:  # it is being started again
+            pass
+        except Exception:  # as above
+            log.exception("the JVM was not told which queries it may write for")
 
     def forget(self, group: str, instance: str) -> bool:
         """As Holder.forget: by the JVM's client."""
         try:
             remove_member(self._session(), self._jvm_settings(), group, instance)
             return True
-        except Exception as error:  # the JVM may have gone
-            log.info("Kafka forgets this server's membership later: %s", str(error).splitlines()[:1])
-            return False
+        except JVM_ERRORS as error:  # the JVM has gone, or Kafka refuses it
+            log.warning("Kafka forgets this server only after its session: %s", reason(error))
+        except Exception:
+            log.exception("Kafka forgets this server only after its session")
+        return False
 
     def note(self, slot: int) -> Mapping[str, Any]:
         """As Holder.note: which queries have left the slot, and what is the matter with those in it."""

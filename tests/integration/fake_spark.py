@@ -26,7 +26,7 @@ def start(config: dict[str, Any], report: Callable[[str], None] = lambda text: N
     """A started engine whose queries only have a folder each."""
     spark = mock.MagicMock(master="local")
     admin = getattr(spark.running_session._jvm, "org.apache.kafka.clients.admin.Admin")
-    admin.create.side_effect = RuntimeError("no JVM")
+    admin.create.side_effect = KsqlError("SPARK_RESTARTING")
     engine = Engine(Config(config), spark)
     with mock.patch.object(bootstrap, "QueryManager", FakeQueries):
         engine.start(report)
