@@ -13,11 +13,14 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.query_service import transient_topic_prefix
 from ksql_spark.runtime.managed_query import ManagedQuery
+from ksql_spark.spark.java_classes import java_class
+from ksql_spark.spark.session import SparkProcess
 from tests.integration import fake_spark
 
 pytestmark = pytest.mark.kafka
@@ -66,6 +69,28 @@ def start(config: dict[str, Any], tmp_path: Path) -> Iterator[Callable[[str], En
         engine.stop()
 
 
+@pytest.fixture
+def start_with_spark(
+    config: dict[str, Any], tmp_path: Path, spark_process: SparkProcess
+) -> Iterator[Callable[[str], Engine]]:
+    """Starts a server whose queries run, all in the shared JVM, by its name."""
+    running: list[Engine] = []
+
+    def started(name: str) -> Engine:
+        own = {"ksql.spark.data.dir": str(tmp_path / name), "ksql.advertised.listener": f"http://{name}:8088"}
+        engine = Engine(Config(config | own | {"ksql.spark.warm.up.enabled": "false"}), spark_process)
+        engine.start()
+        running.append(engine)
+        return engine
+
+    yield started
+    for engine in running:
+        engine.stop()
+    # queries of other tests write without being a member's
+    session: Any = spark_process.session
+    java_class(session._jvm, "org.ksqlspark.cluster.Ownership").release()
+
+
 Start = Callable[[str], Engine]
 
 
@@ -76,6 +101,20 @@ def run(engine: Engine, text: str) -> list[Any]:
 def here(engine: Engine) -> dict[str, ManagedQuery]:
     """The queries that run on a server."""
     return {query.id: query for query in engine.services.queries.all() if query.spark}
+
+
+def pushed(engine: Engine, text: str, count: int) -> list[list[Any]]:
+    """The first rows of a push query that reads everything, sorted."""
+    stream = engine.query(Request(text, properties={"auto.offset.reset": "earliest"}))
+    rows: list[list[Any]] = []
+    deadline = time.monotonic() + TIMEOUT_S
+    try:
+        while len(rows) < count:
+            assert time.monotonic() < deadline, (text, rows)
+            rows += [list(row.values) for row in stream.read(0.2) or ()]
+    finally:
+        stream.close()
+    return sorted(rows)
 
 
 def shown(engine: Engine) -> dict[str, tuple[str, str]]:
@@ -149,6 +188,43 @@ def test_a_drained_server_runs_nothing_and_answers_all(start: Start) -> None:
     first.cluster.serve()
     wait_for(lambda: here(first) and len(here(first)) + len(here(second)) == 5)
     assert not second.cluster.status()["first:8088"].drained
+
+
+def test_push_queries_on_a_server_that_does_not_run_the_query(start_with_spark: Start) -> None:
+    servers = {f"{name}:8088": start_with_spark(name) for name in ("first", "second")}
+    first = servers["first:8088"]
+    run(first, STREAM)
+    run(
+        first,
+        "CREATE STREAM c AS SELECT k, v + 1 AS v FROM s EMIT CHANGES;"
+        " CREATE TABLE t AS SELECT k, SUM(v) AS n FROM s GROUP BY k EMIT CHANGES;",
+    )
+    wait_for(lambda: sorted(shown(first).values()) == [("RUNNING", host) for host in servers])
+    owners = {query.split("_")[1]: host for query, (_, host) in shown(first).items()}
+    (beside_c,), (beside_t,) = (
+        [engine for host, engine in servers.items() if host != owners[sink]] for sink in ("C", "T")
+    )
+    assert beside_c is not beside_t
+    for key, value in (("a", 1), ("b", 2), ("a", 3)):
+        run(first, f"INSERT INTO s VALUES ('{key}', {value});")
+    # read from the topic, rows made by a query of Spark, a table's rows; all of it and one key
+    for engine, text, expected in (
+        (beside_c, "SELECT k, v FROM c EMIT CHANGES;", [["a", 2], ["a", 4], ["b", 3]]),
+        (beside_c, "SELECT k, v FROM c WHERE k = 'a' EMIT CHANGES;", [["a", 2], ["a", 4]]),
+        (beside_c, "SELECT k, ABS(v) FROM c WHERE k = 'b' EMIT CHANGES;", [["b", 3]]),
+        (beside_t, "SELECT k, n FROM t EMIT CHANGES;", [["a", 1], ["a", 4], ["b", 2]]),
+        (beside_t, "SELECT k, n FROM t WHERE k = 'a' EMIT CHANGES;", [["a", 1], ["a", 4]]),
+    ):
+        assert pushed(engine, text, len(expected)) == expected, text
+    # what comes while the query is asked
+    later: list[list[Any]] = []
+    stream = beside_c.query(Request("SELECT k, v FROM c WHERE k = 'z' EMIT CHANGES;"))
+    try:
+        run(first, "INSERT INTO s VALUES ('y', 8); INSERT INTO s VALUES ('z', 9);")
+        wait_for(lambda: later.extend(list(row.values) for row in stream.read(0.2) or ()) or later)
+    finally:
+        stream.close()
+    assert later == [["z", 10]]
 
 
 def test_a_server_that_is_back_at_once_finds_its_queries(
