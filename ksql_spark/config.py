@@ -257,7 +257,7 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.query.pull.stream.enabled", "boolean", True, "Whether pull queries may read streams."),
     Property("ksql.query.pull.limit.clause.enabled", "boolean", True, "Whether pull queries may have a LIMIT."),
     Property("ksql.query.pull.interpreter.enabled", "boolean", True, "Whether pull queries evaluate without compiling.", in_force=False),
-    Property("ksql.query.pull.enable.standby.reads", "boolean", False, "Whether pull queries may read from standbys.", in_force=False),
+    Property("ksql.query.pull.enable.standby.reads", "boolean", False, "In ksqlDB, whether servers that do not run a query may answer pull queries, with what they have. Here all servers answer, each from a view of its own that is as fresh as the owner's: see ksql.query.pull.max.allowed.offset.lag.", in_force=False),
     Property("ksql.query.pull.max.allowed.offset.lag", "long", _LONG_MAX, "How many records of each partition an answer may lack. Where it is not set, the broker is asked, and an answer has all records that were there when the query came; where it is set, an answer is what the last fetch knew.", minimum=0),
     Property("ksql.query.pull.max.staleness.ms", "long", 20, "How long ago the broker may have been asked for the end of a topic, when look-ups come so often that it need not be asked for each. What was written through this server is in every answer. 0: an answer has all records that were there when the query came.", minimum=0),
     Property("ksql.query.pull.consistency.token.enabled", "boolean", False, "Whether answers come with a token of the records that they have, for later requests."),
