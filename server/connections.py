@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -52,7 +52,8 @@ class LimitedProtocol(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, unless there are too many."""
-        assert isinstance(transport, asyncio.Transport)
+        # by its face, not its class: uvloop's transports have no class of asyncio's
+        transport = cast(asyncio.Transport, transport)
         if len(self.connections) >= self.limits.most:
             refusal = Refusal()
             transport.set_protocol(refusal)
@@ -163,9 +164,8 @@ class Refusal(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for its request: what comes after the end would make its system forget the answer."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        self._timer = asyncio.get_running_loop().call_later(REFUSAL_S, transport.abort)
+        self._transport = cast(asyncio.Transport, transport)
+        self._timer = asyncio.get_running_loop().call_later(REFUSAL_S, self._transport.abort)
 
     def data_received(self, data: bytes) -> None:
         """Answer."""
