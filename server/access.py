@@ -7,7 +7,7 @@ import logging
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -76,31 +76,35 @@ class AccessGuard:
         self._refused = Buckets(MOST_REFUSED)
         self._checks = asyncio.Semaphore(MOST_CHECKS)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass one request on, or refuse it (ASGI)."""
         if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
-            return
+            return self._app(scope, receive, send)
         path = scope["path"].rstrip("/") or "/"
-        principal = ANYBODY
         if self._authenticator.is_on and not any(fnmatchcase(path, pattern) for pattern in self._skipped):
-            header = Headers(scope=scope).get("authorization")
-            try:
-                principal = self._authenticator.remembered(header) or await self._asked(scope, header)
-                check_endpoint(principal.rights, path)
-            except Refused as refused:
-                LOG.warning("refused %s of %s: %s", path, _client(scope), refused)
-                answer = errors.response(RequestError("Say who you are: authenticate.", UNAUTHENTICATED))
-                answer.headers["WWW-Authenticate"] = self._authenticator.challenge
-                await errors.refuse(answer, scope, receive, send)
-                return
-            except RequestError as problem:
-                await errors.refuse(_retry_after(problem, 1.0), scope, receive, send)
-                return
-            except KsqlError as error:
-                AUDIT.warning("%s (%s) was refused %s", principal.name, principal.rights, path)
-                await errors.refuse(errors.response(error), scope, receive, send)
-                return
+            return self._authenticated(path, scope, receive, send)
+        scope["ksql_spark.principal"] = ANYBODY
+        return self._app(scope, receive, send)
+
+    async def _authenticated(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
+        header = Headers(scope=scope).get("authorization")
+        principal = ANYBODY
+        try:
+            principal = self._authenticator.remembered(header) or await self._asked(scope, header)
+            check_endpoint(principal.rights, path)
+        except Refused as refused:
+            LOG.warning("refused %s of %s: %s", path, _client(scope), refused)
+            answer = errors.response(RequestError("Say who you are: authenticate.", UNAUTHENTICATED))
+            answer.headers["WWW-Authenticate"] = self._authenticator.challenge
+            await errors.refuse(answer, scope, receive, send)
+            return
+        except RequestError as problem:
+            await errors.refuse(_retry_after(problem, 1.0), scope, receive, send)
+            return
+        except KsqlError as error:
+            AUDIT.warning("%s (%s) was refused %s", principal.name, principal.rights, path)
+            await errors.refuse(errors.response(error), scope, receive, send)
+            return
         scope["ksql_spark.principal"] = principal
         await self._app(scope, receive, send)
 
@@ -163,7 +167,7 @@ class RateGuard:
         self._most = most
         self._buckets = Buckets(most)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass one request on, or refuse it (ASGI)."""
         if self._most > 0 and scope["type"] in ("http", "websocket") and scope["path"] not in ALWAYS:
             principal: Principal = scope["ksql_spark.principal"]
@@ -174,9 +178,8 @@ class RateGuard:
                     f"More than {self._most:g} requests a second (ksql.server.max.requests.per.second).",
                     TOO_MANY,
                 )
-                await errors.refuse(_retry_after(problem, wait_s), scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+                return errors.refuse(_retry_after(problem, wait_s), scope, receive, send)
+        return self._app(scope, receive, send)
 
 
 def _retry_after(problem: RequestError, wait_s: float) -> Response:

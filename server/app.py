@@ -194,7 +194,7 @@ class PathMiddleware:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass one request on, with the path that is meant (ASGI)."""
         if scope["type"] in ("http", "websocket"):
             path = scope["path"]
@@ -204,7 +204,7 @@ class PathMiddleware:
                 path = path.rstrip("/") or "/"
             if path is not scope["path"]:
                 scope = {**scope, "path": path}
-        await self._app(scope, receive, send)
+        return self._app(scope, receive, send)
 
 
 #: paths that a headless server refuses (reference §8.4)
@@ -234,15 +234,13 @@ class ReadinessMiddleware:
         self._app = app
         self._host = host
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass one request on, or refuse it (ASGI)."""
         if scope["type"] in ("http", "websocket") and not scope["path"].startswith("/chc/"):
             state = self._host.state
             if state != "RUNNING":
-                await errors.refuse(errors.unavailable(state), scope, receive, send)
-                return
+                return errors.refuse(errors.unavailable(state), scope, receive, send)
             if self._host.queries_file is not None and scope["path"] in SQL_PATHS:
                 problem = errors.headless(self._host.queries_file)
-                await errors.refuse(errors.response(problem), scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+                return errors.refuse(errors.response(problem), scope, receive, send)
+        return self._app(scope, receive, send)
