@@ -67,7 +67,7 @@ def test_changes_of_a_table(database: Postgres, make_engine: Callable[[], Engine
     with pytest.raises(KsqlError, match=f"Connection to 127.0.0.1:{database.port} refused"):
         one(engine, again)
     one(engine, "DROP CONNECTOR shop;")
-    assert one(engine, "SHOW CONNECTORS;").connectors == []
+    assert one(engine, "SHOW CONNECTORS;").connectors == ()
 
 
 def _call(engine: Engine, customer: int) -> list[Any]:

@@ -77,7 +77,7 @@ def _while_spark_starts(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None
             engine.execute(Request("INSERT INTO s VALUES ('a', 2);"))
             health = engine.health()
             assert not health.is_healthy
-            assert health.details.queries.starting == [q.id for q in shown.queries]
+            assert health.details.queries.starting == tuple(q.id for q in shown.queries)
             # with Spark
             created = pool.submit(engine.execute, Request("CREATE STREAM u AS SELECT * FROM s EMIT CHANGES;"))
             dropped = pool.submit(engine.execute, Request("DROP STREAM unwanted;"))

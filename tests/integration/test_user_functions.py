@@ -165,8 +165,8 @@ def test_functions_are_shown_and_described(server: Server, folder: Path) -> None
     assert described.path == str(folder / "text.py")
     assert described.description.startswith("A word of a text")
     assert [f.argument_types for f in described.functions] == [
-        ["STRING", "INTEGER"],
-        ["STRING", "INTEGER", "STRING"],
+        ("STRING", "INTEGER"),
+        ("STRING", "INTEGER", "STRING"),
     ]
     assert described.functions[0].arguments[1].description == "1 for the first word"
 

@@ -27,6 +27,7 @@ from ksql_spark.request import Request
 from ksql_spark.runtime.key_ranges import key_ranges
 from ksql_spark.runtime.view import View
 from ksql_spark.runtime.views import Views
+from ksql_spark.statements import Services
 from server.app import create_app
 from server.host import Host
 from tests.kafka.mock_cluster import MockAdmin, MockCluster
@@ -60,9 +61,9 @@ def cluster() -> MockCluster:
 
 
 @pytest.fixture
-def service(
+def services(
     make_world: Callable[..., World], cluster: MockCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[QueryService]:
+) -> Iterator[Services]:
     monkeypatch.setattr("ksql_spark.runtime.view._POLL_S", 0.01)  # views end sooner
     admin = MockAdmin(cluster)
     world = make_world()
@@ -71,10 +72,14 @@ def service(
     world.run(TABLES)
     world.services.views = Views(admin, tmp_path / "views")
     world.spark.running_session = None  # type: ignore[attr-defined]
-    service = QueryService(world.services)
-    yield service
+    yield world.services
     world.services.views.close()
     admin.close()
+
+
+@pytest.fixture
+def service(services: Services) -> QueryService:
+    return QueryService(services)
 
 
 def answer(service: QueryService, text: str) -> list[list[Any]]:
@@ -86,10 +91,10 @@ def answer(service: QueryService, text: str) -> list[list[Any]]:
 
 
 def test_an_answer_says_that_the_tables_query_does_not_run(
-    service: QueryService, monkeypatch: pytest.MonkeyPatch
+    service: QueryService, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopped: dict[str, tuple[str, ...]] = {}
-    monkeypatch.setattr(service._services.queries, "stopped_writers", lambda source: stopped.get(source, ()))
+    monkeypatch.setattr(services.queries, "stopped_writers", lambda source: stopped.get(source, ()))
     for expected in ((), ("CTAS_INTS_1",)):
         stopped["INTS"] = expected
         service.query(request := Request("SELECT n FROM ints WHERE id = 1;"))
@@ -159,12 +164,12 @@ def test_anything_else_takes_the_other_way(service: QueryService, text: str) -> 
         assert service.look_up(text, {}) is None
 
 
-def test_a_view_that_was_dropped_is_not_looked_up(service: QueryService) -> None:
+def test_a_view_that_was_dropped_is_not_looked_up(service: QueryService, services: Services) -> None:
     text = "SELECT * FROM ints WHERE id = 1;"
     answer(service, text)
     known = service.look_up(text, {})
     assert known is not None
-    service._services.views.drop("INTS")
+    services.views.drop("INTS")
     assert service.look_up(text, {}) is None
     with pytest.raises(KsqlError):
         known.result()
@@ -213,9 +218,10 @@ def test_a_range_gives_what_a_scan_gives(
         ("ints WHERE id BETWEEN 5 AND 5", [5]),
     ],
 )
-def test_a_range_reads_no_other_keys(service: QueryService, where: str, keys: list[Any]) -> None:
+def test_a_range_reads_no_other_keys(
+    service: QueryService, services: Services, where: str, keys: list[Any]
+) -> None:
     statement = grammar.parse_one(f"SELECT * FROM {where};")
-    services = service._services
     plan = analyzer.bind_pull(statement.query, services.published, services.config)  # type: ignore[attr-defined]
     assert isinstance(plan, PullQuery)
     ranges = key_ranges(plan.source, plan.predicate)
@@ -225,9 +231,10 @@ def test_a_range_reads_no_other_keys(service: QueryService, where: str, keys: li
     assert sorted(read) == sorted(wanted)
 
 
-def test_a_scan_comes_in_pages_and_its_limit_ends_it(service: QueryService, cluster: MockCluster) -> None:
+def test_a_scan_comes_in_pages_and_its_limit_ends_it(
+    service: QueryService, services: Services, cluster: MockCluster
+) -> None:
     cluster.write("many", *((str(n).encode(), b'{"N":1}') for n in range(9000)))
-    services = service._services
     services.admin.create_topic("many", 4)
     source = services.published.require("TEXTS")
     services.metastore.add(dataclasses.replace(source, name="MANY", topic="many"))
@@ -281,10 +288,12 @@ def test_parameters_and_variables_do_not_mix(service: QueryService) -> None:
         service.query(Request("SELECT * FROM texts WHERE id = ?;", parameters=[]))
 
 
-def test_an_allowed_lag_asks_no_broker(service: QueryService, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_allowed_lag_asks_no_broker(
+    service: QueryService, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text, lag = "SELECT n FROM ints WHERE id = 1;", {"ksql.query.pull.max.allowed.offset.lag": 0}
     service.query(Request(text, lag))
-    views = service._services.views
+    views = services.views
     monkeypatch.setattr(views, "ends", lambda *_: pytest.fail("it asked"))
     monkeypatch.setattr(views, "when_current", lambda *_: pytest.fail("it asked"))
     stream = service.query(Request(text, lag))
@@ -307,16 +316,16 @@ def test_properties_that_are_null_are_not_set(service: QueryService) -> None:
 
 
 def test_an_answer_has_what_its_token_knows(
-    service: QueryService, cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
+    service: QueryService, services: Services, cluster: MockCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "SELECT n FROM texts WHERE id = 'token';"
     answer(service, text)
     for number in range(5):
         cluster.write("texts", (b"token", json.dumps({"N": number}).encode()))
-        ends = service._services.views.ends(["texts"])["texts"]
+        ends = services.views.ends(["texts"])["texts"]
         token = encode({"texts": ends, "another": {0: 10**9}})
         with monkeypatch.context() as patch:
-            patch.setattr(service._services.views, "ends", lambda *_: pytest.fail("it asked"))
+            patch.setattr(services.views, "ends", lambda *_: pytest.fail("it asked"))
             request = Request(text, consistency_token=token)
             stream = service.query(request)
         assert [row.values for row in stream.read(0) or []] == [[number]]
@@ -334,8 +343,7 @@ def test_a_token_of_others_is_refused(service: QueryService, token: str) -> None
         service.look_up(text, {}, None, token)
 
 
-def test_pull_queries_that_are_too_many_are_refused(service: QueryService) -> None:
-    services = service._services
+def test_pull_queries_that_are_too_many_are_refused(service: QueryService, services: Services) -> None:
     text = "SELECT n FROM ints WHERE id = 1;"
     services.config = services.config.with_values({"ksql.query.pull.max.qps": 3})
     with pytest.raises(KsqlError) as caught:
