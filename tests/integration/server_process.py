@@ -32,10 +32,15 @@ class ServerProcess:
         data_dir: the server's.
         arguments: more options.
         environment: more variables.
+        root: the folder with the server's code.
     """
 
     def __init__(
-        self, data_dir: Path, *arguments: str, environment: Mapping[str, str] = MappingProxyType({})
+        self,
+        data_dir: Path,
+        *arguments: str,
+        environment: Mapping[str, str] = MappingProxyType({}),
+        root: Path = ROOT,
     ) -> None:
         #: everything that is started inherits it, so nothing can hide
         self._mark = f"TEST_MARK={uuid.uuid4().hex}"
@@ -44,7 +49,7 @@ class ServerProcess:
         self.lines: list[str] = []
         self.process = subprocess.Popen(
             [*SERVER, "--listen", "127.0.0.1:0", "--data-dir", str(data_dir), *arguments],
-            cwd=ROOT,
+            cwd=root,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

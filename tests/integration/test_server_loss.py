@@ -17,7 +17,7 @@ import pytest
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
-from tests.integration.server_process import TIMEOUT_S, ServerProcess
+from tests.integration.server_process import ROOT, TIMEOUT_S, ServerProcess
 
 pytestmark = pytest.mark.kafka
 
@@ -37,7 +37,8 @@ def clean_kafka(kafka_admin: KafkaAdmin) -> Iterator[str]:
     kafka_admin.delete_topics(name for name in kafka_admin.topics() if name.startswith(mine))
 
 
-def server(folder: Path, name: str, broker: str, **more: str) -> ServerProcess:
+def server(folder: Path, name: str, broker: str, *, root: Path = ROOT, **more: str) -> ServerProcess:
+    """Start a server with properties ``more``, of the code in ``root``."""
     properties = folder / f"{name}.properties"
     lines = {
         "bootstrap.servers": broker,
@@ -53,7 +54,8 @@ def server(folder: Path, name: str, broker: str, **more: str) -> ServerProcess:
         **more,
     }
     properties.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
-    return ServerProcess(folder / name, "--properties", str(properties))
+    environment = {"PYTHONPATH": str(root)}
+    return ServerProcess(folder / name, "--properties", str(properties), environment=environment, root=root)
 
 
 def produce(broker: str, numbers: Iterable[int], topic: str = "e") -> None:
