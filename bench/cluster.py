@@ -2,6 +2,7 @@
 
     python bench/cluster.py [--servers 3] [--queries 30] [--kills 20] [--rate 50] [--memory 1g]
     python bench/cluster.py --statements 1000
+    python bench/cluster.py --executors 1,2,4 [--records 1000000] [--rounds 5]
 
 Servers are processes, each with a JVM of its own; broker and state are on this machine. Half of the queries
 are stateless, half are COUNT by key. Records come at --rate all the time. Again and again a random server is
@@ -20,14 +21,23 @@ With --statements, a log of that many statements is written instead. Printed is 
 empty data folder takes until it answers requests, beside the one that wrote them, and until its Spark runs,
 too; and how long the latter takes again. All are of streams, tables and types; no queries start.
 
+With --executors, there is one server for each of the numbers. It runs four queries, COUNT and SUM by key of a
+topic with one partition each, in so many executors, with four slots altogether. Servers take turns, round by
+round: the four topics get --records together, as fast as one producer writes. Printed is how much of the
+processor a record costs, in all processes of that server (without broker and producer), and how much they
+need while there are no records. The first round warms up.
+
 Target: ``running`` in at most 20 s (median), nothing lost, look-ups elsewhere at most twice as long (p99); a
-new server ready in at most 20 s with 1,000 statements.
+new server ready in at most 20 s with 1,000 statements; a record costs at most 10 % more in four executors
+than in one.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import random
 import statistics
 import sys
@@ -37,6 +47,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +55,7 @@ import httpx
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
@@ -64,8 +76,11 @@ class Servers:
         self._folder, self._broker, self._memory = folder, broker, memory
         self.running: dict[str, ServerProcess] = {}
 
-    def start(self, name: str) -> float:
-        """Start a server and wait until all of it runs; the seconds until it answered."""
+    def start(self, name: str, **more: Any) -> float:
+        """Start a server and wait until all of it runs; the seconds until it answered.
+
+        ``more``: properties, with ``__`` for the dots of their names.
+        """
         properties = self._folder / f"{name}.properties"
         lines = {
             "bootstrap.servers": self._broker,
@@ -77,6 +92,7 @@ class Servers:
             "ksql.spark.connect.enabled": "false",
             "ksql.checkpoint.interval.ms": 5000,
             "ksql.streams.auto.offset.reset": "earliest",
+            **{key.replace("__", "."): value for key, value in more.items()},
         }
         properties.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
         began = time.monotonic()
@@ -185,10 +201,15 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=50.0)
     parser.add_argument("--memory", default="1g")
     parser.add_argument("--statements", type=int, default=0)
+    parser.add_argument("--executors", default="")
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ksql-spark-cluster-", ignore_cleanup_errors=True) as folder:
         if options.statements:
             replay(Path(folder), options)
+        elif options.executors:
+            costs(Path(folder), options)
         else:
             run(Path(folder), options)
 
@@ -234,6 +255,92 @@ def replay(folder: Path, options: Any) -> None:
     finally:
         servers.close()
         broker.stop()
+
+
+#: how many queries there are with --executors, each with one task
+TASKS = 4
+#: how long processes are watched while there are no records, seconds
+IDLE_S = 10.0
+
+
+def costs(folder: Path, options: Any) -> None:
+    """Measure how much of the processor a record costs in some executors."""
+    numbers = [int(number) for number in options.executors.split(",")]
+    broker = EmbeddedBroker(folder / "kafka")
+    broker.start()
+    admin = KafkaAdmin(broker.bootstrap_servers)
+    servers = Servers(folder, broker.bootstrap_servers, options.memory)
+    each = options.records // TASKS
+    try:
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(partial(start_with_executors, servers), numbers))
+        spent: dict[int, list[float]] = {number: [] for number in numbers}
+        for round_ in range(options.rounds + 1):
+            for number in numbers:
+                server = servers.running[f"on{number}"]
+                before, began = processor_s(server), time.monotonic()
+                fill(broker.bootstrap_servers, number, each)
+                sinks = [f"t_on{number}_{n}" for n in range(TASKS)]
+                wanted = each * (round_ + 1)
+                wait_for(lambda: min(admin.end_offsets(*sinks).values()) >= wanted, "all records")  # noqa: B023
+                cost_us = (processor_s(server) - before) / (each * TASKS) * 1e6
+                rate = each * TASKS / (time.monotonic() - began)
+                spent[number].append(cost_us)
+                shown = f"{cost_us:.2f} us of the processor a record, {rate:,.0f} records/s"
+                print(f"round {round_}: {number} executors: {shown}", flush=True)
+        medians = {number: statistics.median(found[1:]) for number, found in spent.items()}
+        for number, cost_us in medians.items():
+            server = servers.running[f"on{number}"]
+            before = processor_s(server)
+            time.sleep(IDLE_S)
+            idle = (processor_s(server) - before) / IDLE_S * 1000
+            ratio = cost_us / medians[numbers[0]]
+            print(f"{number} executors: median {cost_us:.2f} us a record, {ratio:.2f} times that of")
+            print(f"  {numbers[0]}; idle {idle:.0f} thousandths of a core", flush=True)
+            found = [sum(counts(server, f"t{n}").values()) for n in range(TASKS)]
+            if found != [each * (options.rounds + 1)] * TASKS:
+                raise SystemExit(f"wrong: {found}")
+    finally:
+        servers.close()
+        broker.stop()
+
+
+def start_with_executors(servers: Servers, number: int) -> None:
+    """Start the server with so many executors, and its queries."""
+    name = f"on{number}"
+    servers.start(
+        name,
+        ksql__cluster__enabled="false",
+        ksql__service__id=f"{name}_",
+        ksql__state__dir="",
+        ksql__spark__master=f"local-cluster[{number},{TASKS // number},1024]",
+    )
+    for n in range(TASKS):
+        servers.running[name].execute(
+            f"CREATE STREAM e{n} (k STRING KEY, n INT, extra STRING) WITH"
+            f" (KAFKA_TOPIC = 'e_{name}_{n}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);"
+            f" CREATE TABLE t{n} WITH (KAFKA_TOPIC = 't_{name}_{n}') AS"
+            f" SELECT k, COUNT(*) AS c, SUM(n) AS total FROM e{n} GROUP BY k EMIT CHANGES;"
+        )
+
+
+def fill(broker: str, number: int, each: int) -> None:
+    """Write so many records to each topic of the server with ``number`` executors."""
+    values = [json.dumps({"n": n, "extra": "x" * 80}).encode() for n in range(1000)]
+    with contextlib.closing(RecordProducer(broker, linger_ms=20)) as producer:
+        for i in range(each):
+            for n in range(TASKS):
+                producer.send_async(f"e_on{number}_{n}", b"k%d" % (i % 1000), values[i % 1000])
+
+
+def processor_s(server: ServerProcess) -> float:
+    """How long the processes of a server have run so far, seconds."""
+    ticks = 0
+    for pid in server.pids():
+        with contextlib.suppress(OSError):  # it has just ended
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+            ticks += sum(map(int, fields[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def timed_start(servers: Servers, name: str) -> tuple[float, float]:
