@@ -97,9 +97,11 @@ def are_right(asked: ServerProcess, count: int, tables: Iterable[str] = TABLES) 
 @pytest.mark.long
 def test_queries_of_a_killed_server_go_on_elsewhere(clean_kafka: str, tmp_path: Path) -> None:
     broker = clean_kafka
-    with server(tmp_path, "first", broker) as first, server(tmp_path, "second", broker) as second:
-        first.ready()
-        second.ready()
+    with (
+        # one after the other: Kafka gives two that come at once every other slot, and one of them all queries
+        server(tmp_path, "first", broker).ready() as first,
+        server(tmp_path, "second", broker).ready() as second,
+    ):
         first.execute(SOURCE)
         for n, table in enumerate(TABLES):
             asked = (first, second)[n % 2]
@@ -191,11 +193,9 @@ def test_a_busy_server_lets_the_other_one_have_a_query(clean_kafka: str, tmp_pat
     often = {"ksql.cluster.balance.interval.ms": "5000"}
     numbers = range(6)
     with (
-        server(tmp_path, "first", broker, **often) as first,
-        server(tmp_path, "second", broker, **often) as second,
+        server(tmp_path, "first", broker, **often).ready() as first,  # one after the other, as above
+        server(tmp_path, "second", broker, **often).ready() as second,
     ):
-        first.ready()
-        second.ready()
         for n in numbers:
             first.execute(SOURCE.replace("STREAM e ", f"STREAM e{n} ").replace(f"{PREFIX}e", f"{PREFIX}e{n}"))
             if n < 3:

@@ -56,11 +56,11 @@ def share(*servers: ServerProcess) -> Callable[[], bool]:
 
 def test_servers_are_replaced_one_after_the_other(clean_kafka: str, tmp_path: Path, older: Path) -> None:
     broker = clean_kafka
-    first = loss.server(tmp_path, "first", broker, root=older)
-    second = loss.server(tmp_path, "second", broker, root=older)
-    with first, second:
-        first.serving()
-        second.serving()
+    with (
+        # one after the other: Kafka gives two that come at once every other slot, and one of them all queries
+        loss.server(tmp_path, "first", broker, root=older).serving() as first,
+        loss.server(tmp_path, "second", broker, root=older).serving() as second,
+    ):
         first.execute(loss.SOURCE)
         for n, table in enumerate(loss.TABLES):
             (first, second)[n % 2].execute(COUNTS.format(table))
