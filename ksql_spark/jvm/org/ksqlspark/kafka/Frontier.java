@@ -14,7 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 final class Frontier {
     /** What was handed out so long ago, ms, has reached the topic, and whoever reads it. */
-    private static final long SETTLED_MS = 50;
+    private static final long SETTLED_MS = 250;
 
     /** How often progress is noted, ms. */
     static final long EVERY_MS = 5;
