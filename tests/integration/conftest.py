@@ -64,20 +64,22 @@ def make_engine(
     spark_process: SparkProcess,
     kafka_admin: KafkaAdmin,
     tmp_path: Path,
-) -> Iterator[Callable[[], Engine]]:
+) -> Iterator[Callable[..., Engine]]:
     """A maker of started engines that follow one another, on one data folder and command log.
 
-    What they make in Kafka has the module's ``PREFIX`` and is removed after the test.
+    Those of another name have others. What they make in Kafka has the module's ``PREFIX`` and is removed
+    after the test.
     """
     prefix: str = request.module.PREFIX
     made: list[Engine] = []
 
-    def make() -> Engine:
+    def make(name: str = "", **more: Any) -> Engine:
         config = {
             "bootstrap.servers": broker.bootstrap_servers,
-            "ksql.spark.data.dir": str(tmp_path),
-            "ksql.service.id": prefix,
-            "ksql.output.topic.name.prefix": prefix,
+            "ksql.spark.data.dir": str(tmp_path / name),
+            "ksql.service.id": prefix + name,
+            "ksql.output.topic.name.prefix": prefix + name,
+            **more,
         }
         made.append(Engine(Config(config), spark_process))
         made[-1].start()

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from ksql_spark.config import Config
 from ksql_spark.engine import Engine
 from ksql_spark.entities.queries import Queries
 from ksql_spark.entities.sources import StreamsList
-from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.request import Request
-from ksql_spark.spark.session import SparkProcess
 
 pytestmark = pytest.mark.kafka
 
@@ -29,31 +25,13 @@ CREATE FUNCTION changed (n INT) RETURNS INT LANGUAGE PYTHON AS 'return {factor} 
 CREATE TABLE totals AS SELECT k, SUM(CHANGED({column})) AS total FROM events GROUP BY k;
 """
 
+#: starts an engine with a service id and a data folder of its own, by its name
 Start = Callable[[str], Engine]
 
 
 @pytest.fixture
-def start(kafka_admin: KafkaAdmin, spark_process: SparkProcess, tmp_path: Path) -> Iterator[Start]:
-    """Starts an engine with a service id and a data folder of its own, by its name."""
-    made: list[Engine] = []
-
-    def started(name: str) -> Engine:
-        config = {
-            "bootstrap.servers": kafka_admin.servers,
-            "ksql.spark.data.dir": str(tmp_path / name),
-            "ksql.service.id": PREFIX + name,
-            "ksql.output.topic.name.prefix": PREFIX + name,
-            "ksql.create.function.enabled": True,
-        }
-        made.append(Engine(Config(config), spark_process))
-        made[-1].start()
-        return made[-1]
-
-    yield started
-    for engine in made:
-        engine.stop()
-    mine = (PREFIX, f"_confluent-ksql-{PREFIX}")
-    kafka_admin.delete_topics(name for name in kafka_admin.topics() if name.startswith(mine))
+def start(make_engine: Callable[..., Engine]) -> Start:
+    return lambda name: make_engine(name, **{"ksql.create.function.enabled": True})
 
 
 def begin(engine: Engine, name: str, column: str, factor: int) -> None:
