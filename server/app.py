@@ -59,7 +59,8 @@ def create_app(
     errors.install(api)
     for module in MODULES:
         api.include_router(module.router)
-    # each handles a request, or passes it to the one before; the last one is the first to see it
+    # each handles a request, or passes it to the one before; the last one is the first to see it, and has
+    # to be a coroutine function: by that uvicorn knows the version of ASGI
     look_ups, known_inserts = LookUps(host), Inserts(host)
     app: ASGIApp = ShortWay(
         api,

@@ -19,18 +19,10 @@ from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.transactions import fence
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
-from ksql_spark.runtime.managed_query import (
-    ManagedQuery,
-    log_failure,
-)
+from ksql_spark.runtime.managed_query import ManagedQuery, log_failure
 from ksql_spark.runtime.placement import Placement
 from ksql_spark.runtime.query_checkpoints import QueryCheckpoints
-from ksql_spark.runtime.query_errors import (
-    SYSTEM,
-    classify,
-    is_jvm_gone,
-    reason,
-)
+from ksql_spark.runtime.query_errors import SYSTEM, classify, is_jvm_gone, reason
 from ksql_spark.runtime.query_runs import QueryRuns
 from ksql_spark.runtime.query_state import Event, State, TransitionRefused
 from ksql_spark.runtime.query_watcher import QueryWatcher
