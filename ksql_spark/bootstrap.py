@@ -39,6 +39,7 @@ from ksql_spark.runtime.placement import Placement, create_placement_topic, plac
 from ksql_spark.runtime.queries import QueryManager
 from ksql_spark.runtime.query_definition import TRANSIENT_PREFIX
 from ksql_spark.runtime.spark_start import SparkStart
+from ksql_spark.runtime.state_owner import StateOwner, claim
 from ksql_spark.runtime.supervisor import SparkSupervisor
 from ksql_spark.runtime.views import Views
 from ksql_spark.runtime.warm_up import WarmUp
@@ -355,12 +356,17 @@ class Bootstrap:
         """The services of an engine on this broker; the command log is not replayed yet.
 
         Also what is to be called once Spark runs, and before queries do.
+
+        Raises:
+            KsqlError: STATE_DIR_IN_USE; as _state_folder.
         """
         services: Services  # assigned below; the lambdas use it later
         state = self._state_folder(spark)
         self._scratch = self._scratch_folder(state)
         admin = KafkaAdmin(servers, self._config.kafka_client_settings())
         self._stack.callback(admin.close)
+        if self._config["ksql.state.dir"]:
+            claim(state, StateOwner(admin.cluster_id(), str(self._config["ksql.service.id"])))
         producer = RecordProducer(servers, self._config.kafka_client_settings())
         self._stack.callback(producer.close)
         lease = self._lease

@@ -272,6 +272,12 @@ CONDITIONS: dict[str, Condition] = {
         "The statement is too long: {what} has {bytes} bytes, and the command log takes {most}. "
         "Nothing was changed. Split it, or read long lists from a table by a join.",
     ),
+    "STATE_DIR_IN_USE": Condition(
+        50000,
+        "The folder of the state of queries, {uri} (ksql.state.dir), belongs to ksql.service.id '{id}' on the "
+        "Kafka cluster {cluster}. Each service needs a folder of its own. If that one is gone for good, remove "
+        "the folder, or only {file} in it.",
+    ),
     "STATE_DIR_UNUSABLE": Condition(
         50000, "The folder of the state of queries, {uri} (ksql.state.dir), cannot be used: {reason}."
     ),

@@ -19,6 +19,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.query_service import transient_topic_prefix
 from ksql_spark.runtime.managed_query import ManagedQuery
+from ksql_spark.runtime.state_owner import OWNER_FILE
 from ksql_spark.spark.java_classes import java_class
 from ksql_spark.spark.session import SparkProcess
 from tests.integration import fake_spark
@@ -283,7 +284,7 @@ def test_the_end_of_all_servers(start: Start, kafka_admin: KafkaAdmin, tmp_path:
     assert stopped.wait(TIMEOUT_S) and not here(first)
     there = kafka_admin.topics()
     assert f"{PREFIX}Q0" not in there and {f"{PREFIX}Q2", f"{PREFIX}s"} <= there.keys()
-    assert not any((tmp_path / "state").iterdir())
+    assert {path.name for path in (tmp_path / "state").iterdir()} == {OWNER_FILE}
     assert first.services.log.topic not in there
 
 
@@ -295,6 +296,17 @@ def test_a_server_that_shares_meets_no_other_kind(
     with pytest.raises(KsqlError) as refused:
         fake_spark.start(config | alone)
     assert refused.value.condition == "SERVICE_ID_IN_USE" and "ksql.cluster.enabled" in refused.value.message
+
+
+def test_services_do_not_share_a_folder_of_state(
+    start: Start, config: dict[str, Any], tmp_path: Path
+) -> None:
+    start("first")
+    other = {"ksql.service.id": "another_", "ksql.spark.data.dir": str(tmp_path / "other")}
+    with pytest.raises(KsqlError) as refused:
+        fake_spark.start(config | other)
+    assert refused.value.condition == "STATE_DIR_IN_USE"
+    assert str(config["ksql.service.id"]) in refused.value.message
 
 
 @pytest.mark.parametrize("missing", ["bootstrap.servers", "ksql.state.dir"])
