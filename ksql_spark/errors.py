@@ -274,9 +274,9 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "STATE_DIR_IN_USE": Condition(
         50000,
-        "The folder of the state of queries, {uri} (ksql.state.dir), belongs to ksql.service.id '{id}' on the "
-        "Kafka cluster {cluster}. Each service needs a folder of its own. If that one is gone for good, remove "
-        "the folder, or only {file} in it.",
+        "The folder of the state of queries, {uri} (ksql.state.dir), belongs to ksql.service.id '{id}' on "
+        "the Kafka cluster {cluster}. Each service needs a folder of its own. If that one is gone for good, "
+        "remove the folder, or only {file} in it.",
     ),
     "STATE_DIR_UNUSABLE": Condition(
         50000, "The folder of the state of queries, {uri} (ksql.state.dir), cannot be used: {reason}."

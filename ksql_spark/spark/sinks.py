@@ -198,6 +198,7 @@ def start(
         .queryName(name)
         .option("topic", topic)
         .option("ksql.run", run)
+        .option("ksql.feeds", feeds or "")
         .option("ksql.exactly.once", str(is_exactly_once).lower())
         .option("ksql.log", session.conf.get(LOG_SETTING, ""))
         .option("ksql.query", session.conf.get(QUERY_SETTING, ""))

@@ -289,9 +289,11 @@ class Running:
         return self.sink
 
 
-def check_rows(engine: Engine, backlog: Backlog, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+def check_rows(
+    engine: Engine, backlog: Backlog, statement: str, rows: Sequence[tuple[Any, ...]], **properties: str
+) -> None:
     """The query writes these rows to a stream, in any order."""
-    with Running(engine, statement, backlog) as query:
+    with Running(engine, statement, backlog, **properties) as query:
         query.sink.wait(lambda sink: len(sink.records) >= len(rows))
         same_rows(query.end().rows(), Counter(rows))
 
@@ -362,19 +364,34 @@ def test_tables_by_a_foreign_key(engine: Engine, backlog: Backlog) -> None:
     check_table(engine, backlog, statement, rows)
 
 
-def test_two_streams_and_the_table_of_that_time(engine: Engine, backlog: Backlog) -> None:
+@pytest.mark.parametrize("linger_ms", ["0", "1000"], ids=["at_once", "later"])
+def test_two_streams_and_the_table_of_that_time(engine: Engine, backlog: Backlog, linger_ms: str) -> None:
+    # results of the first join may take any time until they are in the topic between the two
     statement = (
         AS_STREAM
         + f"l.k AS k, l.n AS l, r.n AS r, t.n AS t FROM l{{x}} l JOIN r{{x}} r {WITHIN}"
         + " LEFT JOIN t{x} t ON l.k = t.k EMIT CHANGES;"
     )
     topics = backlog.topics
-    check_rows(
-        engine,
-        backlog,
-        statement,
-        model.stream_stream_table(topics["l"], topics["r"], topics["t"], WITHIN_MS),
+    rows = model.stream_stream_table(topics["l"], topics["r"], topics["t"], WITHIN_MS)
+    check_rows(engine, backlog, statement, rows, **{"ksql.sink.linger.ms": linger_ms})
+
+
+def test_a_topic_with_itself_and_the_table_of_that_time(engine: Engine, backlog: Backlog) -> None:
+    # the first join runs in micro-batches, since it reads a topic twice, the second one in real time
+    again = f"CREATE STREAM again{backlog.x} (k STRING KEY, n INT)"
+    engine.execute(Request(f"{again} WITH (KAFKA_TOPIC = 'l{backlog.x}', VALUE_FORMAT = 'JSON');"))
+    statement = (
+        AS_STREAM
+        + f"l.k AS k, l.n AS l, r.n AS r, t.n AS t FROM l{{x}} l JOIN again{{x}} r {WITHIN}"
+        + " LEFT JOIN t{x} t ON l.k = t.k EMIT CHANGES;"
     )
+    left, table = backlog.topics["l"], backlog.topics["t"]
+    rows = model.stream_stream_table(left, left, table, WITHIN_MS)
+    try:
+        check_rows(engine, backlog, statement, rows)
+    finally:
+        engine.execute(Request(f"DROP STREAM again{backlog.x};"))
 
 
 def test_three_tables(engine: Engine, backlog: Backlog) -> None:

@@ -30,6 +30,9 @@ final class PartitionBuffer {
      */
     static final long SHORT_MS = 5000;
 
+    /** How long a topic may be said to have more than it has until that is not believed, ms. */
+    static final long BEHIND_MS = 30_000;
+
     private static final long NEVER = Long.MIN_VALUE;
 
     /** The time of what comes next, where nothing is here. */
@@ -57,6 +60,9 @@ final class PartitionBuffer {
 
     /** Since when the topic ends before the batch does, on a clock that nobody sets, ms. */
     private long shortSince = NEVER;
+
+    /** Since when the topic is said to have more than it has, on that clock, ms. */
+    private long behindSince = NEVER;
 
     /** Whether the broker is not known to have more. */
     private boolean isCaughtUp;
@@ -225,6 +231,28 @@ final class PartitionBuffer {
         until = position;
         lookForMore();
         return missing;
+    }
+
+    /**
+     * Whether an offset that the broker has was not handed out yet. Where it stays so, the topic
+     * was made again, and the offset is not believed any more.
+     *
+     * @param now on a clock that nobody sets, ms
+     */
+    boolean isBehind(long offset, long now) {
+        if (reached() > offset) {
+            behindSince = NEVER;
+            return false;
+        }
+        if (behindSince == NEVER || !isCaughtUp) {
+            behindSince = now;
+        }
+        return now - behindSince < BEHIND_MS;
+    }
+
+    /** Whether there is known to be more than what the batch reads. */
+    boolean hasMore() {
+        return !records.isEmpty() || consumer.currentLag(partition).orElse(0) > 0;
     }
 
     /**

@@ -34,6 +34,9 @@ public class QueryProducer {
     /** Where what is written is counted; null: nowhere. */
     private final Traffic traffic;
 
+    /** Where the tasks of the next sub-topology must know what has arrived; null: nowhere. */
+    private final Deliveries deliveries;
+
     private boolean isOwned = true;
     private volatile Exception error;
 
@@ -43,10 +46,19 @@ public class QueryProducer {
      * @param query id of the query in the processing log
      */
     protected QueryProducer(Producer<byte[], byte[]> producer, String log, String query) {
+        this(producer, log, query, "");
+    }
+
+    /**
+     * The same with {@code feeds}: the internal topic whose readers must know what has arrived;
+     * empty: none.
+     */
+    QueryProducer(Producer<byte[], byte[]> producer, String log, String query, String feeds) {
         this.producer = producer;
         this.log = log;
         this.query = query;
         traffic = log.isEmpty() ? null : Traffic.of(log, query);
+        deliveries = feeds.isEmpty() ? null : Frontier.deliveries(feeds);
     }
 
     /** One of Kafka's producers with these settings. */
@@ -55,14 +67,19 @@ public class QueryProducer {
         return new KafkaProducer<>(all, new ByteArraySerializer(), new ByteArraySerializer());
     }
 
-    /** The producer of a run, made with these settings where there is none yet. */
-    static QueryProducer of(String run, Map<String, String> settings, String log, String query) {
-        return OF_RUNS.computeIfAbsent(run, r -> make(r, settings, log, query));
+    /**
+     * The producer of a run, made with these settings where there is none yet.
+     *
+     * @param feeds the internal topic that it writes; empty: another topic
+     */
+    static QueryProducer of(
+            String run, Map<String, String> settings, String log, String query, String feeds) {
+        return OF_RUNS.computeIfAbsent(run, r -> make(r, settings, log, query, feeds));
     }
 
     private static QueryProducer make(
-            String run, Map<String, String> settings, String log, String query) {
-        QueryProducer made = new QueryProducer(producer(settings), log, query);
+            String run, Map<String, String> settings, String log, String query, String feeds) {
+        QueryProducer made = new QueryProducer(producer(settings), log, query, feeds);
         made.isOwned = !run.startsWith(TRANSIENT);
         return made;
     }
@@ -114,9 +131,17 @@ public class QueryProducer {
      */
     protected void send(ProducerRecord<byte[], byte[]> record) {
         check();
+        Deliveries.Group group = deliveries == null ? null : deliveries.sent();
         producer.send(
                 record,
                 (metadata, failure) -> {
+                    if (group != null) {
+                        if (failure == null) {
+                            deliveries.arrived(group, metadata.partition(), metadata.offset());
+                        } else if (failure instanceof RecordTooLargeException) {
+                            deliveries.dropped(group);
+                        }
+                    }
                     if (failure == null) {
                         if (traffic != null) {
                             traffic.wrote(record, isVisible());

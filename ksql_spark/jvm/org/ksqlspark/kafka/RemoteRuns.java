@@ -34,20 +34,20 @@ public final class RemoteRuns {
 
     /** An executor's report. */
     public static RunReport report() {
-        return new RunReport(QueryRun.takeRecords(), Frontier.progress(System.currentTimeMillis()));
+        return new RunReport(QueryRun.takeRecords(), Frontier.report(System.currentTimeMillis()));
     }
 
     /** The driver's answer to it. */
     public static RunOrders orders(RunReport report) {
         long now = System.currentTimeMillis();
         report.progress().forEach(Frontier::note);
-        return new RunOrders(QueryRun.orders(now, report.records()), Frontier.settled(now));
+        return new RunOrders(QueryRun.orders(now, report.records()), Frontier.all());
     }
 
     /** An executor does as it is told; runs that have ended are released. */
     public static synchronized void follow(RunOrders orders) {
         long now = System.currentTimeMillis();
-        Frontier.follow(orders.settled());
+        Frontier.follow(orders.reached());
         orders.runs().forEach(QueryRun::follow);
         Set<String> own = new HashSet<>(QueryRun.names());
         own.addAll(QueryProducer.names());

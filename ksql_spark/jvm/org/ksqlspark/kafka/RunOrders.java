@@ -7,10 +7,9 @@ import java.util.Map;
  * What the tasks of an executor have to know of runs.
  *
  * @param runs all runs of the driver, by name
- * @param settled by internal topic, the time up to which everything has reached it; see {@link
- *     Frontier}
+ * @param reached by internal topic, how far its writers have got
  */
-public record RunOrders(Map<String, Order> runs, Map<String, Long> settled)
+public record RunOrders(Map<String, Order> runs, Map<String, Frontier.Reached> reached)
         implements Serializable {
     /**
      * Of one run.

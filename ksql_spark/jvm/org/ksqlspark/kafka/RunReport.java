@@ -15,7 +15,10 @@ public record RunReport(Map<String, Long> records, Map<String, TaskTimes> progre
      * How far tasks have got with an internal topic.
      *
      * @param tasks how many write it
-     * @param settled by task, the time up to which everything has reached it; see {@link Frontier}
+     * @param times by task, the time, ms, before which everything is in the topic; see {@link
+     *     Frontier}
+     * @param offsets by partition, the greatest offset of these records
      */
-    public record TaskTimes(int tasks, Map<Integer, Long> settled) implements Serializable {}
+    public record TaskTimes(int tasks, Map<Integer, Long> times, Map<Integer, Long> offsets)
+            implements Serializable {}
 }

@@ -103,9 +103,6 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     private final Losses losses;
     private final Timestamps timestamps;
 
-    /** When the consumer was asked last, ms: what is known of partitions that are empty here. */
-    private long polled;
-
     private boolean isAhead;
 
     /** How long to wait for empty partitions of groups that have something, ms. */
@@ -147,6 +144,9 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         }
         TaskReader reader = kept != null ? kept : new TaskReader(run, name.toString(), inputs);
         reader.task = task;
+        if (reader.isBatch) {
+            reader.noteBatch(Long.MIN_VALUE);
+        }
         run.add(reader);
         return reader;
     }
@@ -163,7 +163,8 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         progress =
                 options.feeds().isEmpty()
                         ? null
-                        : Frontier.make(options.feeds(), options.tasks()).of(inputs.get(0).index());
+                        : Frontier.progress(
+                                options.feeds(), options.tasks(), inputs.get(0).index());
         isOneOrder = options.isOneOrder();
         TreeMap<Integer, List<PartitionBuffer>> found = new TreeMap<>();
         boolean hasHeaders = true;
@@ -375,10 +376,16 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         sent = System.nanoTime();
     }
 
-    /** Notes the time of what is to be handed out next: everything before was handed out. */
-    private void noteProgress() {
+    /**
+     * Notes the time of what is to be handed out next, now and then. In real time the results of
+     * everything before have been sent.
+     */
+    private void noteNow(boolean isDue) {
+        if (progress == null || isBatch) {
+            return;
+        }
         long now = System.currentTimeMillis();
-        if (now < noted + Frontier.EVERY_MS) {
+        if (!isDue && now < noted + Frontier.EVERY_MS) {
             return;
         }
         noted = now;
@@ -391,6 +398,13 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             }
         }
         progress.note(now, lowest);
+    }
+
+    /** The results of a micro-batch are sent when it is over. */
+    private void noteBatch(long next) {
+        if (progress != null) {
+            progress.note(System.currentTimeMillis(), next);
+        }
     }
 
     /** At a batch's end: what is left of a record of which something was handed out. */
@@ -418,9 +432,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     private boolean select() {
         isAhead = false;
         wait = Long.MAX_VALUE;
-        if (progress != null) {
-            noteProgress();
-        }
+        noteNow(false);
         for (int i = 0; i < groups.length; i++) {
             int number = (turn + i) % groups.length;
             PartitionBuffer next = oldest(number);
@@ -434,6 +446,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
                 return true;
             }
         }
+        noteNow(true);
         return false;
     }
 
@@ -443,7 +456,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         PartitionBuffer best = null;
         long time = PartitionBuffer.NONE;
         long idle = 0;
-        boolean isFed = false;
+        PartitionBuffer fed = null;
         for (PartitionBuffer buffer : group) {
             long head = decoder == null ? buffer.recordTime() : buffer.rowTime(decoder);
             if (head == PartitionBuffer.NONE) {
@@ -454,7 +467,9 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
                 if (maxIdleMs > 0 && !isBatch) {
                     idle = Math.max(idle, buffer.idle.left(System.currentTimeMillis()));
                 }
-                isFed |= buffer.partition.topic().equals(waitsFor);
+                if (buffer.partition.topic().equals(waitsFor)) {
+                    fed = buffer;
+                }
             } else {
                 buffer.idle.end();
                 if (head < time) {
@@ -466,7 +481,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         if (best == null) {
             return null;
         }
-        if (isFed && !isBatch && maxIdleMs >= 0 && time >= Frontier.settled(waitsFor, polled)) {
+        if (fed != null && !isBatch && maxIdleMs >= 0 && isAhead(fed, time)) {
             isAhead = true;
             return null;
         }
@@ -475,6 +490,18 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             return null;
         }
         return best;
+    }
+
+    /**
+     * Whether records of a time may still come from the sub-topology before.
+     *
+     * @param fed what it writes, of which nothing is here
+     */
+    private boolean isAhead(PartitionBuffer fed, long time) {
+        return time >= Frontier.time(waitsFor)
+                || fed.isBehind(
+                        Frontier.offset(waitsFor, fed.partition.partition()),
+                        System.nanoTime() / 1_000_000);
     }
 
     private boolean wantsMore() {
@@ -491,7 +518,6 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             sleep(timeout);
             return;
         }
-        polled = System.currentTimeMillis();
         noteWaiting();
         buffers.forEach(PartitionBuffer::pauseOrResume);
         hasFailed = true;
@@ -605,6 +631,9 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         if (hasFailed || own != null && (own.isInterrupted() || own.isFailed())) {
             closeConsumers();
         } else {
+            if (isBatch && buffers.stream().noneMatch(PartitionBuffer::hasMore)) {
+                noteBatch(Frontier.IDLE);
+            }
             run.keep(name, this);
         }
     }

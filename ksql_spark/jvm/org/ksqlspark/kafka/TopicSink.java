@@ -41,10 +41,11 @@ import java.util.Set;
  * partition INT.
  *
  * <p>Options: "topic"; "ksql.run", the id of the run, for {@link DrainableSource#release};
- * "ksql.log" and "ksql.query" for the processing log; "kafka." and a setting of Kafka's producers;
- * "ksql.exactly.once", whether the run has been given a producer with transactions;
- * "ksql.collected", where that producer is not in the JVM of the tasks: the most bytes of a batch
- * that they hand back to it, 0 for any number ({@link CollectedRecords}).
+ * "ksql.feeds", if the next sub-topology reads the topic; "ksql.log" and "ksql.query" for the
+ * processing log; "kafka." and a setting of Kafka's producers; "ksql.exactly.once", whether the run
+ * has been given a producer with transactions; "ksql.collected", where that producer is not in the
+ * JVM of the tasks: the most bytes of a batch that they hand back to it, 0 for any number ({@link
+ * CollectedRecords}).
  */
 public final class TopicSink implements TableProvider {
     private static final String SETTING = "kafka.";
@@ -107,6 +108,7 @@ public final class TopicSink implements TableProvider {
                     new Writers(
                             options.get("topic"),
                             options.get("ksql.run"),
+                            options.getOrDefault("ksql.feeds", ""),
                             options.getOrDefault("ksql.log", ""),
                             options.getOrDefault("ksql.query", ""),
                             options.getBoolean("ksql.exactly.once", false),
@@ -187,6 +189,7 @@ public final class TopicSink implements TableProvider {
     private record Writers(
             String topic,
             String run,
+            String feeds,
             String log,
             String query,
             boolean isExactlyOnce,
@@ -201,7 +204,7 @@ public final class TopicSink implements TableProvider {
         QueryProducer producer() {
             return isExactlyOnce
                     ? QueryProducer.of(run)
-                    : QueryProducer.of(run, settings, log, query);
+                    : QueryProducer.of(run, settings, log, query, feeds);
         }
 
         @Override
