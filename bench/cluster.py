@@ -2,7 +2,7 @@
 
     python bench/cluster.py [--servers 3] [--queries 30] [--kills 20] [--rate 50] [--memory 1g]
     python bench/cluster.py --statements 1000
-    python bench/cluster.py --executors 1,2,4 [--records 1000000] [--rounds 5]
+    python bench/cluster.py --executors 1,2,4 [--records 1000000] [--warm-up 1] [--rounds 5]
 
 Servers are processes, each with a JVM of its own; broker and state are on this machine. Half of the queries
 are stateless, half are COUNT by key. Records come at --rate all the time. Again and again a random server is
@@ -25,7 +25,7 @@ With --executors, there is one server for each of the numbers. It runs four quer
 topic with one partition each, in so many executors, with four slots altogether. Servers take turns, round by
 round: the four topics get --records together, as fast as one producer writes. Printed is how much of the
 processor a record costs, in all processes of that server (without broker and producer), and how much they
-need while there are no records. The first round warms up.
+need while there are no records. Medians are those of --rounds after --warm-up.
 
 Target: ``running`` in at most 20 s (median), nothing lost, look-ups elsewhere at most twice as long (p99); a
 new server ready in at most 20 s with 1,000 statements; a record costs at most 10 % more in four executors
@@ -203,6 +203,7 @@ def main() -> None:
     parser.add_argument("--statements", type=int, default=0)
     parser.add_argument("--executors", default="")
     parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--warm-up", type=int, default=1, help="rounds that do not count (default 1)")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ksql-spark-cluster-", ignore_cleanup_errors=True) as folder:
@@ -275,20 +276,22 @@ def costs(folder: Path, options: Any) -> None:
         with ThreadPoolExecutor() as pool:
             list(pool.map(partial(start_with_executors, servers), numbers))
         spent: dict[int, list[float]] = {number: [] for number in numbers}
-        for round_ in range(options.rounds + 1):
+        for round_ in range(options.warm_up + options.rounds):
             for number in numbers:
                 server = servers.running[f"on{number}"]
-                before, began = processor_s(server), time.monotonic()
+                before, compiling, began = processor_s(server), compiling_s(server), time.monotonic()
                 fill(broker.bootstrap_servers, number, each)
                 sinks = [f"t_on{number}_{n}" for n in range(TASKS)]
                 wanted = each * (round_ + 1)
                 wait_for(lambda: min(admin.end_offsets(*sinks).values()) >= wanted, "all records")  # noqa: B023
                 cost_us = (processor_s(server) - before) / (each * TASKS) * 1e6
+                jit_us = (compiling_s(server) - compiling) / (each * TASKS) * 1e6
                 rate = each * TASKS / (time.monotonic() - began)
                 spent[number].append(cost_us)
-                shown = f"{cost_us:.2f} us of the processor a record, {rate:,.0f} records/s"
+                shown = f"{cost_us:.2f} us of the processor a record, {jit_us:.2f} of them for compiling"
+                shown += f", {rate:,.0f} records/s"
                 print(f"round {round_}: {number} executors: {shown}", flush=True)
-        medians = {number: statistics.median(found[1:]) for number, found in spent.items()}
+        medians = {number: statistics.median(found[options.warm_up :]) for number, found in spent.items()}
         for number, cost_us in medians.items():
             server = servers.running[f"on{number}"]
             before = processor_s(server)
@@ -298,7 +301,7 @@ def costs(folder: Path, options: Any) -> None:
             print(f"{number} executors: median {cost_us:.2f} us a record, {ratio:.2f} times that of")
             print(f"  {numbers[0]}; idle {idle:.0f} thousandths of a core", flush=True)
             found = [sum(counts(server, f"t{n}").values()) for n in range(TASKS)]
-            if found != [each * (options.rounds + 1)] * TASKS:
+            if found != [each * (options.warm_up + options.rounds)] * TASKS:
                 raise SystemExit(f"wrong: {found}")
     finally:
         servers.close()
@@ -340,6 +343,18 @@ def processor_s(server: ServerProcess) -> float:
         with contextlib.suppress(OSError):  # it has just ended
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
             ticks += sum(map(int, fields[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def compiling_s(server: ServerProcess) -> float:
+    """How long the compilers of a server's JVMs have run so far, seconds."""
+    ticks = 0
+    for pid in server.pids():
+        for thread in Path(f"/proc/{pid}/task").glob("*"):
+            with contextlib.suppress(OSError):
+                name, _, rest = (thread / "stat").read_text().partition("(")[2].rpartition(") ")
+                if name.startswith(("C1 Compiler", "C2 Compiler")):
+                    ticks += sum(map(int, rest.split()[11:13]))
     return ticks / os.sysconf("SC_CLK_TCK")
 
 

@@ -6,7 +6,9 @@ ClusterPlugin.java connects their JVMs with that of the driver.
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +23,18 @@ LOCAL_SLOTS = 512
 PLUGIN = "org.ksqlspark.cluster.ClusterPlugin"
 #: Spark's limit of what all tasks of a batch hand back to the driver
 MOST_RESULTS = "spark.driver.maxResultSize"
+#: what executors on this machine are started by. Spark gives them two options about modules that we do not
+#: use, and a JVM with an incubator module takes no archive of linked classes
+_JAVA = """#!/bin/sh
+for option; do
+  shift
+  case $option in
+    --add-modules=jdk.incubator.vector | --add-opens=java.security.jgss/*) ;;
+    *) set -- "$@" "$option" ;;
+  esac
+done
+exec {binary} "$@"
+"""
 #: how long executors may take to come up
 EXECUTORS_S = 120.0
 #: pause between two looks whether they are there
@@ -43,7 +57,14 @@ def url(master: str) -> str:
 
 
 def settings(
-    master: str, jars: Sequence[Path], java_options: Sequence[str], memory: str, own: Mapping[str, str]
+    master: str,
+    jars: Sequence[Path],
+    java_options: Sequence[str],
+    memory: str,
+    own: Mapping[str, str],
+    *,
+    class_path: Sequence[Path] = (),
+    archive_options: Sequence[str] = (),
 ) -> dict[str, str]:
     """Settings of a session, besides those of every session.
 
@@ -53,21 +74,27 @@ def settings(
         java_options: what their JVMs need.
         memory: the heap of the driver's JVM, as an argument of Java's -Xmx.
         own: settings of the user; lists and options are added to these.
+        class_path: that of the driver's JVM, Spark's own jars among it.
+        archive_options: Java options that use the archive of the classes of ``class_path``.
     """
     if is_local(master):
         return {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    if is_on_this_machine(master):
+        java_options = [*java_options, *(f'"{option}"' for option in archive_options)]  # paths with spaces
+    options = [*java_options, *filter(None, [own.get("spark.executor.extraJavaOptions")])]
     found = {
         "spark.jars": ",".join([*filter(None, [own.get("spark.jars")]), *(jar.as_uri() for jar in jars)]),
         "spark.plugins": ",".join([*filter(None, [own.get("spark.plugins")]), PLUGIN]),
-        "spark.executor.extraJavaOptions": " ".join(
-            [*java_options, *filter(None, [own.get("spark.executor.extraJavaOptions")])]
-        ),
+        "spark.executor.extraJavaOptions": " ".join(options),
         # without it, RocksDB's allocations get a heap for each of the many threads
         "spark.executorEnv.MALLOC_ARENA_MAX": "2",
         # results of queries that are exactly once go through the driver: an error rather than a full heap
         MOST_RESULTS: own.get(MOST_RESULTS, str(_bytes(memory) // 4)),
     }
     if is_on_this_machine(master):
+        # an archive of classes serves a class path that begins as its own
+        entries = [*map(str, class_path), *filter(None, [own.get("spark.executor.extraClassPath")])]
+        found["spark.executor.extraClassPath"] = os.pathsep.join(entries)
         found |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return found
 
@@ -105,10 +132,14 @@ def environment(master: str, spark_jars: Path, java_home: Path, home: Path) -> d
         home.mkdir(parents=True, exist_ok=True)
         if not (home / "jars").exists():
             (home / "jars").symlink_to(spark_jars)
+        java = home / "bin" / "java"
+        java.parent.mkdir(exist_ok=True)
+        java.write_text(_JAVA.format(binary=shlex.quote(str(java_home / "bin" / "java"))))
+        java.chmod(0o755)
         found |= {
             "SPARK_HOME": str(home),
             "SPARK_SCALA_VERSION": scala[1],
-            "JAVA_HOME": str(java_home),
+            "JAVA_HOME": str(home),
         }
     return found
 

@@ -200,7 +200,9 @@ class SparkProcess:
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
         logging.getLogger().addFilter(_is_not_from_py4j)  # once, however often it is added
         more = self._file_system_jars()
-        port, secret = self._launch(jars, more)
+        class_path = _class_path(jars)
+        archive = self._archive = _archive(class_path)
+        port, secret = self._launch(class_path, more, archive)
         os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
         os.environ["PYSPARK_GATEWAY_SECRET"] = secret
         os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -213,7 +215,15 @@ class SparkProcess:
                 "spark.sql.warehouse.dir": warehouse,
                 "spark.local.dir": str(self.work_dir / "scratch"),
                 **self.settings,
-                **master.settings(self.master, [*jars, *more], JAVA_OPTIONS, self.memory, self.settings),
+                **master.settings(
+                    self.master,
+                    [*jars, *more],
+                    JAVA_OPTIONS,
+                    self.memory,
+                    self.settings,
+                    class_path=class_path,
+                    archive_options=archive.options(),
+                ),
             }.items():
                 conf.set(name, value)
             try:
@@ -313,9 +323,7 @@ class SparkProcess:
             raise KsqlError("NOT_READY")
         return self._process.pid
 
-    def _launch(self, jars: list[Path], more: list[Path]) -> tuple[int, str]:
-        class_path = _class_path(jars)
-        archive = self._archive = _archive(class_path)
+    def _launch(self, class_path: list[Path], more: list[Path], archive: ClassArchive) -> tuple[int, str]:
         own = self.settings.get("spark.driver.extraClassPath")
         printed = self.work_dir / "spark.out"
         with tempfile.TemporaryDirectory(prefix="ksql-spark-") as folder:
