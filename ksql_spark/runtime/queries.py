@@ -554,6 +554,10 @@ class QueryManager:
         with self._lock:
             queries = list(self._queries.values())
             self._queries.clear()
+        deadline = time.monotonic() + self._runs.stop_timeout_s()
+        for query in queries:  # one that is being started has to be there before it can be stopped
+            if query.control.acquire(timeout=max(0.0, deadline - time.monotonic())):
+                query.control.release()
         self._runs.drain_and_end(*queries)
         self._watcher.join(5)
 

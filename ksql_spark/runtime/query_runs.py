@@ -228,7 +228,7 @@ class QueryRuns:
             self._drain(query)
 
         def end(query: ManagedQuery) -> None:
-            self.end(query, 0.0 if query.is_transient else self._stop_timeout_s())
+            self.end(query, 0.0 if query.is_transient else self.stop_timeout_s())
 
         with ThreadPoolExecutor(max_workers=8, thread_name_prefix="query-stop") as pool:
             list(pool.map(end, queries))
@@ -275,7 +275,8 @@ class QueryRuns:
         if not is_jvm_gone(error) and not self._closing.is_set():
             log_failure(log, "query %s was not stopped as it should be", query, error)
 
-    def _stop_timeout_s(self) -> float:
+    def stop_timeout_s(self) -> float:
+        """How long queries may take to end what they have read."""
         return float(self._setting("ksql.query.stop.timeout.ms")) / 1000
 
 

@@ -343,16 +343,43 @@ def test_a_start_that_fails_while_the_server_stops_leaves_the_state_alone(
     assert isinstance(spark, FakeSparkQuery)
     spark.is_active = False
     assert is_starting.wait(TIMEOUT_S)
-    end = world.queries._runs.drain_and_end
-
-    def drain_and_end(*ended: ManagedQuery) -> None:
-        has_stopped.set()
-        end(*ended)
-
-    monkeypatch.setattr(world.queries._runs, "drain_and_end", drain_and_end)
+    tell_when_closed(world, monkeypatch, has_stopped)
     world.queries.shut_down()
     assert world.queries._watcher.join(TIMEOUT_S)
     assert (world.checkpoint(a.id) / "0.json").exists()
+
+
+def tell_when_closed(world: World, monkeypatch: pytest.MonkeyPatch, event: threading.Event) -> None:
+    """Set ``event`` when queries begin to be shut down."""
+    close = world.queries._runs.close
+
+    def close_and_tell() -> None:
+        close()
+        event.set()
+
+    monkeypatch.setattr(world.queries._runs, "close", close_and_tell)
+
+
+def test_what_is_being_started_while_the_server_stops_is_stopped(
+    query: tuple[World, ManagedQuery], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, a = query
+    is_starting, is_closed = threading.Event(), threading.Event()
+    started = FakeSparkQuery()
+
+    def launch(*_: object) -> FakeSparkQuery:
+        is_starting.set()
+        assert is_closed.wait(TIMEOUT_S)
+        return started
+
+    monkeypatch.setattr(world.queries._runs._launcher, "launch", launch)
+    spark = a.spark[0]
+    assert isinstance(spark, FakeSparkQuery)
+    spark.is_active = False
+    assert is_starting.wait(TIMEOUT_S)
+    tell_when_closed(world, monkeypatch, is_closed)
+    world.queries.shut_down()
+    assert not started.is_active
 
 
 def test_what_the_watcher_cannot_look_at_is_ended_before_it_is_started_again(
