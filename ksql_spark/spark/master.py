@@ -139,7 +139,8 @@ def environment(master: str, spark_jars: Path, java_home: Path, home: Path) -> d
         found |= {
             "SPARK_HOME": str(home),
             "SPARK_SCALA_VERSION": scala[1],
-            "JAVA_HOME": str(home),
+            # unless nothing in this folder may be executed
+            "JAVA_HOME": str(home if os.access(java, os.X_OK) else java_home),
         }
     return found
 
