@@ -35,8 +35,8 @@ class Overtaken:
         self._own, self._act = query.control, act
         query.control = self  # type: ignore[assignment]
 
-    def acquire(self, blocking: bool = True) -> bool:
-        return self._own.acquire(blocking)
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        return self._own.acquire(blocking, timeout)
 
     def release(self) -> None:
         self._own.release()
