@@ -27,7 +27,8 @@ from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection, is_moving
 #: time within which brokers learn of a topic that another client has created
 NEW_TOPIC_WAIT_S = 1.0
 
-_NO_COORDINATOR = frozenset(
+#: Kafka has nobody yet who knows a group
+NO_COORDINATOR = frozenset(
     {
         KafkaError.COORDINATOR_NOT_AVAILABLE,
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
@@ -283,7 +284,7 @@ class KafkaAdmin:
             except KafkaException as error:
                 found, errors = [], [error.args[0]]
             # a broker that was just started has no coordinator for a moment
-            if not any(error.code() in _NO_COORDINATOR for error in errors) or time.monotonic() > deadline:
+            if not any(error.code() in NO_COORDINATOR for error in errors) or time.monotonic() > deadline:
                 break
             time.sleep(0.05)
         if errors:

@@ -25,7 +25,7 @@ from concurrent.futures import Future, wait
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.admin import NO_COORDINATOR, KafkaAdmin
 from ksql_spark.kafka.client import Connection
 
 log = logging.getLogger(__name__)
@@ -38,6 +38,8 @@ ALIVE_AFTER_S = SESSION_MS / 1000 + 3
 JOIN_TIMEOUT_S = 120.0
 #: how long Kafka may take to confirm the lease, seconds
 CONFIRM_TIMEOUT_S = 60.0
+#: how long joining the group waits for its coordinator, seconds
+COORDINATOR_TIMEOUT_S = 3.0
 #: a server that held the lease this long ago, and was awake since, holds it: Kafka waits longer, seconds
 AWAKE_S = SESSION_MS / 2000
 #: how long a command may wait until its lease is asked for, seconds
@@ -204,6 +206,7 @@ class ServiceLease:
             )
         )
         try:
+            self._wait_for_coordinator(consumer)
             self._subscribe(consumer)
             while not self._closing.is_set():
                 message = consumer.poll(POLL_S)
@@ -221,6 +224,22 @@ class ServiceLease:
             log.error("the lease of the service id is not held: %s", failure)
         finally:
             consumer.close()
+
+    def _wait_for_coordinator(self, consumer: Consumer) -> None:
+        """Wait until the group can be joined: a broker that was just started refuses that for a moment.
+
+        The client would ask again only after 3 s.
+        """
+        deadline = time.monotonic() + COORDINATOR_TIMEOUT_S
+        while time.monotonic() < deadline and not self._closing.is_set():
+            try:
+                consumer.committed([TopicPartition(self._topic, 0)], timeout=COORDINATOR_TIMEOUT_S)
+            except KafkaException as error:
+                if error.args[0].code() in NO_COORDINATOR:
+                    self._closing.wait(0.02)
+                    continue
+                log.debug("the offsets of group %s are not known: %s", self._group, error)
+            return  # what else is wrong is said by joining
 
     def _subscribe(self, consumer: Consumer) -> None:
         consumer.subscribe(

@@ -60,6 +60,15 @@ _PROPERTIES = {
 }
 
 
+#: ten times the defaults: half of the processor time of a start was compiling, while Spark starts beside it
+_LATE_C2 = (
+    "-XX:Tier4InvocationThreshold=50000",
+    "-XX:Tier4MinInvocationThreshold=6000",
+    "-XX:Tier4CompileThreshold=150000",
+    "-XX:Tier4BackEdgeThreshold=400000",
+)
+
+
 class EmbeddedBroker(EmbeddedService):
     """A Kafka broker of our own; a start that fails raises BROKER_FAILED. See EmbeddedService."""
 
@@ -149,7 +158,7 @@ class EmbeddedBroker(EmbeddedService):
         self._write_properties(controller_port=free_port())
         archive = self._archive = ClassArchive("broker", artifacts.jars("broker"))
         classes = archive.options() or archive.recording()
-        options = ["-Xmx512m", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", *classes]
+        options = ["-Xmx512m", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", *_LATE_C2, *classes]
         return [*self._java(*options), "kafka.Kafka", str(self._properties_file)]
 
     def _answers(self) -> bool:

@@ -346,7 +346,10 @@ def aggregate(
     idle_ms = step.idle_ms if isinstance(step, steps.StreamWindowedAggregate) else 0
     template = _empty(context, side.ddl).selectExpr(*output)
     aggregator = _operators(context).aggregator(template._jdf, step.having is not None)
-    for part, buffer in zip([*map(str, step.aggregates), "HAVING"], aggregator.layout(), strict=False):
+    layout = aggregator.layout()
+    # by index: the end of a Java iterator is an exception, which takes 50 calls to the JVM
+    buffers = [layout[i] for i in range(len(layout))]
+    for part, buffer in zip([*map(str, step.aggregates), "HAVING"], buffers, strict=False):
         if buffer:  # HAVING rarely has a buffer of its own
             state[f"buffer of {part}"] = buffer
     number = f"if({_IS_REPLACED}, {_REPLACED}, 0)" if replaced else "0"

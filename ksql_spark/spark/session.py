@@ -135,6 +135,8 @@ def function_limits(config: Config) -> dict[str, str]:
 
 #: what the JVM's client of the schema registry is told, as settings of sessions (RegistryClient.java)
 _REGISTRY = "spark.ksql.registry."
+#: the names of those settings, by commas: a copy of all settings takes hundreds of calls to the JVM
+_REGISTRY_NAMES = "spark.ksql.registrySettings"
 
 
 def set_registry(session: SparkSession, settings: Mapping[str, str]) -> None:
@@ -145,20 +147,26 @@ def set_registry(session: SparkSession, settings: Mapping[str, str]) -> None:
     """
     for name in _registry_settings(session):
         session.conf.unset(name)
-    for name, value in settings.items():
-        session.conf.set(_REGISTRY + name, value)
+    _set_registry(session, {_REGISTRY + name: value for name, value in settings.items()})
 
 
 def new_session(session: SparkSession) -> SparkSession:
     """A session with settings of its own and the schema registry of ``session``."""
     own = session.newSession()
-    for name, value in _registry_settings(session).items():
-        own.conf.set(name, value)
+    if settings := _registry_settings(session):
+        _set_registry(own, settings)
     return own
 
 
+def _set_registry(session: SparkSession, settings: Mapping[str, str]) -> None:
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    session.conf.set(_REGISTRY_NAMES, ",".join(settings))
+
+
 def _registry_settings(session: SparkSession) -> dict[str, str]:
-    return {name: value for name, value in session.conf.getAll.items() if name.startswith(_REGISTRY)}
+    names = session.conf.get(_REGISTRY_NAMES, "") or ""
+    return {name: str(session.conf.get(name)) for name in names.split(",") if name}
 
 
 @dataclass

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -102,6 +102,31 @@ def test_kafka_is_asked_only_after_the_server_may_have_been_frozen(
         monkeypatch.setattr("ksql_spark.kafka.lease.AWAKE_S", 0.0)
         lease.confirm()
         assert asked
+    finally:
+        lease.close()
+
+
+def test_a_broker_that_was_just_started_is_asked_to_join_once_it_has_a_coordinator(
+    admin: MockAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    class Starting(Consumer):
+        def committed(self, *args: Any, **options: Any) -> Any:
+            calls.append("asked")
+            if len(calls) < 3:
+                raise KafkaException(KafkaError(KafkaError.NOT_COORDINATOR))
+            return super().committed(*args, **options)
+
+        def subscribe(self, *args: Any, **options: Any) -> None:
+            calls.append("joins")
+            super().subscribe(*args, **options)
+
+    monkeypatch.setattr("ksql_spark.kafka.lease.Consumer", Starting)
+    lease = ServiceLease(cast(Any, admin), "x_", "commands", "folder")
+    try:
+        lease.acquire(lambda text: None, lambda: False)
+        assert calls == ["asked", "asked", "asked", "joins"]
     finally:
         lease.close()
 
