@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from ksql_spark.functions import lowering
 from ksql_spark.physical.distribution import ONE_TASK, Tasks
 from ksql_spark.physical.steps import EVENT_TIME
 from ksql_spark.schema import ROWPARTITION, ROWTIME
+from ksql_spark.spark.java_classes import java_class
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.types import quote_identifier
 
@@ -118,6 +120,38 @@ class Context:
         """Text: the part for the INT in the text ``number``, a partition for instance."""
         numbers = ", ".join(map(str, self.numbers))
         return f"element_at(array({numbers}), cast({number} AS int) % {len(self.numbers)} + 1)"
+
+
+class Steps:
+    """Projections and filters over a frame, which Spark analyses together (Steps.java).
+
+    Each ``selectExpr()`` or ``filter()`` of a DataFrame is analysed alone, which takes as long as for all.
+    """
+
+    def __init__(self, frame: DataFrame) -> None:
+        self._below = frame
+        self._steps: list[list[str]] = []
+
+    def select(self, *columns: str) -> Steps:
+        """Make a row of each row; ``columns``: texts in Spark SQL, each a column's name or with ``AS``."""
+        self._steps.append(["SELECT", *columns])
+        return self
+
+    def filter(self, condition: str) -> Steps:
+        """Keep the rows for which ``condition``, text in Spark SQL, is true."""
+        self._steps.append(["FILTER", condition])
+        return self
+
+    def frame(self) -> DataFrame:
+        """The frame with all steps.
+
+        Raises:
+            AnalysisException: as DataFrame's methods.
+            IllegalArgumentException: a text is not Spark SQL.
+        """
+        session = self._below.sparkSession
+        steps = java_class(session._jvm, "org.ksqlspark.task.Steps")
+        return DataFrame(steps.apply(self._below._jdf, json.dumps(self._steps)), session)
 
 
 def configure(

@@ -19,7 +19,7 @@ from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, STREAM_TIME
 from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Schema
 from ksql_spark.spark import sources
-from ksql_spark.spark.frames import Context, event_time_column, named, quoted
+from ksql_spark.spark.frames import Context, Steps, event_time_column, named, quoted
 from ksql_spark.spark.java_classes import java_class
 from ksql_spark.types import BIGINT, BOOLEAN, INTEGER, SqlType
 
@@ -73,7 +73,7 @@ class _Side:
         """
         # computed in a frame of its own: an expression that reports its failures must be evaluated only once
         parts_of_key = [f"__part_{i}" for i in range(len(key))]
-        computed = self.frame.selectExpr(*map(quoted, self.frame.columns), *map(named, key, parts_of_key))
+        rows = Steps(self.frame).select(*map(quoted, self.frame.columns), *map(named, key, parts_of_key))
         known = " AND ".join(f"{part} IS NOT NULL" for part in parts_of_key)
         members = ", ".join(f"'c{i}', {part}" for i, part in enumerate(parts_of_key))
         packed = f"if({known}, ksql.pack(named_struct({members})), X'')"
@@ -82,12 +82,13 @@ class _Side:
         if context.tasks.by_partition:
             own = [named(ROWPARTITION, "task")]
         # a filter on the packed key would be pushed down and pack it a second time
-        frame = computed if nulls else computed.filter(known)
-        time = event_time_column(frame.columns)
+        if not nulls:
+            rows.filter(known)
+        time = event_time_column(self.frame.columns)
         parts = [named(packed, "k"), named(str(side), "side"), named(time, "ts"), named(row, "v")]
-        frame = frame.selectExpr(*parts, named(_PACKED_HEADERS, "h"), *own)
+        rows.select(*parts, named(_PACKED_HEADERS, "h"), *own)
         task_column = "task" if own else named(context.task("k"), "task")
-        return frame.selectExpr(task_column, "k", "side", "ts", "v", "h")
+        return rows.select(task_column, "k", "side", "ts", "v", "h").frame()
 
 
 def _unpacked(column: str, ddl: str) -> str:
@@ -340,7 +341,8 @@ def aggregate(
         ddl.append("__passes boolean")
     partition = [ROWPARTITION] if context.tasks.by_partition else []
     hidden = [named(event_time_column(inputs[0].columns), ROWTIME), FORWARDED_HEADERS, NULL_VALUE]
-    frame = inputs[0].filter(f"NOT {NULL_VALUE}").selectExpr(*columns, *hidden, *partition, *replaced)
+    rows = Steps(inputs[0]).filter(f"NOT {NULL_VALUE}").select(*columns, *hidden, *partition, *replaced)
+    frame = rows.frame()
     side = _Side(_grouped(step, frame, context), types)
     window = step.window_spec if isinstance(step, steps.StreamWindowedAggregate) else None
     idle_ms = step.idle_ms if isinstance(step, steps.StreamWindowedAggregate) else 0
@@ -369,7 +371,7 @@ def aggregate(
         state=state,
     )
     bounds = [named("ws", WINDOWSTART), named("we", WINDOWEND)] if window else []
-    done = done.selectExpr(
+    rows = Steps(done).select(
         named(_unpacked("k", _key_ddl(key_types)), "__k"),
         named(_unpacked("l", ", ".join(ddl)), "__l"),
         *_PASSED_THROUGH,
@@ -379,7 +381,7 @@ def aggregate(
     groups = [named(f"__k.c{i}", g.name) for i, g in enumerate(step.group_by)]
     values = [named(f"__l.{quoted(a.name)}", a.name) for a in step.aggregates]
     hidden = [*_PASSED_THROUGH, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
-    return done.selectExpr(*groups, *values, *hidden)
+    return rows.select(*groups, *values, *hidden).frame()
 
 
 def _grouped(

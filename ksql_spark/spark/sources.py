@@ -15,7 +15,7 @@ from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import EVENT_TIME, FORWARDED_HEADERS, NULL_KEY, NULL_VALUE
 from ksql_spark.schema import LATEST_TIME_MS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Role
-from ksql_spark.spark.frames import event_time_column, quoted
+from ksql_spark.spark.frames import Steps, event_time_column, quoted
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.types import STRING, TIMESTAMP
 
@@ -120,7 +120,7 @@ def decode(
         parts.append(f"{key_serde.decode_sql(key_bytes)} AS __key")
     if schema.value:
         parts.append(f"{value_serde.decode_sql('value')} AS __value")
-    frame = raw.selectExpr(*parts)
+    rows = Steps(raw).select(*parts)
 
     def reported(serde: Serde, target: str, data: str) -> str:
         """Conditions that only a bad record reaches: they report it, or stop the query."""
@@ -141,7 +141,7 @@ def decode(
     if source.is_table:
         good.append("key IS NOT NULL")
     if good:
-        frame = frame.filter(" AND ".join(good))
+        rows.filter(" AND ".join(good))
     columns = []
     for column in schema.columns:
         row = {Role.KEY: "__key", Role.VALUE: "__value"}.get(column.role)
@@ -168,10 +168,11 @@ def decode(
     }
     copies = [f"{hidden[name]} AS {quoted(prefix + name)}" for name in exposed]
     named = (f"{text} AS {quoted(name)}" for name, text in hidden.items() if name not in taken)
-    frame = frame.selectExpr(*columns, *copies, *named)
-    if source.timestamp is None:
-        return frame
-    return _usable(frame, source, prefix, log, bool(setting(STOPS_ON_NO_TIME)))
+    rows.select(*columns, *copies, *named)
+    if source.timestamp is not None:
+        usable = _usable(event_time_column(hidden), source, prefix, log, bool(setting(STOPS_ON_NO_TIME)))
+        rows.filter(usable)
+    return rows.frame()
 
 
 def _stopped(message: str) -> str:
@@ -189,17 +190,15 @@ def is_time(text: str) -> str:
     return f"coalesce({text} BETWEEN 0 AND {LATEST_TIME_MS}, false)"
 
 
-def _usable(
-    frame: DataFrame, source: DataSource, prefix: str, log: QueryLog | None, stops: bool
-) -> DataFrame:
-    """The frame without records that have no usable event time (§5.7)."""
-    is_usable = is_time(event_time_column(frame.columns))
+def _usable(time: str, source: DataSource, prefix: str, log: QueryLog | None, stops: bool) -> str:
+    """Text: whether a row, whose event time is the column ``time``, has one that is usable (§5.7)."""
+    is_usable = is_time(time)
     if log is not None:
         row = {c.name: quoted(prefix + c.name) for c in source.schema.columns}
         is_usable += f" OR {log.failed(TIMESTAMPS, NO_TIME, NOT_A_TIME, log.record(row))}"
     if stops:
         is_usable += f" OR {stopped_for_time(source.topic)}"
-    return frame.filter(is_usable)
+    return is_usable
 
 
 def _window(source: DataSource) -> tuple[str, dict[str, str]]:

@@ -1,0 +1,77 @@
+package org.ksqlspark.task;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.parser.ParseException;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+
+import scala.collection.immutable.List$;
+import scala.jdk.javaapi.CollectionConverters;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Projections and filters, one over the other, that Spark analyses together. As calls of a frame,
+ * each of them is analysed alone, which takes as long as for all.
+ */
+public final class Steps {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private final SparkSession session;
+
+    private Steps(SparkSession session) {
+        this.session = session;
+    }
+
+    /**
+     * A frame with steps over it.
+     *
+     * @param frame the rows
+     * @param steps an array in JSON, with an array of texts in Spark SQL for each step: "SELECT"
+     *     and the columns, each with a name, or "FILTER" and the condition
+     * @throws IllegalArgumentException where a text is not Spark SQL
+     */
+    public static Dataset<Row> apply(Dataset<Row> frame, String steps)
+            throws JsonProcessingException {
+        String[][] texts = JSON.readValue(steps, String[][].class);
+        SparkSession session = frame.sparkSession();
+        // texts are parsed with the settings of the session that is active, casts above all
+        return session.withActive(() -> new Steps(session).over(frame.logicalPlan(), texts));
+    }
+
+    private Dataset<Row> over(LogicalPlan below, String[][] steps) {
+        LogicalPlan plan = below;
+        for (String[] step : steps) {
+            plan =
+                    "FILTER".equals(step[0])
+                            ? new Filter(parsed(step[1]), plan)
+                            : projected(step, plan);
+        }
+        return Dataset.ofRows(session, plan);
+    }
+
+    private LogicalPlan projected(String[] step, LogicalPlan plan) {
+        List<NamedExpression> columns = new ArrayList<>();
+        for (int i = 1; i < step.length; i++) {
+            columns.add((NamedExpression) parsed(step[i]));
+        }
+        return new Project(List$.MODULE$.from(CollectionConverters.asScala(columns)), plan);
+    }
+
+    private Expression parsed(String text) {
+        try {
+            return session.sessionState().sqlParser().parseExpression(text);
+        } catch (ParseException notSql) {
+            throw new IllegalArgumentException(text, notSql);
+        }
+    }
+}
