@@ -122,8 +122,8 @@ class Context:
         return f"element_at(array({numbers}), cast({number} AS int) % {len(self.numbers)} + 1)"
 
 
-class Steps:
-    """Projections and filters over a frame, which Spark analyses together (Steps.java).
+class Transformations:
+    """Projections and filters over a frame, which Spark analyses together (Transformations.java).
 
     Each ``selectExpr()`` or ``filter()`` of a DataFrame is analysed alone, which takes as long as for all.
     """
@@ -132,26 +132,26 @@ class Steps:
         self._below = frame
         self._steps: list[list[str]] = []
 
-    def select(self, *columns: str) -> Steps:
+    def select(self, *columns: str) -> Transformations:
         """Make a row of each row; ``columns``: texts in Spark SQL, each a column's name or with ``AS``."""
         self._steps.append(["SELECT", *columns])
         return self
 
-    def filter(self, condition: str) -> Steps:
+    def filter(self, condition: str) -> Transformations:
         """Keep the rows for which ``condition``, text in Spark SQL, is true."""
         self._steps.append(["FILTER", condition])
         return self
 
     def frame(self) -> DataFrame:
-        """The frame with all steps.
+        """The frame with all of them.
 
         Raises:
             AnalysisException: as DataFrame's methods.
             IllegalArgumentException: a text is not Spark SQL.
         """
         session = self._below.sparkSession
-        steps = java_class(session._jvm, "org.ksqlspark.task.Steps")
-        return DataFrame(steps.apply(self._below._jdf, json.dumps(self._steps)), session)
+        transformations = java_class(session._jvm, "org.ksqlspark.task.Transformations")
+        return DataFrame(transformations.apply(self._below._jdf, json.dumps(self._steps)), session)
 
 
 def configure(

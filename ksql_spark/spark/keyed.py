@@ -19,7 +19,7 @@ from ksql_spark.physical import steps
 from ksql_spark.physical.steps import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, STREAM_TIME
 from ksql_spark.schema import ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Schema
 from ksql_spark.spark import sources
-from ksql_spark.spark.frames import Context, Steps, event_time_column, named, quoted
+from ksql_spark.spark.frames import Context, Transformations, event_time_column, named, quoted
 from ksql_spark.spark.java_classes import java_class
 from ksql_spark.types import BIGINT, BOOLEAN, INTEGER, SqlType
 
@@ -73,7 +73,9 @@ class _Side:
         """
         # computed in a frame of its own: an expression that reports its failures must be evaluated only once
         parts_of_key = [f"__part_{i}" for i in range(len(key))]
-        rows = Steps(self.frame).select(*map(quoted, self.frame.columns), *map(named, key, parts_of_key))
+        rows = Transformations(self.frame).select(
+            *map(quoted, self.frame.columns), *map(named, key, parts_of_key)
+        )
         known = " AND ".join(f"{part} IS NOT NULL" for part in parts_of_key)
         members = ", ".join(f"'c{i}', {part}" for i, part in enumerate(parts_of_key))
         packed = f"if({known}, ksql.pack(named_struct({members})), X'')"
@@ -341,7 +343,11 @@ def aggregate(
         ddl.append("__passes boolean")
     partition = [ROWPARTITION] if context.tasks.by_partition else []
     hidden = [named(event_time_column(inputs[0].columns), ROWTIME), FORWARDED_HEADERS, NULL_VALUE]
-    rows = Steps(inputs[0]).filter(f"NOT {NULL_VALUE}").select(*columns, *hidden, *partition, *replaced)
+    rows = (
+        Transformations(inputs[0])
+        .filter(f"NOT {NULL_VALUE}")
+        .select(*columns, *hidden, *partition, *replaced)
+    )
     frame = rows.frame()
     side = _Side(_grouped(step, frame, context), types)
     window = step.window_spec if isinstance(step, steps.StreamWindowedAggregate) else None
@@ -349,7 +355,7 @@ def aggregate(
     template = _empty(context, side.ddl).selectExpr(*output)
     aggregator = _operators(context).aggregator(template._jdf, step.having is not None)
     layout = aggregator.layout()
-    # by index: the end of a Java iterator is an exception, which takes 50 calls to the JVM
+    # by index: the end of a Java iterator is an exception, which takes dozens of calls to the JVM
     buffers = [layout[i] for i in range(len(layout))]
     for part, buffer in zip([*map(str, step.aggregates), "HAVING"], buffers, strict=False):
         if buffer:  # HAVING rarely has a buffer of its own
@@ -371,7 +377,7 @@ def aggregate(
         state=state,
     )
     bounds = [named("ws", WINDOWSTART), named("we", WINDOWEND)] if window else []
-    rows = Steps(done).select(
+    rows = Transformations(done).select(
         named(_unpacked("k", _key_ddl(key_types)), "__k"),
         named(_unpacked("l", ", ".join(ddl)), "__l"),
         *_PASSED_THROUGH,

@@ -135,7 +135,7 @@ def function_limits(config: Config) -> dict[str, str]:
 
 #: what the JVM's client of the schema registry is told, as settings of sessions (RegistryClient.java)
 _REGISTRY = "spark.ksql.registry."
-#: the names of those settings, by commas: a copy of all settings takes hundreds of calls to the JVM
+#: the names of those settings, by commas: a copy of all settings takes calls to the JVM for each
 _REGISTRY_NAMES = "spark.ksql.registrySettings"
 
 

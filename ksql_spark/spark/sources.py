@@ -15,7 +15,7 @@ from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import EVENT_TIME, FORWARDED_HEADERS, NULL_KEY, NULL_VALUE
 from ksql_spark.schema import LATEST_TIME_MS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Role
-from ksql_spark.spark.frames import Steps, event_time_column, quoted
+from ksql_spark.spark.frames import Transformations, event_time_column, quoted
 from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.types import STRING, TIMESTAMP
 
@@ -120,7 +120,7 @@ def decode(
         parts.append(f"{key_serde.decode_sql(key_bytes)} AS __key")
     if schema.value:
         parts.append(f"{value_serde.decode_sql('value')} AS __value")
-    rows = Steps(raw).select(*parts)
+    rows = Transformations(raw).select(*parts)
 
     def reported(serde: Serde, target: str, data: str) -> str:
         """Conditions that only a bad record reaches: they report it, or stop the query."""

@@ -23,20 +23,20 @@ import java.util.List;
  * Projections and filters, one over the other, that Spark analyses together. As calls of a frame,
  * each of them is analysed alone, which takes as long as for all.
  */
-public final class Steps {
+public final class Transformations {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private final SparkSession session;
 
-    private Steps(SparkSession session) {
+    private Transformations(SparkSession session) {
         this.session = session;
     }
 
     /**
-     * A frame with steps over it.
+     * A frame with transformations over it.
      *
      * @param frame the rows
-     * @param steps an array in JSON, with an array of texts in Spark SQL for each step: "SELECT"
+     * @param steps an array in JSON, with an array of texts in Spark SQL for each of them: "SELECT"
      *     and the columns, each with a name, or "FILTER" and the condition
      * @throws IllegalArgumentException where a text is not Spark SQL
      */
@@ -45,7 +45,8 @@ public final class Steps {
         String[][] texts = JSON.readValue(steps, String[][].class);
         SparkSession session = frame.sparkSession();
         // texts are parsed with the settings of the session that is active, casts above all
-        return session.withActive(() -> new Steps(session).over(frame.logicalPlan(), texts));
+        return session.withActive(
+                () -> new Transformations(session).over(frame.logicalPlan(), texts));
     }
 
     private Dataset<Row> over(LogicalPlan below, String[][] steps) {
