@@ -2,11 +2,14 @@ package org.ksqlspark.formats;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonStreamContext;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.exc.InputCoercionException;
+import com.fasterxml.jackson.core.io.ContentReference;
 
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -42,7 +45,10 @@ import java.util.Map;
  * (unwrapped) value.
  */
 public final class JsonDecoder extends BytesToRow {
-    private static final JsonFactory JSON = new JsonFactory();
+    /** Its locations include the record that is read. */
+    private static final JsonFactory JSON =
+            JsonFactory.builder().enable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION).build();
+
     private static final int NAMES_KEPT = 1024;
     private static final int LONG_DIGITS = 19;
 
@@ -289,7 +295,10 @@ public final class JsonDecoder extends BytesToRow {
                     return Base64.getDecoder().decode(parser.getText());
                 };
             case "string":
-                return (parser, token) -> UTF8String.fromString(text(parser, token));
+                return (parser, token) ->
+                        token == JsonToken.VALUE_STRING
+                                ? string(parser)
+                                : UTF8String.fromString(text(parser, token));
             default:
                 throw new IllegalArgumentException("JSON cannot carry " + type.catalogString());
         }
@@ -322,6 +331,24 @@ public final class JsonDecoder extends BytesToRow {
         return token == JsonToken.VALUE_STRING
                 ? Long.parseLong(parser.getText().trim())
                 : number(parser, token);
+    }
+
+    /**
+     * The text that is the current token. One of ASCII without escapes, as most are, is a part of
+     * the record's bytes; the parser decodes all others.
+     */
+    private static UTF8String string(JsonParser parser) throws IOException {
+        JsonLocation token = parser.currentTokenLocation();
+        ContentReference record = token.contentReference();
+        byte[] json = (byte[]) record.getRawContent();
+        int start = record.contentOffset() + (int) token.getByteOffset() + 1;
+        int end = start;
+        while (end < json.length && json[end] >= ' ' && json[end] != '"' && json[end] != '\\') {
+            end++;
+        }
+        return end < json.length && json[end] == '"'
+                ? UTF8String.fromBytes(json, start, end - start)
+                : UTF8String.fromString(parser.getText());
     }
 
     /**

@@ -3,6 +3,7 @@ package org.ksqlspark.formats;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.StreamWriteFeature;
+import com.fasterxml.jackson.core.io.SerializedString;
 
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
@@ -109,22 +110,25 @@ public final class JsonEncoder extends RowToBytes {
     }
 
     private static final class StructWriter implements Writer {
-        private final String[] names;
+        /** Encoded once. */
+        private final SerializedString[] names;
+
         private final Writer[] writers;
 
         /** The fields in the order in which they are written. */
         private final Integer[] order;
 
         StructWriter(StructType type, boolean isText) {
-            names = type.fieldNames();
+            names = new SerializedString[type.length()];
             writers = new Writer[names.length];
             order = new Integer[names.length];
             for (int i = 0; i < names.length; i++) {
+                names[i] = new SerializedString(type.fields()[i].name());
                 writers[i] = writer(type.fields()[i].dataType(), isText);
                 order[i] = i;
             }
             if (isText) {
-                Arrays.sort(order, Comparator.comparing(i -> names[i]));
+                Arrays.sort(order, Comparator.comparing(i -> names[i].getValue()));
             }
         }
 

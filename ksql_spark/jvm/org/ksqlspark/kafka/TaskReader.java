@@ -14,7 +14,6 @@ import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
 import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
 import org.apache.spark.sql.kafka010.KafkaOffsetRange;
-import org.apache.spark.sql.kafka010.KafkaRecordToRowConverter;
 import org.ksqlspark.shuffle.PendingRows;
 
 import java.time.Duration;
@@ -87,7 +86,6 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
 
     private final int[] numbers;
     private final boolean isBatch;
-    private final scala.Function1<ConsumerRecord<byte[], byte[]>, ? extends InternalRow> toRow;
 
     private Decoder decoder;
     private int turn;
@@ -167,7 +165,6 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
                                 options.feeds(), options.tasks(), inputs.get(0).index());
         isOneOrder = options.isOneOrder();
         TreeMap<Integer, List<PartitionBuffer>> found = new TreeMap<>();
-        boolean hasHeaders = true;
         boolean hasEnd = false;
         for (Share share : shares(inputs)) {
             KafkaBatchInputPartition any = share.ranges.values().iterator().next();
@@ -197,7 +194,6 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
                         found.computeIfAbsent(group, n -> new ArrayList<>()).add(buffer);
                     });
             fetched.add(own);
-            hasHeaders = any.includeHeaders();
             hasEnd |=
                     share.ranges.values().stream()
                             .anyMatch(r -> r.offsetRange().untilOffset() < Long.MAX_VALUE);
@@ -218,7 +214,6 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
                         .sorted()
                         .toArray();
         isBatch = hasEnd;
-        toRow = new KafkaRecordToRowConverter().toUnsafeRowProjector(hasHeaders);
     }
 
     /** What one consumer fetches: a partition that two inputs read needs two. */
@@ -424,8 +419,8 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     }
 
     /** A record as the row of Spark's Kafka source. */
-    public InternalRow toRow(ConsumerRecord<byte[], byte[]> one) {
-        return toRow.apply(one);
+    public static InternalRow toRow(ConsumerRecord<byte[], byte[]> record) {
+        return new RecordRow(record);
     }
 
     /** Take what comes next, if there is something; the groups have turns. */
@@ -592,8 +587,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
 
     @Override
     public RecordStatus nextWithTimeout(Long start, Long timeout) {
-        return RecordStatus.newStatusWithoutArrivalTime(
-                advance(System.currentTimeMillis() + timeout));
+        return RecordStatus.newStatusWithoutArrivalTime(advance(start + timeout));
     }
 
     @Override
@@ -603,7 +597,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
 
     @Override
     public InternalRow get() {
-        return toRow.apply(record);
+        return toRow(record);
     }
 
     @Override

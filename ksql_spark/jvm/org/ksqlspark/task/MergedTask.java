@@ -106,7 +106,7 @@ final class MergedTask {
             ConsumerRecord<byte[], byte[]> taken = record;
             record = null;
             count.add(1L);
-            return reader.toRow(taken);
+            return TaskReader.toRow(taken);
         }
     }
 

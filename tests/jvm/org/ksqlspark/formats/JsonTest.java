@@ -16,7 +16,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.math.BigDecimal;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -189,6 +191,63 @@ class JsonTest {
                 new BigDecimal("100000000000000000.10"),
                 row.getDecimal(0, 20, 2).toJavaBigDecimal());
         assertNull(read("A DECIMAL(4,2)", "{\"A\": 1.234}"), "it would be rounded");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            quoteCharacter = '`',
+            delimiter = '|',
+            value = {
+                "plain|plain",
+                "``|``",
+                "a \\\"quoted\\\" one|a \"quoted\" one",
+                "\\u00fc and \\n|`ü and \n`",
+                "Zürich 東京 😀|Zürich 東京 😀",
+                "\\ud83d\\ude00|😀",
+                "\\ud800|?",
+            })
+    void aTextIsWhatItsEscapesAndBytesMean(String json, String expected) {
+        String record = "{\"n\": 1, \"a\": \"" + json + "\", \"r\": {\"b\": \"" + json + "\"}}";
+        String ddl = "N INT, A STRING, R STRUCT<B STRING>";
+        for (InternalRow row :
+                new InternalRow[] {
+                    read(ddl, record),
+                    new JsonDecoder(ddl, true).invoke(bytes("\0\0\0\0\u0001" + record)),
+                }) {
+            assertFalse(row.isNullAt(1));
+            assertEquals(expected, row.getUTF8String(1).toString());
+            assertEquals(expected, row.getUTF8String(1).toString());
+            assertEquals(expected, row.getStruct(2, 1).getUTF8String(0).toString());
+        }
+        InternalRow row = read("A STRING", "{\"A\": \"" + json + "\"}");
+        assertEquals(new GenericInternalRow(new Object[] {UTF8String.fromString(expected)}), row);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"\\x", "a\nb", "\\ud8"})
+    void aTextThatIsWrongIsNoRow(String text) {
+        assertNull(read("A STRING, N INT", "{\"a\": \"" + text + "\", \"n\": 1}"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"C3", "FF", "EDA080"})
+    void aTextThatIsNotUtf8IsNoRow(String bytes) {
+        byte[] start = bytes("{\"a\": \"plain ");
+        byte[] wrong = HexFormat.of().parseHex(bytes);
+        byte[] end = bytes("\", \"n\": 1}");
+        byte[] json =
+                ByteBuffer.allocate(start.length + wrong.length + end.length)
+                        .put(start)
+                        .put(wrong)
+                        .put(end)
+                        .array();
+        assertNull(new JsonDecoder("A STRING, N INT").invoke(json));
+    }
+
+    @Test
+    void aTextWithoutAnEndIsExplained() {
+        String explained = explained("A STRING", "{\"a\": \"no end");
+        assertTrue(explained.startsWith("Unexpected end-of-input"), explained);
     }
 
     @Test
