@@ -24,7 +24,8 @@ table, of each key's last record). If they differ from what is expected, or if t
 Each side uses one process for the whole run: Kafka Streams its own JVM, our queries and PySpark's that of
 Spark. Sides take turns, round by round. The first round warms up the JVMs and does not count; it is printed
 as "first", next to the median of the other rounds. (From the second query on, the JVMs have already run other
-queries when the first round begins.)
+queries when the first round begins.) How much faster ours is, is the median of the rounds' ratios: a machine
+may be twice as fast in one round as in another, but hardly between two sides of the same round.
 
 Targets: 0.95 of PySpark's speed in the same mode; 0.8 (stateless) and 1.1 (by-value) of Kafka Streams'.
 """
@@ -365,12 +366,19 @@ def compare(
     medians = {side: median(found[1:] or found) for side, found in speeds.items()}
     print(f"\n{name:13} {'':8} {'first':>10} {'median':>10}  records/s, median of {options.rounds}")
     for side, speed in medians.items():
-        ours = medians.get("ours") if side != "ours" else None
-        ratio = f"  ours is {ours / speed:.2f} of it" if ours and speed else ""
+        ratio = ratio_of(speeds["ours"][1:], speeds[side][1:]) if "ours" in speeds and side != "ours" else ""
         wrong = sum(found is None for found in speeds[side])
         ratio += f"  {wrong} of {options.rounds + 1} rounds wrong" if wrong else ""
         print(f"{name:13} {side:8} {shown(speeds[side][0])} {shown(speed)}{ratio}")
     print(flush=True)
+
+
+def ratio_of(ours: Sequence[float | None], theirs: Sequence[float | None]) -> str:
+    """How many times as fast we are: the median of the rounds' ratios, and the lowest and highest one."""
+    ratios = [our / their for our, their in zip(ours, theirs, strict=True) if our and their]
+    if not ratios:
+        return ""
+    return f"  ours is {statistics.median(ratios):.2f} of it ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
 def median(speeds: Sequence[float | None]) -> float | None:
