@@ -11,7 +11,7 @@ from ksql_spark.spark.frames import Transformations
 pytestmark = pytest.mark.spark
 
 
-def test_steps_are_taken_in_their_order(local_spark: SparkSession) -> None:
+def test_they_are_applied_in_their_order(local_spark: SparkSession) -> None:
     frame = local_spark.range(6)
     rows = Transformations(frame).select("id * 10 AS a", "named_struct('n', id) AS `a b`").filter("a > 20")
     frame = rows.select("`a b`.*", "a").filter("n < 5").frame()
@@ -19,7 +19,7 @@ def test_steps_are_taken_in_their_order(local_spark: SparkSession) -> None:
     assert [tuple(row) for row in frame.collect()] == [(3, 30), (4, 40)]
 
 
-def test_a_step_may_use_a_column_that_the_one_below_leaves_out(local_spark: SparkSession) -> None:
+def test_one_may_use_a_column_that_the_one_below_leaves_out(local_spark: SparkSession) -> None:
     frame = local_spark.range(3).selectExpr("id", "id * 2 AS twice")
     assert [
         row["id"] for row in Transformations(frame).select("id").filter("twice = 4").frame().collect()

@@ -130,16 +130,16 @@ class Transformations:
 
     def __init__(self, frame: DataFrame) -> None:
         self._below = frame
-        self._steps: list[list[str]] = []
+        self._texts: list[list[str]] = []
 
     def select(self, *columns: str) -> Transformations:
         """Make a row of each row; ``columns``: texts in Spark SQL, each a column's name or with ``AS``."""
-        self._steps.append(["SELECT", *columns])
+        self._texts.append(["SELECT", *columns])
         return self
 
     def filter(self, condition: str) -> Transformations:
         """Keep the rows for which ``condition``, text in Spark SQL, is true."""
-        self._steps.append(["FILTER", condition])
+        self._texts.append(["FILTER", condition])
         return self
 
     def frame(self) -> DataFrame:
@@ -151,7 +151,7 @@ class Transformations:
         """
         session = self._below.sparkSession
         transformations = java_class(session._jvm, "org.ksqlspark.task.Transformations")
-        return DataFrame(transformations.apply(self._below._jdf, json.dumps(self._steps)), session)
+        return DataFrame(transformations.apply(self._below._jdf, json.dumps(self._texts)), session)
 
 
 def configure(

@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
  * timestamp, timestampType, headers. A column is made when it is read, and key and value are the
  * record's own bytes. It cannot be changed, so its copy is the row itself.
  */
-final class RecordRow extends GenericInternalRow {
+public final class RecordRow extends GenericInternalRow {
     private static final int KEY = 0;
     private static final int VALUE = 1;
     private static final int TOPIC = 2;
@@ -34,7 +34,7 @@ final class RecordRow extends GenericInternalRow {
     /**
      * @param record one with a timestamp that microseconds can express ({@link Timestamps})
      */
-    RecordRow(ConsumerRecord<byte[], byte[]> record) {
+    public RecordRow(ConsumerRecord<byte[], byte[]> record) {
         super(NONE);
         this.record = record;
     }

@@ -418,11 +418,6 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         return row;
     }
 
-    /** A record as the row of Spark's Kafka source. */
-    public static InternalRow toRow(ConsumerRecord<byte[], byte[]> record) {
-        return new RecordRow(record);
-    }
-
     /** Take what comes next, if there is something; the groups have turns. */
     private boolean select() {
         isAhead = false;
@@ -597,7 +592,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
 
     @Override
     public InternalRow get() {
-        return toRow(record);
+        return new RecordRow(record);
     }
 
     @Override

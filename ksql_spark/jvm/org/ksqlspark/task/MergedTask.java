@@ -10,6 +10,7 @@ import org.apache.spark.sql.internal.connector.PartitionOffsetWithIndex;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.util.CollectionAccumulator;
 import org.apache.spark.util.TaskCompletionListener;
+import org.ksqlspark.kafka.RecordRow;
 import org.ksqlspark.kafka.TaskPartition;
 import org.ksqlspark.kafka.TaskReader;
 import org.ksqlspark.state.KeyedOperator;
@@ -106,7 +107,7 @@ final class MergedTask {
             ConsumerRecord<byte[], byte[]> taken = record;
             record = null;
             count.add(1L);
-            return TaskReader.toRow(taken);
+            return new RecordRow(taken);
         }
     }
 

@@ -36,34 +36,34 @@ public final class Transformations {
      * A frame with transformations over it.
      *
      * @param frame the rows
-     * @param steps an array in JSON, with an array of texts in Spark SQL for each of them: "SELECT"
-     *     and the columns, each with a name, or "FILTER" and the condition
+     * @param transformations an array in JSON, with an array of texts in Spark SQL for each of
+     *     them: "SELECT" and the columns, each with a name, or "FILTER" and the condition
      * @throws IllegalArgumentException where a text is not Spark SQL
      */
-    public static Dataset<Row> apply(Dataset<Row> frame, String steps)
+    public static Dataset<Row> apply(Dataset<Row> frame, String transformations)
             throws JsonProcessingException {
-        String[][] texts = JSON.readValue(steps, String[][].class);
+        String[][] texts = JSON.readValue(transformations, String[][].class);
         SparkSession session = frame.sparkSession();
         // texts are parsed with the settings of the session that is active, casts above all
         return session.withActive(
                 () -> new Transformations(session).over(frame.logicalPlan(), texts));
     }
 
-    private Dataset<Row> over(LogicalPlan below, String[][] steps) {
+    private Dataset<Row> over(LogicalPlan below, String[][] transformations) {
         LogicalPlan plan = below;
-        for (String[] step : steps) {
+        for (String[] texts : transformations) {
             plan =
-                    "FILTER".equals(step[0])
-                            ? new Filter(parsed(step[1]), plan)
-                            : projected(step, plan);
+                    "FILTER".equals(texts[0])
+                            ? new Filter(parsed(texts[1]), plan)
+                            : projected(texts, plan);
         }
         return Dataset.ofRows(session, plan);
     }
 
-    private LogicalPlan projected(String[] step, LogicalPlan plan) {
+    private LogicalPlan projected(String[] texts, LogicalPlan plan) {
         List<NamedExpression> columns = new ArrayList<>();
-        for (int i = 1; i < step.length; i++) {
-            columns.add((NamedExpression) parsed(step[i]));
+        for (int i = 1; i < texts.length; i++) {
+            columns.add((NamedExpression) parsed(texts[i]));
         }
         return new Project(List$.MODULE$.from(CollectionConverters.asScala(columns)), plan);
     }

@@ -216,7 +216,6 @@ class JsonTest {
                 }) {
             assertFalse(row.isNullAt(1));
             assertEquals(expected, row.getUTF8String(1).toString());
-            assertEquals(expected, row.getUTF8String(1).toString());
             assertEquals(expected, row.getStruct(2, 1).getUTF8String(0).toString());
         }
         InternalRow row = read("A STRING", "{\"A\": \"" + json + "\"}");
