@@ -49,6 +49,7 @@ from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.services.connect_on_demand import ConnectOnDemand
 from ksql_spark.services.connect_worker import EmbeddedConnect, WorkerSettings
 from ksql_spark.services.data_dir import folder_id, locked_data_dir
+from ksql_spark.services.early_broker import EarlyBroker, folder
 from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.services.registry import EmbeddedRegistry, RegistryOnDemand
 from ksql_spark.spark import master, sinks
@@ -86,12 +87,18 @@ class Bootstrap:
             data folder.
         spark: a running Spark process to use, which is left running; None: start one, and stop it in stop().
         end: stops the whole server; called when another one has ended all servers of the service id.
+        early: the data folder's lock and broker, if they are there already; the caller releases the folder.
     """
 
     def __init__(
-        self, config: Config, spark: SparkProcess | None = None, end: Callable[[], None] = lambda: None
+        self,
+        config: Config,
+        spark: SparkProcess | None = None,
+        end: Callable[[], None] = lambda: None,
+        early: EarlyBroker | None = None,
     ) -> None:
         self._end = end
+        self._early = early
         self._config = config
         self._data_dir = Path(str(config["ksql.spark.data.dir"])).expanduser().absolute()
         self._given_spark = spark
@@ -123,8 +130,9 @@ class Bootstrap:
         """
         self._check_shared()
         file_systems = self._file_systems
-        # before everything else: the parts below remove what an earlier run has left in the folder
-        self._stack.enter_context(locked_data_dir(self._data_dir))
+        if self._early is None:
+            # before everything else: the parts below remove what an earlier run has left in the folder
+            self._stack.enter_context(locked_data_dir(self._data_dir))
         more = [conf for scheme, conf in artifacts.FILE_SYSTEMS.items() if scheme in file_systems]
         artifacts.ensure([*artifacts.CONFS, *more], report)
         self._check_not_stopping()
@@ -341,10 +349,14 @@ class Bootstrap:
             report(f"connecting to Kafka at {given}")
             KafkaAdmin(str(given), self._config.kafka_client_settings()).cluster_id()  # is it there?
             return str(given)
-        broker = EmbeddedBroker(self._data_dir / "kafka", report=report)
+        early = self._early
+        broker = early.broker if early else EmbeddedBroker(folder(self._data_dir), report=report)
         self._stack.callback(broker.stop)
         self._check_not_stopping()  # after the callback: a stop() from now on ends the start
-        broker.start()
+        if early is None:
+            broker.start()
+        else:
+            early.wait(report)
         report(f"Kafka runs at {broker.bootstrap_servers}, data in {broker.data_dir}")
         return broker.bootstrap_servers
 

@@ -22,6 +22,7 @@ from ksql_spark.runtime.known_inserts import Insert
 from ksql_spark.runtime.lookups import LookUp
 from ksql_spark.runtime.results import QueryStream, ResultColumn, Row
 from ksql_spark.services import artifacts
+from ksql_spark.services.early_broker import EarlyBroker
 from ksql_spark.spark.session import SparkProcess
 from ksql_spark.statements import Services
 
@@ -33,14 +34,17 @@ class Engine:
         config: the server's configuration; without ``bootstrap.servers`` a broker is started below the
             data folder.
         spark: a running Spark process to use, which is left running; None: start one, and stop it in stop().
+        early: the data folder's lock and broker, if they are there already; the caller releases the folder.
     """
 
-    def __init__(self, config: Config, spark: SparkProcess | None = None) -> None:
+    def __init__(
+        self, config: Config, spark: SparkProcess | None = None, early: EarlyBroker | None = None
+    ) -> None:
         self.state = "STARTING"
         self._config = config
         #: stops the process that the engine is in; set by what runs it
         self.request_stop: Callable[[], None] = lambda: None
-        self._bootstrap = Bootstrap(config, spark, lambda: self.request_stop())
+        self._bootstrap = Bootstrap(config, spark, lambda: self.request_stop(), early)
         self._running: Parts | None = None
         #: whether start() has returned, and the server fetches and compiles nothing more
         self._is_complete = False

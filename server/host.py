@@ -1,7 +1,7 @@
 """The engine as the routes see it: from before it exists until after it has stopped.
 
 It has the state that decides between an answer and a 503, the threads for engine calls, and the open query
-streams, but no HTTP. server.main creates it; tests create one with a fake engine.
+streams, but no HTTP. server.running has it; tests create one with a fake engine.
 """
 
 from __future__ import annotations

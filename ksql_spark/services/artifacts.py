@@ -75,6 +75,11 @@ def ensure(confs: Iterable[str] = CONFS, report: Report = lambda text: None) -> 
             _retrieve(missing, report)
 
 
+def are_there(confs: Iterable[str]) -> bool:
+    """Whether ensure() has nothing to fetch."""
+    return not _missing(list(confs))
+
+
 def unpacked(conf: str) -> Path:
     """The folder with what is in a configuration's archive; ensure() must have run before."""
     return _folder(conf)

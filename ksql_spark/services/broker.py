@@ -96,6 +96,11 @@ class EmbeddedBroker(EmbeddedService):
 
     # ---- the folder
 
+    @property
+    def is_formatted(self) -> bool:
+        """Whether its folder is prepared."""
+        return (self._topics_dir / "meta.properties").is_file()
+
     def _prepare(self) -> None:
         if shutil.disk_usage(self.data_dir).free < _LEAST_FREE_BYTES:
             raise KsqlError("DISK_FULL", path=str(self.data_dir))
@@ -125,7 +130,7 @@ class EmbeddedBroker(EmbeddedService):
 
     def _format(self) -> None:
         """Give a new folder its cluster id, with Kafka's own tool."""
-        if (self._topics_dir / "meta.properties").is_file():
+        if self.is_formatted:
             return
         self._report("preparing Kafka's data folder")
         # an interrupted first start may have left it; without meta.properties Kafka has never used it

@@ -13,7 +13,7 @@ from server.app import create_app
 from server.connections import DEFAULT_LIMITS, Limits
 from server.host import Host
 from server.http import TlsSettings, close_unread, http_settings
-from server.main import Web
+from server.running import Web
 
 
 class LiveServer:

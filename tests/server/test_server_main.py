@@ -17,8 +17,10 @@ import httpx
 import pytest
 
 import server.main
+import server.running
 from ksql_spark.config import Config
-from server.main import StartableEngine, _bind, between_requests_s, main
+from server.main import _bind, main
+from server.running import StartableEngine, between_requests_s
 
 SERVER = Path(__file__).with_name("fake_server.py")
 #: for what happens at once, unless the machine is very busy
@@ -187,7 +189,7 @@ def test_help_says_how_properties_are_written_in_the_environment(capsys: pytest.
 
 def test_folders_of_connectors_may_be_several(monkeypatch: pytest.MonkeyPatch) -> None:
     configs: list[Config] = []
-    monkeypatch.setattr(server.main.Running, "run", lambda self, exits: configs.append(self._config) or 0)
+    monkeypatch.setattr(server.running.Running, "run", lambda self, exits: configs.append(self._config) or 0)
     monkeypatch.setattr(server.main, "_bind", lambda *_: socket.socket())
     assert main(["--connect-plugins", "/a", "--connect-plugins", "/b,/c"]) == 0
     assert configs[0]["ksql.spark.connect.plugins"] == ["/a", "/b", "/c"]

@@ -1,0 +1,112 @@
+"""A broker that starts while the server is imported.
+
+Both take more than a second on a core of their own. So a server that starts again begins with its broker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ksql_spark.config import Config
+from ksql_spark.errors import KsqlError
+from ksql_spark.services import artifacts
+from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.services.cache import Report
+from ksql_spark.services.data_dir import locked_data_dir
+
+
+class EarlyBroker:
+    """The lock of a data folder, and the broker in it, which starts in a thread of its own.
+
+    As a context it stops the broker at its end, and releases the folder.
+
+    Args:
+        data_dir: the data folder of a server.
+
+    Raises:
+        KsqlError: as locked_data_dir().
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        self._folder = contextlib.ExitStack()
+        self._folder.enter_context(locked_data_dir(data_dir))
+        self.broker = EmbeddedBroker(folder(data_dir), report=self._say)
+        self._saying = threading.Lock()
+        #: progress lines before somebody takes them, and who does
+        self._lines: list[str] = []
+        self._report: Report | None = None
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._start, name="broker-start", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.broker.stop()
+        self._thread.join()
+        self.broker.stop()  # the thread may only have begun
+        self._folder.close()
+
+    def wait(self, report: Report) -> None:
+        """Return once the broker answers.
+
+        Args:
+            report: gets its progress lines.
+
+        Raises:
+            KsqlError: as EmbeddedBroker.start().
+        """
+        with self._saying:
+            for line in self._lines:
+                report(line)
+            self._lines, self._report = [], report
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+    def _start(self) -> None:
+        try:
+            self.broker.start()
+        except BaseException as error:
+            self._failure = error
+
+    def _say(self, line: str) -> None:
+        with self._saying:
+            if self._report is None:
+                self._lines.append(line)
+            else:
+                self._report(line)
+
+
+def folder(data_dir: Path) -> Path:
+    """Where the broker of a server has its data."""
+    return data_dir / "kafka"
+
+
+def begun(config: Config) -> EarlyBroker | None:
+    """The broker of a server that has run before, which starts from now on.
+
+    Args:
+        config: the server's.
+
+    Returns:
+        None where the server has no broker of its own, where there is more to do first than to start it
+        (download it, prepare its folder), and where its folder cannot be used: then the server says why.
+    """
+    if config["bootstrap.servers"] and config.is_set("bootstrap.servers"):
+        return None
+    data_dir = Path(str(config["ksql.spark.data.dir"])).expanduser().absolute()
+    is_ready = EmbeddedBroker(folder(data_dir)).is_formatted and artifacts.are_there(EmbeddedBroker.needs)
+    if not is_ready or config["ksql.cluster.enabled"]:
+        return None
+    try:
+        return EarlyBroker(data_dir)
+    except KsqlError:
+        return None

@@ -1,0 +1,294 @@
+"""One server while it runs: the engine behind a port that is bound, until a signal, then everything stops."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Protocol
+
+import uvicorn
+
+from ksql_spark.config import Config, warning
+from ksql_spark.errors import KsqlError
+from ksql_spark.services.data_dir import make_data_dir
+from server.app import create_app
+from server.authentication import Authenticator
+from server.connections import DEFAULT_LIMITS, Limits
+from server.host import Engine, Host
+from server.http import TlsSettings, http_settings
+from server.logs import log_to
+from server.memory import settle
+from server.queries_file import QueriesFileProblem
+from server.terminal import fail, say
+
+LOG = logging.getLogger(__name__)
+
+#: how long running requests may take to finish when the server stops
+GRACE_S = 10
+#: how long a thread may compute while others want to
+SWITCH_INTERVAL_S = 0.001
+IDLE = "ksql.idle.connection.timeout.seconds"
+#: how long a connection without a request is kept where IDLE is not set: longer than clients keep it, so that
+#: they close it
+BETWEEN_REQUESTS_S = 75
+FOR_EVER_S = 2**31
+
+
+class StartableEngine(Engine, Protocol):
+    """An engine with its life cycle, which only this module controls."""
+
+    #: the engine calls it when another server has ended all servers of the service id
+    request_stop: Callable[[], None]
+
+    def start(self, report: Callable[[str], None], serving: Callable[[], None]) -> None:
+        """Block until everything runs.
+
+        Args:
+            report: gets progress lines.
+            serving: called once requests can be answered.
+        """
+        ...
+
+    def stop(self) -> None:
+        """Stop everything, including a start() in progress; may be called more than once."""
+        ...
+
+
+def between_requests_s(config: Config) -> int:
+    """How long connections without a request are kept; once IDLE is set, that decides alone."""
+    if config.is_set(IDLE):
+        return int(config[IDLE]) or FOR_EVER_S
+    return BETWEEN_REQUESTS_S
+
+
+class Web(uvicorn.Server):
+    """uvicorn without its signal handling; it ends query streams before it waits for their responses.
+
+    Args:
+        config: of uvicorn, whose ``lifespan`` is off.
+        host: has the streams.
+        limits: of connections.
+    """
+
+    def __init__(self, config: uvicorn.Config, host: Host, limits: Limits = DEFAULT_LIMITS) -> None:
+        super().__init__(config)
+        self._host = host
+        self._limits = limits
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Do nothing: Running handles signals."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve at ``sockets``, as uvicorn does, but with limits to what TLS waits for."""
+        config = self.config
+        limit_s = self._limits.header_s if config.ssl else None
+
+        def make_protocol() -> asyncio.Protocol:
+            return config.http_protocol_class(  # type: ignore[call-arg]
+                config=config, server_state=self.server_state, app_state={}
+            )
+
+        loop = asyncio.get_running_loop()
+        self.servers = [
+            await loop.create_server(
+                make_protocol,
+                sock=sock,
+                ssl=config.ssl,
+                backlog=config.backlog,
+                ssl_handshake_timeout=limit_s,
+                ssl_shutdown_timeout=limit_s,
+            )
+            for sock in sockets or ()
+        ]
+        self.started = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop serving."""
+        self._host.stopping = True
+        await self._host.close_streams()
+        await super().shutdown(sockets)
+
+
+class Running:
+    """One server from its start to its end."""
+
+    def __init__(
+        self,
+        config: Config,
+        queries: str | None,
+        sockets: Sequence[socket.socket],
+        began: float,
+        make_engine: Callable[[Config], StartableEngine],
+        tls: TlsSettings,
+        authenticator: Authenticator,
+    ) -> None:
+        self._config = config
+        self._is_open = authenticator.is_on and not tls
+        self._queries = queries
+        self._sockets = sockets
+        self._began = began
+        self._make_engine = make_engine
+        host, port = sockets[0].getsockname()[:2]
+        scheme = "https" if tls else "http"
+        self._url = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+        self._host = Host(
+            int(config["ksql.max.push.queries"]), int(config["ksql.server.max.concurrent.statements"])
+        )
+        self._host.request_stop = self._request_stop
+        self._host.queries_file = config["ksql.queries.file"] or None
+        self._engine: StartableEngine | None = None
+        self._failure: BaseException | None = None
+        self._signals = 0
+        limits = Limits(
+            config["ksql.server.header.timeout.ms"] / 1000,
+            config["ksql.server.max.connections"],
+            config[IDLE],
+        )
+        self._web = Web(
+            uvicorn.Config(
+                create_app(self._host, config, authenticator),
+                **tls,
+                **http_settings(limits),
+                log_config=None,
+                access_log=False,
+                lifespan="off",
+                server_header=False,
+                timeout_keep_alive=between_requests_s(config),
+                timeout_graceful_shutdown=GRACE_S,
+            ),
+            self._host,
+            limits,
+        )
+
+    def run(self, exit_with_stdin: bool) -> int:
+        """Start, serve and stop; return the exit code."""
+        data_dir = Path(self._config["ksql.spark.data.dir"]).expanduser().absolute()
+        try:
+            make_data_dir(data_dir)
+            file = data_dir / "logs" / "server.log"
+            log = log_to(file, self._config.secrets(), self._config["ksql.server.log.format"])
+        except OSError as error:
+            reason = error.strerror or str(error)
+            return fail(f"Cannot write to the data folder {data_dir}: {reason}. Choose another: --data-dir.")
+        # threads of look-ups are short: none should wait long for another that only computes
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._on_signal)
+        for name, value in self._config.with_prefix("").items():
+            if message := warning(name, value):
+                LOG.warning(message)
+        if self._is_open:
+            say("passwords and tokens come in clear text: use https, or a proxy that does")
+        say(f"starting: {self._url}, data in {data_dir}, log in {log}")
+        starter = threading.Thread(target=self._start, name="start", daemon=True)
+        starter.start()
+        if exit_with_stdin:
+            threading.Thread(target=self._watch_stdin, name="stdin", daemon=True).start()
+        self._web.run(sockets=list(self._sockets))
+        self._stop(starter)
+        if self._failure is None:
+            say("stopped")
+            return 0
+        if isinstance(self._failure, (KsqlError, QueriesFileProblem)):
+            return fail(str(self._failure))
+        LOG.error("the server could not start", exc_info=self._failure)
+        lines = str(self._failure).splitlines() or [type(self._failure).__name__]
+        return fail(f"The server could not start: {lines[0]}. The details are in {log}.")
+
+    def _start(self) -> None:
+        """Start the engine (in a thread of its own)."""
+        try:
+            self._engine = engine = self._make_engine(self._config)
+            engine.request_stop = self._request_stop
+            if self._host.stopping:
+                return
+            if self._queries is None:
+                engine.start(say, lambda: self._serve(engine))
+            else:
+                engine.start(say, lambda: None)
+                self._run_queries(engine, self._queries)
+                self._serve(engine)
+            settle()
+            if not self._host.stopping:
+                say(f"complete: Spark and all queries were started in {self._elapsed_s:.1f} s")
+        except BaseException as error:
+            # an interrupted start fails with some error, which is not a failure to report
+            if not self._host.stopping:
+                self._failure = error
+                self._request_stop()
+
+    def _serve(self, engine: StartableEngine) -> None:
+        """Let requests reach the engine."""
+        settle()
+        self._host.engine = engine
+        if not self._host.stopping:
+            say(f"ready: {self._url} in {self._elapsed_s:.1f} s")
+
+    @property
+    def _elapsed_s(self) -> float:
+        return time.monotonic() - self._began
+
+    def _run_queries(self, engine: StartableEngine, queries: str) -> None:
+        """Run the statements of a headless server, unless an earlier run has done so.
+
+        Raises:
+            QueriesFileProblem: a statement fails.
+        """
+        from ksql_spark.engine import Request
+
+        file = self._host.queries_file
+        # statements from the command log have been replayed; the file would only repeat them
+        if engine.statuses():
+            say(f"the command log has statements already; {file} is not run again")
+            return
+        try:
+            engine.execute(Request(queries))
+        except KsqlError as error:
+            raise QueriesFileProblem(f"{file}: {error.message}") from error
+        say(f"running the statements of {file}")
+
+    def _stop(self, starter: threading.Thread) -> None:
+        if self._failure is None:
+            say("stopping")
+        if self._engine is not None:
+            self._stop_engine(self._engine)
+        starter.join()
+        # the engine may have been created, or have finished starting, while we were stopping it
+        if self._engine is not None and self._engine.state != "STOPPING":
+            self._stop_engine(self._engine)
+        self._host.release_threads()
+
+    def _stop_engine(self, engine: StartableEngine) -> None:
+        try:
+            engine.stop()
+        except Exception:
+            LOG.exception("stopping the engine failed")
+
+    def _request_stop(self) -> None:
+        self._host.stopping = True
+        self._web.should_exit = True
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._signals += 1
+        if self._signals > 1 and number == signal.SIGINT:
+            os.write(2, b"ksql-spark server: stopped at once, without finishing what was under way\n")
+            os._exit(130)
+        self._request_stop()
+
+    def _watch_stdin(self) -> None:
+        with contextlib.suppress(OSError):
+            while os.read(0, 1024):
+                pass
+        self._request_stop()
