@@ -209,6 +209,8 @@ def push(url: str, stream: str, columns: str, clients: int, rate: int, seconds: 
     before = memory(url)
     selector = selectors.DefaultSelector()
     received: dict[socket.socket, int] = {}
+    #: the begin of a line whose end is still to come
+    begun: dict[socket.socket, bytes] = {}
     body = json.dumps({"sql": f"SELECT {columns} FROM {stream} EMIT CHANGES;"}).encode()
     head = f"POST /query-stream HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Length: {len(body)}\r\n\r\n"
     first: list[float] = []
@@ -221,7 +223,7 @@ def push(url: str, stream: str, columns: str, clients: int, rate: int, seconds: 
             raise RuntimeError(data.decode(errors="replace"))
         first.append(time.perf_counter() - began)
         selector.register(sock, selectors.EVENT_READ)
-        received[sock] = 0
+        received[sock], begun[sock] = 0, b""
     stop = threading.Event()
     sent = 0
 
@@ -248,11 +250,15 @@ def push(url: str, stream: str, columns: str, clients: int, rate: int, seconds: 
             if all(count == sent for count in received.values()):
                 break
         for key, _ in selector.select(0.1):
-            data = key.fileobj.recv(1 << 20)  # type: ignore[union-attr]
+            sock = key.fileobj  # type: ignore[assignment]
+            data = sock.recv(1 << 20)
+            if not data:
+                raise RuntimeError("the server has closed a client's connection")
+            *lines, begun[sock] = (begun[sock] + data).split(b"\n")
             at = time.time_ns()
-            for line in data.split(b"\n"):
+            for line in lines:
                 if line.startswith(b"[1,") and line.endswith(b"]"):
-                    received[key.fileobj] += 1  # type: ignore[index]
+                    received[sock] += 1
                     sent_ns = int(line.split(b",")[1])
                     late.append((sent_ns, (at - sent_ns) / 1e6))
     stop.set()

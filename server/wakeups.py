@@ -26,7 +26,9 @@ class Wakeups:
         self._asking: list[tuple[WhenCurrent, asyncio.Future[None]]] = []
         #: what waits in until_called -> until when, on the loop's clock
         self._waiting: dict[asyncio.Future[None], float] = {}
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        #: when it rings, on the loop's clock; uvloop's handle of a timer for now does not know
+        self._timer_at = 0.0
         self._due: deque[tuple[asyncio.Future[None], KsqlError | None]] = deque()
         self._is_scheduled = False
 
@@ -36,7 +38,7 @@ class Wakeups:
         future: asyncio.Future[None] = loop.create_future()
         until = self._waiting[future] = loop.time() + timeout_s
         # one timer for all: most are called long before
-        if self._timer is None or self._timer.when() > until:
+        if self._timer is None or self._timer_at > until:
             self._set_timer(loop, until)
         try:
             when(partial(self._wake, loop, future, None))
@@ -47,7 +49,7 @@ class Wakeups:
     def _set_timer(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = loop.call_at(at, self._time_out, loop)
+        self._timer, self._timer_at = loop.call_at(at, self._time_out, loop), at
 
     def _time_out(self, loop: asyncio.AbstractEventLoop) -> None:
         """Let go those that have waited long enough."""

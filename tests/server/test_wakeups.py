@@ -8,9 +8,16 @@ import socket
 import threading
 from collections.abc import Callable
 
+import pytest
+
 from server.wakeups import Wakeups
 
 SOON_S = 20.0
+LOOPS: list[Callable[[], asyncio.AbstractEventLoop]] = [asyncio.new_event_loop]
+with contextlib.suppress(ImportError):  # it is not there for all platforms
+    import uvloop
+
+    LOOPS.append(uvloop.new_event_loop)
 
 
 def test_who_is_called_goes_on_and_the_others_after_their_time() -> None:
@@ -35,6 +42,19 @@ def test_who_is_called_goes_on_and_the_others_after_their_time() -> None:
 
     asyncio.run(main())
     assert order == ["called", "early", "late"]
+    assert not wakeups._waiting and wakeups._timer is None
+
+
+@pytest.mark.parametrize("make_loop", LOOPS)
+def test_waits_whose_time_has_come_at_once_end(make_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    # uvloop's timers for now have no time
+    wakeups = Wakeups()
+
+    async def main() -> None:
+        await asyncio.gather(*(wakeups.until_called(lambda call: None, s) for s in (0.0, 0.0, -1.0, 0.01)))
+
+    with asyncio.Runner(loop_factory=make_loop) as runner:
+        runner.run(main())
     assert not wakeups._waiting and wakeups._timer is None
 
 
