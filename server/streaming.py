@@ -349,6 +349,8 @@ class QueryResponse(Response):
         self._pieces = self._encoded()
         self._rows_at_once = CHUNK_ROWS
         self._timeout_s = READ_TIMEOUT_S
+        #: whether the last step gave pieces
+        self._has_given = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
@@ -371,12 +373,19 @@ class QueryResponse(Response):
 
     async def _next(self) -> list[bytes] | None:
         """The next pieces; without a thread, if reading does not block."""
-        if not getattr(self._stream, "is_live", False):
+        if not _is_live(self._stream):
             self._timeout_s = READ_TIMEOUT_S
             return await self._host.read(lambda: next(self._pieces, None))
-        await self._host.wakeups.until_called(self._stream.when_arrived, READ_TIMEOUT_S)  # type: ignore[attr-defined]
         self._timeout_s = 0.0
-        return next(self._pieces, None)
+        pieces = next(self._pieces, None)
+        if pieces is _READS_NEXT:
+            self._has_given = False
+            await self._host.wakeups.until_called(self._stream.when_arrived, READ_TIMEOUT_S)  # type: ignore[attr-defined]
+        elif self._has_given:
+            await asyncio.sleep(0)  # others go on between the pieces of a large read
+        else:
+            self._has_given = True
+        return pieces
 
     async def _watch(self, receive: Receive) -> None:
         """Wait until the client has gone, then close the stream, which ends a waiting read."""
@@ -386,10 +395,17 @@ class QueryResponse(Response):
         await self._host.close(self._stream)
 
     def _encoded(self) -> Iterator[list[bytes]]:
-        """The response in chunks; each step may block for READ_TIMEOUT_S and yield none."""
+        """The response in chunks; each step may block for READ_TIMEOUT_S and yield none.
+
+        Where reading does not block, it says before that it reads next.
+        """
         yield [self._format.start()]
         try:
-            while (rows := self._stream.read(self._timeout_s)) is not None:
+            while True:
+                if _is_live(self._stream):
+                    yield _READS_NEXT
+                if (rows := self._stream.read(self._timeout_s)) is None:
+                    break
                 size = self._rows_at_once
                 if 0 < len(rows) <= size:
                     yield [rows_text(rows, self._format)]
@@ -408,6 +424,15 @@ class QueryResponse(Response):
             if not self._client_left:
                 yield [self._format.error(errors.body(error))]
         yield [self._format.end()]
+
+
+#: the step of a response after which it reads rows
+_READS_NEXT: list[bytes] = []
+
+
+def _is_live(stream: QueryStream) -> bool:
+    """Whether ``read(0)`` never blocks, and ``when_arrived`` tells when there is something to read."""
+    return getattr(stream, "is_live", False)
 
 
 def _sends_single_rows(scope: Scope, stream: QueryStream) -> bool:

@@ -17,6 +17,8 @@ from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection, is_moving
 _LATEST = -1
 #: how much a reader may prefetch
 _QUEUE_KIB = 32 * 1024
+#: how often a reader looks for new partitions of its topic, and how long it waits for the answer, seconds
+PARTITIONS_EVERY_S, _PARTITIONS_TIMEOUT_S = 5.0, 1.0
 
 
 class Record(NamedTuple):
@@ -33,6 +35,8 @@ class Record(NamedTuple):
 
 class TopicReader:
     """Reads all partitions of one topic from given offsets. Not thread-safe.
+
+    Partitions that the topic gets later are read from their beginning.
 
     Args:
         servers: ``host:port`` pairs, separated by commas.
@@ -76,8 +80,10 @@ class TopicReader:
                 fetch_wait_max_ms=500,
             )
         )
+        self._looked_at = time.monotonic()
         try:
             self._positions = self._start(offsets)
+            self._starts = dict(self._positions)
             self._consumer.assign([TopicPartition(topic, *pair) for pair in self._positions.items()])
         except BaseException as error:
             self._consumer.close()
@@ -96,6 +102,11 @@ class TopicReader:
     def positions(self) -> dict[int, int]:
         """The offset of the next record of each partition."""
         return dict(self._positions)
+
+    @property
+    def starts(self) -> dict[int, int]:
+        """The offset at which it began to read each partition."""
+        return dict(self._starts)
 
     @property
     def known_ends(self) -> dict[int, int]:
@@ -119,6 +130,7 @@ class TopicReader:
         Raises:
             KsqlError: TOPIC_UNKNOWN if the topic was deleted, BROKER_UNREACHABLE, KAFKA_REFUSED.
         """
+        self._find_partitions()
         deadline = time.monotonic() + timeout_s
         while True:
             first = self._consumer.poll(max(0.0, deadline - time.monotonic()))
@@ -165,6 +177,24 @@ class TopicReader:
             return {p: given[p] if p in given else self._watermarks(p)[0] for p in partitions}
         side = 0 if offsets == "earliest" else 1
         return {p: self._watermarks(p)[side] for p in partitions}
+
+    def _find_partitions(self) -> None:
+        """Read partitions that the topic has got, too; looks only now and then.
+
+        Where no records come, the answer waits for the open fetch, for at most half a second.
+        """
+        now = time.monotonic()
+        if now - self._looked_at < PARTITIONS_EVERY_S:
+            return
+        self._looked_at = now
+        try:
+            found = self._consumer.list_topics(self.topic, timeout=_PARTITIONS_TIMEOUT_S).topics[self.topic]
+        except KafkaException:
+            return  # reading tells what is the matter
+        if new := {} if found.error else dict.fromkeys(found.partitions.keys() - self._positions.keys(), 0):
+            self._consumer.incremental_assign([TopicPartition(self.topic, *pair) for pair in new.items()])
+            self._starts |= new
+            self._positions |= new
 
     def _watermarks(self, partition: int) -> tuple[int, int]:
         """The first offset of a partition, and the offset after its last record."""

@@ -76,7 +76,7 @@ class Feed:
         self._reader = TopicReader(
             admin.servers, topic, starts, read_committed=read_committed, settings=admin.settings
         )
-        self._has_from = self._reader.positions
+        self._has_from = self._reader.starts
         self._thread = threading.Thread(target=self._run, name=f"feed-{topic}", daemon=True)
         self._thread.start()
 
@@ -110,6 +110,8 @@ class Feed:
             with contextlib.closing(self._reader):
                 while not self._closing.is_set():
                     records = self._reader.poll_batch(_POLL_S)
+                    if len(self._reader.starts) > len(self._has_from):
+                        self._note_partitions()
                     if records:
                         self._give(records)
                         # many clients are woken less often, with more rows each
@@ -119,6 +121,10 @@ class Feed:
         except Exception as error:
             log.exception("reading %s for push queries stopped", self.topic)
             self._fail(KsqlError("INTERNAL", reason=str(error)))
+
+    def _note_partitions(self) -> None:
+        with self._lock:
+            self._has_from = {**self._reader.starts, **self._has_from}
 
     def _give(self, records: list[Record]) -> None:
         batch = Batch(records)

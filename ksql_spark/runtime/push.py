@@ -231,7 +231,10 @@ class PushResult:
 
     def when_arrived(self, on_arrival: Callable[[], None]) -> None:
         """Call ``on_arrival`` once, in any thread, when there may be something to read."""
-        self._subscription.when_arrived(on_arrival)
+        if self._closed or self._is_over or self._left == 0:
+            on_arrival()
+        else:
+            self._subscription.when_arrived(on_arrival)
 
     def read(self, timeout_s: float) -> list[Row] | None:
         """The rows that have arrived, see QueryStream. With 0 it never blocks: who calls that has to close.

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 router = APIRouter()
 
 NORMAL, BAD_REQUEST, SERVER_ERROR, TRY_AGAIN = 1000, 1003, 1011, 1013
+#: after how many rows everything else gets its turn
+TURN_ROWS = 100
 #: the code of a command that is not carried out in time
 NOT_REACHED = 50301
 
@@ -68,7 +70,9 @@ async def _send_rows(socket: WebSocket, host: Host, stream: QueryStream) -> None
         fields = [to_json(column) for column in columns]
         await socket.send_text(encode(fields).decode())
     while (rows := await _read(host, stream)) is not None:
-        for row in rows:
+        for number, row in enumerate(rows, 1):
+            if number % TURN_ROWS == 0:
+                await asyncio.sleep(0)  # sending does not let others go on, unless the client is slow
             if is_print:
                 await socket.send_text(str(row.values[0]))
                 continue
@@ -86,9 +90,8 @@ async def _read(host: Host, stream: QueryStream) -> list[Row] | None:
 
 async def _watch(socket: WebSocket, host: Host, stream: QueryStream) -> None:
     """Wait until the client has gone, then close the stream, which ends a waiting read."""
-    with contextlib.suppress(WebSocketDisconnect):
-        while True:
-            await socket.receive_text()
+    while (await socket.receive())["type"] != "websocket.disconnect":
+        pass  # what it sends means nothing
     await host.close(stream)
 
 

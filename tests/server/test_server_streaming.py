@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -16,7 +17,11 @@ from fake_engine import FakeEngine, FakeStream
 from live_server import LiveServer
 
 from ksql_spark.engine import ResultColumn, Row
+from ksql_spark.kafka.consumer import Record
+from ksql_spark.runtime.feeds import Batch, Subscription
+from ksql_spark.runtime.push import PushResult
 from ksql_spark.runtime.results import SharedRows
+from server import streaming
 from server.streaming import Delimited, Frames, JsonArray, rows_text
 
 COLUMNS = [ResultColumn("K", "STRING")]
@@ -38,6 +43,55 @@ def test_push_rows_are_sent_at_once(live: LiveServer, engine: FakeEngine) -> Non
             assert next(lines) == f'["{number}"]'
         stream.end("Limit Reached")
         assert list(lines) == []
+
+
+class LiveEngine(FakeEngine):
+    """Has push queries that read the batches which a test gives them."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        super().__init__()
+        self.limit = limit
+        self.subscriptions: list[Subscription] = []
+
+    def query(self, request: Any) -> Any:
+        """As Engine.query."""
+        feeds = SimpleNamespace(leave=lambda subscription: None)
+        subscription = Subscription(feeds, "s", {0: 0}, read_committed=False)  # type: ignore[arg-type]
+        subscription.is_live = True
+        self.subscriptions.append(subscription)
+        query = SimpleNamespace(id="transient_S_1", statement="S", errors=[])
+        queries = SimpleNamespace(find=lambda query_id: query, drop=lambda query: None)
+
+        def rows(records: Any) -> SharedRows:
+            return SharedRows(Row([record.offset]) for record in records)
+
+        return PushResult(query, queries, [], subscription, rows, "S", self.limit, lambda: None)  # type: ignore[arg-type]
+
+
+def batch(*offsets: int) -> Batch:
+    return Batch([Record("s", 0, offset, 0, None, b"") for offset in offsets])
+
+
+@pytest.mark.parametrize("limit", [None, 7_000])
+def test_nothing_that_is_there_waits_for_what_is_not(
+    monkeypatch: pytest.MonkeyPatch, limit: int | None
+) -> None:
+    monkeypatch.setattr(streaming, "READ_TIMEOUT_S", 1_000.0)  # a test that waits for it fails
+    engine = LiveEngine(limit)
+    with (
+        LiveServer(engine) as live,
+        httpx.stream("POST", f"{live.url}/query-stream", json={"sql": "S"}, timeout=SOON_S) as response,
+    ):
+        lines = response.iter_lines()
+        assert "queryId" in next(lines)
+        (subscription,) = engine.subscriptions
+        subscription.take(batch(*range(6_999)))
+        assert [next(lines) for _ in range(6_999)] == [f"[{n}]" for n in range(6_999)]
+        subscription.take(batch(6_999, 7_000))
+        if limit is None:
+            assert [next(lines), next(lines)] == ["[6999]", "[7000]"]
+        else:
+            assert list(lines) == ["[6999]"]
 
 
 def test_client_that_leaves_ends_its_query(live: LiveServer, engine: FakeEngine) -> None:

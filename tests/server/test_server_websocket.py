@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from fake_engine import FakeEngine, FakeStream
@@ -18,6 +21,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.types import BIGINT, STRING
 from server.app import create_app
 from server.host import Host
+from server.routes import websocket
 
 
 @pytest.fixture
@@ -108,6 +112,39 @@ def test_a_client_that_leaves_ends_its_query(client: TestClient, engine: FakeEng
     assert engine.streams[0].closed.wait(20)
 
 
+def test_what_a_client_sends_means_nothing(live: LiveServer, engine: FakeEngine) -> None:
+    sync = pytest.importorskip("websockets.sync.client")
+    request = quote(json.dumps({"ksql": "SELECT * FROM S EMIT CHANGES;"}))
+    with sync.connect(f"ws://127.0.0.1:{live.port}/ws/query?request={request}") as client:
+        client.recv()
+        client.send("x")
+        client.send(b"x")
+        client.socket.close()
+        assert engine.streams[0].closed.wait(20)
+
+
+def test_everything_else_goes_on_while_many_rows_are_sent(host: Host) -> None:
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def sent(text: str) -> None:
+        pass
+
+    async def send() -> None:
+        task = asyncio.create_task(others())
+        stream = FakeStream("PULL", [ResultColumn("K", "BIGINT")], [Row([n]) for n in range(1_000)])
+        await websocket._send_rows(SimpleNamespace(send_text=sent), host, stream)  # type: ignore[arg-type]
+        task.cancel()
+
+    asyncio.run(send())
+    assert turns >= 1_000 / websocket.TURN_ROWS
+
+
 def test_pages_of_other_sites_are_refused(client: TestClient, engine: FakeEngine) -> None:
     for headers in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}):
         with pytest.raises(WebSocketDisconnect), client.websocket_connect("/ws/query", headers=headers):
@@ -124,8 +161,6 @@ def test_a_starting_server_refuses(client: TestClient, engine: FakeEngine) -> No
 
 def test_a_real_client(live: LiveServer) -> None:
     sync = pytest.importorskip("websockets.sync.client")
-    from urllib.parse import quote
-
     request = quote(json.dumps({"ksql": "SELECT * FROM ZONES;"}))
     with sync.connect(f"ws://127.0.0.1:{live.port}/ws/query?request={request}") as client:
         messages = [json.loads(message) for message in client]
