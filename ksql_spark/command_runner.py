@@ -212,6 +212,8 @@ class CommandRunner:
                 if self._services.is_stopping() or self._closing.is_set():
                     raise KsqlError("STOPPED") from None
             failure = self._failure
+            if failure is not None and failure.condition == "SERVICE_ID_TAKEN":
+                raise failure
             if failure is None:
                 failing_since = None
             elif failing_since is None:
@@ -222,23 +224,27 @@ class CommandRunner:
     # ---- following -----------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        with registry.with_functions(self._services.user_functions):
+        services = self._services
+        with registry.with_functions(services.user_functions):
             while not self._closing.is_set():
                 try:
                     if self._reader is None:
-                        self._reader = self._services.log.reader(self._next)
+                        self._reader = services.log.reader(self._next)
                     for sequence, command in self._reader.read(POLL_S):
+                        services.log.confirm()
                         self._handle(sequence, command, log.info)
                         if self._closing.is_set():
                             return
                     self._failure = None
                 except KsqlError as error:
                     if self._failure is None:
-                        log.error("the command log cannot be read: %s", error.message)
+                        log.error("the command log is not followed: %s", error.message)
                     self._failure = error
                     if self._reader is not None:
                         self._reader.close()
                         self._reader = None
+                    if error.condition == "SERVICE_ID_TAKEN":
+                        return  # what comes is the other server's to carry out
                     self._closing.wait(PAUSE_S)
 
     def _handle(self, sequence: int, command: Command | Unreadable, report: Callable[[str], None]) -> None:

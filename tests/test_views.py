@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import threading
 import time
@@ -147,7 +148,7 @@ def test_a_stopped_view_goes_on_where_it_was(make: Make, cluster: MockCluster, a
     assert rows(view) == {b"a": b"1", b"b": b"3"}
 
 
-@pytest.mark.parametrize("change", ["id", "retention", "window", "garbage"])
+@pytest.mark.parametrize("change", ["id", "retention", "window", "garbage", "tombstones"])
 def test_a_file_that_does_not_fit_the_topic_is_not_used(
     make: Make, cluster: MockCluster, admin: MockAdmin, change: str
 ) -> None:
@@ -169,8 +170,28 @@ def test_a_file_that_does_not_fit_the_topic_is_not_used(
             source = table(topic.upper(), Windowing("TUMBLING", 10))
         case "garbage":
             path.write_bytes(b"no database" * 1000)
+        case "tombstones":
+            admin.configs[topic] = {"cleanup.policy": "compact,delete", "delete.retention.ms": "3600000"}
+            os.utime(path, times=(time.time() - 3700,) * 2)
     found = make().current(source, SOON_S).scan()
     assert [row.value for row in found] == [b"1"]
+
+
+@pytest.mark.parametrize(("policy", "hours"), [("compact", 2), ("delete", 0)])
+def test_a_file_is_used_as_long_as_no_tombstone_can_be_missing(
+    make: Make, cluster: MockCluster, admin: MockAdmin, policy: str, hours: int
+) -> None:
+    topic = f"kept_{policy}"
+    cluster.write(topic, (b"a", b"1"))
+    first = make()
+    first.current(table(topic.upper()), SOON_S)
+    (path,) = [p for p in first.folder.glob("*.db")]
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("UPDATE entry SET value = x'00'")
+    first.close()
+    os.utime(path, times=(time.time() - 3700,) * 2)
+    admin.configs[topic] = {"cleanup.policy": policy, "delete.retention.ms": str(hours * 3_600_000)}
+    assert [row.value for row in make().current(table(topic.upper()), SOON_S).scan()] == [b"\0"]
 
 
 def test_files_of_tables_that_are_gone_are_removed(make: Make, cluster: MockCluster) -> None:

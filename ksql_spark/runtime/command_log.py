@@ -188,7 +188,8 @@ class CommandLog:
         admin: of the cluster.
         producer: to the same cluster.
         service_id: the server's service id.
-        confirm: called before each command is written; raises if another server has taken the service id.
+        confirm: called before each command is written or carried out; raises if another server has taken the
+            service id.
     """
 
     def __init__(
@@ -201,7 +202,8 @@ class CommandLog:
         self.topic = command_topic(service_id)
         self._admin = admin
         self._producer = producer
-        self._confirm = confirm
+        #: raises SERVICE_ID_TAKEN if another server has taken the service id, and with it the log
+        self.confirm = confirm
 
     def append(self, command: Command) -> int:
         """Write ``command``; return its offset, which is the command's sequence number.
@@ -209,7 +211,7 @@ class CommandLog:
         Raises:
             KsqlError: SERVICE_ID_TAKEN; as RecordProducer.send().
         """
-        self._confirm()
+        self.confirm()
         _, offset = self._producer.send(self.topic, command.id.encode(), encode(command))
         return offset
 

@@ -38,6 +38,9 @@ log = logging.getLogger(__name__)
 #: the most records of a topic for one transaction whose results pass through the server's memory
 COLLECTED_RECORDS = 100_000
 
+#: as an offset for Spark's source: where a partition begins
+_EARLIEST = -2
+
 
 class Launcher:
     """Starts the Spark queries of sub-topologies. Thread-safe.
@@ -132,8 +135,7 @@ class Launcher:
         numbers = self._numbers(session, tasks)
         configure(session, tasks, numbers, by_event_time=stage.by_event_time)
         resumed_at = checkpoint.resumed_at
-        begins = self._checkpoints.first_offsets(query, number)
-        starts = {topic: json.dumps(dict(offsets)) for topic, offsets in begins.items() if offsets}
+        starts = self._starts(query, number)
         feeds = stage.sink.topic if stage in query.plan.inner else None
         interval_ms = self._interval_ms(query, stage)
         consumer = dict(self._client("consumer", query.properties))
@@ -213,6 +215,17 @@ class Launcher:
         if needed > free:
             what = f"Query {query.id}"
             raise KsqlError("SPARK_NO_SLOTS", what=what, needed=needed, total=total, free=max(free, 0))
+
+    def _starts(self, query: ManagedQuery, number: int) -> dict[str, str]:
+        """Where a sub-topology begins to read all partitions of its topics, as Spark's source wants it."""
+        begins = self._checkpoints.first_offsets(query, number)
+        starts = {topic: dict(offsets) for topic, offsets in begins.items() if offsets}
+        if self._checkpoints.of(query, number).committed() is None:  # else Spark does not look at them
+            for topic, offsets in starts.items():
+                there = self._admin.topic(topic)
+                partitions = map(str, range(there.partitions if there is not None else 0))
+                offsets.update({p: _EARLIEST for p in partitions if p not in offsets})
+        return {topic: json.dumps(offsets) for topic, offsets in starts.items()}
 
     def _assign(self, query: ManagedQuery, number: int) -> Tasks:
         """The tasks of a new sub-topology."""

@@ -19,6 +19,7 @@ from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.transactions import fence
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
+from ksql_spark.runtime.leftovers import Leftovers
 from ksql_spark.runtime.managed_query import ManagedQuery, log_failure
 from ksql_spark.runtime.placement import Placement
 from ksql_spark.runtime.query_checkpoints import QueryCheckpoints
@@ -92,7 +93,8 @@ class QueryManager:
             queries=self.managed,
             failed=self._did_not_go_on,
         )
-        self._watcher = QueryWatcher(self, self._runs, self.checkpoints, admin)
+        self.leftovers = Leftovers()
+        self._watcher = QueryWatcher(self, self._runs, self.checkpoints, self.leftovers, admin)
         self._watcher.start()
 
     def is_here(self, query: ManagedQuery) -> bool:
@@ -412,9 +414,20 @@ class QueryManager:
         if self.has(query):
             self._kill(query)
             log.info("query %s has ended", query.id, extra={"query": query.id})
-        if not is_here:
-            return  # its owner removes what it leaves
-        # its run has ended its transaction, unless its JVM has gone
+        if not is_here:  # its owner removes what it leaves, unless that has just died
+            self.leftovers.add(query.id, lambda: self._remove_all(query))
+            return
+        try:
+            self._remove_all(query)
+        except (KsqlError, OSError):
+            self.leftovers.add(query.id, lambda: self._remove_all(query))
+            raise
+
+    def _remove_all(self, query: ManagedQuery) -> None:
+        """Remove what a query that has ended leaves.
+
+        Its run has ended its transaction, unless its JVM has gone.
+        """
         self.end_transactions(*query.plan.transactional_ids)
         self._runs.remove_state(query)
 

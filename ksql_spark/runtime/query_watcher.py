@@ -10,6 +10,7 @@ from typing import Protocol
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.runtime.leftovers import Leftovers
 from ksql_spark.runtime.managed_query import ManagedQuery, log_failure
 from ksql_spark.runtime.query_checkpoints import QueryCheckpoints
 from ksql_spark.runtime.query_errors import data_loss, is_jvm_gone, is_state_unreadable, reason
@@ -56,15 +57,22 @@ class QueryWatcher:
         manager: of the queries.
         runs: of the queries.
         checkpoints: of the queries.
+        leftovers: of queries that have ended.
         admin: of the cluster.
     """
 
     def __init__(
-        self, manager: Manager, runs: QueryRuns, checkpoints: QueryCheckpoints, admin: KafkaAdmin
+        self,
+        manager: Manager,
+        runs: QueryRuns,
+        checkpoints: QueryCheckpoints,
+        leftovers: Leftovers,
+        admin: KafkaAdmin,
     ) -> None:
         self._manager = manager
         self._runs = runs
         self._checkpoints = checkpoints
+        self._leftovers = leftovers
         self._admin = admin
         self._closing = threading.Event()
         #: topics that were not as they should be the last time: query id and topic
@@ -105,6 +113,7 @@ class QueryWatcher:
             except Exception as error:  # the others are looked at all the same
                 failed = failed or error
         self._checkpoints.remove_late(self._manager.knows)
+        self._leftovers.remove_due(self._manager.knows)
         if failed is not None:
             raise failed
 

@@ -11,6 +11,7 @@ in one that runs only in two cases:
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ from ksql_spark.logical.nodes import PushQuery
 from ksql_spark.physical import codec
 from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.queries import QueryManager
+
+log = logging.getLogger(__name__)
 
 TOKENS = "ksql.query.push.v2.continuation.tokens.enabled"
 #: what does not change the rows of a query, or is said by where it begins
@@ -159,17 +162,17 @@ class SharedQueries:
         return shared
 
     def leave(self, shared: SharedQuery) -> None:
-        """A result is read no more; the topic goes with the last one.
-
-        Raises:
-            KsqlError: KAFKA_REFUSED, BROKER_UNREACHABLE.
-        """
+        """A result is read no more; the topic goes with the last one, later if that is not possible now."""
         with self._lock:
             shared.readers -= 1
             if shared.readers:
                 return
             self._shared.remove(shared)
-        self._admin.delete_topics([shared.topic])
+        try:
+            self._admin.delete_topics([shared.topic])
+        except KsqlError as error:
+            log.warning("topic %s is deleted later: %s", shared.topic, error.message)
+            self._queries.leftovers.add(shared.topic, lambda: self._admin.delete_topics([shared.topic]))
 
     def _running(self, same: str) -> list[SharedQuery]:
         with self._lock:

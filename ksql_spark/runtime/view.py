@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import os
 import sqlite3
 import struct
 import subprocess
@@ -53,6 +54,8 @@ _CACHE_KIB, _IDLE_CONNECTIONS = 2_048, 8
 PAGE_ROWS = 2_000
 #: after how many records its size is looked at
 _CHECK_ROWS = 50_000
+#: how often it notes that it still follows its topic, seconds
+_NOTE_EVERY_S = 60.0
 #: how long following waits for records, and so how late a wait that took too long ends
 _POLL_S = 0.2
 
@@ -132,7 +135,7 @@ class View:
                 admin = self._admin
                 with TopicReader(admin.servers, self.topic, positions, settings=admin.settings) as reader:
                     self._moved_to(reader.positions)
-                    applied = _CHECK_ROWS
+                    applied, noted_at = _CHECK_ROWS, 0.0
                     while not self._closing.is_set():
                         if applied >= _CHECK_ROWS:
                             applied = 0
@@ -141,6 +144,9 @@ class View:
                         if records:
                             self._apply(db, records, reader.positions)
                             applied += len(records)
+                        if time.monotonic() - noted_at > _NOTE_EVERY_S:
+                            noted_at = time.monotonic()
+                            os.utime(self._path)
                         self._known_ends = reader.known_ends
                         self._moved_to(reader.positions)
         except KsqlError as error:
@@ -158,9 +164,11 @@ class View:
         topic_id = self._admin.topic_id(self.topic)
         window = self.source.window
         follows = json.dumps([_LAYOUT, self.topic, topic_id, window.kind if window else None])
+        written = [file.stat().st_mtime for file in _files(self._path) if file.exists()]
+        left_s = time.time() - max(written) if written else 0.0
         with contextlib.suppress(sqlite3.DatabaseError):  # not one of ours, or damaged
             db = self._written()
-            if topic_id is not None and self._fits(db, follows):
+            if topic_id is not None and self._fits(db, follows) and not self._misses_deletions(left_s):
                 return db
             db.close()
         remove(self._path)
@@ -188,6 +196,18 @@ class View:
             first.get((self.topic, p), -1) <= position <= last.get((self.topic, p), -1)
             for p, position in found.items()
         )
+
+    def _misses_deletions(self, left_s: float) -> bool:
+        """Whether Kafka may have removed tombstones since nobody followed the topic, ``left_s`` seconds ago."""
+        if left_s < 2 * _NOTE_EVERY_S:
+            return False
+        try:
+            config = self._admin.config(self.topic)
+        except KsqlError as error:  # not everybody may ask for it
+            log.info("the view of %s is read anew: %s", self.source.name, error.message)
+            return True
+        kept_ms = int(config.get("delete.retention.ms", 0))
+        return "compact" in config.get("cleanup.policy", "") and left_s * 1000 > kept_ms
 
     def _apply(self, db: sqlite3.Connection, records: Iterable[Record], positions: Ends) -> None:
         """Write what ``records`` change, and that it has read up to ``positions``."""

@@ -593,6 +593,12 @@ def test_new_partitions_are_read(
     assert all(
         query.spark is started[query.id] for query in engine.services.queries.all() if query.id in started
     )
+    # a query that begins anew reads them from their beginning
+    (counting,) = (query.id for query in engine.services.queries.all() if "counted" in query.statement)
+    engine.rebuild_state(counting)
+    sinks["counted"].wait(lambda sink: len(sink.records) == 12)
+    assert len({record.key for record in sinks["counted"].records[6:]}) == 6
+    del sinks["counted"].records[6:]
     for sink in sinks.values():
         sink.close()
         assert len(sink.records) == 6

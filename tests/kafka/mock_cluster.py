@@ -48,6 +48,7 @@ class MockAdmin(KafkaAdmin):
         self.ids: dict[str, str] = {}
         #: the first offset of each partition of a topic
         self.first: dict[str, int] = {}
+        self.configs: dict[str, dict[str, str]] = {}
         self._ends = EndOffsets(self.servers, self.settings)
 
     def topic_id(self, name: str) -> str | None:
@@ -55,6 +56,9 @@ class MockAdmin(KafkaAdmin):
 
     def topic(self, name: str) -> Topic | None:
         return Topic(name, (1,) * PARTITIONS)
+
+    def config(self, topic: str) -> dict[str, str]:
+        return self.configs[topic]
 
     def beginning_offsets(self, *topics: str) -> dict[Partition, int]:
         return {key: self.first.get(key[0], 0) for key in self.end_offsets(*topics)}

@@ -13,7 +13,7 @@ import pytest
 from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.runtime.command_log import Command, Order, Unreadable, decode
-from tests.statements.world import World
+from tests.statements.world import FakeLog, World
 
 SOON_S = 20.0
 
@@ -71,6 +71,32 @@ def test_what_one_server_writes_all_carry_out(worlds: tuple[World, World]) -> No
         assert {s.name for s in again.services.published.sources()} == {"S", "T"}
     finally:
         again.close()
+
+
+class LogOfAnother(FakeLog):
+    """The log of a service id that another server has taken."""
+
+    def __init__(self, log: FakeLog) -> None:
+        self.__dict__ = log.__dict__
+
+    def confirm(self) -> None:
+        raise KsqlError("SERVICE_ID_TAKEN", id="default_")
+
+
+def test_a_server_whose_service_id_was_taken_carries_out_nothing(worlds: tuple[World, World]) -> None:
+    first, second = worlds
+    first.run("CREATE TABLE before AS SELECT w, COUNT(*) AS c FROM s GROUP BY w;")
+    (query,) = first.ids()
+    caught_up(second)
+    first.services.log = LogOfAnother(first.log)  # type: ignore[assignment]
+    first.queries.fence("taken")
+    second.run(f"PAUSE {query}; RESUME {query};")
+    second.run("CREATE TABLE after AS SELECT w, COUNT(*) AS c FROM s GROUP BY w;")
+    assert first.runner._thread is not None
+    first.runner._thread.join(SOON_S)
+    assert set(second.states().values()) == {"RUNNING"} and len(second.ids()) == 2
+    assert first.states() == {query: "ERROR"}
+    assert first.services.published.find("AFTER") is None
 
 
 def test_servers_that_write_at_the_same_time_agree(worlds: tuple[World, World]) -> None:

@@ -17,6 +17,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.logical.nodes import keeps_places
 from ksql_spark.query_service import QueryService
+from ksql_spark.runtime import leftovers
 from ksql_spark.runtime.feeds import Batch, Feeds, Subscription
 from ksql_spark.runtime.push import PushResult
 from ksql_spark.runtime.query_errors import QueryError
@@ -334,3 +335,19 @@ def test_rows_of_single_records_of_one_stream_have_places(world: World, text: st
     statement = cast(SimpleNamespace, grammar.parse_one(text))
     bound = analyzer.bind_push(statement.query, world.services.published, world.services.config)
     assert keeps_places(bound.root) == kept
+
+
+def test_topics_go_even_if_the_broker_was_away(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "REMOVE_AFTER_S", 0.0)
+    stream = serving.query("SELECT s.w, COUNT(*) FROM s JOIN t ON s.k = t.k GROUP BY s.w EMIT CHANGES;")
+    assert len(serving.topics()) > 1
+
+    def away(names: object) -> None:
+        raise KsqlError("BROKER_UNREACHABLE", servers="x", reason="y")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(serving.world.admin, "delete_topics", away)
+        with pytest.raises(KsqlError):
+            stream.close()
+    serving.world.queries.leftovers.remove_due(lambda name: False)
+    assert serving.topics() == []

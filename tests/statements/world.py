@@ -155,6 +155,9 @@ class FakeLog:
         self.is_broken = False
         self._changed = threading.Condition()
 
+    def confirm(self) -> None:
+        pass
+
     def append(self, command: Command) -> int:
         if self.is_broken:
             raise KsqlError("BROKER_UNREACHABLE", servers="nowhere", reason="it is gone")

@@ -17,6 +17,9 @@ final class Driver implements DriverPlugin {
         budget.usedBy(report.executor(), report.cached(), System.currentTimeMillis());
         return Message.write(
                 new DriverReply(
-                        RemoteRuns.orders(report.runs()), ProcessingLog.targets(), budget.bound()));
+                        RemoteRuns.orders(report.runs()),
+                        ProcessingLog.targets(),
+                        budget.bound(),
+                        Ownership.left()));
     }
 }

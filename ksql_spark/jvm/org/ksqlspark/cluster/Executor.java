@@ -71,11 +71,13 @@ final class Executor implements ExecutorPlugin {
                             errors,
                             traffic,
                             CacheBudget.shared().used());
+            long asked = Ownership.now();
             byte[] answer = (byte[]) context.ask(Message.write(report));
             DriverReply reply = (DriverReply) Message.read(answer);
             RemoteRuns.follow(reply.runs());
             ProcessingLog.follow(reply.logs());
             CacheBudget.shared().bound(reply.cacheBound());
+            Ownership.follow(asked, reply.left());
             return true;
         } catch (Exception failure) {
             errors.forEach(ProcessingLog::count); // they belong into the next report

@@ -5,7 +5,8 @@ package org.ksqlspark.cluster;
  *
  * <p>With several servers, others run its queries once Kafka takes it for dead. That may happen
  * while it is only frozen, or cut off from Kafka's coordinator. So whoever writes asks here before.
- * The server moves the end of its time after each confirmation of Kafka.
+ * The server moves the end of its time after each confirmation of Kafka. Executors in JVMs of their
+ * own learn it with each answer of the driver.
  */
 public final class Ownership {
     private static final long FOREVER = Long.MAX_VALUE;
@@ -26,6 +27,22 @@ public final class Ownership {
     /** The server's queries may write without an end: it is the only one. */
     public static void release() {
         until = FOREVER;
+    }
+
+    /** For how long the server's queries may still write: nanoseconds. Negative: no longer. */
+    static long left() {
+        long end = until;
+        return end == FOREVER ? FOREVER : end - System.nanoTime();
+    }
+
+    /**
+     * Does as another JVM has said.
+     *
+     * @param stamp when it was asked, on the clock of this JVM
+     * @param left its answer to {@link #left}
+     */
+    static void follow(long stamp, long left) {
+        until = left == FOREVER ? FOREVER : stamp + left;
     }
 
     /**

@@ -1,0 +1,54 @@
+"""Removals that another server may have made, or that have failed: they are made later, and again."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from ksql_spark.errors import KsqlError
+
+log = logging.getLogger(__name__)
+
+#: how long after something ended, or after a removal failed, it is removed, seconds
+REMOVE_AFTER_S = 15.0
+
+
+class Leftovers:
+    """What ended queries may have left. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        #: id of a query, or name of a topic -> when it is removed, on the monotonic clock, and how
+        self._due: dict[str, tuple[float, Callable[[], None]]] = {}
+
+    def add(self, name: str, remove: Callable[[], None]) -> None:
+        """Call ``remove`` REMOVE_AFTER_S from now, and again until it succeeds.
+
+        Args:
+            name: what it belongs to: the id of a query, or a topic.
+            remove: may raise KsqlError and OSError; nothing is wrong if there is nothing left.
+        """
+        with self._lock:
+            self._due[name] = time.monotonic() + REMOVE_AFTER_S, remove
+
+    def remove_due(self, is_there: Callable[[str], bool]) -> None:
+        """Remove what is due, except what has come again.
+
+        Args:
+            is_there: whether there is such a query again.
+        """
+        now = time.monotonic()
+        with self._lock:
+            due = {name: remove for name, (at, remove) in self._due.items() if at <= now}
+            for name in due:
+                del self._due[name]
+        for name, remove in due.items():
+            if is_there(name):
+                continue
+            try:
+                remove()
+            except (KsqlError, OSError) as error:
+                log.warning("what %s left is removed later: %s", name, error)
+                self.add(name, remove)

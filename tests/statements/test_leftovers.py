@@ -1,0 +1,71 @@
+"""What queries leave is removed, also where that is not possible at once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.runtime import leftovers
+from ksql_spark.runtime.leftovers import Leftovers
+from tests.statements.world import World
+
+SOON_S = 20.0
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "REMOVE_AFTER_S", 0.0)
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + SOON_S
+    while not condition():
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.02)
+
+
+def test_what_cannot_be_removed_is_removed_later(at_once: None) -> None:
+    left, removed = Leftovers(), []
+    problems: list[Exception] = [KsqlError("BROKER_UNREACHABLE", servers="x", reason="y"), OSError("disk")]
+
+    def remove() -> None:
+        if problems:
+            raise problems.pop()
+        removed.append("a")
+
+    left.add("a", remove)
+    for _ in range(4):
+        left.remove_due(lambda name: False)
+    assert removed == ["a"]
+
+
+def test_what_has_come_again_stays(at_once: None) -> None:
+    left, removed = Leftovers(), []
+    left.add("a", lambda: removed.append("a"))
+    left.remove_due(lambda name: name == "a")
+    left.remove_due(lambda name: False)
+    assert removed == []
+
+
+def test_nothing_is_removed_before_its_time() -> None:
+    left, removed = Leftovers(), []
+    left.add("a", lambda: removed.append("a"))
+    left.remove_due(lambda name: False)
+    assert removed == []
+
+
+def test_what_a_dead_server_cannot_remove_another_one_does(world: World, at_once: None) -> None:
+    world.run("CREATE TABLE j AS SELECT s.w AS w, COUNT(*) AS c FROM s JOIN t ON s.k = t.k GROUP BY s.w;")
+    (query,) = world.queries.all()
+    internal = [name for name in world.admin.topics() if query.id in name]
+    assert internal and world.checkpoint(query.id).exists()
+    placement = SimpleNamespace(owns=lambda query_id: False, remove=lambda query_id: None)
+    world.queries._placement = placement  # type: ignore[assignment]
+    world.run("DROP TABLE j;")
+    until(lambda: not any(name in world.admin.topics() for name in internal))
+    until(lambda: not world.checkpoint(query.id).exists())
