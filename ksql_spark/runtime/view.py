@@ -198,7 +198,7 @@ class View:
         )
 
     def _misses_deletions(self, left_s: float) -> bool:
-        """Whether Kafka may have removed tombstones since nobody followed the topic, ``left_s`` seconds ago."""
+        """Whether Kafka may have removed tombstones in ``left_s`` seconds, when nobody followed the topic."""
         if left_s < 2 * _NOTE_EVERY_S:
             return False
         try:
