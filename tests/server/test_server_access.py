@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from app_client import AppClient
 from fake_engine import FakeEngine
@@ -333,3 +335,20 @@ def test_guessing_passwords_is_slow(client: AppClient, engine: FakeEngine) -> No
     codes = [client.get("/info", headers=basic("ada", f"guess {n}")).status_code for n in range(12)]
     assert codes[:5] == [401] * 5 and 429 in codes
     assert client.get("/info", headers=basic("ada")).status_code == 429
+
+
+def test_guesses_that_come_at_once_are_not_all_tried(
+    host: Host, users: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "MOST_REFUSED", 0.001)  # one, and no more for a quarter of an hour
+    app = create_app(host, Config({"ksql.server.auth.users.file": str(users)}))
+
+    async def guess_at_once() -> list[int]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://server") as client:
+            guesses = (client.get("/info", headers=basic("ada", f"guess {n}")) for n in range(30))
+            return [response.status_code for response in await asyncio.gather(*guesses)]
+
+    codes = asyncio.run(guess_at_once())
+    assert set(codes) == {401, 429}
+    # what was being tried when the first one failed
+    assert codes.count(401) <= access.MOST_CHECKS
