@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+import reprlib
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -90,6 +91,10 @@ _PARAMETER = re.compile(
 )
 
 
+#: the parts of longer texts are found each time: they may take many times the memory of the text
+_MOST_KEPT = 2_000
+
+
 class ParameterMismatch(ValueError):
     """Values that do not fit the parameters of a statement; the text says why, for the client."""
 
@@ -111,7 +116,7 @@ def with_parameters(text: str, values: Sequence[Any] | Mapping[str, Any]) -> str
     >>> with_parameters("SELECT * FROM t WHERE a = :x;", {"x": None})
     'SELECT * FROM t WHERE a =  NULL ;'
     """
-    between, names = _parts(text)
+    between, names = _known_parts(text) if len(text) <= _MOST_KEPT else _parts(text)
     named = isinstance(values, Mapping)
     if any((name is not None) != named for name in names):
         raise ParameterMismatch(
@@ -121,7 +126,8 @@ def with_parameters(text: str, values: Sequence[Any] | Mapping[str, Any]) -> str
         missing = [name for name in names if name not in values]
         if missing:
             raise ParameterMismatch(f"The parameter :{missing[0]} has no value.")
-        unknown = [name for name in values if name not in names]
+        known = set(names)
+        unknown = [name for name in values if name not in known]
         if unknown:
             raise ParameterMismatch(f"The statement has no parameter :{unknown[0]}.")
         found = [values[name] for name in names if name is not None]
@@ -139,6 +145,10 @@ def with_parameters(text: str, values: Sequence[Any] | Mapping[str, Any]) -> str
 
 
 @functools.lru_cache(1000)
+def _known_parts(text: str) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
+    return _parts(text)
+
+
 def _parts(text: str) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
     """The text between parameters, and the parameters: a name, or None for ``?``."""
     between: list[str] = []
@@ -172,7 +182,8 @@ def literal(value: Any) -> str:
             return _number(f"{value:f}")
         case str():
             return "'" + value.replace("'", "''") + "'"
-    raise ParameterMismatch(f"A parameter cannot be {value!r}: it has to be null, a boolean, number or text.")
+    shown = reprlib.repr(value)  # of a long list, the beginning
+    raise ParameterMismatch(f"A parameter cannot be {shown}: it has to be null, a boolean, number or text.")
 
 
 def _number(text: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
 from ksql_spark import analyzer, config, consistency
-from ksql_spark.analyzer.plan_cache import PlanCache
+from ksql_spark.analyzer.plan_cache import PlanCache, is_cacheable
 from ksql_spark.authorization import ALL_RIGHTS, Rights, Role, check_source, check_statement
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError, nearest
@@ -213,6 +213,8 @@ class QueryService:
             KsqlError: BAD_REQUEST for parameters that do not fit, FORBIDDEN, PULL_LIMIT.
         """
         if parameters is not None:
+            if not is_cacheable(text):  # nor is it with values; what they take is not the event loop's
+                return None
             text = filled_in(Request(text, parameters=parameters)).text
         elif "${" in text:
             return None

@@ -51,12 +51,14 @@ def filled_in(request: Request) -> Request:
     """``request`` with its parameters' values as literals. They are not looked at for variables.
 
     Raises:
-        KsqlError: BAD_REQUEST for values that do not fit.
+        KsqlError: BAD_REQUEST for values that do not fit; STATEMENT_TOO_LONG, before parameters are
+            looked for.
     """
     if request.parameters is None:
         return request
     if request.variables:
         raise KsqlError("BAD_REQUEST", reason="A request has parameters or session variables, not both.")
+    check_length("its text", len(request.text.encode(errors="replace")), request.text)
     try:
         return replace(request, text=with_parameters(request.text, request.parameters))
     except ParameterMismatch as error:

@@ -116,15 +116,24 @@ class AccessGuard:
             RequestError: 429, it has tried too often.
         """
         client = _client(scope)
+        self._check_attempts(client)
+        async with self._checks:
+            self._check_attempts(client)  # others of the client may have failed while this one waited
+            try:
+                # in a thread: a hash takes long on purpose, and keys come from elsewhere
+                return await asyncio.to_thread(self._authenticator.principal, header)
+            except Refused:
+                self._refused.wait_s(client)
+                raise
+
+    def _check_attempts(self, client: str) -> None:
+        """Whether ``client`` may try once more.
+
+        Raises:
+            RequestError: 429, it has failed too often.
+        """
         if self._refused.wait_s(client, take=0.0) > 0:
             raise RequestError("Too many attempts to authenticate.", TOO_MANY)
-        try:
-            # in a thread: a hash takes long on purpose, and keys come from elsewhere
-            async with self._checks:
-                return await asyncio.to_thread(self._authenticator.principal, header)
-        except Refused:
-            self._refused.wait_s(client)
-            raise
 
 
 class Buckets:

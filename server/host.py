@@ -35,6 +35,8 @@ STATEMENT_THREADS = 16
 PULL_THREADS = 64
 #: concurrent health checks
 CHECK_THREADS = 2
+#: query streams that are closed at once
+CLOSE_THREADS = 16
 
 #: how often a call that takes long looks whether its client is still there
 CLIENT_CHECK_S = 0.5
@@ -149,6 +151,8 @@ class Host:
         self._reads = ThreadPoolExecutor(max_push_queries + PULL_THREADS, thread_name_prefix="query-read")
         # statements that wait for Kafka or Spark must not delay health checks
         self._checks = ThreadPoolExecutor(CHECK_THREADS, thread_name_prefix="health-check")
+        # a close may wait for Spark for long: nothing else may have to wait for that
+        self._closes = ThreadPoolExecutor(CLOSE_THREADS, thread_name_prefix="query-close")
         self.wakeups = Wakeups()
         self._streams: set[QueryStream] = set()
         #: streams that ended because the server is stopping, not because their query ended
@@ -243,7 +247,7 @@ class Host:
         """Close a stream; errors are only logged."""
         self._streams.discard(stream)
         try:
-            await asyncio.to_thread(stream.close)
+            await asyncio.get_running_loop().run_in_executor(self._closes, copy_context().run, stream.close)
         except Exception:
             LOG.exception("closing query %s failed", stream.query_id, extra={"query": stream.query_id})
 
@@ -257,6 +261,7 @@ class Host:
         self._statements.shutdown(wait=False, cancel_futures=True)
         self._reads.shutdown(wait=False, cancel_futures=True)
         self._checks.shutdown(wait=False, cancel_futures=True)
+        self._closes.shutdown(wait=False, cancel_futures=True)
 
 
 async def _cancel_when_gone(http: HttpRequest, request: Request) -> None:

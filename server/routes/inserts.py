@@ -47,7 +47,8 @@ async def inserts_stream(http: Request) -> Response:
     loop = asyncio.get_running_loop()
 
     def on_news() -> None:
-        loop.call_soon_threadsafe(news.set)
+        with contextlib.suppress(RuntimeError):  # the loop has been closed
+            loop.call_soon_threadsafe(news.set)
 
     principal = principal_of(http)
     AUDIT.info("%s: inserts into %s", principal.name, target.target)

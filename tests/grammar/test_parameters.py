@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grammar
+from grammar import literals
 from grammar.literals import ParameterMismatch, take_out, with_parameters
 
 VALUES = st.one_of(
@@ -41,6 +42,21 @@ def test_comments_that_nobody_closes_take_no_time() -> None:
     text = "SELECT 1 " + "/* ? 2 " * 100_000
     assert with_parameters(text, []) == text
     assert take_out(text).values == (1,)
+
+
+def test_many_names_take_no_time() -> None:
+    # each of them would be looked for among all others, in hours
+    names = [f"n{number}" for number in range(200_000)]
+    text = with_parameters("".join(f":{name}," for name in names), dict.fromkeys(names, 1))
+    assert text == " 1 ," * len(names)
+
+
+def test_long_texts_are_not_kept() -> None:
+    literals._known_parts.cache_clear()
+    with_parameters("SELECT * FROM t WHERE a IN (?" + ",?" * 5_000 + ");", [1] * 5_001)
+    assert literals._known_parts.cache_info().currsize == 0
+    with_parameters("SELECT * FROM t WHERE a = ?;", [1])
+    assert literals._known_parts.cache_info().currsize == 1
 
 
 @given(st.text())
@@ -83,6 +99,7 @@ def test_parameters_are_found_where_they_are(text: str, values: Any, expected: s
         ("SELECT :a FROM t;", {}, ":a has no value"),
         ("SELECT :a FROM t;", {"a": 1, "b": 2}, "no parameter :b"),
         ("SELECT ? FROM t;", [[1]], "has to be null"),
+        ("SELECT ? FROM t;", [[1] * 1000], r"cannot be \[1, 1, 1, 1, 1, 1, \.\.\.\]: it has"),
         ("SELECT ? FROM t;", [float("nan")], "has to be null"),
         ("SELECT ? FROM t;", [2**63], "has to be null"),
         ("SELECT ? FROM t;", [b"x"], "has to be null"),

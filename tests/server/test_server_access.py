@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from app_client import AppClient
-from fake_engine import FakeEngine
+from fake_engine import FakeEngine, FakeStream
 from fastapi.routing import APIRoute
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, OctKey
@@ -40,6 +43,8 @@ from server.host import Host
 
 PASSWORDS = {"rita": "reads", "dora": "develops", "ada": "admin:with:colons"}
 ROLES = {"rita": Role.READER, "dora": Role.DEVELOPER, "ada": Role.ADMIN}
+#: longer than any test runs
+FOREVER_S = 60
 SKIPPED = {"/healthcheck", "/v1/metadata", "/v1/metadata/id", "/chc/live", "/chc/ready"}
 
 
@@ -333,3 +338,48 @@ def test_guessing_passwords_is_slow(client: AppClient, engine: FakeEngine) -> No
     codes = [client.get("/info", headers=basic("ada", f"guess {n}")).status_code for n in range(12)]
     assert codes[:5] == [401] * 5 and 429 in codes
     assert client.get("/info", headers=basic("ada")).status_code == 429
+
+
+def test_guesses_that_come_at_once_are_not_all_tried(
+    host: Host, users: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "MOST_REFUSED", 0.001)  # one, and no more for a quarter of an hour
+    app = create_app(host, Config({"ksql.server.auth.users.file": str(users)}))
+
+    async def guess_at_once() -> list[int]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://server") as client:
+            guesses = (client.get("/info", headers=basic("ada", f"guess {n}")) for n in range(30))
+            return [response.status_code for response in await asyncio.gather(*guesses)]
+
+    codes = asyncio.run(guess_at_once())
+    assert set(codes) == {401, 429}
+    # what was being tried when the first one failed
+    assert codes.count(401) <= access.MOST_CHECKS
+
+
+def test_logins_do_not_wait_until_queries_are_closed(host: Host, users: Path) -> None:
+    app = create_app(host, Config({"ksql.server.auth.users.file": str(users)}))
+    may_end = threading.Event()
+
+    class Lasting(FakeStream):
+        def close(self) -> None:
+            may_end.wait(FOREVER_S)
+            super().close()
+
+    streams = [Lasting("PUSH", []) for _ in range(50)]
+
+    async def run() -> int:
+        closing = [asyncio.create_task(host.close(stream)) for stream in streams]
+        await asyncio.sleep(0)  # each of them begins
+        try:
+            async with httpx.AsyncClient(
+                transport=httpx.ASGITransport(app), base_url="http://server"
+            ) as client:
+                asked = client.get("/info", headers=basic("rita"))
+                return (await asyncio.wait_for(asked, FOREVER_S / 3)).status_code
+        finally:
+            may_end.set()
+            await asyncio.gather(*closing)
+
+    assert asyncio.run(run()) == 200
+    assert all(stream.closed.is_set() for stream in streams)

@@ -87,3 +87,10 @@ def test_acknowledgements_come_while_rows_go(live: LiveServer, engine: FakeEngin
     with httpx.Client(timeout=20) as client:
         response = client.post(f"{live.url}/inserts-stream", content=rows())
     assert len(response.text.splitlines()) == 2
+
+
+def test_news_after_the_end_of_the_loop_are_no_error(client: AppClient, engine: FakeEngine) -> None:
+    client.post("/inserts-stream", content=TARGET + b'{"a":1}\n')
+    assert engine.inserter_made is not None
+    # as the thread of deliveries calls it, whose end would be an error of all other records
+    engine.inserter_made.insert([b'{"a":2}'])

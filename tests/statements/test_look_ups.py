@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 import grammar
-from ksql_spark import analyzer
+from ksql_spark import analyzer, query_service
 from ksql_spark.authorization import Rights
 from ksql_spark.config import Config
 from ksql_spark.consistency import decode, encode
@@ -286,6 +286,20 @@ def test_parameters_and_variables_do_not_mix(service: QueryService) -> None:
         service.query(Request("SELECT * FROM texts WHERE id = ?;", variables={"a": "b"}, parameters=["x"]))
     with pytest.raises(KsqlError, match="1 parameters"):
         service.query(Request("SELECT * FROM texts WHERE id = ?;", parameters=[]))
+
+
+def test_parameters_of_long_texts_are_not_filled_in_by_look_ups(
+    service: QueryService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query_service, "filled_in", lambda _: pytest.fail("it was filled in"))
+    assert service.look_up("?" * 1_000_000, {}, [1]) is None
+    assert service.look_up("SELECT * FROM ints WHERE id IN (?" + ",?" * 5_000 + ");", {}, [1] * 5_001) is None
+
+
+def test_long_texts_with_parameters_are_answered_in_a_thread(service: QueryService) -> None:
+    text = "SELECT n FROM ints WHERE id IN (?" + ",?" * 5_000 + ");"
+    stream = service.query(Request(text, parameters=[300] * 5_001))
+    assert [row.values for row in stream.read(0) or []] == [[600]]
 
 
 def test_an_allowed_lag_asks_no_broker(

@@ -12,6 +12,7 @@ import pytest
 from ksql_spark import execution, request
 from ksql_spark.analyzer import sources
 from ksql_spark.errors import KsqlError
+from ksql_spark.query_service import QueryService
 from ksql_spark.request import Request
 
 from .world import World
@@ -142,6 +143,23 @@ def test_too_long_a_text_without_semicolons_is_not_even_split(
 ) -> None:
     monkeypatch.setattr(request, "_pieces", lambda text: pytest.fail("it was split"))
     assert world.refused("SHOW STREAMS; SELECT " + "a, " * 500_000).condition == "STATEMENT_TOO_LONG"
+
+
+def test_parameters_are_not_looked_for_in_too_long_a_text(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request, "with_parameters", lambda *_: pytest.fail("they were looked for"))
+    for text in ("?" * 1_000_001, "?;" * 500_001, "\ud800" + "?" * 1_000_000):
+        for run in (world.statements.execute, QueryService(world.services).query):
+            with pytest.raises(KsqlError) as caught:
+                run(Request(text, parameters=[1]))
+            assert (caught.value.condition, caught.value.code) == ("STATEMENT_TOO_LONG", 41301)
+
+
+def test_values_of_parameters_count_as_the_text_that_they_become(world: World) -> None:
+    with pytest.raises(KsqlError) as caught:
+        world.statements.execute(Request("DEFINE x = ?;", parameters=["x" * 1_000_000]))
+    assert caught.value.condition == "STATEMENT_TOO_LONG"
 
 
 def test_parsing_can_be_cancelled(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
