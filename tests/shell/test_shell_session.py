@@ -10,7 +10,7 @@ import pytest
 from fake_engine import FakeEngine, FakeStream
 from live_server import LiveServer
 
-from ksql_spark.client.connection import addresses
+from ksql_spark.client.servers import addresses
 from ksql_spark.engine import ResultColumn, Row
 from shell.client import Client, ServerError, Unreachable
 from shell.commands.command import Context
