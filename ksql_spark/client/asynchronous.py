@@ -13,6 +13,7 @@ import httpx
 from ksql_spark.client import protocol
 from ksql_spark.client.connection import http_settings
 from ksql_spark.client.errors import NotConnectedError, OperationalError
+from ksql_spark.client.lines import aiter_lines
 from ksql_spark.client.protocol import Parameters
 from ksql_spark.client.servers import Servers, addresses
 
@@ -73,7 +74,7 @@ class AsyncConnection:
         async with contextlib.aclosing(answer):
             if answer.status_code != httpx.codes.OK:
                 raise protocol.failure(answer.status_code, await answer.aread(), url)
-            lines = answer.aiter_lines()
+            lines = aiter_lines(answer)
             try:
                 protocol.columns_of(await anext(lines))
                 async for line in lines:
@@ -105,7 +106,7 @@ class AsyncConnection:
         async with contextlib.aclosing(answer):
             if answer.status_code != httpx.codes.OK:
                 raise protocol.failure(answer.status_code, await answer.aread(), url)
-            async for line in answer.aiter_lines():
+            async for line in aiter_lines(answer):
                 count = protocol.acknowledged(line) + 1
         return count
 

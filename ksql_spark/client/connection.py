@@ -15,6 +15,7 @@ import httpx
 from ksql_spark.client import protocol
 from ksql_spark.client.errors import InterfaceError, NotConnectedError, NotSupportedError, OperationalError
 from ksql_spark.client.frames import FrameStream, LineStream
+from ksql_spark.client.lines import iter_lines
 from ksql_spark.client.protocol import Columns, Description, Parameters
 from ksql_spark.client.servers import Servers, addresses
 
@@ -237,7 +238,7 @@ class Connection:
         with contextlib.closing(answer):
             if answer.status_code != httpx.codes.OK:
                 raise protocol.failure(answer.status_code, _read(answer, url), url)
-            for line in answer.iter_lines():
+            for line in iter_lines(answer):
                 count = protocol.acknowledged(line) + 1
         return count
 
@@ -334,7 +335,7 @@ class Stream:
         self.position = position
         self._connection = connection
         self._answer = answer
-        self._lines = answer.iter_lines()
+        self._lines = iter_lines(answer)
         self._closed = False
         try:
             self.columns: Columns = protocol.columns_of(next(self._lines))

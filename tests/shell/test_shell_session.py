@@ -263,6 +263,17 @@ def test_print(session: Session, out: io.StringIO) -> None:
     assert (lines[0], lines[-1][:7]) == ("Key format: KAFKA_INT", "rowtime")
 
 
+def test_lines_end_only_with_a_line_feed(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
+    engine.next_stream = FakeStream(
+        "PRINT", [ResultColumn("LINE", "STRING")], [Row(["a\u2028b\x85c"]), Row(["d\re"])]
+    )
+    run(session, "PRINT rides;")
+    assert out.getvalue() == "a\u2028b\x85c\nd\\re\n"
+    engine.next_stream = FakeStream("PULL", COLUMNS, [Row(["f\u2028g\x85h"])])
+    run(session, "SELECT * FROM RIDES;")
+    assert "f\u2028g\x85h" in out.getvalue()
+
+
 def test_script(session: Session, engine: FakeEngine, tmp_path) -> None:
     script = tmp_path / "it's.sql"
     script.write_text("CREATE STREAM a;\nSHOW TOPICS;\n")
