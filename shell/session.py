@@ -281,8 +281,8 @@ class _LinesView(_View):
         lines = [frame["line"] for frame in frames if "line" in frame]
         self.error = next((ServerError(f["errorMessage"]) for f in frames if "errorMessage" in f), None)
         self.count += len(lines)
-        if lines:
-            self.console.write("".join(f"{line}\n" for line in lines))
+        if lines:  # a carriage return would let the rest of its line replace the beginning
+            self.console.write("".join(f"{line}\n" for line in lines).replace("\r", "\\r"))
 
 
 class _QueryView(_View):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -12,9 +11,11 @@ from typing import Any
 import httpx
 
 from ksql_spark.client import protocol
-from ksql_spark.client.connection import addresses, http_settings
-from ksql_spark.client.errors import OperationalError
+from ksql_spark.client.connection import http_settings
+from ksql_spark.client.errors import NotConnectedError, OperationalError
+from ksql_spark.client.lines import aiter_lines
 from ksql_spark.client.protocol import Parameters
+from ksql_spark.client.servers import Servers, addresses
 
 
 def connect_async(
@@ -29,9 +30,8 @@ def connect_async(
     trust_env: bool = True,
 ) -> AsyncConnection:
     """A connection for asyncio; the arguments are those of connect()."""
-    urls = addresses(url)
-    settings = http_settings(urls[0], auth, token, verify, cert, trust_env)
-    return AsyncConnection(httpx.AsyncClient(**settings), properties or {}, reads_own_writes, urls)
+    http = httpx.AsyncClient(**http_settings(auth, token, verify, cert, trust_env))
+    return AsyncConnection(http, properties or {}, reads_own_writes, addresses(url))
 
 
 class AsyncConnection:
@@ -42,10 +42,9 @@ class AsyncConnection:
         http: httpx.AsyncClient,
         properties: Mapping[str, Any],
         reads_own_writes: bool,
-        urls: Sequence[str] = (),
+        urls: Sequence[str],
     ) -> None:
-        #: of the servers; the present one is the first
-        self._urls = deque(urls)
+        self._servers = Servers(urls)
         self._http = http
         self._properties = dict(properties)
         self._reads_own_writes = reads_own_writes
@@ -71,11 +70,11 @@ class AsyncConnection:
     async def stream(self, text: str, parameters: Parameters = None) -> AsyncIterator[tuple[Any, ...]]:
         """The rows of a SELECT as they arrive; leaving the loop ends the query."""
         body = protocol.query_body(text, parameters, self._properties, self._token)
-        answer = await self._send("/query-stream", json=body, headers={"Accept": protocol.DELIMITED})
+        answer, url = await self._send("/query-stream", json=body, headers={"Accept": protocol.DELIMITED})
         async with contextlib.aclosing(answer):
             if answer.status_code != httpx.codes.OK:
-                raise protocol.failure(answer.status_code, await answer.aread(), self._urls[0])
-            lines = answer.aiter_lines()
+                raise protocol.failure(answer.status_code, await answer.aread(), url)
+            lines = aiter_lines(answer)
             try:
                 protocol.columns_of(await anext(lines))
                 async for line in lines:
@@ -87,11 +86,11 @@ class AsyncConnection:
     async def run(self, text: str, parameters: Parameters = None) -> list[dict[str, Any]]:
         """Run statements that are no queries; what each answers, as the REST API has it."""
         body = protocol.statement_body(text, parameters, self._properties, self._sequence)
-        answer = await self._send("/ksql", json=body)
+        answer, url = await self._send("/ksql", json=body)
         async with contextlib.aclosing(answer):
             content = await answer.aread()
             if answer.status_code != httpx.codes.OK:
-                raise protocol.failure(answer.status_code, content, self._urls[0])
+                raise protocol.failure(answer.status_code, content, url)
             if self._reads_own_writes and protocol.TOKEN_HEADER in answer.headers:
                 self._token = answer.headers[protocol.TOKEN_HEADER]
         entities: list[dict[str, Any]] = json.loads(content)
@@ -103,27 +102,29 @@ class AsyncConnection:
         """Write rows, given by their columns' names; return how many once the brokers have them."""
         count = 0
         content = _again(protocol.insert_lines(target, rows))
-        answer = await self._send("/inserts-stream", content=content)
+        answer, url = await self._send("/inserts-stream", content=content)
         async with contextlib.aclosing(answer):
             if answer.status_code != httpx.codes.OK:
-                raise protocol.failure(answer.status_code, await answer.aread(), self._urls[0])
-            async for line in answer.aiter_lines():
+                raise protocol.failure(answer.status_code, await answer.aread(), url)
+            async for line in aiter_lines(answer):
                 count = protocol.acknowledged(line) + 1
         return count
 
-    async def _send(self, path: str, **arguments: Any) -> httpx.Response:
-        try:
-            for _ in range(len(self._urls) - 1):
-                try:
-                    request = self._http.build_request("POST", path, **arguments)
-                    return await self._http.send(request, stream=True)
-                except (httpx.ConnectError, httpx.ConnectTimeout):  # nothing was sent
-                    self._urls.rotate(-1)
-                    self._http.base_url = self._urls[0]
-            request = self._http.build_request("POST", path, **arguments)
-            return await self._http.send(request, stream=True)
-        except httpx.TransportError as error:
-            raise protocol.unreachable(self._urls[0], error) from error
+    async def _send(self, path: str, **arguments: Any) -> tuple[httpx.Response, str]:
+        """The answer of the first server that can be reached, and its address.
+
+        Raises:
+            UnreachableError: there is none.
+            InterfaceError: the connection is closed.
+        """
+        for url in self._servers.attempts():
+            try:
+                with protocol.sending(url):
+                    request = self._http.build_request("POST", url + path, **arguments)
+                    return await self._http.send(request, stream=True), url
+            except NotConnectedError as error:
+                failure = error
+        raise failure
 
 
 async def _again(lines: Iterable[bytes]) -> AsyncIterator[bytes]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 
 from ksql_spark.client import protocol
-from ksql_spark.client.errors import InterfaceError, NotSupportedError, OperationalError, UnreachableError
+from ksql_spark.client.errors import InterfaceError, NotConnectedError, NotSupportedError, OperationalError
 from ksql_spark.client.frames import FrameStream, LineStream
+from ksql_spark.client.lines import iter_lines
 from ksql_spark.client.protocol import Columns, Description, Parameters
+from ksql_spark.client.servers import Servers, addresses
 
 CONNECT_TIMEOUT_S = 5.0
 
@@ -44,27 +46,15 @@ def connect(
         reads_own_writes: whether queries, of any server, see what this connection has inserted before.
         trust_env: whether proxies of the environment are used.
     """
-    urls = addresses(url)
-    http = httpx.Client(**http_settings(urls[0], auth, token, verify, cert, trust_env))
-    return Connection(http, properties or {}, reads_own_writes, urls)
-
-
-def addresses(url: str) -> list[str]:
-    """The addresses in ``url``, each with its scheme and without a final slash.
-
-    >>> addresses("localhost:8088/, https://b")
-    ['http://localhost:8088', 'https://b']
-    """
-    given = [one.strip() for one in url.split(",")]
-    return [(one if "://" in one else f"http://{one}").rstrip("/") for one in given if one]
+    http = httpx.Client(**http_settings(auth, token, verify, cert, trust_env))
+    return Connection(http, properties or {}, reads_own_writes, addresses(url))
 
 
 def http_settings(
-    url: str, auth: tuple[str, str] | None, token: str | None, verify: Any, cert: Any, trust_env: bool
+    auth: tuple[str, str] | None, token: str | None, verify: Any, cert: Any, trust_env: bool
 ) -> dict[str, Any]:
     """The arguments of httpx's clients."""
     settings: dict[str, Any] = {
-        "base_url": url,
         "auth": auth,
         "headers": {"Authorization": f"Bearer {token}"} if token else {},
         # a statement may take any time; only connecting must be quick
@@ -86,11 +76,10 @@ class Connection:
         http: httpx.Client,
         properties: Mapping[str, Any],
         reads_own_writes: bool,
-        urls: Sequence[str] = (),
+        urls: Sequence[str],
     ) -> None:
         self._http = http
-        #: of the servers; the present one is the first
-        self._urls = deque(urls)
+        self._servers = Servers(urls)
         self._properties = dict(properties)
         self._reads_own_writes = reads_own_writes
         #: what the next query has to know of
@@ -146,7 +135,8 @@ class Connection:
         body = protocol.query_body(
             text, parameters, self._properties, self._token, resumable=resumable, after=after
         )
-        return Stream(self, self._started("/query-stream", body, protocol.DELIMITED), after)
+        answer, _ = self._started("/query-stream", body, protocol.DELIMITED)
+        return Stream(self, answer, after)
 
     def frames(
         self,
@@ -171,7 +161,8 @@ class Connection:
         """
         given = {**self._properties, **(properties or {})}
         body = protocol.query_body(text, parameters, given, self._token, variables=variables)
-        return FrameStream(self._started("/query-stream", body, protocol.FRAMES), self.close_query)
+        answer, url = self._started("/query-stream", body, protocol.FRAMES)
+        return FrameStream(answer, partial(self._close_query_at, url))
 
     def print_topic(
         self,
@@ -184,7 +175,8 @@ class Connection:
         """Start a PRINT; its lines come as ``{"line": text}``. Arguments and errors as for run()."""
         given = {**self._properties, **(properties or {})}
         body = protocol.statement_body(text, None, given, self._sequence if waits else None, variables)
-        return LineStream(self._started("/query", body, None))
+        answer, _ = self._started("/query", body, None)
+        return LineStream(answer)
 
     def run(
         self,
@@ -210,9 +202,9 @@ class Connection:
         given = {**self._properties, **(properties or {})}
         sequence = self._sequence if waits else None
         body = protocol.statement_body(text, parameters, given, sequence, variables)
-        content, headers = self._whole("/ksql", json=body)
-        self._note(headers)
-        entities: list[dict[str, Any]] = self._json(content, list)
+        answer = self._whole("/ksql", json=body)
+        self._note(answer.headers)
+        entities: list[dict[str, Any]] = answer.json(list)
         self._sequence = protocol.last_sequence(entities) or self._sequence
         protocol.check_carried_out(entities)
         return entities
@@ -223,17 +215,16 @@ class Connection:
         Raises:
             DatabaseError: no server answers, or it is starting still.
         """
-        content, _ = self._whole("/info", method="GET")
-        found: Any = self._json(content, dict).get("KsqlServerInfo")
+        answer = self._whole("/info", method="GET")
+        found: Any = answer.json(dict).get("KsqlServerInfo")
         if not isinstance(found, dict):
-            raise protocol.no_server(self.url)
+            raise protocol.no_server(answer.url)
         return found
 
     def rebuild_state(self, query_id: str) -> dict[str, Any]:
         """Let a query read its topics again, without state; ``queryId`` and ``message``."""
-        content, _ = self._whole("/state/rebuild", json={"queryId": query_id})
-        answer: dict[str, Any] = self._json(content, dict)
-        return answer
+        rebuilt: dict[str, Any] = self._whole("/state/rebuild", json={"queryId": query_id}).json(dict)
+        return rebuilt
 
     def insert(self, target: str, rows: Iterable[Mapping[str, Any]]) -> int:
         """Write rows, given by their columns' names; return how many once the brokers have them.
@@ -243,17 +234,25 @@ class Connection:
         """
         count = 0
         lines = protocol.insert_lines(target, rows)
-        with contextlib.closing(self._send("/inserts-stream", content=lines)) as answer:
+        answer, url = self._send("/inserts-stream", content=lines)
+        with contextlib.closing(answer):
             if answer.status_code != httpx.codes.OK:
-                raise protocol.failure(answer.status_code, answer.read(), self.url)
-            for line in answer.iter_lines():
+                raise protocol.failure(answer.status_code, _read(answer, url), url)
+            for line in iter_lines(answer):
                 count = protocol.acknowledged(line) + 1
         return count
 
     def close_query(self, query_id: str) -> None:
         """End a push query."""
         with contextlib.suppress(OperationalError):
-            self._send("/close-query", json={"queryId": query_id}, timeout=CONNECT_TIMEOUT_S).close()
+            answer, _ = self._send("/close-query", json={"queryId": query_id}, timeout=CONNECT_TIMEOUT_S)
+            answer.close()
+
+    def _close_query_at(self, url: str, query_id: str) -> None:
+        """End a push query of the server at ``url``: by now others may be asked first."""
+        with contextlib.suppress(OperationalError):
+            body = {"queryId": query_id}
+            self._send_to(url, "/close-query", json=body, timeout=CONNECT_TIMEOUT_S).close()
 
     def _note(self, headers: httpx.Headers) -> None:
         if self._reads_own_writes and protocol.TOKEN_HEADER in headers:
@@ -262,58 +261,70 @@ class Connection:
     @property
     def url(self) -> str:
         """The address of the server that is asked."""
-        return self._urls[0]
+        return self._servers.present
 
-    def _started(self, path: str, body: Mapping[str, Any], accept: str | None) -> httpx.Response:
-        """The answer to a query, which streams."""
+    def _started(self, path: str, body: Mapping[str, Any], accept: str | None) -> tuple[httpx.Response, str]:
+        """The answer to a query, which streams, and the server's address."""
         headers = {} if accept is None else {"Accept": accept}
-        answer = self._send(path, json=body, headers=headers)
+        answer, url = self._send(path, json=body, headers=headers)
         if answer.status_code != httpx.codes.OK:
             with contextlib.closing(answer):
-                raise protocol.failure(answer.status_code, self._read(answer), self.url)
-        return answer
+                raise protocol.failure(answer.status_code, _read(answer, url), url)
+        return answer, url
 
-    def _whole(self, path: str, **arguments: Any) -> tuple[bytes, httpx.Headers]:
+    def _whole(self, path: str, **arguments: Any) -> _Whole:
         """An answer that comes whole."""
-        with contextlib.closing(self._send(path, **arguments)) as answer:
-            content = self._read(answer)
+        answer, url = self._send(path, **arguments)
+        with contextlib.closing(answer):
+            content = _read(answer, url)
         if answer.status_code != httpx.codes.OK:
-            raise protocol.failure(answer.status_code, content, self.url)
-        return content, answer.headers
+            raise protocol.failure(answer.status_code, content, url)
+        return _Whole(content, answer.headers, url)
 
-    def _read(self, answer: httpx.Response) -> bytes:
-        try:
-            return answer.read()
-        except (httpx.TransportError, OSError) as error:
-            raise protocol.unreachable(self.url, error) from error
+    def _send(self, path: str, **arguments: Any) -> tuple[httpx.Response, str]:
+        """The answer of the first server that can be reached, and its address; as _send_to()."""
+        for url in self._servers.attempts():
+            try:
+                return self._send_to(url, path, **arguments), url
+            except NotConnectedError as error:
+                failure = error
+        raise failure
 
-    def _json(self, content: bytes, kind: type[Any]) -> Any:
+    def _send_to(self, url: str, path: str, method: str = "POST", **arguments: Any) -> httpx.Response:
+        """The answer of the server at ``url``, whose content is still to be read.
+
+        Raises:
+            UnreachableError: there is none; a NotConnectedError if nothing was sent.
+            InterfaceError: the connection is closed.
+        """
+        with protocol.sending(url):
+            return self._http.send(self._http.build_request(method, url + path, **arguments), stream=True)
+
+
+class _Whole(NamedTuple):
+    """An answer that was read, and the address of the server that gave it."""
+
+    content: bytes
+    headers: httpx.Headers
+    url: str
+
+    def json(self, kind: type[Any]) -> Any:
+        """The content, of type ``kind``. Raises UnreachableError if it is something else."""
         try:
-            found = json.loads(content)
+            found = json.loads(self.content)
         except ValueError:
             found = None
         if not isinstance(found, kind):
             raise protocol.no_server(self.url)
         return found
 
-    def _send(self, path: str, method: str = "POST", **arguments: Any) -> httpx.Response:
-        def sent() -> httpx.Response:
-            return self._http.send(self._http.build_request(method, path, **arguments), stream=True)
 
-        try:
-            for _ in range(len(self._urls) - 1):
-                try:
-                    return sent()
-                except (httpx.ConnectError, httpx.ConnectTimeout):  # nothing was sent
-                    self._urls.rotate(-1)
-                    self._http.base_url = self.url
-            return sent()
-        except httpx.InvalidURL as error:
-            raise UnreachableError(f"{self.url} is not an address of a server: {error}.") from error
-        except (httpx.TransportError, OSError) as error:
-            raise protocol.unreachable(self.url, error) from error
-        except RuntimeError as error:  # httpx, of a client that was closed
-            raise InterfaceError("The connection is closed.") from error
+def _read(answer: httpx.Response, url: str) -> bytes:
+    """The content of an answer of the server at ``url``. Raises UnreachableError if it breaks off."""
+    try:
+        return answer.read()
+    except (httpx.TransportError, OSError) as error:
+        raise protocol.unreachable(url, error) from error
 
 
 class Stream:
@@ -324,7 +335,7 @@ class Stream:
         self.position = position
         self._connection = connection
         self._answer = answer
-        self._lines = answer.iter_lines()
+        self._lines = iter_lines(answer)
         self._closed = False
         try:
             self.columns: Columns = protocol.columns_of(next(self._lines))

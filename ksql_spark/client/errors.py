@@ -53,6 +53,10 @@ class UnreachableError(OperationalError):
     """No server answers, or what answers is none of ours."""
 
 
+class NotConnectedError(UnreachableError):
+    """There is no connection to a server, so nothing was sent, and another server may be asked."""
+
+
 class IntegrityError(DatabaseError):
     """Never raised: there are no constraints."""
 

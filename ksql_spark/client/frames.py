@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 
 from ksql_spark.client import protocol
+from ksql_spark.client.lines import iter_lines
 
 #: how many frames may wait for the caller before reading from the network pauses
 QUEUE_FRAMES = 10_000
@@ -71,7 +72,7 @@ class FrameStream:
 
     def _read_all(self) -> None:
         try:
-            for frame in self._parsed(self._answer.iter_lines()):
+            for frame in self._parsed(iter_lines(self._answer)):
                 if "header" in frame:
                     self._query_id = frame["header"].get("queryId")
                 self._frames.put(frame)

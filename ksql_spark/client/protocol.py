@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,6 +14,7 @@ import httpx
 from ksql_spark.client.errors import (
     DatabaseError,
     InterfaceError,
+    NotConnectedError,
     OperationalError,
     ProgrammingError,
     UnreachableError,
@@ -25,6 +27,8 @@ DELIMITED = "application/vnd.ksqlapi.delimited.v1"
 FRAMES = "application/vnd.ksql.v1+json"
 #: the header of answers that has a token
 TOKEN_HEADER = "ksql-consistency-token"
+#: httpx raises them before anything is sent
+_NOT_CONNECTED = (httpx.ConnectError, httpx.ConnectTimeout)
 _TOKEN = "request.ksql.query.pull.consistency.token"
 _CONTINUATION = "request.ksql.query.push.continuation.token"
 _CONTINUATIONS = "ksql.query.push.v2.continuation.tokens.enabled"
@@ -186,8 +190,22 @@ def no_server(url: str) -> UnreachableError:
 
 
 def unreachable(url: str, error: Exception) -> UnreachableError:
-    """Nothing answers at ``url``."""
-    return UnreachableError(f"No server answers at {url} ({reason(error)}). Is it running?")
+    """Nothing answers at ``url``; a NotConnectedError if nothing was sent there."""
+    kind = NotConnectedError if isinstance(error, _NOT_CONNECTED) else UnreachableError
+    return kind(f"No server answers at {url} ({reason(error)}). Is it running?")
+
+
+@contextlib.contextmanager
+def sending(url: str) -> Iterator[None]:
+    """Errors of httpx, of a request to the server at ``url``, as those of this client."""
+    try:
+        yield
+    except httpx.InvalidURL as error:
+        raise UnreachableError(f"{url} is not an address of a server: {error}.") from error
+    except (httpx.TransportError, OSError) as error:
+        raise unreachable(url, error) from error
+    except RuntimeError as error:  # httpx, of a client that was closed
+        raise InterfaceError("The connection is closed.") from error
 
 
 def reason(error: BaseException) -> str:

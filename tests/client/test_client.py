@@ -102,6 +102,26 @@ def test_values_come_back_as_they_went(url: str) -> None:
         assert connection.execute("SELECT * FROM items WHERE id = 2;").fetchall() == [(2, None, None, None)]
 
 
+def test_values_with_what_else_may_end_a_line(url: str) -> None:
+    text = "a\u2028b\u2029c\x85d\v\f\r\x1c\x1d\x1ee"
+
+    async def fetched() -> Any:
+        async with connect_async(url) as connection:
+            assert await connection.insert("base", [{"id": 2, "v": text}]) == 1
+            return await connection.fetch("SELECT v FROM items WHERE id = 2;")
+
+    with connect(url) as connection:
+        assert connection.insert("base", [{"id": 1, "v": text}]) == 1
+        assert connection.execute("SELECT v FROM items WHERE id = 1;").fetchall() == [(text,)]
+        frames = connection.frames("SELECT v FROM items WHERE id = 1;")
+        found: list[Any] = []
+        while (arrived := frames.read(60)) is not None:
+            found += arrived
+        assert [frame["row"]["columns"] for frame in found if "row" in frame] == [[text]]
+        frames.close()
+    assert asyncio.run(fetched()) == [(text,)]
+
+
 def test_errors_are_those_of_the_db_api(url: str) -> None:
     with connect(url) as connection:
         with pytest.raises(client.ProgrammingError) as caught:

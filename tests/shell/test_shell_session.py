@@ -10,7 +10,7 @@ import pytest
 from fake_engine import FakeEngine, FakeStream
 from live_server import LiveServer
 
-from ksql_spark.client.connection import addresses
+from ksql_spark.client.servers import addresses
 from ksql_spark.engine import ResultColumn, Row
 from shell.client import Client, ServerError, Unreachable
 from shell.commands.command import Context
@@ -261,6 +261,17 @@ def test_print(session: Session, out: io.StringIO) -> None:
     run(session, "PRINT rides;")
     lines = out.getvalue().splitlines()
     assert (lines[0], lines[-1][:7]) == ("Key format: KAFKA_INT", "rowtime")
+
+
+def test_lines_end_only_with_a_line_feed(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
+    engine.next_stream = FakeStream(
+        "PRINT", [ResultColumn("LINE", "STRING")], [Row(["a\u2028b\x85c"]), Row(["d\re"])]
+    )
+    run(session, "PRINT rides;")
+    assert out.getvalue() == "a\u2028b\x85c\nd\\re\n"
+    engine.next_stream = FakeStream("PULL", COLUMNS, [Row(["f\u2028g\x85h"])])
+    run(session, "SELECT * FROM RIDES;")
+    assert "f\u2028g\x85h" in out.getvalue()
 
 
 def test_script(session: Session, engine: FakeEngine, tmp_path) -> None:

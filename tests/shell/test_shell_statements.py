@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-
 import httpx
 import pytest
 
@@ -87,8 +85,8 @@ def test_what_spark_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None
     done = {"@type": "currentStatus", "statementText": "A;", "commandStatus": {"status": "SUCCESS"}}
     failed = {"statementText": "B;", "commandStatus": {"status": "ERROR", "message": "Spark says no"}}
     client = Client("nowhere:1")
-    answer = json.dumps([done, failed]).encode(), httpx.Headers()
-    monkeypatch.setattr(client._connection, "_whole", lambda *_, **__: answer)
+    answering = httpx.MockTransport(lambda _: httpx.Response(200, json=[done, failed]))
+    monkeypatch.setattr(client._connection, "_http", httpx.Client(transport=answering))
     with pytest.raises(ServerError, match="Spark says no") as raised:
         client.run("A; B;")
     assert raised.value.statement == "B;" and raised.value.entities == [done]

@@ -1,0 +1,55 @@
+"""Which of several servers is asked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+
+from ksql_spark.client.errors import InterfaceError
+
+
+def addresses(url: str) -> list[str]:
+    """The addresses in ``url``, each with its scheme and without a final slash.
+
+    >>> addresses("localhost:8088/, https://b")
+    ['http://localhost:8088', 'https://b']
+    """
+    given = [one.strip() for one in url.split(",")]
+    return [(one if "://" in one else f"http://{one}").rstrip("/") for one in given if one]
+
+
+class Servers:
+    """The addresses of servers that share queries, of which the present one is asked first. Thread-safe.
+
+    Raises:
+        InterfaceError: there are none.
+    """
+
+    def __init__(self, urls: Iterable[str]) -> None:
+        #: the present one first; replaced as a whole, so that it can be read without the lock
+        self._urls = tuple(dict.fromkeys(urls))
+        self._lock = threading.Lock()
+        if not self._urls:
+            raise InterfaceError("The address of a server is missing.")
+
+    @property
+    def present(self) -> str:
+        """The address at which the next request begins."""
+        return self._urls[0]
+
+    def attempts(self) -> Iterator[str]:
+        """The addresses for one request, each once; taking the next one says that the last was not reached.
+
+        The next one is that with which other requests begin by then: they may have found the same.
+        """
+        tried: set[str] = set()
+        while left := [url for url in self._urls if url not in tried]:
+            yield left[0]
+            tried.add(left[0])
+            self._pass_over(left[0])
+
+    def _pass_over(self, url: str) -> None:
+        """Begin with the address after ``url``, unless another request has seen to that."""
+        with self._lock:
+            if self._urls[0] == url:
+                self._urls = (*self._urls[1:], url)
