@@ -349,8 +349,8 @@ class QueryResponse(Response):
         self._pieces = self._encoded()
         self._rows_at_once = CHUNK_ROWS
         self._timeout_s = READ_TIMEOUT_S
-        #: whether the last step gave pieces
-        self._has_given = False
+        #: whether the next step reads rows, which may not have come yet
+        self._reads_next = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
@@ -373,19 +373,15 @@ class QueryResponse(Response):
 
     async def _next(self) -> list[bytes] | None:
         """The next pieces; without a thread, if reading does not block."""
-        if not _is_live(self._stream):
+        if not getattr(self._stream, "is_live", False):
             self._timeout_s = READ_TIMEOUT_S
             return await self._host.read(lambda: next(self._pieces, None))
-        self._timeout_s = 0.0
-        pieces = next(self._pieces, None)
-        if pieces is _READS_NEXT:
-            self._has_given = False
+        if self._reads_next:
             await self._host.wakeups.until_called(self._stream.when_arrived, READ_TIMEOUT_S)  # type: ignore[attr-defined]
-        elif self._has_given:
-            await asyncio.sleep(0)  # others go on between the pieces of a large read
         else:
-            self._has_given = True
-        return pieces
+            await asyncio.sleep(0)  # others go on between the pieces of a large read
+        self._timeout_s = 0.0
+        return next(self._pieces, None)
 
     async def _watch(self, receive: Receive) -> None:
         """Wait until the client has gone, then close the stream, which ends a waiting read."""
@@ -395,44 +391,36 @@ class QueryResponse(Response):
         await self._host.close(self._stream)
 
     def _encoded(self) -> Iterator[list[bytes]]:
-        """The response in chunks; each step may block for READ_TIMEOUT_S and yield none.
-
-        Where reading does not block, it says before that it reads next.
-        """
+        """The response in chunks; each step may block for READ_TIMEOUT_S and yield none."""
+        self._reads_next = True
         yield [self._format.start()]
         try:
-            while True:
-                if _is_live(self._stream):
-                    yield _READS_NEXT
-                if (rows := self._stream.read(self._timeout_s)) is None:
-                    break
-                size = self._rows_at_once
-                if 0 < len(rows) <= size:
+            while (rows := self._stream.read(self._timeout_s)) is not None:
+                token = getattr(self._stream, "continuation", None) if rows else None
+                if 0 < len(rows) <= self._rows_at_once:
+                    self._reads_next = token is None
                     yield [rows_text(rows, self._format)]
                 else:
-                    for begin in range(0, len(rows), CHUNK_ROWS):
-                        part = rows[begin : begin + CHUNK_ROWS]
-                        yield [self._format.rows(part[i : i + size]) for i in range(0, len(part), size)]
-                if rows and (token := getattr(self._stream, "continuation", None)) is not None:
+                    yield from self._chunks(rows, is_all=token is None)
+                if token is not None:
+                    self._reads_next = True
                     yield [self._format.token(token)]
-                if not rows:
-                    yield []
+            self._reads_next = False
             if self._stream in self._host.cut_off:
                 raise errors.stopping()
         except Exception as error:
-            self._failed = True
+            self._failed, self._reads_next = True, False
             if not self._client_left:
                 yield [self._format.error(errors.body(error))]
         yield [self._format.end()]
 
-
-#: the step of a response after which it reads rows
-_READS_NEXT: list[bytes] = []
-
-
-def _is_live(stream: QueryStream) -> bool:
-    """Whether ``read(0)`` never blocks, and ``when_arrived`` tells when there is something to read."""
-    return getattr(stream, "is_live", False)
+    def _chunks(self, rows: list[Row], *, is_all: bool) -> Iterator[list[bytes]]:
+        """The rows of one read, after which the next one follows if that ``is_all``."""
+        size = self._rows_at_once
+        for begin in range(0, max(len(rows), 1), CHUNK_ROWS):
+            self._reads_next = is_all and begin + CHUNK_ROWS >= len(rows)
+            part = rows[begin : begin + CHUNK_ROWS]
+            yield [self._format.rows(part[i : i + size]) for i in range(0, len(part), size)]
 
 
 def _sends_single_rows(scope: Scope, stream: QueryStream) -> bool:
