@@ -13,7 +13,7 @@ NULL = "null"
 TOMBSTONE = "<TOMBSTONE>"
 
 #: control characters, which would move the cursor; tables handle line feeds
-_CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), 0x7F) if code != 0x0A} | {
+_CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code != 0x0A} | {
     0x09: "\\t",
     0x0D: "\\r",
 }

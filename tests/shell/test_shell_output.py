@@ -388,6 +388,7 @@ def test_rows_as_json(console: Console, out: io.StringIO) -> None:
         (Decimal("1E+2"), "1E+2"),
         ({"A": [1, None, Decimal("0.10")]}, '{"A": [1, null, 0.10]}'),
         ("a\x1b[31mb\tc\nd", "a\\x1b[31mb\\tc\nd"),
+        ("a\x9b31mb\x85c", "a\\x9b31mb\\x85c"),
     ],
 )
 def test_value_text(value: object, text: str) -> None:
