@@ -171,8 +171,11 @@ class CommandRunner:
             )
             try:
                 self._services.log.append(done)
-            except KsqlError:
-                self._settle(action, future)
+            except KsqlError as error:
+                if error.condition == "SERVICE_ID_TAKEN":  # before it was sent
+                    self._undo(action)
+                else:
+                    self._settle(action, future)
                 raise
             try:
                 return self._wait(future)

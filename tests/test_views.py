@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import threading
 import time
@@ -56,6 +55,12 @@ def table(name: str, window: Windowing | None = None) -> DataSource:
     return DataSource(
         name, TABLE, Schema(columns), name.lower(), format_, format_, window=window, is_sink=True
     )
+
+
+def left(path: Path, seconds: int) -> None:
+    """As if a view had last had all rows so long ago."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        assert db.execute("UPDATE followed SET at = at - ?", (seconds,)).rowcount == 1
 
 
 def rows(view: View) -> dict[bytes, bytes]:
@@ -172,7 +177,7 @@ def test_a_file_that_does_not_fit_the_topic_is_not_used(
             path.write_bytes(b"no database" * 1000)
         case "tombstones":
             admin.configs[topic] = {"cleanup.policy": "compact,delete", "delete.retention.ms": "3600000"}
-            os.utime(path, times=(time.time() - 3700,) * 2)
+            left(path, 3700)
     found = make().current(source, SOON_S).scan()
     assert [row.value for row in found] == [b"1"]
 
@@ -189,7 +194,7 @@ def test_a_file_is_used_as_long_as_no_tombstone_can_be_missing(
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("UPDATE entry SET value = x'00'")
     first.close()
-    os.utime(path, times=(time.time() - 3700,) * 2)
+    left(path, 3700)
     admin.configs[topic] = {"cleanup.policy": policy, "delete.retention.ms": str(hours * 3_600_000)}
     assert [row.value for row in make().current(table(topic.upper()), SOON_S).scan()] == [b"\0"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -80,7 +81,10 @@ class TopicReader:
                 fetch_wait_max_ms=500,
             )
         )
-        self._looked_at = time.monotonic()
+        #: when Kafka has last told which partitions there are, on the monotonic clock
+        self.heard_at = self._looked_at = time.monotonic()
+        self._asking: threading.Thread | None = None
+        self._there: set[int] = set()
         try:
             self._positions = self._start(offsets)
             self._starts = dict(self._positions)
@@ -164,6 +168,8 @@ class TopicReader:
 
     def close(self) -> None:
         """Free the connections; may be called more than once."""
+        if self._asking is not None:
+            self._asking.join()
         self._consumer.close()
 
     def _start(self, offsets: Mapping[int, int] | str) -> dict[int, int]:
@@ -179,22 +185,28 @@ class TopicReader:
         return {p: self._watermarks(p)[side] for p in partitions}
 
     def _find_partitions(self) -> None:
-        """Read partitions that the topic has got, too; looks only now and then.
-
-        Where no records come, the answer waits for the open fetch, for at most half a second.
-        """
+        """Read partitions that the topic has got, too; looks only now and then, and waits for nothing."""
         now = time.monotonic()
-        if now - self._looked_at < PARTITIONS_EVERY_S:
-            return
-        self._looked_at = now
+        if now - self._looked_at >= PARTITIONS_EVERY_S and self._asking is None:
+            self._looked_at = now
+            self._asking = threading.Thread(target=self._ask_for_partitions, name="partitions", daemon=True)
+            self._asking.start()
+        elif self._asking is not None and not self._asking.is_alive():
+            self._asking = None
+            if new := dict.fromkeys(self._there - self._positions.keys(), 0):
+                self._consumer.incremental_assign([TopicPartition(self.topic, *pair) for pair in new.items()])
+                self._starts |= new
+                self._positions |= new
+
+    def _ask_for_partitions(self) -> None:
+        """Ask for the topic's partitions; the answer may have to wait for the open fetch of another one."""
         try:
             found = self._consumer.list_topics(self.topic, timeout=_PARTITIONS_TIMEOUT_S).topics[self.topic]
         except KafkaException:
             return  # reading tells what is the matter
-        if new := {} if found.error else dict.fromkeys(found.partitions.keys() - self._positions.keys(), 0):
-            self._consumer.incremental_assign([TopicPartition(self.topic, *pair) for pair in new.items()])
-            self._starts |= new
-            self._positions |= new
+        if not found.error:
+            self._there = set(found.partitions)
+            self.heard_at = time.monotonic()
 
     def _watermarks(self, partition: int) -> tuple[int, int]:
         """The first offset of a partition, and the offset after its last record."""

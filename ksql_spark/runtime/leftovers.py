@@ -13,6 +13,8 @@ log = logging.getLogger(__name__)
 
 #: how long after something ended, or after a removal failed, it is removed, seconds
 REMOVE_AFTER_S = 15.0
+#: what is due for longer was held up by the machine, and the command log as well
+_FROZEN_S = 5.0
 
 
 class Leftovers:
@@ -24,7 +26,7 @@ class Leftovers:
         self._due: dict[str, tuple[float, Callable[[], None]]] = {}
 
     def add(self, name: str, remove: Callable[[], None]) -> None:
-        """Call ``remove`` REMOVE_AFTER_S from now, and again until it succeeds.
+        """Call ``remove`` REMOVE_AFTER_S from now, and again as long as broker or disk are away.
 
         Args:
             name: what it belongs to: the id of a query, or a topic.
@@ -33,22 +35,28 @@ class Leftovers:
         with self._lock:
             self._due[name] = time.monotonic() + REMOVE_AFTER_S, remove
 
-    def remove_due(self, is_there: Callable[[str], bool]) -> None:
+    def remove_due(self, is_there: Callable[[str], bool], is_closing: Callable[[], bool]) -> None:
         """Remove what is due, except what has come again.
 
         Args:
             is_there: whether there is such a query again.
+            is_closing: whether the server stops, and does not know its queries any more.
         """
         now = time.monotonic()
         with self._lock:
-            due = {name: remove for name, (at, remove) in self._due.items() if at <= now}
+            due = {name: entry for name, entry in self._due.items() if entry[0] <= now}
             for name in due:
                 del self._due[name]
-        for name, remove in due.items():
-            if is_there(name):
-                continue
-            try:
-                remove()
-            except (KsqlError, OSError) as error:
-                log.warning("what %s left is removed later: %s", name, error)
-                self.add(name, remove)
+        for name, (at, remove) in due.items():
+            if time.monotonic() - at > _FROZEN_S:
+                self.add(name, remove)  # what has come again may not be known yet
+            elif not (is_there(name) or is_closing()):
+                self._remove(name, remove)
+
+    def _remove(self, name: str, remove: Callable[[], None]) -> None:
+        try:
+            remove()
+        except (KsqlError, OSError) as error:
+            log.warning("what %s left was not removed: %s", name, error)
+            if not isinstance(error, KsqlError) or error.condition == "BROKER_UNREACHABLE":
+                self.add(name, remove)  # anything else is refused again

@@ -51,7 +51,7 @@ class Manager(Protocol):
 
 
 class QueryWatcher:
-    """Looks at all queries again and again, and at their topics, in two threads of its own.
+    """Looks at all queries again and again, and at their topics, in threads of its own.
 
     Args:
         manager: of the queries.
@@ -80,6 +80,7 @@ class QueryWatcher:
         self._watches = (
             Watch("query-watcher", WATCH_EVERY_S, self._look),
             Watch("topic-watcher", LOOK_AT_TOPICS_EVERY_S, self._look_at_topics),
+            Watch("leftover-watcher", WATCH_EVERY_S, self._remove_leftovers),
         )
 
     def start(self) -> None:
@@ -113,9 +114,11 @@ class QueryWatcher:
             except Exception as error:  # the others are looked at all the same
                 failed = failed or error
         self._checkpoints.remove_late(self._manager.knows)
-        self._leftovers.remove_due(self._manager.knows)
         if failed is not None:
             raise failed
+
+    def _remove_leftovers(self) -> None:
+        self._leftovers.remove_due(self._manager.knows, self._closing.is_set)
 
     def check(self, query: ManagedQuery) -> None:
         """Look at a query once, unless it is being started or ended; if that fails, so does the query."""

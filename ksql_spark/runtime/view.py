@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
+import math
 import sqlite3
 import struct
 import subprocess
@@ -39,6 +39,7 @@ CREATE TABLE IF NOT EXISTS entry (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS position (partition INTEGER PRIMARY KEY, next INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS follows (what TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS followed (one INTEGER PRIMARY KEY, at REAL NOT NULL);
 """
 _COLUMNS = "SELECT key, value, time, window_start, window_end FROM entry"
 _OF_KEY = f"{_COLUMNS} WHERE key = ? ORDER BY window_start, window_end"
@@ -54,7 +55,7 @@ _CACHE_KIB, _IDLE_CONNECTIONS = 2_048, 8
 PAGE_ROWS = 2_000
 #: after how many records its size is looked at
 _CHECK_ROWS = 50_000
-#: how often it notes that it still follows its topic, seconds
+#: how often it notes that it has all that is in its topic, seconds
 _NOTE_EVERY_S = 60.0
 #: how long following waits for records, and so how late a wait that took too long ends
 _POLL_S = 0.2
@@ -135,7 +136,7 @@ class View:
                 admin = self._admin
                 with TopicReader(admin.servers, self.topic, positions, settings=admin.settings) as reader:
                     self._moved_to(reader.positions)
-                    applied, noted_at = _CHECK_ROWS, 0.0
+                    applied, noted_at = _CHECK_ROWS, -math.inf
                     while not self._closing.is_set():
                         if applied >= _CHECK_ROWS:
                             applied = 0
@@ -144,9 +145,9 @@ class View:
                         if records:
                             self._apply(db, records, reader.positions)
                             applied += len(records)
-                        if time.monotonic() - noted_at > _NOTE_EVERY_S:
+                        if reader.at_end and noted_at < reader.heard_at and _is_due(noted_at):
                             noted_at = time.monotonic()
-                            os.utime(self._path)
+                            db.execute("INSERT OR REPLACE INTO followed VALUES (0, ?)", (time.time(),))
                         self._known_ends = reader.known_ends
                         self._moved_to(reader.positions)
         except KsqlError as error:
@@ -164,11 +165,9 @@ class View:
         topic_id = self._admin.topic_id(self.topic)
         window = self.source.window
         follows = json.dumps([_LAYOUT, self.topic, topic_id, window.kind if window else None])
-        written = [file.stat().st_mtime for file in _files(self._path) if file.exists()]
-        left_s = time.time() - max(written) if written else 0.0
         with contextlib.suppress(sqlite3.DatabaseError):  # not one of ours, or damaged
             db = self._written()
-            if topic_id is not None and self._fits(db, follows) and not self._misses_deletions(left_s):
+            if topic_id is not None and self._fits(db, follows) and not self._misses_deletions(db):
                 return db
             db.close()
         remove(self._path)
@@ -197,8 +196,10 @@ class View:
             for p, position in found.items()
         )
 
-    def _misses_deletions(self, left_s: float) -> bool:
-        """Whether Kafka may have removed tombstones in ``left_s`` seconds, when nobody followed the topic."""
+    def _misses_deletions(self, db: sqlite3.Connection) -> bool:
+        """Whether Kafka may have removed tombstones since the file had all that was in the topic."""
+        followed = db.execute("SELECT at FROM followed").fetchone()
+        left_s = math.inf if followed is None else time.time() - followed[0]
         if left_s < 2 * _NOTE_EVERY_S:
             return False
         try:
@@ -427,6 +428,10 @@ class View:
             self._idle.pop().close()
         if not keeps_file:
             remove(self._path)
+
+
+def _is_due(noted_at: float) -> bool:
+    return time.monotonic() - noted_at > _NOTE_EVERY_S
 
 
 def remove(path: Path) -> None:

@@ -271,7 +271,7 @@ def test_lines_end_only_with_a_line_feed(session: Session, engine: FakeEngine, o
     assert out.getvalue() == "a\u2028b\x85c\nd\\re\n"
     engine.next_stream = FakeStream("PULL", COLUMNS, [Row(["f\u2028g\x85h"])])
     run(session, "SELECT * FROM RIDES;")
-    assert "f\u2028g\x85h" in out.getvalue()
+    assert "f\u2028g\\x85h" in out.getvalue()
 
 
 def test_script(session: Session, engine: FakeEngine, tmp_path) -> None:

@@ -40,22 +40,22 @@ def test_what_cannot_be_removed_is_removed_later(at_once: None) -> None:
 
     left.add("a", remove)
     for _ in range(4):
-        left.remove_due(lambda name: False)
+        left.remove_due(lambda name: False, lambda: False)
     assert removed == ["a"]
 
 
 def test_what_has_come_again_stays(at_once: None) -> None:
     left, removed = Leftovers(), []
     left.add("a", lambda: removed.append("a"))
-    left.remove_due(lambda name: name == "a")
-    left.remove_due(lambda name: False)
+    left.remove_due(lambda name: name == "a", lambda: False)
+    left.remove_due(lambda name: False, lambda: False)
     assert removed == []
 
 
 def test_nothing_is_removed_before_its_time() -> None:
     left, removed = Leftovers(), []
     left.add("a", lambda: removed.append("a"))
-    left.remove_due(lambda name: False)
+    left.remove_due(lambda name: False, lambda: False)
     assert removed == []
 
 
@@ -69,3 +69,36 @@ def test_what_a_dead_server_cannot_remove_another_one_does(world: World, at_once
     world.run("DROP TABLE j;")
     until(lambda: not any(name in world.admin.topics() for name in internal))
     until(lambda: not world.checkpoint(query.id).exists())
+
+
+def test_what_is_refused_is_not_tried_again(at_once: None) -> None:
+    left, tries = Leftovers(), []
+
+    def refused() -> None:
+        tries.append("a")
+        raise KsqlError("KAFKA_REFUSED", action="delete topic a", reason="not allowed")
+
+    left.add("a", refused)
+    for _ in range(3):
+        left.remove_due(lambda name: False, lambda: False)
+    assert tries == ["a"]
+
+
+def test_nothing_is_removed_while_the_server_stops(at_once: None) -> None:
+    left, removed = Leftovers(), []
+    left.add("a", lambda: removed.append("a"))
+    left.remove_due(lambda name: False, lambda: True)
+    assert removed == []
+
+
+def test_a_server_that_was_frozen_first_reads_what_has_come_again(
+    at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, removed = Leftovers(), []
+    left.add("a", lambda: removed.append("a"))
+    with monkeypatch.context() as patched:
+        patched.setattr(leftovers, "_FROZEN_S", -1.0)
+        left.remove_due(lambda name: False, lambda: False)
+        assert removed == []
+    left.remove_due(lambda name: False, lambda: False)
+    assert removed == ["a"]

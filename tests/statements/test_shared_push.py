@@ -349,5 +349,5 @@ def test_topics_go_even_if_the_broker_was_away(serving: Serving, monkeypatch: py
         patched.setattr(serving.world.admin, "delete_topics", away)
         with pytest.raises(KsqlError):
             stream.close()
-    serving.world.queries.leftovers.remove_due(lambda name: False)
+    serving.world.queries.leftovers.remove_due(lambda name: False, lambda: False)
     assert serving.topics() == []
