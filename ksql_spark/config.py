@@ -800,7 +800,7 @@ def parse_properties(text: str) -> dict[str, str]:
     {'listeners': 'http://h:1', 'long': 'a b', 'flag': ''}
     """
     properties = {}
-    for line in _logical_lines(text.splitlines()):
+    for line in _logical_lines(re.split(r"\r\n?|\n", text)):
         match = re.match(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", line, re.DOTALL)
         assert match is not None  # every part of it may be empty
         properties[_unescape(match[1])] = _unescape(match[2])

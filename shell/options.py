@@ -105,7 +105,7 @@ def properties_of(path: str | None) -> dict[str, str]:
             f"Cannot read {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}."
         ) from None
     properties = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         stripped = line.strip()
         if not stripped or stripped.startswith(("#", "!")):
             continue

@@ -12,7 +12,7 @@ import httpx
 
 from ksql_spark.client import protocol
 from ksql_spark.client.connection import http_settings
-from ksql_spark.client.errors import NotConnectedError, OperationalError
+from ksql_spark.client.errors import NotConnectedError
 from ksql_spark.client.lines import aiter_lines
 from ksql_spark.client.protocol import Parameters
 from ksql_spark.client.servers import Servers, addresses
@@ -72,28 +72,25 @@ class AsyncConnection:
         body = protocol.query_body(text, parameters, self._properties, self._token)
         answer, url = await self._send("/query-stream", json=body, headers={"Accept": protocol.DELIMITED})
         async with contextlib.aclosing(answer):
-            if answer.status_code != httpx.codes.OK:
-                raise protocol.failure(answer.status_code, await answer.aread(), url)
-            lines = aiter_lines(answer)
-            try:
-                protocol.columns_of(await anext(lines))
-                async for line in lines:
-                    if line and protocol.token_of(line) is None:
-                        yield protocol.row_of(line)
-            except httpx.TransportError as error:
-                raise OperationalError(f"The connection broke off: {error}") from error
+            await _check(answer, url)
+            rows = _rows(aiter_lines(answer))
+            while True:
+                with protocol.reading(url):
+                    row = await anext(rows, None)
+                if row is None:
+                    break
+                yield row
 
     async def run(self, text: str, parameters: Parameters = None) -> list[dict[str, Any]]:
         """Run statements that are no queries; what each answers, as the REST API has it."""
         body = protocol.statement_body(text, parameters, self._properties, self._sequence)
         answer, url = await self._send("/ksql", json=body)
         async with contextlib.aclosing(answer):
-            content = await answer.aread()
-            if answer.status_code != httpx.codes.OK:
-                raise protocol.failure(answer.status_code, content, url)
+            await _check(answer, url)
+            with protocol.reading(url):
+                entities: list[dict[str, Any]] = json.loads(await answer.aread())
             if self._reads_own_writes and protocol.TOKEN_HEADER in answer.headers:
                 self._token = answer.headers[protocol.TOKEN_HEADER]
-        entities: list[dict[str, Any]] = json.loads(content)
         self._sequence = protocol.last_sequence(entities) or self._sequence
         protocol.check_carried_out(entities)
         return entities
@@ -104,10 +101,10 @@ class AsyncConnection:
         content = _again(protocol.insert_lines(target, rows))
         answer, url = await self._send("/inserts-stream", content=content)
         async with contextlib.aclosing(answer):
-            if answer.status_code != httpx.codes.OK:
-                raise protocol.failure(answer.status_code, await answer.aread(), url)
-            async for line in aiter_lines(answer):
-                count = protocol.acknowledged(line) + 1
+            await _check(answer, url)
+            with protocol.reading(url):
+                async for line in aiter_lines(answer):
+                    count = protocol.acknowledged(line) + 1
         return count
 
     async def _send(self, path: str, **arguments: Any) -> tuple[httpx.Response, str]:
@@ -125,6 +122,22 @@ class AsyncConnection:
             except NotConnectedError as error:
                 failure = error
         raise failure
+
+
+async def _check(answer: httpx.Response, url: str) -> None:
+    """Whether ``answer``, of the server at ``url``, is a result. Raises DatabaseError."""
+    if answer.status_code != httpx.codes.OK:
+        with protocol.reading(url):
+            content = await answer.aread()
+        raise protocol.failure(answer.status_code, content, url)
+
+
+async def _rows(lines: AsyncIterator[str]) -> AsyncIterator[tuple[Any, ...]]:
+    """The rows of a result. Raises ValueError for other text, DatabaseError for an error in it."""
+    protocol.columns_of(await anext(lines, ""))
+    async for line in lines:
+        if line and protocol.token_of(line) is None:
+            yield protocol.row_of(line)
 
 
 async def _again(lines: Iterable[bytes]) -> AsyncIterator[bytes]:

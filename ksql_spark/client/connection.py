@@ -13,7 +13,13 @@ from typing import Any, NamedTuple
 import httpx
 
 from ksql_spark.client import protocol
-from ksql_spark.client.errors import InterfaceError, NotConnectedError, NotSupportedError, OperationalError
+from ksql_spark.client.errors import (
+    InterfaceError,
+    NotConnectedError,
+    NotSupportedError,
+    OperationalError,
+    UnreachableError,
+)
 from ksql_spark.client.frames import FrameStream, LineStream
 from ksql_spark.client.lines import iter_lines
 from ksql_spark.client.protocol import Columns, Description, Parameters
@@ -135,8 +141,8 @@ class Connection:
         body = protocol.query_body(
             text, parameters, self._properties, self._token, resumable=resumable, after=after
         )
-        answer, _ = self._started("/query-stream", body, protocol.DELIMITED)
-        return Stream(self, answer, after)
+        answer, url = self._started("/query-stream", body, protocol.DELIMITED)
+        return Stream(self, answer, url, after)
 
     def frames(
         self,
@@ -231,6 +237,7 @@ class Connection:
 
         Raises:
             ProgrammingError: a row is refused; those before it are written.
+            OperationalError: no server answers, or the connection broke off: any of the rows may be written.
         """
         count = 0
         lines = protocol.insert_lines(target, rows)
@@ -238,8 +245,9 @@ class Connection:
         with contextlib.closing(answer):
             if answer.status_code != httpx.codes.OK:
                 raise protocol.failure(answer.status_code, _read(answer, url), url)
-            for line in iter_lines(answer):
-                count = protocol.acknowledged(line) + 1
+            with protocol.reading(url):
+                for line in iter_lines(answer):
+                    count = protocol.acknowledged(line) + 1
         return count
 
     def close_query(self, query_id: str) -> None:
@@ -330,15 +338,19 @@ def _read(answer: httpx.Response, url: str) -> bytes:
 class Stream:
     """The rows of a query as tuples, as they arrive. Iterate over it; ``close`` ends a push query."""
 
-    def __init__(self, connection: Connection, answer: httpx.Response, position: str | None = None) -> None:
+    def __init__(
+        self, connection: Connection, answer: httpx.Response, url: str, position: str | None = None
+    ) -> None:
         #: of a resumable stream: all rows up to here have been given; some of those after may have been
         self.position = position
         self._connection = connection
         self._answer = answer
+        self._url = url
         self._lines = iter_lines(answer)
         self._closed = False
         try:
-            self.columns: Columns = protocol.columns_of(next(self._lines))
+            with protocol.reading(url):
+                self.columns: Columns = protocol.columns_of(next(self._lines, ""))
         except BaseException:
             answer.close()
             raise
@@ -348,16 +360,17 @@ class Stream:
 
     def __next__(self) -> tuple[Any, ...]:
         try:
-            for line in self._lines:
-                if self._closed:  # what came with earlier rows is left, too
-                    break
-                if (token := protocol.token_of(line)) is not None:
-                    self.position = token
-                elif line:
-                    return protocol.row_of(line)
-        except (httpx.TransportError, httpx.StreamError) as error:
+            with protocol.reading(self._url):
+                for line in self._lines:
+                    if self._closed:  # what came with earlier rows is left, too
+                        break
+                    if (token := protocol.token_of(line)) is not None:
+                        self.position = token
+                    elif line:
+                        return protocol.row_of(line)
+        except UnreachableError:
             if not self._closed:
-                raise OperationalError(f"The connection broke off: {error}") from error
+                raise
         raise StopIteration
 
     def __enter__(self) -> Stream:

@@ -208,6 +208,22 @@ def sending(url: str) -> Iterator[None]:
         raise InterfaceError("The connection is closed.") from error
 
 
+@contextlib.contextmanager
+def reading(url: str) -> Iterator[None]:
+    """Errors of httpx and json, within an answer of the server at ``url``, as those of this client."""
+    try:
+        yield
+    except (httpx.TransportError, httpx.StreamError, OSError) as error:
+        raise broken_off(url, reason(error)) from error
+    except ValueError as error:  # no JSON: a page of a proxy, for instance
+        raise no_server(url) from error
+
+
+def broken_off(url: str, why: str) -> UnreachableError:
+    """The answer of the server at ``url`` is not whole."""
+    return UnreachableError(f"The connection to {url} broke off ({why}).")
+
+
 def reason(error: BaseException) -> str:
     """Why a connection failed."""
     match error:

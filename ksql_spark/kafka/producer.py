@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,8 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import NEW_TOPIC_WAIT_S
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S, Connection
 
+log = logging.getLogger(__name__)
+
 Headers = Sequence[tuple[str, "bytes | None"]]
 """A record's headers in order; keys may repeat."""
 
@@ -21,6 +24,7 @@ Headers = Sequence[tuple[str, "bytes | None"]]
 MOST_QUEUED = 50_000
 #: what calls that serve callbacks raise, once, after a fatal error
 _FATAL = (KafkaException, SystemError)
+_FAILED_CALLBACK = "a callback for a record that was written, or not, has failed"
 
 
 class RecordProducer:
@@ -215,8 +219,10 @@ class RecordProducer:
                 return int(self._producer.flush(left))
             except _FATAL:
                 self._is_broken.set()
-                if not left:
-                    return len(self._producer)
+            except Exception:
+                log.exception(_FAILED_CALLBACK)
+            if not left:
+                return len(self._producer)
 
     def close(self) -> None:
         """Flush, stop, and free the connections; may be called more than once."""
@@ -331,11 +337,16 @@ class Writer:
 
 
 def poll(producer: Producer, timeout_s: float) -> bool:
-    """Call the callbacks of what was delivered; False if the client has met an error that ends it."""
+    """Call the callbacks of what was delivered; False if the client has met an error that ends it.
+
+    A callback that fails is logged: whoever polls has nothing to do with it, and others are still to come.
+    """
     try:
         producer.poll(timeout_s)
     except _FATAL:
         return False
+    except Exception:
+        log.exception(_FAILED_CALLBACK)
     return True
 
 

@@ -50,3 +50,17 @@ def test_a_closed_producer_calls_back(producer: RecordProducer) -> None:
     producer.close()
     ((error, _, _),) = answers_to(producer, "t", [b"x"])
     assert isinstance(error, KsqlError) and error.condition == "STOPPED"
+
+
+def test_a_callback_that_fails_is_not_the_end_of_others(
+    producer: RecordProducer, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(error: KsqlError | None, partition: int, offset: int) -> None:
+        raise RuntimeError("nobody listens any more")
+
+    producer.offer("t", b"k", b"a", 1_000, fails)
+    _, offset = producer.send("t", b"k", b"b")  # which waits for its own
+    assert offset == 1
+    assert "nobody listens any more" in caplog.text
+    producer.offer("t", b"k", b"c", 1_000, fails)
+    assert producer.flush(TIMEOUT_S) == 0
