@@ -159,6 +159,44 @@ class IdleProtocol(asyncio.Protocol):
             self.close_idle()
 
 
+class Http2Position:
+    """Where in HTTP/2's preface, frames and headers a connection is (RFC 9113, 3.4, 4.1 and 6.10)."""
+
+    _FRAME_HEADER_BYTES = 9
+    _HEADERS, _CONTINUATION, _END_HEADERS = 1, 9, 4
+
+    def __init__(self) -> None:
+        #: how many bytes come before the next frame
+        self._left = len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        #: the beginning of a frame
+        self._begun = b""
+        self._is_within_header = False
+
+    @property
+    def is_between(self) -> bool:
+        """Whether all frames and headers that have begun are there."""
+        return not (self._left or self._begun or self._is_within_header)
+
+    def move_over(self, data: bytes) -> None:
+        """Take the next piece of what the client sends."""
+        at = 0
+        while at < len(data):
+            if self._left:
+                skipped = min(self._left, len(data) - at)
+                self._left -= skipped
+                at += skipped
+                continue
+            part = data[at : at + self._FRAME_HEADER_BYTES - len(self._begun)]
+            self._begun += part
+            at += len(part)
+            if len(self._begun) == self._FRAME_HEADER_BYTES:
+                self._left = int.from_bytes(self._begun[:3])
+                kind, flags = self._begun[3:5]
+                if kind in (self._HEADERS, self._CONTINUATION):
+                    self._is_within_header = not flags & self._END_HEADERS
+                self._begun = b""
+
+
 class Refusal(asyncio.Protocol):
     """Tells the client of a connection that it is one too many, and closes it."""
 

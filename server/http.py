@@ -12,14 +12,13 @@ import importlib.util
 import socket
 import ssl
 import sys
-from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import urlsplit
 
 from starlette.types import Message, Receive, Scope, Send
 
 from ksql_spark.config import Config
-from server.connections import DEFAULT_LIMITS, IdleProtocol, LimitedProtocol, Limits
+from server.connections import DEFAULT_LIMITS, Http2Position, IdleProtocol, LimitedProtocol, Limits
 
 if TYPE_CHECKING:
     import zttp
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 MOST_WAITING_BYTES = 256 * 1024
 #: the code with which a WebSocket is closed that was idle for too long
 GOING_AWAY = 1001
-SETTINGS_ACKNOWLEDGED = b"\0\0\0\4\1\0\0\0\0"
 
 
 def close_unread(listener: socket.socket, timeout_ms: int) -> None:
@@ -217,13 +215,12 @@ def _http2(limits: Limits) -> Any:
 
         def __init__(self, *arguments: Any, **more: Any) -> None:
             super().__init__(*arguments, **more)
-            #: until the client's preface has come
-            self._is_within_frame = True
+            self._position = Http2Position()
             self._moved = asyncio.Event()
 
         def awaits_header(self) -> bool:
-            """Whether there is no request, and what came last was not a whole frame."""
-            return super().awaits_header() and not self.cycles and self._is_within_frame
+            """Whether there is no request, and a part of a frame or header has come."""
+            return super().awaits_header() and not self.cycles and not self._position.is_between
 
         def is_at_work(self) -> bool:
             """Whether a request has no answer yet."""
@@ -243,12 +240,6 @@ def _http2(limits: Limits) -> Any:
             self.conn.close()
             self.flush()
 
-        def events(self) -> Generator[zttp.Event]:
-            """What has come."""
-            for event in super().events():
-                self._is_within_frame = False
-                yield event
-
         def handle_request(self, event: zttp.Request) -> None:
             """Start a request."""
             stream = self.conn.stream(event.stream_id)
@@ -257,8 +248,7 @@ def _http2(limits: Limits) -> Any:
 
         def data_received(self, data: bytes) -> None:
             """Take frames, which may give room to responses."""
-            # zttp has no event for a frame that is not whole, and none for this one
-            self._is_within_frame = not data.endswith(SETTINGS_ACKNOWLEDGED)
+            self._position.move_over(data)  # zttp has no event for a part of a frame
             active_at, had_requests = self.active_at, bool(self.cycles)
             super().data_received(data)
             if not had_requests and not self.cycles:

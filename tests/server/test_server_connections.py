@@ -10,6 +10,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from websockets.sync.client import ClientConnection, connect
 from ksql_spark.config import Config
 from ksql_spark.engine import Request, ResultColumn, Row
 from server import http
-from server.connections import Limits
+from server.connections import Http2Position, Limits
 from server.http import TlsSettings, has_http2, tls_settings
 from tests.certificates import make
 
@@ -204,6 +205,47 @@ def test_a_connection_of_http2_may_be_idle(engine: FakeEngine) -> None:
             with connected(live) as other:
                 assert is_closed(other)
         assert streams == [1, 3]  # of one connection
+
+
+@needs_http2
+@pytest.mark.parametrize(
+    "last",
+    [
+        b"\0\0\4\x08\0\0\0\0\0\0\0\x10\0",  # WINDOW_UPDATE
+        b"\0\0\4\3\0\0\0\0\1\0\0\0\x08",  # RST_STREAM
+        b"\0\0\5\2\0\0\0\0\x09\0\0\0\0\1",  # PRIORITY
+    ],
+)
+def test_so_may_one_whose_last_frame_was_none_of_a_request(engine: FakeEngine, last: bytes) -> None:
+    client = h2_client()
+    with LiveServer(engine, limits=SHORT) as live, connected(live) as sock:
+        for stream in (1, 3):
+            client.send_headers(stream, INFO, end_stream=True)
+            sock.sendall(client.data_to_send())
+            while not any(type(e).__name__ == "StreamEnded" for e in client.receive_data(sock.recv(65_536))):
+                pass
+            sock.sendall(client.data_to_send() + last)
+            with connected(live) as other:
+                assert is_closed(other)
+
+
+@needs_http2
+def test_a_header_of_http2_without_its_end(engine: FakeEngine) -> None:
+    with LiveServer(engine, limits=SHORT) as live, connected(live) as sock:
+        sock.sendall(HTTP2_PREFACE + NO_SETTINGS + b"\0\0\1\1\1\0\0\0\1\x82")  # no END_HEADERS
+        assert is_closed(sock)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 1000])
+def test_where_a_connection_of_http2_is(size: int) -> None:
+    frames = [NO_SETTINGS, b"\0\0\1\1\1\0\0\0\1\x82", b"\0\0\2\x09\4\0\0\0\1ab", b"\0\0\3\0\1\0\0\0\1abc"]
+    ends = list(accumulate(map(len, [HTTP2_PREFACE, *frames])))
+    data = HTTP2_PREFACE + b"".join(frames)
+    position = Http2Position()
+    for start in range(0, len(data), size):
+        position.move_over(data[start : start + size])
+        # after the header's first frame, its second one has to come
+        assert position.is_between == (min(start + size, len(data)) in (*ends[:2], *ends[3:]))
 
 
 def test_a_handshake_that_does_not_come(engine: FakeEngine, tls: TlsSettings) -> None:
