@@ -119,6 +119,8 @@ class AccessGuard:
         self._check_attempts(client)
         async with self._checks:
             self._check_attempts(client)  # others of the client may have failed while this one waited
+            if (principal := self._authenticator.remembered(header)) is not None:  # or have logged in
+                return principal
             try:
                 # in a thread: a hash takes long on purpose, and keys come from elsewhere
                 return await asyncio.to_thread(self._authenticator.principal, header)

@@ -38,7 +38,7 @@ from ksql_spark.errors import KsqlError
 from server import access, passwords
 from server.access import Buckets
 from server.app import MODULES, create_app
-from server.authentication import Authenticator, Refused, Tokens
+from server.authentication import Authenticator, Principal, Refused, Tokens
 from server.host import Host
 
 PASSWORDS = {"rita": "reads", "dora": "develops", "ada": "admin:with:colons"}
@@ -355,6 +355,37 @@ def test_guesses_that_come_at_once_are_not_all_tried(
     assert set(codes) == {401, 429}
     # what was being tried when the first one failed
     assert codes.count(401) <= access.MOST_CHECKS
+
+
+def test_logins_of_one_user_that_come_at_once_are_checked_once(
+    host: Host, users: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests, asked, checked = 30, [0], []
+    all_asked = threading.Event()
+    principal, remembered = Authenticator.principal, Authenticator.remembered
+
+    def counted(self: Authenticator, header: str | None) -> Principal | None:
+        asked[0] += 1
+        if asked[0] == requests:
+            all_asked.set()
+        return remembered(self, header)
+
+    def noted(self: Authenticator, header: str | None) -> Principal:
+        assert all_asked.wait(FOREVER_S)
+        checked.append(header)
+        return principal(self, header)
+
+    monkeypatch.setattr(Authenticator, "remembered", counted)
+    monkeypatch.setattr(Authenticator, "principal", noted)
+    app = create_app(host, Config({"ksql.server.auth.users.file": str(users)}))
+
+    async def log_in_at_once() -> list[int]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://server") as client:
+            logins = (client.get("/info", headers=basic("ada")) for _ in range(requests))
+            return [response.status_code for response in await asyncio.gather(*logins)]
+
+    assert asyncio.run(log_in_at_once()) == [200] * requests
+    assert len(checked) <= access.MOST_CHECKS
 
 
 def test_logins_do_not_wait_until_queries_are_closed(host: Host, users: Path) -> None:
