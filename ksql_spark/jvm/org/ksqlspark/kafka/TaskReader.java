@@ -1,39 +1,22 @@
 package org.ksqlspark.kafka;
 
-import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.ConsumerRecords;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.errors.WakeupException;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
 import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
-import org.apache.spark.sql.kafka010.KafkaOffsetRange;
 import org.ksqlspark.shuffle.PendingRows;
 
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 
 /**
  * Reads a task's partitions of one or more topics, as a task of Kafka Streams does: with one
- * consumer, and the records of partitions that belong together by time, the oldest first.
- *
- * <p>Of partitions that belong together nothing is handed out while one of them is empty here but
- * known to have more. So the order is that of the records' times however they were fetched. A
- * partition is not fetched while much of it is here. The reader is kept from batch to batch, with
- * what it has fetched.
+ * consumer ({@link TaskConsumers}), and the records of partitions that belong together by time
+ * ({@link TimeOrder}). The reader is kept from batch to batch, with what it has fetched.
  */
 public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     /**
@@ -46,9 +29,6 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
      * lets a fetch wait, so that looking costs an idle query next to nothing.
      */
     private static final long LOOK_MS = 500;
-
-    /** The same while the sub-topology before is waited for. */
-    private static final long LOOK_AGAIN_MS = 10;
 
     /** For how long rows may wait in a shuffle's buffer while there are more records, ns. */
     private static final long SEND_NS = 2_000_000;
@@ -75,20 +55,19 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     /** Where what is read is counted; null: nowhere. */
     private final Traffic traffic;
 
-    private final long maxIdleMs;
-    private final boolean isOneOrder;
-    private final List<PartitionBuffer> buffers = new ArrayList<>();
-    private final List<KafkaConsumer<byte[], byte[]>> consumers = new ArrayList<>();
-    private final List<Map<TopicPartition, PartitionBuffer>> fetched = new ArrayList<>();
+    private final TaskConsumers consumers;
 
-    /** What belongs together, and the numbers of these partitions. */
-    private final PartitionBuffer[][] groups;
+    /** What the consumers have fetched. */
+    private final List<PartitionBuffer> buffers;
 
+    private final TimeOrder order;
+
+    /** The numbers of the task's partitions. */
     private final int[] numbers;
+
     private final boolean isBatch;
 
     private Decoder decoder;
-    private int turn;
     private int handedOut;
 
     /** Where the query writes an internal topic: how far this task has got. */
@@ -97,18 +76,8 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     /** When that was noted last, ms. */
     private long noted;
 
-    private final String waitsFor;
-    private final Losses losses;
-    private final Timestamps timestamps;
-
-    private boolean isAhead;
-
-    /** How long to wait for empty partitions of groups that have something, ms. */
-    private long wait;
-
     private ConsumerRecord<byte[], byte[]> record;
     private InternalRow row;
-    private boolean hasFailed;
 
     /** Whose reader this is in the batch that runs; null: not a task's. */
     private TaskContext task;
@@ -154,109 +123,21 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         this.name = name;
         TaskOptions options = inputs.get(0).options();
         traffic = options.log().isEmpty() ? null : Traffic.of(options.log(), options.query());
-        maxIdleMs = options.maxIdleMs();
-        waitsFor = options.waitsFor();
-        losses = new Losses(options);
-        timestamps = new Timestamps(options);
         progress =
                 options.feeds().isEmpty()
                         ? null
                         : Frontier.progress(
                                 options.feeds(), options.tasks(), inputs.get(0).index());
-        isOneOrder = options.isOneOrder();
-        TreeMap<Integer, List<PartitionBuffer>> found = new TreeMap<>();
-        boolean hasEnd = false;
-        for (Share share : shares(inputs)) {
-            KafkaBatchInputPartition any = share.ranges.values().iterator().next();
-            KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings(any));
-            consumers.add(consumer);
-            consumer.assign(share.ranges.keySet());
-            share.ranges.forEach(
-                    (at, range) -> consumer.seek(at, range.offsetRange().fromOffset()));
-            Map<TopicPartition, Long> ends =
-                    inputs.size() > 1 || isOneOrder
-                            ? consumer.endOffsets(share.ranges.keySet())
-                            : Map.of();
-            Map<TopicPartition, PartitionBuffer> own = new HashMap<>();
-            share.ranges.forEach(
-                    (at, range) -> {
-                        PartitionBuffer buffer =
-                                new PartitionBuffer(
-                                        share.inputs.get(at),
-                                        at,
-                                        consumer,
-                                        until(range.offsetRange()),
-                                        ends.getOrDefault(at, 0L),
-                                        new IdleWait(maxIdleMs));
-                        own.put(at, buffer);
-                        buffers.add(buffer);
-                        int group = isOneOrder ? 0 : at.partition();
-                        found.computeIfAbsent(group, n -> new ArrayList<>()).add(buffer);
-                    });
-            fetched.add(own);
-            hasEnd |=
-                    share.ranges.values().stream()
-                            .anyMatch(r -> r.offsetRange().untilOffset() < Long.MAX_VALUE);
-        }
-        // of records of equal times the first in this order are taken first
-        Comparator<PartitionBuffer> leftFirst = Comparator.comparingInt(buffer -> buffer.input);
-        Comparator<PartitionBuffer> order =
-                options.isLeftFirst() ? leftFirst : leftFirst.reversed();
-        found.values().forEach(list -> list.sort(order));
-        groups =
-                found.values().stream()
-                        .map(list -> list.toArray(new PartitionBuffer[0]))
-                        .toArray(PartitionBuffer[][]::new);
+        consumers = new TaskConsumers(inputs, traffic);
+        buffers = consumers.buffers();
+        isBatch = consumers.hasEnd();
+        order = new TimeOrder(buffers, options, isBatch);
         numbers =
                 buffers.stream()
                         .mapToInt(b -> b.partition.partition())
                         .distinct()
                         .sorted()
                         .toArray();
-        isBatch = hasEnd;
-    }
-
-    /** What one consumer fetches: a partition that two inputs read needs two. */
-    private record Share(
-            Map<TopicPartition, KafkaBatchInputPartition> ranges,
-            Map<TopicPartition, Integer> inputs) {}
-
-    private static List<Share> shares(List<TaskPartition> inputs) {
-        List<Share> shares = new ArrayList<>();
-        for (int input = 0; input < inputs.size(); input++) {
-            for (KafkaBatchInputPartition range : inputs.get(input).ranges()) {
-                TopicPartition at = range.offsetRange().topicPartition();
-                Share free =
-                        shares.stream()
-                                .filter(share -> !share.ranges.containsKey(at))
-                                .findFirst()
-                                .orElse(null);
-                if (free == null) {
-                    free = new Share(new HashMap<>(), new HashMap<>());
-                    shares.add(free);
-                }
-                free.ranges.put(at, range);
-                free.inputs.put(at, input);
-            }
-        }
-        return shares;
-    }
-
-    private static Map<String, Object> settings(KafkaBatchInputPartition range) {
-        Map<String, Object> settings = new HashMap<>(range.executorKafkaParams());
-        settings.put("auto.offset.reset", "none"); // records that are gone are counted
-        settings.putIfAbsent("max.poll.records", "2000");
-        // what is on its way can arrive while records are handled: Spark's source sets 64 KiB, and
-        // a
-        // fetch has up to 1 MiB
-        settings.put("receive.buffer.bytes", 2 << 20);
-        settings.put("key.deserializer", ByteArrayDeserializer.class.getName());
-        settings.put("value.deserializer", ByteArrayDeserializer.class.getName());
-        return settings;
-    }
-
-    private static long until(KafkaOffsetRange range) {
-        return range.untilOffset() < 0 ? Long.MAX_VALUE : range.untilOffset();
     }
 
     /** Whether a batch begins where this reader is; if so, it ends where the batch says. */
@@ -268,7 +149,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
                 if (buffer == null || !buffer.continuesAt(range.offsetRange().fromOffset())) {
                     return false;
                 }
-                buffer.setUntil(until(range.offsetRange()));
+                buffer.setUntil(TaskConsumers.until(range.offsetRange()));
                 idle.remove(buffer);
             }
         }
@@ -305,7 +186,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
 
     /** Ends the wait for records, from any thread. */
     void wakeUp() {
-        consumers.forEach(KafkaConsumer::wakeup);
+        consumers.wakeUp();
     }
 
     /**
@@ -330,7 +211,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             boolean hadTurn = handedOut >= TURN;
             int count = handedOut;
             handedOut = 0;
-            turn = groups.length == 0 ? 0 : (turn + 1) % groups.length;
+            order.nextTurn();
             if (hadTurn) {
                 // not only for those that may get more: a fetch of nothing else would wait for
                 // records, and the next one for its answer
@@ -353,7 +234,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             if (now >= deadline || deadline != NO_DEADLINE && run.isEnding(now, count)) {
                 return false;
             }
-            long look = Math.min(wait, isAhead ? LOOK_AGAIN_MS : LOOK_MS);
+            long look = Math.min(order.waitMs(), LOOK_MS);
             look = Math.min(look, Math.max(run.due() - now, BatchEnd.QUIET_MS));
             sendRows();
             poll(Math.min(deadline - now, look));
@@ -384,15 +265,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
             return;
         }
         noted = now;
-        long lowest = Frontier.IDLE;
-        for (PartitionBuffer[] group : groups) {
-            for (PartitionBuffer buffer : group) {
-                long head = decoder == null ? buffer.recordTime() : buffer.rowTime(decoder);
-                boolean isUnknown = head == PartitionBuffer.NONE && !buffer.isCaughtUp();
-                lowest = Math.min(lowest, isUnknown ? Long.MIN_VALUE : head);
-            }
-        }
-        progress.note(now, lowest);
+        progress.note(now, order.lowest(decoder));
     }
 
     /** The results of a micro-batch are sent when it is over. */
@@ -418,80 +291,20 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         return row;
     }
 
-    /** Take what comes next, if there is something; the groups have turns. */
+    /** Take what comes next, if there is something. */
     private boolean select() {
-        isAhead = false;
-        wait = Long.MAX_VALUE;
         noteNow(false);
-        for (int i = 0; i < groups.length; i++) {
-            int number = (turn + i) % groups.length;
-            PartitionBuffer next = oldest(number);
-            if (next != null) {
-                turn = number;
-                if (decoder == null) {
-                    record = next.takeRecord();
-                } else {
-                    row = next.takeRow();
-                }
-                return true;
-            }
+        PartitionBuffer next = order.next(decoder);
+        if (next == null) {
+            noteNow(true);
+            return false;
         }
-        noteNow(true);
-        return false;
-    }
-
-    /** The partition that has the oldest; null where that is not known yet, or there is nothing. */
-    private PartitionBuffer oldest(int number) {
-        PartitionBuffer[] group = groups[number];
-        PartitionBuffer best = null;
-        long time = PartitionBuffer.NONE;
-        long idle = 0;
-        PartitionBuffer fed = null;
-        for (PartitionBuffer buffer : group) {
-            long head = decoder == null ? buffer.recordTime() : buffer.rowTime(decoder);
-            if (head == PartitionBuffer.NONE) {
-                if (!buffer.isCaughtUp() && maxIdleMs >= 0 && group.length > 1) {
-                    buffer.idle.end();
-                    return null;
-                }
-                if (maxIdleMs > 0 && !isBatch) {
-                    idle = Math.max(idle, buffer.idle.left(System.currentTimeMillis()));
-                }
-                if (buffer.partition.topic().equals(waitsFor)) {
-                    fed = buffer;
-                }
-            } else {
-                buffer.idle.end();
-                if (head < time) {
-                    best = buffer;
-                    time = head;
-                }
-            }
+        if (decoder == null) {
+            record = next.takeRecord();
+        } else {
+            row = next.takeRow();
         }
-        if (best == null) {
-            return null;
-        }
-        if (fed != null && !isBatch && maxIdleMs >= 0 && isAhead(fed, time)) {
-            isAhead = true;
-            return null;
-        }
-        if (idle > 0) {
-            wait = Math.min(wait, idle);
-            return null;
-        }
-        return best;
-    }
-
-    /**
-     * Whether records of a time may still come from the sub-topology before.
-     *
-     * @param fed what it writes, of which nothing is here
-     */
-    private boolean isAhead(PartitionBuffer fed, long time) {
-        return time >= Frontier.time(waitsFor)
-                || fed.isBehind(
-                        Frontier.offset(waitsFor, fed.partition.partition()),
-                        System.nanoTime() / 1_000_000);
+        return true;
     }
 
     private boolean wantsMore() {
@@ -504,30 +317,8 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     }
 
     private void poll(long timeout) {
-        if (consumers.isEmpty()) {
-            sleep(timeout);
-            return;
-        }
         noteWaiting();
-        buffers.forEach(PartitionBuffer::pauseOrResume);
-        hasFailed = true;
-        boolean isEmpty = true;
-        for (int i = 0; i < consumers.size(); i++) {
-            ConsumerRecords<byte[], byte[]> found =
-                    fetched(consumers.get(i), timeout / consumers.size());
-            for (TopicPartition at : found.partitions()) {
-                fetched.get(i).get(at).add(timestamps.readable(found.records(at)));
-                if (traffic != null) {
-                    traffic.read(at.topic(), found.records(at));
-                }
-                isEmpty = false;
-            }
-        }
-        if (isEmpty && isBatch && timeout >= LOOK_MS) {
-            shorten();
-        }
-        hasFailed = false;
-        buffers.forEach(PartitionBuffer::lookForMore);
+        consumers.poll(timeout, isBatch && timeout >= LOOK_MS);
         noteWaiting();
     }
 
@@ -545,38 +336,6 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     void paused(long ms) {
         if (traffic != null) {
             traffic.paused(ms);
-        }
-    }
-
-    private ConsumerRecords<byte[], byte[]> fetched(
-            KafkaConsumer<byte[], byte[]> consumer, long timeout) {
-        try {
-            return consumer.poll(Duration.ofMillis(timeout));
-        } catch (WakeupException batchEnds) {
-            return ConsumerRecords.empty();
-        } catch (OffsetOutOfRangeException gone) {
-            losses.skip(consumer, gone);
-            return ConsumerRecords.empty();
-        }
-    }
-
-    private void shorten() {
-        long now = System.nanoTime() / 1_000_000;
-        for (int i = 0; i < consumers.size(); i++) {
-            Map<TopicPartition, PartitionBuffer> own = fetched.get(i);
-            consumers
-                    .get(i)
-                    .endOffsets(own.keySet())
-                    .forEach((at, end) -> losses.end(at, end, own.get(at).shortenTo(end, now)));
-        }
-    }
-
-    private static void sleep(long timeout) {
-        try {
-            Thread.sleep(timeout);
-        } catch (InterruptedException ended) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException(ended);
         }
     }
 
@@ -617,7 +376,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         row = null;
         TaskContext own = task;
         task = null;
-        if (hasFailed || own != null && (own.isInterrupted() || own.isFailed())) {
+        if (consumers.haveFailed() || own != null && (own.isInterrupted() || own.isFailed())) {
             closeConsumers();
         } else {
             if (isBatch && buffers.stream().noneMatch(PartitionBuffer::hasMore)) {
@@ -631,6 +390,6 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         if (traffic != null) {
             traffic.waits(name, PartitionBuffer.NONE);
         }
-        consumers.forEach(consumer -> consumer.close(CloseOptions.timeout(Duration.ZERO)));
+        consumers.close();
     }
 }

@@ -1,0 +1,215 @@
+package org.ksqlspark.kafka;
+
+import org.apache.kafka.clients.consumer.CloseOptions;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.WakeupException;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
+import org.apache.spark.sql.kafka010.KafkaOffsetRange;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Fetches a task's partitions, each into its buffer: with one consumer, or with two where two
+ * inputs read the same partition. A partition is not fetched while much of it is here.
+ */
+final class TaskConsumers {
+    private final List<KafkaConsumer<byte[], byte[]>> consumers = new ArrayList<>();
+
+    /** What each consumer fetches. */
+    private final List<Map<TopicPartition, PartitionBuffer>> fetched = new ArrayList<>();
+
+    private final List<PartitionBuffer> buffers = new ArrayList<>();
+    private final boolean hasEnd;
+    private final Losses losses;
+    private final Timestamps timestamps;
+
+    /** Where what is read is counted; null: nowhere. */
+    private final Traffic traffic;
+
+    private boolean haveFailed;
+
+    /**
+     * @param inputs what the task reads of each topic
+     * @param traffic where what is read is counted; null: nowhere
+     */
+    TaskConsumers(List<TaskPartition> inputs, Traffic traffic) {
+        this.traffic = traffic;
+        TaskOptions options = inputs.get(0).options();
+        losses = new Losses(options);
+        timestamps = new Timestamps(options);
+        boolean needsEnds = inputs.size() > 1 || options.isOneOrder();
+        boolean ends = false;
+        for (Share share : shares(inputs)) {
+            open(share, needsEnds, options.maxIdleMs());
+            ends |=
+                    share.ranges.values().stream()
+                            .anyMatch(r -> r.offsetRange().untilOffset() < Long.MAX_VALUE);
+        }
+        hasEnd = ends;
+    }
+
+    private void open(Share share, boolean needsEnds, long maxIdleMs) {
+        KafkaBatchInputPartition any = share.ranges.values().iterator().next();
+        KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings(any));
+        consumers.add(consumer);
+        consumer.assign(share.ranges.keySet());
+        share.ranges.forEach((at, range) -> consumer.seek(at, range.offsetRange().fromOffset()));
+        Map<TopicPartition, Long> ends =
+                needsEnds ? consumer.endOffsets(share.ranges.keySet()) : Map.of();
+        Map<TopicPartition, PartitionBuffer> own = new HashMap<>();
+        share.ranges.forEach(
+                (at, range) -> {
+                    PartitionBuffer buffer =
+                            new PartitionBuffer(
+                                    share.inputs.get(at),
+                                    at,
+                                    consumer,
+                                    until(range.offsetRange()),
+                                    ends.getOrDefault(at, 0L),
+                                    new IdleWait(maxIdleMs));
+                    own.put(at, buffer);
+                    buffers.add(buffer);
+                });
+        fetched.add(own);
+    }
+
+    /** What one consumer fetches: a partition that two inputs read needs two. */
+    private record Share(
+            Map<TopicPartition, KafkaBatchInputPartition> ranges,
+            Map<TopicPartition, Integer> inputs) {}
+
+    private static List<Share> shares(List<TaskPartition> inputs) {
+        List<Share> shares = new ArrayList<>();
+        for (int input = 0; input < inputs.size(); input++) {
+            for (KafkaBatchInputPartition range : inputs.get(input).ranges()) {
+                TopicPartition at = range.offsetRange().topicPartition();
+                Share free =
+                        shares.stream()
+                                .filter(share -> !share.ranges.containsKey(at))
+                                .findFirst()
+                                .orElse(null);
+                if (free == null) {
+                    free = new Share(new HashMap<>(), new HashMap<>());
+                    shares.add(free);
+                }
+                free.ranges.put(at, range);
+                free.inputs.put(at, input);
+            }
+        }
+        return shares;
+    }
+
+    private static Map<String, Object> settings(KafkaBatchInputPartition range) {
+        Map<String, Object> settings = new HashMap<>(range.executorKafkaParams());
+        settings.put("auto.offset.reset", "none"); // records that are gone are counted
+        settings.putIfAbsent("max.poll.records", "2000");
+        // what is on its way can arrive while records are handled: Spark's source sets 64 KiB, and
+        // a
+        // fetch has up to 1 MiB
+        settings.put("receive.buffer.bytes", 2 << 20);
+        settings.put("key.deserializer", ByteArrayDeserializer.class.getName());
+        settings.put("value.deserializer", ByteArrayDeserializer.class.getName());
+        return settings;
+    }
+
+    /** Where a batch ends; Long.MAX_VALUE: nowhere, it is in real time. */
+    static long until(KafkaOffsetRange range) {
+        return range.untilOffset() < 0 ? Long.MAX_VALUE : range.untilOffset();
+    }
+
+    /** The buffers of all partitions. */
+    List<PartitionBuffer> buffers() {
+        return buffers;
+    }
+
+    /** Whether something is read to an offset only, as in micro-batches. */
+    boolean hasEnd() {
+        return hasEnd;
+    }
+
+    /** Whether a consumer has failed, so that nobody knows where they are. */
+    boolean haveFailed() {
+        return haveFailed;
+    }
+
+    /**
+     * Fetches what is there.
+     *
+     * @param timeout for how long to wait for something, ms
+     * @param shortens whether to look, if nothing came, if topics end before the batch does
+     */
+    void poll(long timeout, boolean shortens) {
+        if (consumers.isEmpty()) {
+            sleep(timeout);
+            return;
+        }
+        buffers.forEach(PartitionBuffer::pauseOrResume);
+        haveFailed = true;
+        boolean isEmpty = true;
+        for (int i = 0; i < consumers.size(); i++) {
+            ConsumerRecords<byte[], byte[]> found =
+                    poll(consumers.get(i), timeout / consumers.size());
+            for (TopicPartition at : found.partitions()) {
+                fetched.get(i).get(at).add(timestamps.readable(found.records(at)));
+                if (traffic != null) {
+                    traffic.read(at.topic(), found.records(at));
+                }
+                isEmpty = false;
+            }
+        }
+        if (isEmpty && shortens) {
+            shorten();
+        }
+        haveFailed = false;
+        buffers.forEach(PartitionBuffer::lookForMore);
+    }
+
+    private ConsumerRecords<byte[], byte[]> poll(
+            KafkaConsumer<byte[], byte[]> consumer, long timeout) {
+        try {
+            return consumer.poll(Duration.ofMillis(timeout));
+        } catch (WakeupException batchEnds) {
+            return ConsumerRecords.empty();
+        } catch (OffsetOutOfRangeException gone) {
+            losses.skip(consumer, gone);
+            return ConsumerRecords.empty();
+        }
+    }
+
+    private void shorten() {
+        long now = System.nanoTime() / 1_000_000;
+        for (int i = 0; i < consumers.size(); i++) {
+            Map<TopicPartition, PartitionBuffer> own = fetched.get(i);
+            consumers
+                    .get(i)
+                    .endOffsets(own.keySet())
+                    .forEach((at, end) -> losses.end(at, end, own.get(at).shortenTo(end, now)));
+        }
+    }
+
+    private static void sleep(long timeout) {
+        try {
+            Thread.sleep(timeout);
+        } catch (InterruptedException ended) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException(ended);
+        }
+    }
+
+    /** Ends the wait for records, from any thread. */
+    void wakeUp() {
+        consumers.forEach(KafkaConsumer::wakeup);
+    }
+
+    void close() {
+        consumers.forEach(consumer -> consumer.close(CloseOptions.timeout(Duration.ZERO)));
+    }
+}
