@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal as PythonDecimal
 
 from ksql_spark.functions.casts import to_text
 from ksql_spark.functions.operators import distinct, from_entries, key_text
@@ -26,7 +27,21 @@ from ksql_spark.functions.spec import (
     Typed,
     scalar,
 )
-from ksql_spark.types import INTEGER, PRIMITIVES, STRING, Array, Field, Map, SqlType, Struct
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    PRIMITIVES,
+    STRING,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+)
 
 Types = Sequence[SqlType]
 
@@ -63,9 +78,13 @@ def _of_sets(function: str) -> Lowering:
 
 def _join(args: Sequence[str], types: Types) -> str:
     assert isinstance(types[0], Array)
+    element = types[0].element
     x = variable(args[0])
     delimiter = f"coalesce({args[1]}, '')" if len(args) == 2 else "','"
-    text = to_text(x, types[0].element)
+    if not isinstance(element, Decimal) and element not in _JOINED:
+        nulls = f"transform({args[0]}, {x} -> cast(NULL as string))"
+        return f"if(exists({args[0]}, {x} -> {x} is not null), NULL, ksql.join_nulls({delimiter}, {nulls}))"
+    text = to_text(x, element)
     if text in (x, f"cast({x} as string)"):
         return f"ksql.join_nulls({delimiter}, cast({args[0]} as array<string>))"
     return f"ksql.join_nulls({delimiter}, transform({args[0]}, {x} -> {text}))"
@@ -126,11 +145,8 @@ def _entries(args: Sequence[str], types: Types) -> str:
     return f"cast(map_entries({entries}) as array<struct<K:string,V:{spark_type(types[0].value)}>>)"
 
 
-_JOINED = tuple(
-    signature(text)
-    for t in ("BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "STRING")
-    for text in (f"array ARRAY<{t}> -> STRING", f"array ARRAY<{t}>, delimiter STRING -> STRING")
-)
+#: what ARRAY_JOIN has texts for, beside DECIMALs
+_JOINED = (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING)
 
 
 def _entry_signature(type_: str) -> Signature:
@@ -212,13 +228,20 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "ARRAY_JOIN",
         Category.ARRAY,
-        "The elements as text with a delimiter between; NULL prints as null.",
-        _JOINED,
+        "The elements (BOOLEAN, numbers, STRING) as text with a delimiter between; NULL prints as null.",
+        (
+            signature("array ARRAY<T> -> STRING"),
+            signature("array ARRAY<T>, delimiter STRING -> STRING"),
+        ),
         _join,
         Example(([1, None, 3],), "1,null,3"),
         Example((["a", "b"], "-"), "a-b"),
         Example(([1.5, 2.0], Typed(None, STRING)), "1.52.0"),
         Example(([True, False], ""), "truefalse"),
+        Example(([PythonDecimal("1.50"), None], "-"), "1.50-null"),
+        Example(([Typed("2020-02-29", DATE)],), None),
+        Example((Typed([None], Array(DATE)),), "null"),
+        Example(([[1], [2]],), None),
         parameters=_ARRAY | {"delimiter": "what to put between; a comma if absent"},
         limits=(MAX_BYTES,),
         failed=lambda args, _: f"{args[0]} is not null",
