@@ -415,6 +415,7 @@ SPECS: tuple[Spec, ...] = (
         Example((b"\xc3\xa9", "utf8"), "é"),
         Example((b"a\xff", "utf8"), None),
         Example((b"!", "base64"), "IQ=="),
+        Example((b"012" * 20, "base64"), "MDEy" * 20),
         parameters={"bytes": "any bytes"} | _ENCODING,
         can_fail=True,
         limits=BY_ARGUMENTS,
