@@ -41,6 +41,7 @@ from ksql_spark.types import (
     Map,
     SqlType,
     Struct,
+    contains_map,
 )
 
 Types = Sequence[SqlType]
@@ -92,6 +93,8 @@ def _join(args: Sequence[str], types: Types) -> str:
 
 def _sort(args: Sequence[str], types: Types) -> str:
     array = args[0]
+    if contains_map(types[0]):  # which have no order
+        return f"cast(NULL as {spark_type(types[0])})"
     up, down = f"array_sort({array})", f"sort_array({array}, false)"
     if _has_own_order(types):
         up, down = f"ksql.sort({array}, false)", f"ksql.sort({array}, true)"
@@ -113,6 +116,9 @@ def _extreme(function: str) -> Lowering:
     """ARRAY_MAX or ARRAY_MIN: Spark's, or ours for what is in another order."""
 
     def lower(args: Sequence[str], types: Types) -> str:
+        assert isinstance(types[0], Array)
+        if contains_map(types[0]):  # which have no order
+            return f"cast(NULL as {spark_type(types[0].element)})"
         if not _has_own_order(types):
             return f"{function}({args[0]})"
         return f"ksql.array_extreme({args[0]}, {'true' if function == 'array_max' else 'false'})"
@@ -265,6 +271,7 @@ SPECS: tuple[Spec, ...] = (
         _extreme("array_max"),
         Example(([1, None, 3],), 3),
         Example((Typed([None], _INTEGERS),), None),
+        Example(([{"a": 1}],), None),
         parameters=_ARRAY,
         limits=BY_ARGUMENTS,
     ),
@@ -303,6 +310,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([2, None, 1],), [1, 2, None]),
         Example(([2, None, 1, 3], "desc"), [3, 2, 1, None]),
         Example(([2, 1], "up"), None),
+        Example(([{"b": 1}, {"a": 1}],), None),
         Example((["\uff5e", None, "😀", "a"],), ["a", "😀", "\uff5e", None]),
         Example((["\uff5e", "😀", "a"], "DESC"), ["\uff5e", "😀", "a"]),
         parameters=_ARRAY | {"direction": "ASC (if absent) or DESC"},
