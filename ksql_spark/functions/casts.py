@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ksql_spark.functions.spark_text import let, spark_type, string, variable
+from ksql_spark.functions.spark_text import let, spark_type, string, timestamp_of, variable
 from ksql_spark.types import (
     Array,
     Decimal,
@@ -138,7 +138,7 @@ _CASTS: dict[tuple[str, str], _Cast] = {
     ("STRING", "TIMESTAMP"): _Cast(_parse_timestamp, _always),
     ("TIMESTAMP", "DATE"): _Cast(),
     ("TIMESTAMP", "TIME"): _Cast(lambda text, _: f"cast(pmod(unix_millis({text}), 86400000L) as int)"),
-    ("DATE", "TIMESTAMP"): _Cast(),
+    ("DATE", "TIMESTAMP"): _Cast(lambda text, _: timestamp_of(f"(unix_date({text}) * 86400000L)"), _always),
 }  # fmt: skip
 
 

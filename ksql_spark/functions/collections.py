@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal as PythonDecimal
 
 from ksql_spark.functions.casts import to_text
 from ksql_spark.functions.operators import distinct, from_entries, key_text
@@ -26,7 +27,22 @@ from ksql_spark.functions.spec import (
     Typed,
     scalar,
 )
-from ksql_spark.types import INTEGER, PRIMITIVES, STRING, Array, Field, Map, SqlType, Struct
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    PRIMITIVES,
+    STRING,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+    contains_map,
+)
 
 Types = Sequence[SqlType]
 
@@ -63,9 +79,13 @@ def _of_sets(function: str) -> Lowering:
 
 def _join(args: Sequence[str], types: Types) -> str:
     assert isinstance(types[0], Array)
+    element = types[0].element
     x = variable(args[0])
     delimiter = f"coalesce({args[1]}, '')" if len(args) == 2 else "','"
-    text = to_text(x, types[0].element)
+    if not isinstance(element, Decimal) and element not in _JOINED:
+        nulls = f"transform({args[0]}, {x} -> cast(NULL as string))"
+        return f"if(exists({args[0]}, {x} -> {x} is not null), NULL, ksql.join_nulls({delimiter}, {nulls}))"
+    text = to_text(x, element)
     if text in (x, f"cast({x} as string)"):
         return f"ksql.join_nulls({delimiter}, cast({args[0]} as array<string>))"
     return f"ksql.join_nulls({delimiter}, transform({args[0]}, {x} -> {text}))"
@@ -73,6 +93,8 @@ def _join(args: Sequence[str], types: Types) -> str:
 
 def _sort(args: Sequence[str], types: Types) -> str:
     array = args[0]
+    if contains_map(types[0]):  # which have no order
+        return f"cast(NULL as {spark_type(types[0])})"
     up, down = f"array_sort({array})", f"sort_array({array}, false)"
     if _has_own_order(types):
         up, down = f"ksql.sort({array}, false)", f"ksql.sort({array}, true)"
@@ -94,6 +116,9 @@ def _extreme(function: str) -> Lowering:
     """ARRAY_MAX or ARRAY_MIN: Spark's, or ours for what is in another order."""
 
     def lower(args: Sequence[str], types: Types) -> str:
+        assert isinstance(types[0], Array)
+        if contains_map(types[0]):  # which have no order
+            return f"cast(NULL as {spark_type(types[0].element)})"
         if not _has_own_order(types):
             return f"{function}({args[0]})"
         return f"ksql.array_extreme({args[0]}, {'true' if function == 'array_max' else 'false'})"
@@ -126,11 +151,8 @@ def _entries(args: Sequence[str], types: Types) -> str:
     return f"cast(map_entries({entries}) as array<struct<K:string,V:{spark_type(types[0].value)}>>)"
 
 
-_JOINED = tuple(
-    signature(text)
-    for t in ("BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "STRING")
-    for text in (f"array ARRAY<{t}> -> STRING", f"array ARRAY<{t}>, delimiter STRING -> STRING")
-)
+#: what ARRAY_JOIN has texts for, beside DECIMALs
+_JOINED = (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING)
 
 
 def _entry_signature(type_: str) -> Signature:
@@ -212,13 +234,20 @@ SPECS: tuple[Spec, ...] = (
     scalar(
         "ARRAY_JOIN",
         Category.ARRAY,
-        "The elements as text with a delimiter between; NULL prints as null.",
-        _JOINED,
+        "The elements (BOOLEAN, numbers, STRING) as text with a delimiter between; NULL prints as null.",
+        (
+            signature("array ARRAY<T> -> STRING"),
+            signature("array ARRAY<T>, delimiter STRING -> STRING"),
+        ),
         _join,
         Example(([1, None, 3],), "1,null,3"),
         Example((["a", "b"], "-"), "a-b"),
         Example(([1.5, 2.0], Typed(None, STRING)), "1.52.0"),
         Example(([True, False], ""), "truefalse"),
+        Example(([PythonDecimal("1.50"), None], "-"), "1.50-null"),
+        Example(([Typed("2020-02-29", DATE)],), None),
+        Example((Typed([None], Array(DATE)),), "null"),
+        Example(([[1], [2]],), None),
         parameters=_ARRAY | {"delimiter": "what to put between; a comma if absent"},
         limits=(MAX_BYTES,),
         failed=lambda args, _: f"{args[0]} is not null",
@@ -242,6 +271,7 @@ SPECS: tuple[Spec, ...] = (
         _extreme("array_max"),
         Example(([1, None, 3],), 3),
         Example((Typed([None], _INTEGERS),), None),
+        Example(([{"a": 1}],), None),
         parameters=_ARRAY,
         limits=BY_ARGUMENTS,
     ),
@@ -280,6 +310,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([2, None, 1],), [1, 2, None]),
         Example(([2, None, 1, 3], "desc"), [3, 2, 1, None]),
         Example(([2, 1], "up"), None),
+        Example(([{"b": 1}, {"a": 1}],), None),
         Example((["\uff5e", None, "😀", "a"],), ["a", "😀", "\uff5e", None]),
         Example((["\uff5e", "😀", "a"], "DESC"), ["\uff5e", "😀", "a"]),
         parameters=_ARRAY | {"direction": "ASC (if absent) or DESC"},

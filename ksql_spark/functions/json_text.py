@@ -142,13 +142,7 @@ SPECS: tuple[Spec, ...] = (
         "JSON_ARRAY_CONTAINS",
         Category.JSON,
         "True where an element of a JSON array equals the value and is of its kind.",
-        (
-            *(
-                signature(f"json STRING, value {t} -> BOOLEAN")
-                for t in ("INTEGER", "BIGINT", "DOUBLE", "STRING", "BOOLEAN")
-            ),
-            signature("json STRING, value T -> BOOLEAN"),
-        ),
+        (signature("json STRING, value T -> BOOLEAN"),),
         _array_contains,
         Example(("[1, 2]", 2), True),
         Example(("[1.0, 2]", 1), False),
@@ -156,6 +150,8 @@ SPECS: tuple[Spec, ...] = (
         Example(('["a"]', "a"), True),
         Example(("[true]", True), True),
         Example(("[null]", Typed(None, STRING)), True),
+        Example(("[1, null]", None), True),
+        Example(("[1]", None), False),
         Example(("{}", 1), False),
         Example(("[", 1), False),
         Example((Typed(None, STRING), 1), None),

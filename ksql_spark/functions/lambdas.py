@@ -80,6 +80,8 @@ def _plus(*operands: LambdaRef | Literal | Call) -> Call:
 _ONE = Literal(1, INTEGER)
 _ADD_ONE = Lambda(("x",), _plus(_ref("x"), _ONE), Function((INTEGER,), INTEGER))
 _ABOVE_ONE = Lambda(("x",), Call(">", (_ref("x"), _ONE), BOOLEAN), Function((INTEGER,), BOOLEAN))
+_ITSELF = Lambda(("x",), _ref("x", BOOLEAN), Function((BOOLEAN,), BOOLEAN))
+_VALUE_ITSELF = Lambda(("k", "v"), _ref("v", BOOLEAN), Function((STRING, BOOLEAN), BOOLEAN))
 _NEXT_ABOVE_ONE = Lambda(
     ("x",), Call(">", (_plus(_ref("x"), _ONE), _ONE), BOOLEAN), Function((INTEGER,), BOOLEAN)
 )
@@ -130,6 +132,9 @@ SPECS: tuple[Spec, ...] = (
         _filter,
         Example(([1, 2, None, 3], _ABOVE_ONE), [2, 3]),
         Example(([1, 2, None], _NEXT_ABOVE_ONE), None),
+        Example(([True, False], _ITSELF), [True]),
+        Example(([True, None], _ITSELF), None),
+        Example(({"a": True, "b": None}, _VALUE_ITSELF), None),
         Example(({"a": 1, "b": 2}, _VALUE_ABOVE_ONE), {"b": 2}),
         parameters={"array": "any array", "map": "any map", "keep": "true for what stays"},
         can_fail=True,

@@ -213,7 +213,9 @@ class _Lowerer:
         if on_null in (OnNull.FALSE, OnNull.NEVER):
             checked = [i for i, kind in enumerate(kinds) if kind is Nullness.ERROR]
         lambdas = [a for a in node.arguments if isinstance(a, Lambda)]
-        can_miss = bool(lambdas) and nullness(lambdas[0].body) is Nullness.ERROR
+        # FILTER has nothing to go by where its lambda gives NULL, for whatever reason
+        missing = (Nullness.ERROR, Nullness.VALUE) if node.function == "FILTER" else (Nullness.ERROR,)
+        can_miss = bool(lambdas) and nullness(lambdas[0].body) in missing
         if can_miss and node.function == "FILTER":
             checked.append(1)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from decimal import Decimal as PythonDecimal
 from decimal import InvalidOperation
 from typing import Any
 
+from ksql_spark.expressions import Call, Literal
 from ksql_spark.functions.signatures import common_type, signature
 from ksql_spark.functions.spark_text import (
     has_own_order,
@@ -192,12 +194,33 @@ def distinct(a: str, b: str, type_: SqlType) -> str:
     return f"(not ({without_maps(a, type_)} <=> {without_maps(b, type_)}))"
 
 
+def _without_nan(args: Sequence[str], compare: Callable[[Sequence[str]], str]) -> str:
+    """``compare`` over DOUBLEs: FALSE with NaN, as in Java. Spark takes it for the greatest number."""
+
+    def named(rest: Sequence[str], names: Sequence[str]) -> str:
+        if rest:
+            return let(rest[0], lambda name: named(rest[1:], [*names, name]))
+        numbers = [f" and not isnan({n})" for n in names if not _CONSTANT_NUMBER.fullmatch(n)]
+        return f"({compare(names)}{''.join(numbers)})" if numbers else compare(names)
+
+    return named(args, ())
+
+
+#: a DOUBLE as spark_text.constant writes it, or a whole number that is widened
+_CONSTANT_NUMBER = re.compile(r"\(?-?[0-9.]+(E[+-]?[0-9]+)?D\)?|cast\(\(?-?[0-9]+L?\)? as double\)")
+
+
 def _lower_comparison(symbol: str) -> Lowering:
-    def lower(args: Sequence[str], types: Types) -> str:
+    def compared(args: Sequence[str], type_: SqlType) -> str:
         if symbol in ("=", "<>"):
-            text = equal(args[0], args[1], types[0])
+            text = equal(args[0], args[1], type_)
             return text if symbol == "=" else f"(not {text})"
-        return ordered(args[0], symbol, args[1], types[0])
+        return ordered(args[0], symbol, args[1], type_)
+
+    def lower(args: Sequence[str], types: Types) -> str:
+        if types[0] == DOUBLE:
+            return _without_nan(args, lambda names: compared(names, DOUBLE))
+        return compared(args, types[0])
 
     return lower
 
@@ -206,6 +229,8 @@ def _lower_between(args: Sequence[str], types: Types) -> str:
     value, low, high = args
     if has_own_order(types[0]):
         return f"({ordered(value, '>=', low, types[0])} and {ordered(value, '<=', high, types[0])})"
+    if types[0] == DOUBLE:
+        return _without_nan(args, lambda names: f"({names[0]} between {names[1]} and {names[2]})")
     return f"({value} between {low} and {high})"
 
 
@@ -369,6 +394,7 @@ def _infix(symbol: str) -> Lowering:
     return lambda args, _: f"({args[0]} {symbol} {args[1]})"
 
 
+_NAN = Call("SQRT", (Literal(-1.0, DOUBLE),), DOUBLE)
 _ANY_TWO = (signature("left T, right T -> BOOLEAN"),)
 _ORDERED = tuple(
     signature(f"left {t}, right {t} -> BOOLEAN")
@@ -393,8 +419,13 @@ _COMPARE_EXAMPLES = {
         Example(([{"a": 1, "b": 2}], [{"b": 2, "a": 1}]), True),
         Example(({"m": {"a": 1, "b": 2}}, {"m": {"b": 2, "a": 1}}), True),
         Example((struct(m={"a": 1}, n=1), struct(m={"a": 2}, n=1)), False),
+        Example((_NAN, _NAN), False),
     ),
-    "<>": (Example((1, 2), True), Example((Typed(None, INTEGER), 2), False)),
+    "<>": (
+        Example((1, 2), True),
+        Example((Typed(None, INTEGER), 2), False),
+        Example((_NAN, 2), False),
+    ),
     "<": (
         Example(("a", "b"), True),
         Example(("😀", "\uff5e"), True),
@@ -402,7 +433,11 @@ _COMPARE_EXAMPLES = {
         Example((Typed("2024-01-01", DATE), Typed("2024-01-01T01:00:00.000", TIMESTAMP)), True),
     ),
     "<=": (Example((2, 2), True),),
-    ">": (Example((2, 1), True), Example((Typed("10:05", TIME), "10:04"), True)),
+    ">": (
+        Example((2, 1), True),
+        Example((Typed("10:05", TIME), "10:04"), True),
+        Example((_NAN, 1), False),
+    ),
     ">=": (Example((1, 2), False),),
 }
 

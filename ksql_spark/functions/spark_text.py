@@ -39,6 +39,7 @@ from ksql_spark.types import (
 SESSION_SETTINGS: dict[str, str] = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.caseSensitive": "true",
+    "spark.sql.chunkBase64String.enabled": "false",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     "spark.sql.session.timeZone": "UTC",
 }

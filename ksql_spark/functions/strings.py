@@ -50,15 +50,15 @@ def _chr(args: Sequence[str], types: Types) -> str:
 
 
 def _hex_to_bytes(text: str) -> str:
-    """Hex digits, plain, as 0x... or as X'...'; an odd number of plain ones is an error."""
+    """Hex digits, plain, as 0x... or as X'...'; an odd number of them is an error but after 0x."""
 
     def read(s: str) -> str:
+        # X and quotes are three characters more
         quotes = string("^[xX]'.*'$")
         quoted = f"{s} rlike {quotes}"
         return (
-            f"(case when {s} like '0x%' then unhex(substr({s}, 3)) "
-            f"when {quoted} then unhex(substr({s}, 3, length({s}) - 3)) "
-            f"when length({s}) % 2 = 0 then unhex({s}) end)"
+            f"(case when {s} like '0x%' then unhex(substr({s}, 3)) when length({s}) % 2 = 1 "
+            f"then if({quoted}, unhex(substr({s}, 3, length({s}) - 3)), NULL) else unhex({s}) end)"
         )
 
     return let(text, read)
@@ -382,6 +382,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("4578616d706C6521", "hex", "ascii"), "Example!"),
         Example(("X'4578'", "hex", "utf8"), "Ex"),
         Example(("0x457", "hex", "base64"), "BFc="),
+        Example(("X'457'", "hex", "base64"), None),
         Example(("Ελ", "ascii", "hex"), "3f3f"),
         Example(("zpU=", "base64", "ascii"), "\ufffd\ufffd"),
         Example(("a", "utf8", "utf8"), None),
@@ -414,6 +415,7 @@ SPECS: tuple[Spec, ...] = (
         Example((b"\xc3\xa9", "utf8"), "é"),
         Example((b"a\xff", "utf8"), None),
         Example((b"!", "base64"), "IQ=="),
+        Example((b"012" * 20, "base64"), "MDEy" * 20),
         parameters={"bytes": "any bytes"} | _ENCODING,
         can_fail=True,
         limits=BY_ARGUMENTS,

@@ -24,16 +24,18 @@ def _decoded(text: str) -> str:
 
 
 def _port(args: Sequence[str], _: Types) -> str:
-    authority = _part(args[0], "AUTHORITY")
+    # without a host that java.net.URI knows, such as with an underscore in it, there is no port either
+    authority = f"if({_part(args[0], 'HOST')} is null, NULL, {_part(args[0], 'AUTHORITY')})"
     return f"cast(nullif(regexp_extract({authority}, {string(':([0-9]+)$')}, 1), '') as int)"
 
 
 def _parameter(args: Sequence[str], _: Types) -> str:
     url, name = args
     p = variable(url, name)
-    pairs = f"split({_part(url, 'QUERY')}, '&')"
+    # as in ksqlDB, the query is decoded before it is split
+    pairs = f"split({_decoded(_part(url, 'QUERY'))}, '&')"
     found = f"filter({pairs}, {p} -> substring_index({p}, '=', 1) = {name})[0]"
-    return _decoded(f"substr({found}, length({name}) + 2)")
+    return f"substr({found}, length({name}) + 2)"
 
 
 def _extract(name: str, description: str, lowered: str, *examples: Example) -> Spec:
@@ -94,6 +96,7 @@ SPECS: tuple[Spec, ...] = (
         _port,
         Example((_URL,), 8080),
         Example(("http://test@confluent.io",), None),
+        Example(("http://my_host:80/a",), None),
         parameters={"url": "a URL"},
     ),
     scalar(
@@ -106,6 +109,10 @@ SPECS: tuple[Spec, ...] = (
         Example((_URL, "two"), "x y"),
         Example((_URL, "three"), ""),
         Example((_URL, "four"), None),
+        Example(("http://t.com/?a%20b=c%20d", "a b"), "c d"),
+        Example(("http://t.com/?a%20b=c%20d", "a%20b"), None),
+        Example(("http://t.com/?a=1%26b=2", "b"), "2"),
+        Example(("http://t.com/?a=b=c&d", "a"), "b=c"),
         parameters={"url": "a URL", "name": "which parameter"},
         limits=BY_ARGUMENTS,
     ),

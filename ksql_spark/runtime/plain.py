@@ -198,14 +198,12 @@ def function_of(
             return _member(value, [function_of(m, columns, places) for m in members.literals])
         case Call("BETWEEN", (tested, low, high)):
             value = function_of(tested, columns, places)
-            is_text = tested.type == STRING
-            above = _compared(">=", value, function_of(low, columns, places), is_text)
-            below = _compared("<=", value, function_of(high, columns, places), is_text)
+            above = _compared(">=", value, function_of(low, columns, places), tested.type)
+            below = _compared("<=", value, function_of(high, columns, places), tested.type)
             return _all([above, below])
         case Call(name, (left, right)):
-            is_text = left.type == STRING and name not in ("=", "<>")
             return _compared(
-                name, function_of(left, columns, places), function_of(right, columns, places), is_text
+                name, function_of(left, columns, places), function_of(right, columns, places), left.type
             )
     raise TypeError(f"{expression} needs Spark")
 
@@ -238,14 +236,23 @@ def _member(value: PlainValue, members: Sequence[PlainValue]) -> PlainValue:
     return found
 
 
-def _compared(name: str, left: PlainValue, right: PlainValue, is_text: bool) -> PlainValue:
-    compare = _by_units(_COMPARISONS[name]) if is_text else _COMPARISONS[name]
+def _compared(name: str, left: PlainValue, right: PlainValue, type_: SqlType) -> PlainValue:
+    compare = _COMPARISONS[name]
+    if type_ == STRING and name not in ("=", "<>"):
+        compare = _by_units(compare)
+    elif type_ == DOUBLE and name == "<>":
+        compare = _differ
 
     def value(row: PlainRow, values: Values) -> bool:
         a, b = left(row, values), right(row, values)
         return a is not None and b is not None and compare(a, b)
 
     return value
+
+
+def _differ(a: Any, b: Any) -> bool:
+    """Whether a value is below or above another: NaN is neither, as in Java."""
+    return bool(a < b or a > b)
 
 
 def _by_units(compare: Callable[[Any, Any], bool]) -> Callable[[str, str], bool]:

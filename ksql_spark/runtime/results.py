@@ -180,13 +180,55 @@ def api_value(value: Any, type_: SqlType) -> Any:
     if type_ == BYTES:
         return base64.b64encode(value).decode()
     if type_ == DATE:
-        return (datetime.date(1970, 1, 1) + datetime.timedelta(days=value)).isoformat()
+        return _date_text(value)
     if type_ == TIME:
-        at = (datetime.datetime.min + datetime.timedelta(milliseconds=value)).time()
-        return at.strftime("%H:%M:%S" if at.second else "%H:%M")
+        return _time_text(value)
     if type_ == TIMESTAMP:
-        at_ = datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=value)
-        return at_.isoformat(timespec="milliseconds")
+        return _timestamp_text(value)
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
     return value  # a DECIMAL keeps all its digits: the JSON writer writes it as a plain number
+
+
+_EPOCH = datetime.date(1970, 1, 1)
+_DAY_MS = 86_400_000
+_DAYS_IN_400_YEARS = 146_097
+
+
+def _date_text(days: int) -> str:
+    try:
+        return (_EPOCH + datetime.timedelta(days=days)).isoformat()
+    except OverflowError:
+        year, rest = _far_date(days)
+        return f"{_signed_year(year)}-{rest}"
+
+
+def _time_text(milliseconds: int) -> str:
+    """A TIME, which records may have more or less than a day of."""
+    at = (datetime.datetime.min + datetime.timedelta(milliseconds=milliseconds % _DAY_MS)).time()
+    return at.strftime("%H:%M:%S" if at.second else "%H:%M")
+
+
+def _timestamp_text(milliseconds: int) -> str:
+    try:
+        at = datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=milliseconds)
+        return at.isoformat(timespec="milliseconds")
+    except OverflowError:
+        days, in_day = divmod(milliseconds, _DAY_MS)
+        year, rest = _far_date(days)
+        time = (datetime.datetime.min + datetime.timedelta(milliseconds=in_day)).time()
+        # Java's letter y counts the years before the year 1 as well, from 1
+        year = year if year > 0 else 1 - year
+        return f"{_signed_year(year)}-{rest}T{time.isoformat(timespec='milliseconds')}"
+
+
+def _far_date(days: int) -> tuple[int, str]:
+    """The year, month and day of a date that Python's dates do not reach: they end with the year 9999."""
+    cycles, rest = divmod(days, _DAYS_IN_400_YEARS)
+    date = _EPOCH + datetime.timedelta(days=rest)
+    return date.year + 400 * cycles, f"{date.month:02}-{date.day:02}"
+
+
+def _signed_year(year: int) -> str:
+    """As Java writes years: with a sign where they are not within four digits."""
+    return f"{year:+}" if year > datetime.MAXYEAR else f"-{-year:04}" if year < 0 else f"{year:04}"

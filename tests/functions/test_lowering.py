@@ -127,6 +127,9 @@ def _cast(value: Any, target: SqlType) -> Cast:
     return Cast(expression(value), target)
 
 
+#: a DATE for which Spark has no TIMESTAMP
+_FAR = Call("FROM_DAYS", (Literal(2**31 - 1, INTEGER),), DATE)
+
 CASTS: list[tuple[Expression, Any]] = [
     (_cast(1e10, STRING), "1.0E10"),
     (_cast(0.5, STRING), "0.5"),
@@ -171,6 +174,9 @@ CASTS: list[tuple[Expression, Any]] = [
     (_cast(Typed("2021-03-04T10:05", TIMESTAMP), TIME), "10:05:00.000"),
     (_cast(Typed("1969-12-31T23:59", TIMESTAMP), TIME), "23:59:00.000"),
     (_cast(Typed("2021-03-04", DATE), TIMESTAMP), "2021-03-04T00:00:00.000"),
+    (_cast(_FAR, TIMESTAMP), None),
+    (_cast([_FAR, Typed("2021-03-04", DATE)], Array(TIMESTAMP)), [None, "2021-03-04T00:00:00.000"]),
+    (Call("<", (_cast(_FAR, TIMESTAMP), expression(Typed("2021-03-04", TIMESTAMP))), BOOLEAN), False),
     (_cast([1, 2**40], Array(INTEGER)), [1, 0]),
     (_cast({"1": "2"}, Map(INTEGER, DOUBLE)), {1: 2.0}),
     (

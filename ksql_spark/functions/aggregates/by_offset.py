@@ -7,12 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.functions.aggregates.collected import kept
 from ksql_spark.functions.signatures import Signature, signature
-from ksql_spark.functions.spec import BY_ARGUMENTS, Example, Lowering, Spec, aggregate
-from ksql_spark.types import BOOLEAN, INTEGER, SqlType
+from ksql_spark.functions.spec import (
+    BY_ARGUMENTS,
+    Example,
+    Lowering,
+    Resolved,
+    Spec,
+    TypingRule,
+    aggregate,
+)
+from ksql_spark.types import BOOLEAN, INTEGER, Array, Function, SqlType
 
 Types = Sequence[SqlType]
+Literals = Sequence[object]
+
+#: the types of the constants after the value
+_CONSTANTS = ((), (BOOLEAN,), (INTEGER,), (INTEGER, BOOLEAN))
 
 
 def _signatures(several: bool) -> tuple[Signature, ...]:
@@ -22,6 +35,23 @@ def _signatures(several: bool) -> tuple[Signature, ...]:
             signature("value T, count INTEGER!, ignoreNulls BOOLEAN! -> ARRAY<T>"),
         )
     return (signature("value T -> T"), signature("value T, ignoreNulls BOOLEAN! -> T"))
+
+
+def _typing(several: str) -> TypingRule:
+    """The signatures' types, and a count that is at least 1."""
+
+    def types_of(types: Types, literals: Literals) -> Resolved | None:
+        if not types or isinstance(types[0], Function) or tuple(types[1:]) not in _CONSTANTS:
+            return None
+        if any(constant is None for constant in literals[1:]):
+            raise KsqlError("INVALID_STATEMENT", reason=f"{several}N and ignoreNulls must be literals.")
+        if INTEGER not in types[1:]:
+            return Resolved(tuple(types), types[0])
+        if not isinstance(literals[1], int) or literals[1] < 1:
+            raise KsqlError("INVALID_STATEMENT", reason=f"{several}N must be 1 or greater.")
+        return Resolved(tuple(types), Array(types[0]))
+
+    return types_of
 
 
 def _constants(args: Sequence[str], types: Types) -> tuple[str | None, str]:
@@ -72,6 +102,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([None, 1, 2, 3], 2, False), [None, 1]),
         merge=True,
         spark_merged=_merged("first", "earliest"),
+        typing=_typing("earliest"),
         parameters=_PARAMETERS,
         aliases=("FIRST_VALUE",),
         limits=BY_ARGUMENTS,
@@ -87,6 +118,7 @@ SPECS: tuple[Spec, ...] = (
         Example(([1], 2), [1]),
         merge=True,
         spark_merged=_merged("last", "latest"),
+        typing=_typing("latest"),
         parameters=_PARAMETERS,
         aliases=("LAST_VALUE",),
         limits=BY_ARGUMENTS,

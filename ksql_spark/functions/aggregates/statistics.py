@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spec import Example, Lowering, Spec, Typed, aggregate
-from ksql_spark.types import DOUBLE, Map, SqlType
+from ksql_spark.functions.spark_text import without_maps
+from ksql_spark.functions.spec import Example, Lowering, Spec, Typed, aggregate, struct
+from ksql_spark.types import DOUBLE, SqlType
 
 Types = Sequence[SqlType]
 
@@ -23,7 +24,7 @@ def _retractable(columns: int) -> Lowering:
 
 def _count_distinct(args: Sequence[str], types: Types) -> str:
     # unlike approx_count_distinct a sketch is small while there are few values
-    value = f"map_entries({args[0]})" if isinstance(types[0], Map) else args[0]
+    value = without_maps(args[0], types[0])
     sketch = f"hll_sketch_agg(if({args[0]} is null, NULL, xxhash64({value})), 14)"
     return f"coalesce(hll_sketch_estimate({sketch}), 0L)"
 
@@ -69,6 +70,8 @@ SPECS: tuple[Spec, ...] = (
         _count_distinct,
         Example(([1, 2, 2, None],), 2),
         Example(([Typed(None, DOUBLE)],), 0),
+        Example(([{"a": 1, "b": 2}, {"b": 2, "a": 1}],), 1),
+        Example(([struct(m={"a": 1}), struct(m={"a": 2})],), 2),
         merge=True,
         aliases=("APPROX_COUNT_DISTINCT",),
     ),

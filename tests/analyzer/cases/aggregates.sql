@@ -286,3 +286,15 @@ CREATE TABLE o AS SELECT ROWTIME, COUNT(*) AS n FROM s GROUP BY ROWTIME;
     line 1:26
       CREATE TABLE o AS SELECT ROWTIME, COUNT(*) AS n FROM s GROUP BY ROWTIME
                                ^^^^^^^
+
+CREATE TABLE o AS SELECT name, EARLIEST_BY_OFFSET(id, 0) FROM s GROUP BY name;
+    INVALID_STATEMENT: earliestN must be 1 or greater.
+    line 1:32
+      CREATE TABLE o AS SELECT name, EARLIEST_BY_OFFSET(id, 0) FROM s GROUP BY name
+                                     ^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, LATEST_BY_OFFSET(id, -1, false) FROM s GROUP BY name;
+    INVALID_STATEMENT: latestN must be 1 or greater.
+    line 1:32
+      CREATE TABLE o AS SELECT name, LATEST_BY_OFFSET(id, -1, false) FROM s GROUP BY name
+                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

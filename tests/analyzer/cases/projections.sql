@@ -299,3 +299,10 @@ CREATE STREAM o WITH (KEY_FORMAT='JSON') AS SELECT id, name FROM s PARTITION BY 
     line 1:23
       CREATE STREAM o WITH (KEY_FORMAT='JSON') AS SELECT id, name FROM s PARTITION BY NULL
                             ^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT id, JSON_ARRAY_CONTAINS(name, NULL) AS c FROM s;
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `C` BOOLEAN
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [JSON_ARRAY_CONTAINS(NAME, NULL) AS C]
+      Source S

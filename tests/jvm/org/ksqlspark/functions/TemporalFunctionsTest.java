@@ -56,6 +56,13 @@ class TemporalFunctionsTest {
         assertNull(new TemporalFunctions.FullTimestamp().invoke(utf8(text)));
     }
 
+    @ParameterizedTest
+    @CsvSource({"0,00:00", "86399999,23:59", "86400000,", "-1,", "2147483647,"})
+    void aTimeOutsideOfADayHasNoText(int millis, String text) {
+        UTF8String found = new TemporalFunctions.FormatTime().invoke(millis, utf8("HH:mm"));
+        assertEquals(text == null ? null : utf8(text), found);
+    }
+
     @Test
     void formatsAndParsesByJavasLetters() {
         UTF8String pattern = utf8("yyyy-MM-dd HH:mm:ss.SSS z");
