@@ -247,6 +247,9 @@ def test_environment_names():
             "KSQL_HEAP_OPTS": "-Xmx1g",
             "KSQL_SERVICE_HOST": "10.0.0.1",
             "KSQL_PORT_8088_TCP": "tcp://10.0.0.1:8088",
+            "KSQL_HOST_NAME": "ksqldb-server",
+            "KSQL_JMX_PORT": "1099",
+            "KSQL_LOG_DIR": "/var/log",
             "HOME": "/root",
         }
     ) == {
@@ -254,6 +257,27 @@ def test_environment_names():
         "ksql.functions.collect_list.limit": "3",
         "a-b": "dash",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("access.control.allow.headers", "Authorization"),
+        ("access.control.allow.origin", "*"),
+        ("ksql.endpoint.logging.log.queries", "true"),
+        ("ksql.error.classifier.regex", "USER .*"),
+        ("ksql.nested.error.set.null", "true"),
+        ("ksql.query.pull.thread.pool.size", "100"),
+        ("ksql.shutdown.timeout.ms", "1000"),
+        ("ksql.udf.enable.security.manager", "false"),
+        ("ksql.verticle.instances", "4"),
+        ("ksql.websocket.connection.max.timeout.ms", "0"),
+    ],
+)
+def test_configurations_of_ksqldb_are_accepted(tmp_path: Path, name: str, value: str):
+    file = tmp_path / "ksql-server.properties"
+    file.write_text(f"{name}={value}\n")
+    assert Config.load(file).is_set(name)
 
 
 @pytest.mark.parametrize(
