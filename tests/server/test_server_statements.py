@@ -84,7 +84,7 @@ def test_statement_error_has_the_statement_and_what_already_ran(client: AppClien
     error = response.json()
     assert error["@type"] == "statement_error"
     assert error["error_code"] == 40001
-    assert error["statementText"] == "DESCRIBE NOWHERE"
+    assert error["statementText"] == "DESCRIBE NOWHERE;"
     assert error["message"].splitlines() == [
         "Source does not exist: NOWHERE.",
         "line 1:10",
