@@ -155,6 +155,27 @@ def result_columns(columns: Sequence[Column], keys: frozenset[str] = frozenset()
     return [ResultColumn.of(c.name, c.type, c.name in keys) for c in columns]
 
 
+_DAY_MS = 86_400_000
+#: after so many days, and years, the calendar repeats
+_CYCLE_DAYS, _CYCLE_YEARS = 146_097, 400
+
+
+def _date_text(days: int) -> str:
+    """The date of a day since 1970, as Java writes it: with a sign where the year is not 0 to 9999.
+
+    >>> _date_text(19000), _date_text(-719529), _date_text(3000000)
+    ('2022-01-08', '-0001-12-31', '+10183-09-21')
+    """
+    try:
+        return (datetime.date(1970, 1, 1) + datetime.timedelta(days=days)).isoformat()
+    except OverflowError:  # Python's years are 1 to 9999
+        cycles, rest = divmod(days, _CYCLE_DAYS)
+        date = datetime.date(1970, 1, 1) + datetime.timedelta(days=rest)
+        year = date.year + cycles * _CYCLE_YEARS
+        sign = "-" if year < 0 else "+" if year > 9999 else ""
+        return f"{sign}{abs(year):04d}-{date:%m-%d}"
+
+
 def api_form(type_: SqlType) -> Callable[[Any], Any] | None:
     """A function that does what api_value does for ``type_``; None where that changes nothing."""
     if type_ in (INTEGER, BIGINT, STRING, BOOLEAN):
@@ -180,13 +201,18 @@ def api_value(value: Any, type_: SqlType) -> Any:
     if type_ == BYTES:
         return base64.b64encode(value).decode()
     if type_ == DATE:
-        return (datetime.date(1970, 1, 1) + datetime.timedelta(days=value)).isoformat()
+        return _date_text(value)
     if type_ == TIME:
-        at = (datetime.datetime.min + datetime.timedelta(milliseconds=value)).time()
+        at = (datetime.datetime.min + datetime.timedelta(milliseconds=value % _DAY_MS)).time()
         return at.strftime("%H:%M:%S" if at.second else "%H:%M")
     if type_ == TIMESTAMP:
-        at_ = datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=value)
-        return at_.isoformat(timespec="milliseconds")
+        try:
+            at_ = datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=value)
+            return at_.isoformat(timespec="milliseconds")
+        except OverflowError:
+            days, within_ms = divmod(value, _DAY_MS)
+            at = (datetime.datetime.min + datetime.timedelta(milliseconds=within_ms)).time()
+            return f"{_date_text(days)}T{at.isoformat(timespec='milliseconds')}"
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
     return value  # a DECIMAL keeps all its digits: the JSON writer writes it as a plain number
