@@ -465,6 +465,24 @@ _MOST_FOR_CLIENTS = {
     "send.buffer.bytes": 16 * 2**20,
 }
 
+_YES_OR_NO = ("true", "false")
+#: those of them that are texts: what they may be, or nothing where the program that reads them checks it
+_TEXTS_OF_CLIENTS: dict[str, tuple[str, ...]] = {
+    "acks": ("all", "-1", "0", "1"),
+    "auto.offset.reset": (),
+    "check.crcs": _YES_OR_NO,
+    "cleanup.policy": (),
+    "client.rack": (),
+    "compression.type": (),
+    "enable.auto.commit": _YES_OR_NO,
+    "enable.idempotence": _YES_OR_NO,
+    "isolation.level": ("read_committed", "read_uncommitted"),
+    "message.timestamp.type": (),
+    "min.cleanable.dirty.ratio": (),
+    "processing.guarantee": (),
+    "topology.optimization": (),
+}
+
 #: prefixes of settings that are passed to the program that defines them
 _PASSED = ("ksql.schema.registry.", "ksql.connect.", "spark.", "fs.")
 
@@ -505,6 +523,15 @@ def _setting(name: str) -> str:
 
 def _is_security(setting: str) -> bool:
     return setting == "security.protocol" or setting.startswith(_SECURITY)
+
+
+def _check_of_client(entry: Property, value: str) -> None:
+    """Raise PROPERTY_INVALID where a Kafka client would refuse a value, so that no query is made that cannot run."""
+    choices = _TEXTS_OF_CLIENTS.get(_setting(entry.name))
+    if choices is None:
+        Property(entry.name, "long", None, "").parse(value)
+    elif choices:
+        Property(entry.name, "string", None, "", choices=choices).parse(value)
 
 
 def is_valid_property(name: str) -> bool:
@@ -671,6 +698,8 @@ class Config(Mapping[str, Any]):
         if most is not None and not (re.fullmatch(r"-?[0-9]{1,20}", str(parsed)) and int(parsed) <= most):
             reason = f"it must be a whole number, in a request at most {most}"
             raise KsqlError("PROPERTY_INVALID", name=name, value=str(value)[:_MOST_SHOWN], reason=reason)
+        if entry.name not in PROPERTIES and parsed is not None:
+            _check_of_client(entry, str(parsed))
         scans = "ksql.query.pull.table.scan.enabled"
         if entry.name == scans and parsed and not self[scans]:
             raise KsqlError(

@@ -347,6 +347,24 @@ class TestOverrides:
             assert Config().validate_override(prefix + setting, "65536") == "65536"
         assert Config({"batch.size": "1900000000"}).client_settings("producer")["batch.size"] == "1900000000"
 
+    @pytest.mark.parametrize(
+        ("name", "good", "bad"),
+        [
+            ("max.poll.records", "5", "many"),
+            ("consumer.max.poll.interval.ms", 5, {"a": 1}),
+            ("ksql.streams.producer.linger.ms", "0", "0.5"),
+            ("producer.acks", 1, "some"),
+            ("enable.idempotence", True, "1"),
+            ("isolation.level", "read_uncommitted", "none"),
+            ("topic.cleanup.policy", "compact,delete", None),
+        ],
+    )
+    def test_what_clients_would_refuse_is_refused(self, name, good, bad):
+        assert Config().validate_override(name, good) is not None
+        if bad is not None:
+            with pytest.raises(KsqlError, match=f"for property '.*{name}': it must be"):
+                Config().validate_override(name, bad)
+
     @pytest.mark.parametrize("name", sorted(KAFKA_SETTINGS))
     def test_settings_that_name_something_are_refused_by_their_form(self, name):
         """Whoever adds one to the list of what clients may set must mean it."""
