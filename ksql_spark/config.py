@@ -379,7 +379,7 @@ _SECURITY = ("ssl.", "sasl.")
 #: prefixes of settings that other programs define; their names are not checked
 _FAMILIES = (
     "ksql.schema.registry.", "ksql.connect.", "ksql.functions.", "ksql.authentication.", "ksql.security.",
-    "ksql.internal.", "authentication.", "confluent.", "spark.", "fs.",
+    "ksql.internal.", "authentication.", "connect.", "confluent.", "spark.", "fs.",
 )  # fmt: skip
 
 #: settings of Kafka's clients that requests may override, besides editable rows of the table: sizes, times and

@@ -264,6 +264,7 @@ def test_environment_names():
     [
         ("access.control.allow.headers", "Authorization"),
         ("access.control.allow.origin", "*"),
+        ("connect.group.id", "ksql-connect-cluster"),
         ("ksql.endpoint.logging.log.queries", "true"),
         ("ksql.error.classifier.regex", "USER .*"),
         ("ksql.nested.error.set.null", "true"),
