@@ -88,15 +88,15 @@ class ExpressionParser(Cursor):
             )
         return self.build(exp.Literal, self._index - 1, this=text, is_string=True)
 
-    def whole_number(self) -> int:
-        """An integer without sign that fits into 64 bits."""
+    def whole_number(self, most: int = 2**63 - 1) -> int:
+        """An integer without sign, up to ``most``: by default all that fit into 64 bits."""
         if self._curr.token_type != TokenType.NUMBER or not self._curr.text.isdigit():
             self._seek("a whole number")
             self.fail()
         self._advance()
         digits = _digits(self._prev.text)
-        if len(digits) > 19 or int(digits) >= 2**63:
-            self.fail(f"The number {digits[:40]} does not fit 64 bits", self._index - 1)
+        if len(digits) > 19 or int(digits) > most:
+            self.fail(f"The number {digits[:40]} is too large: at most {most}", self._index - 1)
         return int(digits)
 
     def number(self) -> exp.Literal:

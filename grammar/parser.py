@@ -29,6 +29,8 @@ _POSTFIX_OPERANDS = (
     nodes.StructConstructor,
 )
 
+#: the largest LIMIT, as in ksqlDB; with OFFSET, their sum
+MOST_ROWS = 2**31 - 1
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-]*")
 
 
@@ -114,10 +116,12 @@ class KsqlParser(ExpressionParser):
             node.set("order_by", self.listed(self._order_item))
         if self.word("EMIT"):
             node.set("emit", self.expect_one_of("CHANGES", "FINAL"))
+        most = MOST_ROWS
         if self.word("LIMIT"):
-            node.set("limit", self.whole_number())
+            node.set("limit", self.whole_number(most))
+            most -= node.args["limit"]
         if self.word("OFFSET"):
-            node.set("offset", self.whole_number())
+            node.set("offset", self.whole_number(most))
 
     def _order_item(self) -> nodes.OrderItem:
         start = self._index

@@ -132,6 +132,9 @@ _TABLE: tuple[Property, ...] = (
     _server("listeners", "string", "http://127.0.0.1:8088", "Where the REST API listens."),
     _server("ksql.server.allowed.hosts", "list", [], "Host names that requests may be sent to, besides IP addresses, localhost, names without a dot, those of the listeners and of this machine; * for any."),
     _server("ksql.server.allowed.origins", "list", [], "Origins (http://HOST:PORT) of web pages that may use the REST API; pages of the server's own address always may; * for any."),
+    _server("access.control.allow.origin", "list", [], "The same, as ksqlDB calls it; both lists count."),
+    _server("access.control.allow.methods", "list", [], "Methods of HTTP that such pages may use; here GET and POST.", in_force=False),
+    _server("access.control.allow.headers", "list", [], "Headers that such pages may send; here all.", in_force=False),
     _server("ksql.server.log.format", "string", "TEXT", "The form of the server's log: lines of text, or a JSON object for each event.", choices=("TEXT", "JSON")),
     _server("ksql.server.max.request.bytes", "long", 10_000_000, "The most bytes of a request's body.", minimum=1),
     _server("ksql.server.request.timeout.ms", "long", 60_000, "Within how many milliseconds a request's body has to be there; else it is refused with 408. That of /inserts-stream may take any time.", minimum=1),
@@ -157,6 +160,15 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.cluster.balance.interval.ms", "long", 300_000, "How long what a server runs must have been the same before it moves a query to a server that has less to do, where servers share queries; 0: it moves none.", minimum=0),
     _server("ksql.state.dir", "string", "", "The folder of the state of queries: a path, or the URI of a folder on any file system that Hadoop knows (file:, s3a:, hdfs:, abfs:, gs:); by default checkpoints in the data folder. Servers that share queries have to share it, and executors of a Spark cluster have to reach it. A query that does not find its state there begins anew."),
     _server("ksql.internal.listener", "string", None, "Where the server listens for other nodes.", in_force=False),
+    _server("ksql.server.sni.check.enable", "boolean", False, "Whether the name that TLS asks for is checked.", in_force=False),
+    _server("ksql.server.websockets.num.threads", "int", 5, "Threads for WebSockets.", minimum=1, in_force=False),
+    _server("ksql.verticle.instances", "int", None, "Instances of the server's event loop.", minimum=1, in_force=False),
+    _server("ksql.worker.pool.size", "int", 100, "Threads for requests.", minimum=1, in_force=False),
+    _server("ksql.endpoint.logging.log.queries", "boolean", False, "Whether lines of the log about requests have the URL's query.", in_force=False),
+    _server("ksql.endpoint.logging.ignored.paths.regex", "string", "", "Paths whose requests are not logged.", in_force=False),
+    _server("ksql.websocket.connection.max.timeout.ms", "long", 0, "Time after which a WebSocket is closed.", minimum=0, in_force=False),
+    _server("ksql.fetch.remote.hosts.max.timeout.seconds", "long", 10, "How long other nodes may take to answer.", minimum=0, in_force=False),
+    _server("ksql.shutdown.timeout.ms", "long", 300000, "How long the server waits for its threads when it stops.", minimum=0, in_force=False),
     _server("ksql.service.id", "string", "default_", "Id of the cluster; part of the names of its internal topics."),
     _server("ksql.queries.file", "string", None, "Run the statements of this file, and no others (headless)."),
     _server("ksql.extension.dir", "string", "ext", "The folder of Python files with user functions; a relative path is below the data folder."),
@@ -177,6 +189,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.max.push.queries", "int", 100, "How many push queries may run at once.", minimum=0),
     _server("ksql.query.persistent.active.limit", "int", _INT_MAX, "How many persistent queries may run at once.", minimum=0),
     _server("ksql.query.error.max.queue.size", "int", 10, "How many errors are kept per query.", editable=True, minimum=0),
+    _server("ksql.error.classifier.regex", "string", "", "Patterns that tell errors of users from those of the system.", in_force=False),
     _server("ksql.query.retry.backoff.initial.ms", "long", 15000, "How long to wait before a failed query is restarted.", editable=True, minimum=0),
     _server("ksql.query.retry.backoff.max.ms", "long", 900000, "The longest such wait.", editable=True, minimum=0),
     _server("ksql.query.stop.timeout.ms", "long", 5000, "How long PAUSE and the end of the server wait for a query to finish what it has read; after that the query is stopped anyway, and repeats that work later.", editable=True, minimum=0),
@@ -206,6 +219,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.functions.max.bytes", "int", 16777216, "How many bytes of text, or of BYTES, a function may make of one row. More are an error of the row: the result is NULL, and the processing log says so. The default is 16 times Kafka's limit for a record.", minimum=1),
     _server("ksql.udfs.enabled", "boolean", True, "Whether user-defined functions are loaded."),
     _server("ksql.udf.collect.metrics", "boolean", False, "Whether calls of user-defined functions are measured.", in_force=False),
+    _server("ksql.udf.enable.security.manager", "boolean", True, "Whether user-defined functions may not end the server.", in_force=False),
     _server("ksql.metrics.tags.custom", "string", "", "Tags for all metrics, as key:value pairs.", in_force=False),
     _server("ksql.query.pull.metrics.enabled", "boolean", True, "Whether pull queries are measured.", in_force=False),
     _server("ksql.endpoint.migrate.query", "boolean", True, "Whether /query is served by the code of /query-stream.", in_force=False),
@@ -242,6 +256,8 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.functions.collect_list.limit", "int", _INT_MAX, "The largest number of elements of COLLECT_LIST. A query can resume from its state only with the limit that it was created with.", minimum=0),
     Property("ksql.functions.collect_set.limit", "int", _INT_MAX, "The largest number of elements of COLLECT_SET. A query can resume from its state only with the limit that it was created with.", minimum=0),
     Property("ksql.functions.substring.legacy.args", "boolean", False, "Whether SUBSTRING counts from 0, as in KSQL before 5.1.", in_force=False),
+    Property("ksql.rowpartition.rowoffset.enabled", "boolean", True, "Whether there are ROWPARTITION and ROWOFFSET.", in_force=False),
+    Property("ksql.nested.error.set.null", "boolean", True, "Whether an error within an expression makes its value NULL.", in_force=False),
     # ---- how queries run
     Property("ksql.execution.mode", "string", None, "How queries run; by default in real time wherever possible.", choices=("realtime", "microbatch")),
     Property("ksql.idle.window.timeout", "long", 0, "Time in ms without a record after which windows of EMIT FINAL close, and unmatched rows of outer joins with GRACE PERIOD are emitted, although stream time has not advanced; 0: never, as in ksqlDB. A query keeps the value that was set when it was created.", minimum=0),
@@ -265,6 +281,8 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.query.pull.max.concurrent.requests", "int", _INT_MAX, "Pull queries at once; more are refused with code 42900. Look-ups that need no thread are not counted.", minimum=0),
     _server("ksql.query.pull.max.hourly.bandwidth.megabytes", "int", _INT_MAX, "Megabytes per hour of pull queries.", minimum=0, in_force=False),
     _server("ksql.query.pull.forwarding.timeout.ms", "long", 20000, "How long another node may take to answer.", editable=True, minimum=0, in_force=False),
+    _server("ksql.query.pull.thread.pool.size", "int", 50, "Threads for pull queries.", minimum=1, in_force=False),
+    _server("ksql.query.pull.router.thread.pool.size", "int", 50, "Threads for pull queries to other nodes.", minimum=1, in_force=False),
     Property("ksql.query.push.v2.continuation.tokens.enabled", "boolean", False, "Whether push queries that make each row of one record of a stream give tokens of what a client has read, so that it can go on from there."),
     Property("ksql.query.push.v2.enabled", "boolean", False, "Whether push queries share a consumer.", in_force=False),
     # ---- Kafka Streams settings that have a meaning here
@@ -361,7 +379,7 @@ _SECURITY = ("ssl.", "sasl.")
 #: prefixes of settings that other programs define; their names are not checked
 _FAMILIES = (
     "ksql.schema.registry.", "ksql.connect.", "ksql.functions.", "ksql.authentication.", "ksql.security.",
-    "ksql.internal.", "authentication.", "confluent.", "spark.", "fs.",
+    "ksql.internal.", "authentication.", "connect.", "confluent.", "spark.", "fs.",
 )  # fmt: skip
 
 #: settings of Kafka's clients that requests may override, besides editable rows of the table: sizes, times and
@@ -447,13 +465,31 @@ _MOST_FOR_CLIENTS = {
     "send.buffer.bytes": 16 * 2**20,
 }
 
+_YES_OR_NO = ("true", "false")
+#: those of them that are texts: what they may be, or nothing where the program that reads them checks it
+_TEXTS_OF_CLIENTS: dict[str, tuple[str, ...]] = {
+    "acks": ("all", "-1", "0", "1"),
+    "auto.offset.reset": (),
+    "check.crcs": _YES_OR_NO,
+    "cleanup.policy": (),
+    "client.rack": (),
+    "compression.type": (),
+    "enable.auto.commit": _YES_OR_NO,
+    "enable.idempotence": _YES_OR_NO,
+    "isolation.level": ("read_committed", "read_uncommitted"),
+    "message.timestamp.type": (),
+    "min.cleanable.dirty.ratio": (),
+    "processing.guarantee": (),
+    "topology.optimization": (),
+}
+
 #: prefixes of settings that are passed to the program that defines them
 _PASSED = ("ksql.schema.registry.", "ksql.connect.", "spark.", "fs.")
 
 #: variables of ksqlDB's images, of Kubernetes, or our own, that are not properties
 _NO_PROPERTIES = re.compile(
-    r"KSQL_(SPARK_.*|HISTORY|OPTS|HEAP_OPTS|JMX_OPTS|JVM_PERFORMANCE_OPTS|GC_LOG_OPTS|LOG4J_.*|LOGGING_.*|CLASSPATH|HOME"
-    r"|DIR|CONFIG_DIR|DEBUG|CUB_.*|PORT(_.*)?|SERVICE_HOST|SERVICE_PORT.*|VERSION)"
+    r"KSQL_(SPARK_.*|HISTORY|OPTS|HEAP_OPTS|JMX_(OPTS|PORT|HOSTNAME)|JVM_PERFORMANCE_OPTS|GC_LOG_OPTS|LOG4J_.*|LOGGING_.*"
+    r"|CLASSPATH|HOME|DIR|LOG_DIR|CONFIG_DIR|DEBUG|CUB_.*|HOST_NAME|PORT(_.*)?|SERVICE_HOST|SERVICE_PORT.*|VERSION)"
 )
 
 
@@ -487,6 +523,15 @@ def _setting(name: str) -> str:
 
 def _is_security(setting: str) -> bool:
     return setting == "security.protocol" or setting.startswith(_SECURITY)
+
+
+def _check_of_client(entry: Property, value: str) -> None:
+    """Raise PROPERTY_INVALID where a Kafka client would refuse a value, so that no query is made that cannot run."""
+    choices = _TEXTS_OF_CLIENTS.get(_setting(entry.name))
+    if choices is None:
+        Property(entry.name, "long", None, "").parse(value)
+    elif choices:
+        Property(entry.name, "string", None, "", choices=choices).parse(value)
 
 
 def is_valid_property(name: str) -> bool:
@@ -653,6 +698,8 @@ class Config(Mapping[str, Any]):
         if most is not None and not (re.fullmatch(r"-?[0-9]{1,20}", str(parsed)) and int(parsed) <= most):
             reason = f"it must be a whole number, in a request at most {most}"
             raise KsqlError("PROPERTY_INVALID", name=name, value=str(value)[:_MOST_SHOWN], reason=reason)
+        if entry.name not in PROPERTIES and parsed is not None:
+            _check_of_client(entry, str(parsed))
         scans = "ksql.query.pull.table.scan.enabled"
         if entry.name == scans and parsed and not self[scans]:
             raise KsqlError(

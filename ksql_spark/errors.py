@@ -95,6 +95,7 @@ CONDITIONS: dict[str, Condition] = {
         "Error in {clause} expression: Cannot compare {left} ({left_type}) to {right} ({right_type}) "
         "with {operator}.",
     ),
+    "CONNECTOR_UNKNOWN": Condition(40400, "Connector {name} does not exist."),
     "CONNECT_FAILED": Condition(
         50000,
         "The embedded Connect worker {what}: {reason}. Its log is {log}. To use another Connect cluster, set "

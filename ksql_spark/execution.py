@@ -152,7 +152,7 @@ class StatementExecutor:
             matching = sorted(t for t in sinks & there.keys() if any(p.fullmatch(t) for p in patterns))
             # last: until it has gone, a server that is killed starts again as it was
             services.admin.delete_topics([*matching, services.log.topic])
-        return [command_status(cluster_end.STATEMENT + ";", cluster_end.COMMAND_ID, done.outcome, -1)]
+        return [command_status(cluster_end.STATEMENT, cluster_end.COMMAND_ID, done.outcome, -1)]
 
     def _terminate(self) -> Done:
         """End all queries, on all servers; the others stop then.
@@ -350,8 +350,7 @@ class StatementExecutor:
         """Log a statement, and wait until the log has carried it out; its answer."""
         text = action.statement or statement.source_text
         done = self._runner.write(action, Command(action.command_id, text, properties, follows=follows))
-        text = statement.source_text + ";"
-        return done, command_status(text, action.command_id, done.outcome, done.sequence)
+        return done, command_status(statement.source_text, action.command_id, done.outcome, done.sequence)
 
 
 class _Checked(NamedTuple):

@@ -169,8 +169,8 @@ class QueryService:
         context = context_of(request, services, catalog.metastore)
         statements = list(parsed(request, context))
         if len(statements) != 1:
-            reason = f"Expected exactly one KSQL statement; found {len(statements)}"
-            raise KsqlError("BAD_REQUEST", reason=reason)
+            reason = f"Expected exactly one KSQL statement; found {len(statements)} instead"
+            raise KsqlError("INVALID_STATEMENT", reason=reason, statement=request.text)
         (statement,) = statements
         with located(statement), registry.with_functions(context.metastore.functions):
             check_statement(request.rights, statement, context)

@@ -79,7 +79,7 @@ def create_app(
     app = BodyGuard(app, host.most_request_bytes, longest_s, STREAMED_PATHS)
     app = MediaTypeGuard(app)
     app = PathMiddleware(app)
-    origins = properties["ksql.server.allowed.origins"]
+    origins = [*properties["ksql.server.allowed.origins"], *properties["access.control.allow.origin"]]
     if origins:
         # lets such pages read answers, and send more than forms can
         app = CORSMiddleware(app, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["*"])

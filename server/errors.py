@@ -58,7 +58,7 @@ def body(error: Exception) -> dict[str, Any]:
             "@type": "statement_error",
             "error_code": error.code,
             "message": error.message,
-            "statementText": masked(error.statement or ""),
+            "statementText": masked(_statement_of(error)),
             "entities": [to_json(entity) for entity in error.entities],
         }
     if isinstance(error, RequestError):
@@ -66,6 +66,13 @@ def body(error: Exception) -> dict[str, Any]:
     LOG.error("unexpected error", exc_info=error)
     reason = f"{type(error).__name__}: {error}".splitlines()[0]
     return _generic(SERVER_ERROR, KsqlError("INTERNAL", reason=reason).message)
+
+
+def _statement_of(error: KsqlError) -> str:
+    """The statement that failed, with its ``;``, unless the text is no whole one."""
+    text = error.statement or ""
+    is_whole = text and error.condition not in ("SYNTAX", "STATEMENT_TOO_LONG")
+    return f"{text.removesuffix(';')};" if is_whole else text
 
 
 def _generic(code: int, message: str) -> dict[str, Any]:

@@ -148,7 +148,12 @@ def _token(properties: dict[str, Any] | None, name: str) -> str | None:
 
 
 def _texts(variables: dict[str, Any] | None) -> dict[str, str]:
-    return {name: str(value) for name, value in (variables or {}).items()}
+    """Variables as SQL has their values: ``true``, not ``True``. One that is null is not defined."""
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in (variables or {}).items()
+        if value is not None
+    }
 
 
 B = TypeVar("B", bound=Body)

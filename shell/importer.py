@@ -196,11 +196,13 @@ def _answer(client: Client, statement: str, member: str, default: Any) -> Any:
 
 
 def _source(kind: str, described: Mapping[str, Any], writer: Mapping[str, Any]) -> Item:
-    tree = _parsed(str(described.get("statement") or ""))
+    made_by = str(described.get("statement") or "")
+    trees = _parsed(made_by)
+    tree = next(iter(trees), None)
     name, fields = str(described["name"]), described.get("fields") or []
     identity = [kind, [[one.get("name"), one.get("schema"), one.get("type")] for one in fields]]
     if not isinstance(tree, CreateAsSelect | CreateSource):
-        return Item(kind, name, str(described.get("statement") or ""), identity)
+        return Item(kind, name, made_by.rstrip().removesuffix(";"), identity)
     tree.set("or_replace", False)
     tree.set("if_not_exists", False)
     kept = [p for p in tree.args.get("properties") or [] if p.name.upper() not in _STORED_ONLY]
@@ -209,7 +211,7 @@ def _source(kind: str, described: Mapping[str, Any], writer: Mapping[str, Any]) 
     return Item(
         kind,
         name,
-        grammar.render(tree),
+        ";\n".join(map(grammar.render, trees)),  # ALTER, which adds columns
         identity,
         frozenset(_read_by(tree)),
         _usable(properties),
@@ -219,7 +221,7 @@ def _source(kind: str, described: Mapping[str, Any], writer: Mapping[str, Any]) 
 
 
 def _insert(query: Mapping[str, Any], text: str) -> Item:
-    tree = _parsed(text)
+    tree = next(iter(_parsed(text)), None)
     if not isinstance(tree, InsertSelect):
         return Item("QUERY", str(query["id"]), text, text)
     tree.set("properties", [])
@@ -229,11 +231,12 @@ def _insert(query: Mapping[str, Any], text: str) -> Item:
     return Item("QUERY", str(query["id"]), rendered, rendered, needs, properties)
 
 
-def _parsed(text: str) -> grammar.Statement | None:
+def _parsed(text: str) -> list[grammar.Statement]:
+    """The statements in ``text``; none if they are not KSQL."""
     try:
-        return grammar.parse_one(text if text.rstrip().endswith(";") else f"{text};", substitution=False)
+        return grammar.parse(text if text.rstrip().endswith(";") else f"{text};", substitution=False)
     except grammar.ParseFailed:
-        return None
+        return []
 
 
 def _read_by(tree: grammar.Statement) -> Iterator[str]:

@@ -247,6 +247,9 @@ def test_environment_names():
             "KSQL_HEAP_OPTS": "-Xmx1g",
             "KSQL_SERVICE_HOST": "10.0.0.1",
             "KSQL_PORT_8088_TCP": "tcp://10.0.0.1:8088",
+            "KSQL_HOST_NAME": "ksqldb-server",
+            "KSQL_JMX_PORT": "1099",
+            "KSQL_LOG_DIR": "/var/log",
             "HOME": "/root",
         }
     ) == {
@@ -254,6 +257,28 @@ def test_environment_names():
         "ksql.functions.collect_list.limit": "3",
         "a-b": "dash",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("access.control.allow.headers", "Authorization"),
+        ("access.control.allow.origin", "*"),
+        ("connect.group.id", "ksql-connect-cluster"),
+        ("ksql.endpoint.logging.log.queries", "true"),
+        ("ksql.error.classifier.regex", "USER .*"),
+        ("ksql.nested.error.set.null", "true"),
+        ("ksql.query.pull.thread.pool.size", "100"),
+        ("ksql.shutdown.timeout.ms", "1000"),
+        ("ksql.udf.enable.security.manager", "false"),
+        ("ksql.verticle.instances", "4"),
+        ("ksql.websocket.connection.max.timeout.ms", "0"),
+    ],
+)
+def test_configurations_of_ksqldb_are_accepted(tmp_path: Path, name: str, value: str):
+    file = tmp_path / "ksql-server.properties"
+    file.write_text(f"{name}={value}\n")
+    assert Config.load(file).is_set(name)
 
 
 @pytest.mark.parametrize(
@@ -324,6 +349,24 @@ class TestOverrides:
                 Config().validate_override(prefix + setting, value)
             assert Config().validate_override(prefix + setting, "65536") == "65536"
         assert Config({"batch.size": "1900000000"}).client_settings("producer")["batch.size"] == "1900000000"
+
+    @pytest.mark.parametrize(
+        ("name", "good", "bad"),
+        [
+            ("max.poll.records", "5", "many"),
+            ("consumer.max.poll.interval.ms", 5, {"a": 1}),
+            ("ksql.streams.producer.linger.ms", "0", "0.5"),
+            ("producer.acks", 1, "some"),
+            ("enable.idempotence", True, "1"),
+            ("isolation.level", "read_uncommitted", "none"),
+            ("topic.cleanup.policy", "compact,delete", None),
+        ],
+    )
+    def test_what_clients_would_refuse_is_refused(self, name, good, bad):
+        assert Config().validate_override(name, good) is not None
+        if bad is not None:
+            with pytest.raises(KsqlError, match=f"for property '.*{name}': it must be"):
+                Config().validate_override(name, bad)
 
     @pytest.mark.parametrize("name", sorted(KAFKA_SETTINGS))
     def test_settings_that_name_something_are_refused_by_their_form(self, name):

@@ -38,7 +38,7 @@ class Entity(Body):
     """The answer to a statement (reference §7.3).
 
     Args:
-        statement_text: the statement; secrets in it are hidden.
+        statement_text: the statement, which ends with its ``;`` as in ksqlDB; secrets in it are hidden.
         warnings: the last member on the wire.
     """
 
@@ -46,7 +46,7 @@ class Entity(Body):
     warnings: tuple[KsqlWarning, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "statement_text", masked(self.statement_text))
+        object.__setattr__(self, "statement_text", masked(f"{self.statement_text.removesuffix(';')};"))
 
     def warned(self, *messages: str) -> Self:
         """The same entity with more warnings."""

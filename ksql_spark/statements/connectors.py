@@ -38,6 +38,9 @@ SOON_S = 1.0
 def create_connector(statement: CreateConnector, context: StatementContext) -> Action:
     """CREATE SOURCE|SINK CONNECTOR [IF NOT EXISTS]: Connect checks and runs it."""
     cluster, name, kind = context.services.connect, statement.name, statement.kind
+    if empty := next((p.name for p in statement.properties if p.value is None), None):
+        reason = f"Property {empty} of connector {name} is NULL."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint="Leave it out.")
     given = {p.name: _text(p.value) for p in statement.properties}
     class_ = given.get(_CLASS, "").strip()
     if not class_:
@@ -158,7 +161,7 @@ def _match(names: Collection[str], name: str) -> str | None:
 def _unknown(name: str, names: Collection[str]) -> KsqlError:
     near = nearest(name, names)
     hint = f"Did you mean {near}?" if near else "SHOW CONNECTORS lists what there is."
-    return KsqlError("INVALID_STATEMENT", reason=f"Connector {name} does not exist.", hint=hint)
+    return KsqlError("CONNECTOR_UNKNOWN", name=name, hint=hint)
 
 
 def drop_connector(statement: DropConnector, context: StatementContext) -> Action:

@@ -108,6 +108,10 @@ SELECT * FROM s WINDOW TUMBLING (SIZE 1 HUOR) GROUP BY a;
 SELECT * FROM s WINDOW TUMBLING (SIZE 1.5 HOURS) GROUP BY a;
 -- 1:23 Unexpected 'heh'. Expected a whole number.
 SELECT * FROM s LIMIT heh;
+-- 1:23 The number 2147483648 is too large: at most 2147483647.
+SELECT * FROM s LIMIT 2147483648;
+-- 1:32 The number 2147483647 is too large: at most 2147483646.
+SELECT * FROM s LIMIT 1 OFFSET 2147483647;
 -- 1:23 Only UNION ALL is there: a plain UNION would have to remember every row.
 SELECT a FROM s UNION SELECT b FROM t;
 -- 1:30 EMIT, ORDER BY, LIMIT and OFFSET come after the last SELECT of a UNION.

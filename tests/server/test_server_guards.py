@@ -95,8 +95,9 @@ def test_queries_may_be_called_what_curl_calls_them(client: AppClient, engine: F
     assert len(engine.requests) == 2
 
 
-def test_allowed_origins_may_also_read_the_answers(host: Host) -> None:
-    client = AppClient(host, **{"ksql.server.allowed.origins": "http://console.example:3000"})
+@pytest.mark.parametrize("name", ["ksql.server.allowed.origins", "access.control.allow.origin"])
+def test_allowed_origins_may_also_read_the_answers(host: Host, name: str) -> None:
+    client = AppClient(host, **{name: "http://console.example:3000"})
     origin = {"Origin": "http://console.example:3000", "Content-Type": "application/json"}
     answer = client.post("/ksql", content=SHOW, headers=origin)
     assert answer.status_code == 200

@@ -42,6 +42,12 @@ def test_passes_everything_on_to_the_engine(client: AppClient, engine: FakeEngin
     assert request.command_sequence_number == 7
 
 
+def test_variables_are_texts(client: AppClient, engine: FakeEngine) -> None:
+    variables = {"n": 1, "x": 1.5, "b": True, "missing": None, "t": "True"}
+    client.post("/ksql", json={"ksql": "SHOW STREAMS;", "sessionVariables": variables})
+    assert engine.requests[-1].variables == {"n": "1", "x": "1.5", "b": "true", "t": "True"}
+
+
 def test_needs_no_content_type(client: AppClient) -> None:
     response = client.post("/ksql", content='{"ksql": "SHOW STREAMS;", "streamsProperties": null}')
     assert response.status_code == 200
@@ -78,7 +84,7 @@ def test_statement_error_has_the_statement_and_what_already_ran(client: AppClien
     error = response.json()
     assert error["@type"] == "statement_error"
     assert error["error_code"] == 40001
-    assert error["statementText"] == "DESCRIBE NOWHERE"
+    assert error["statementText"] == "DESCRIBE NOWHERE;"
     assert error["message"].splitlines() == [
         "Source does not exist: NOWHERE.",
         "line 1:10",

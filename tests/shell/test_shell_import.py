@@ -136,6 +136,22 @@ def test_fifty_statements_are_created_in_order_and_once(
     assert sides.here.log.records == log
 
 
+def test_columns_that_were_added_come_with_their_source(
+    sides: Sides, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides.origin.run(f"{DECLARED[1]}; {DECLARED[5]}; ALTER STREAM s1 ADD COLUMN more INT, most money;")
+    sides.origin.run("ALTER STREAM s1 ADD COLUMN `last` INT; CREATE STREAM b AS SELECT id, `last` FROM s1;")
+    statement = sides.origin.one("DESCRIBE s1;")["sourceDescription"]["statement"]
+    assert statement == (
+        f"{DECLARED[5]};\nALTER STREAM s1 ADD COLUMN more INT, most money;\n"
+        "ALTER STREAM s1 ADD COLUMN `last` INT;"
+    )
+    assert sides.run() == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "3 statements: 3 created"
+    assert sides.have(sides.here) == sides.have(sides.origin)
+    assert sides.here.one("DESCRIBE s1;")["sourceDescription"]["statement"].count("ALTER STREAM") == 2
+
+
 def test_a_dry_run_prints_statements_that_a_file_can_have(
     sides: Sides, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -304,7 +304,7 @@ def test_error_of_the_server_keeps_its_code(session: Session) -> None:
     with pytest.raises(ServerError) as caught:
         session.client.run("DESCRIBE NOWHERE;")
     assert caught.value.code == 40001
-    assert caught.value.statement == "DESCRIBE NOWHERE"
+    assert caught.value.statement == "DESCRIBE NOWHERE;"
 
 
 @pytest.mark.parametrize(

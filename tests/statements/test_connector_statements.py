@@ -197,8 +197,7 @@ def test_two_clients_at_once(world: World, connect: ConnectServer) -> None:
         ("CREATE SINK CONNECTOR `..` WITH (\"connector.class\"='x');", "cannot be used as a name"),
         (f"CREATE SINK CONNECTOR `{'n' * 3000}` WITH (\"connector.class\"='x');", "more than 200"),
         ("CREATE SINK CONNECTOR c WITH (\"connector.class\"='x', 'name'='d');", "Its property name is d"),
-        ("DROP CONNECTOR nothing;", "NOTHING does not exist"),
-        ("DESCRIBE CONNECTOR nothing;", "NOTHING does not exist"),
+        ("CREATE SINK CONNECTOR c WITH ('connector.class'='x', 'tasks.max'=NULL);", "tasks.max"),
     ],
 )
 def test_what_is_refused(world: World, connect: ConnectServer, text: str, message: str) -> None:
@@ -206,6 +205,14 @@ def test_what_is_refused(world: World, connect: ConnectServer, text: str, messag
     assert error.code == 40001 and message in error.message
     assert len(error.message) < 300 and "\n" not in error.message
     assert not connect.asked("POST") and not connect.asked("DELETE")
+
+
+@pytest.mark.parametrize("text", ["DROP CONNECTOR nothing;", "DESCRIBE CONNECTOR nothing;"])
+def test_an_unknown_connector_is_not_found(world: World, connect: ConnectServer, text: str) -> None:
+    error = world.refused(text)
+    assert (error.code, error.statement) == (40400, text.rstrip(";"))
+    assert error.message.startswith("Connector NOTHING does not exist. SHOW CONNECTORS lists")
+    assert not connect.asked("DELETE")
 
 
 @pytest.mark.parametrize("name", ["a b", "a'b", 'a"b', "größe", "a+b&c=d?e#f", "a.b-c_d", "[x]", "a:b,c;d"])

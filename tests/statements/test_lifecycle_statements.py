@@ -306,3 +306,13 @@ def test_a_pull_query_during_which_spark_ends(world: World, monkeypatch: pytest.
     with pytest.raises(KsqlError) as caught:
         QueryService(world.services).query(Request("SELECT * FROM s;"))
     assert caught.value.condition == "SPARK_RESTARTING"
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("", 0), ("SELECT * FROM s; SELECT * FROM s;", 2), ("SET 'a'='b'; SHOW TYPES;", 2)]
+)
+def test_a_query_is_one_statement(world: World, text: str, count: int) -> None:
+    with pytest.raises(KsqlError) as caught:
+        QueryService(world.services).query(Request(text))
+    assert caught.value.message == f"Expected exactly one KSQL statement; found {count} instead"
+    assert (caught.value.code, caught.value.statement) == (40001, text)
