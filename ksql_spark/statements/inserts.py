@@ -7,8 +7,8 @@ from typing import Any
 
 from grammar.statements.inserts import InsertValues
 from ksql_spark import analyzer
+from ksql_spark.analyzer import BoundRow
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import Expression
 from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.runtime.known_inserts import plain
 from ksql_spark.schema import LATEST_TIME_MS, ROWTIME
@@ -27,13 +27,11 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
     services = context.services
 
     def run() -> None:
-        names = [name for name, _ in row.values]
-        expressions = [e for _, e in row.values]
-        values = dict(zip(names, _values(expressions, context), strict=True))
         source = row.source
-        rowtime = values.get(ROWTIME)
-        at = int(time.time() * 1000) if rowtime is None else int(rowtime)
         try:
+            values = dict(zip((name for name, _ in row.values), _values(row, context), strict=True))
+            rowtime = values.get(ROWTIME)
+            at = int(time.time() * 1000) if rowtime is None else int(rowtime)
             if not 0 <= at <= LATEST_TIME_MS:
                 raise ValueError(f"{ROWTIME} must be between 0 and {LATEST_TIME_MS}.")
             key = [values.get(c.name) for c in source.schema.key]
@@ -55,8 +53,20 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
     return Immediate(run)
 
 
-def _values(expressions: list[Expression], context: StatementContext) -> list[Any]:
+def _values(row: BoundRow, context: StatementContext) -> list[Any]:
+    """The values of ``row``.
+
+    Raises:
+        ValueError: one of them, or of its members, cannot be converted; in a query it would be NULL.
+    """
+    expressions = [e for _, e in row.values]
     found = [plain(e) for e in expressions]
-    if None in found:
-        return context.services.evaluate(expressions)
-    return [None if value is None else widen(value) for value, widen in filter(None, found)]
+    if None not in found:
+        return [None if value is None else widen(value) for value, widen in filter(None, found)]
+    conversions = row.conversions
+    evaluated = context.services.evaluate([*expressions, *conversions, *(c.operand for c in conversions)])
+    count, middle = len(expressions), len(expressions) + len(conversions)
+    for cast, after, before in zip(conversions, evaluated[count:middle], evaluated[middle:], strict=True):
+        if after is None and before is not None:
+            raise ValueError(f"{cast.operand} is no {cast.type}.")
+    return evaluated[:count]
