@@ -305,7 +305,7 @@ CONDITIONS: dict[str, Condition] = {
     "TOPIC_MISMATCH": Condition(
         40001,
         "A Kafka topic with the name '{topic}' already exists, with different partition/replica "
-        "configuration than required. KSQL expects {wanted} partitions, but the topic has {there}.",
+        "configuration than required. KSQL expects {wanted}, but the topic has {there}.",
     ),
     "TOPIC_MISSING": Condition(
         40001,

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from grammar import nodes
 from ksql_spark.analyzer.coercion import coerce
-from ksql_spark.analyzer.expressions import bind_arguments
+from ksql_spark.analyzer.expressions import bind_arguments, refuse_nested
 from ksql_spark.analyzer.failures import failure, invalid, placed_at
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.expressions import ColumnRef, Expression, Literal, children, transform
@@ -71,7 +71,9 @@ class Aggregates:
 
         extra = {k: v for k, v in scope.extra.items() if k not in WINDOW_BOUNDS}
         forbidden = {**scope.forbidden, **(FORBIDDEN_BOUNDS if len(extra) != len(scope.extra) else {})}
-        inside = replace(scope, aggregate=nested, table_function=None, extra=extra, forbidden=forbidden)
+        inside = replace(
+            scope, aggregate=nested, table_function=refuse_nested, extra=extra, forbidden=forbidden
+        )
         arguments = bind_arguments(node, inside)
         function = registry.require(node.name).name
         if node.distinct and (function not in _with_distinct() or len(arguments) != 1):

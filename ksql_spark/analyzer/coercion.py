@@ -238,6 +238,9 @@ def insert_coerce(node: Expression, target: SqlType, column: str, place: Placed 
     if node.type == target:
         return node
     match target, node:
+        case Decimal(), Cast(Literal() as literal, wider) if is_implicit(literal.type, wider):
+            # ARRAY[1, 2.5] has widened it: what counts is the number itself
+            return insert_coerce(literal, target, column, place)
         case Array(element), Call("ARRAY", members, _):
             return Call("ARRAY", tuple(insert_coerce(m, element, column, place) for m in members), target)
         case Map(key, value), Call("MAP", members, _):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, NoReturn
 
 from sqlglot import exp
 
@@ -402,6 +402,11 @@ def _cast(node: exp.Cast, scope: Scope) -> Expression:
 
 
 # ---- calls --------------------------------------------------------------------------------------------
+
+
+def refuse_nested(node: nodes.FunctionCall, _: Scope) -> NoReturn:
+    """Refuse a table function within another call; a ``table_function`` rule of scopes."""
+    raise invalid(f"Table functions can't be nested: {node.name}.", node)
 
 
 def _call(node: nodes.FunctionCall, scope: Scope) -> Expression:

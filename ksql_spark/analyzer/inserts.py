@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from ksql_spark.analyzer.expressions import bind_expression
 from ksql_spark.analyzer.failures import failure, invalid, within_statement
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.errors import nearest
-from ksql_spark.expressions import Expression, Literal
+from ksql_spark.expressions import Call, Cast, Expression, Literal, MakeStruct
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, Role
@@ -34,6 +34,23 @@ class BoundRow:
 
     source: DataSource
     values: tuple[tuple[str, Expression], ...]
+
+    @property
+    def conversions(self) -> tuple[Cast, ...]:
+        """What converts a value or a member of one, to its column's type or because the statement says so."""
+        return tuple(cast for _, value in self.values for cast in _conversions(value))
+
+
+def _conversions(value: Expression) -> Iterator[Cast]:
+    match value:
+        case Cast(operand, _) if not (isinstance(operand, Literal) and operand.value is None):
+            yield value
+        case Call("ARRAY" | "MAP", members, _):
+            for member in members:
+                yield from _conversions(member)
+        case MakeStruct(fields, _):
+            for _, member in fields:
+                yield from _conversions(member)
 
 
 def bind_insert_values(statement: InsertValues, metastore: MetaStore, config: Mapping[str, Any]) -> BoundRow:

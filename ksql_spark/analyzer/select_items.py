@@ -12,7 +12,13 @@ from sqlglot import exp
 
 from grammar import nodes
 from ksql_spark.analyzer.aggregates import Aggregates
-from ksql_spark.analyzer.expressions import bind_arguments, bind_expression, call, struct_fields
+from ksql_spark.analyzer.expressions import (
+    bind_arguments,
+    bind_expression,
+    call,
+    refuse_nested,
+    struct_fields,
+)
 from ksql_spark.analyzer.failures import invalid
 from ksql_spark.analyzer.joins import show
 from ksql_spark.analyzer.naming import Names, item_name
@@ -148,7 +154,7 @@ def bind_table_function(
     parent = node.parent
     while parent is not None and not isinstance(parent, nodes.SelectItem | nodes.QueryNode):
         if isinstance(parent, nodes.FunctionCall | exp.Case):
-            raise invalid(f"Table functions can't be nested: {node.name}.", node)
+            refuse_nested(node, scope)
         parent = parent.parent
     if of_table:
         raise invalid("Table source is not supported with table functions.", node)
@@ -156,7 +162,7 @@ def bind_table_function(
     def refuse(inner: nodes.FunctionCall, _: Scope) -> Expression:
         raise invalid("Table functions cannot be used with aggregations.", inner)
 
-    inside = replace(scope, aggregate=refuse, table_function=None)
+    inside = replace(scope, aggregate=refuse, table_function=refuse_nested)
     bound = call(node.name, bind_arguments(node, inside), node)
     found.append(NamedExpression(f"{_SYNTHETIC}{len(found)}", bound))
     return ColumnRef(found[-1].name, bound.type)

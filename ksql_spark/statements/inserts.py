@@ -7,8 +7,9 @@ from typing import Any
 
 from grammar.statements.inserts import InsertValues
 from ksql_spark import analyzer
+from ksql_spark.analyzer import BoundRow
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import Cast, Expression, Literal
+from ksql_spark.expressions import Cast
 from ksql_spark.functions.failures import cause
 from ksql_spark.functions.nullness import Nullness, nullness
 from ksql_spark.metastore.serdes import writing_serdes
@@ -29,16 +30,11 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
     services = context.services
 
     def run() -> None:
-        names = [name for name, _ in row.values]
-        expressions = [e for _, e in row.values]
-        values = dict(zip(names, _values(expressions, context), strict=True))
         source = row.source
-        rowtime = values.get(ROWTIME)
-        at = int(time.time() * 1000) if rowtime is None else int(rowtime)
         try:
-            for (name, expression), value in zip(row.values, values.values(), strict=True):
-                if value is None and _has_failed(expression):
-                    raise ValueError(f"{name}: {cause(expression)}")
+            values = dict(zip((name for name, _ in row.values), _values(row, context), strict=True))
+            rowtime = values.get(ROWTIME)
+            at = int(time.time() * 1000) if rowtime is None else int(rowtime)
             if not 0 <= at <= LATEST_TIME_MS:
                 raise ValueError(f"{ROWTIME} must be between 0 and {LATEST_TIME_MS}.")
             key = [values.get(c.name) for c in source.schema.key]
@@ -59,15 +55,24 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
     return Immediate(run)
 
 
-def _values(expressions: list[Expression], context: StatementContext) -> list[Any]:
+def _values(row: BoundRow, context: StatementContext) -> list[Any]:
+    """The values of ``row``.
+
+    Raises:
+        ValueError: one of them, or of its members, has no value; in a query it would be NULL.
+    """
+    expressions = [e for _, e in row.values]
     found = [plain(e) for e in expressions]
-    if None in found:
-        return context.services.evaluate(expressions)
-    return [None if value is None else widen(value) for value, widen in filter(None, found)]
-
-
-def _has_failed(expression: Expression) -> bool:
-    """Whether a NULL of it is a failure: a stream would go on with NULL, but here someone can be told."""
-    if isinstance(expression, Cast):
-        return isinstance(expression.operand, Literal) and expression.operand.value is not None
-    return nullness(expression) is Nullness.ERROR
+    if None not in found:
+        return [None if value is None else widen(value) for value, widen in filter(None, found)]
+    conversions = row.conversions
+    evaluated = context.services.evaluate([*expressions, *conversions, *(c.operand for c in conversions)])
+    count, middle = len(expressions), len(expressions) + len(conversions)
+    for cast, after, before in zip(conversions, evaluated[count:middle], evaluated[middle:], strict=True):
+        if after is None and before is not None:
+            raise ValueError(f"{cast.operand} is no {cast.type}.")
+    values = evaluated[:count]
+    for (name, expression), value in zip(row.values, values, strict=True):
+        if value is None and not isinstance(expression, Cast) and nullness(expression) is Nullness.ERROR:
+            raise ValueError(f"{name}: {cause(expression)}")
+    return values

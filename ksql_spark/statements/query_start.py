@@ -23,7 +23,7 @@ from ksql_spark.statements.context import (
     Starts,
     StatementContext,
 )
-from ksql_spark.statements.topics import create_sink_topic, sink_partitions
+from ksql_spark.statements.topics import check_topic, create_sink_topic, sink_partitions
 
 
 class QueryStart:
@@ -183,10 +183,8 @@ def _check_sink_topic(bound: PersistentQuery, plan: PhysicalPlan, context: State
         if source.topic not in context.new_topics:
             context.services.admin.require_topic(source.topic)
     topic = context.services.admin.topic(plan.sink.topic)
-    if bound.creates_sink and topic is not None and plan.sink.partitions is not None:
-        there = len(topic.replicas)
-        if there != plan.sink.partitions:
-            raise KsqlError("TOPIC_MISMATCH", topic=plan.sink.topic, there=there, wanted=plan.sink.partitions)
+    if bound.creates_sink and topic is not None:
+        check_topic(plan.sink, topic, context)
 
 
 def start_offsets(plan: PhysicalPlan, context: StatementContext, start: Start = None) -> Starts:

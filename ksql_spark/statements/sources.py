@@ -33,7 +33,7 @@ from ksql_spark.statements.context import (
 )
 from ksql_spark.statements.query_start import QueryStart
 from ksql_spark.statements.termination import Termination
-from ksql_spark.statements.topics import topic_config
+from ksql_spark.statements.topics import check_topic, topic_config
 
 
 def create_source(statement: CreateSource, context: StatementContext) -> Action:
@@ -103,20 +103,24 @@ def _sample(context: StatementContext, topic: str) -> list[Sample]:
 
 
 def _topic_partitions(source: DataSource, context: StatementContext) -> int:
-    """The number of partitions of the source's topic, checked against the statement's.
+    """The number of partitions of the source's topic, which is checked against the statement.
 
     Raises:
         KsqlError: TOPIC_MISSING, TOPIC_MISMATCH.
     """
     topic = context.services.admin.topic(source.topic)
-    there = topic.partitions if topic is not None else context.new_topics.get(source.topic)
+    if topic is not None:
+        check_topic(source, topic, context)
+        return topic.partitions
+    there = context.new_topics.get(source.topic)
     if there is None:
         if source.partitions is None:
             return _required_topic(source.topic, context).partitions
         context.new_topics[source.topic] = source.partitions
         return source.partitions
     if source.partitions is not None and source.partitions != there:
-        raise KsqlError("TOPIC_MISMATCH", topic=source.topic, there=there, wanted=source.partitions)
+        wanted = f"{source.partitions} partitions"
+        raise KsqlError("TOPIC_MISMATCH", topic=source.topic, there=there, wanted=wanted)
     return there
 
 

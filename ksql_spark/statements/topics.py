@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import Topic
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.physical.steps import PhysicalPlan, StreamWindowedAggregate, walk
 from ksql_spark.statements.context import StatementContext
@@ -22,6 +26,31 @@ def topic_config(sink: DataSource, retention_ms: int | None) -> dict[str, str]:
     if retention is not None:
         config["retention.ms"] = str(retention)
     return config
+
+
+def check_topic(source: DataSource, topic: Topic, context: StatementContext) -> None:
+    """Check a topic that is there already against what the statement says of it (reference §2.1).
+
+    Args:
+        source: the stream or table over ``topic``; None of its properties is what the statement does not say.
+        topic: the topic.
+        context: the statement's context.
+
+    Raises:
+        KsqlError: TOPIC_MISMATCH.
+    """
+    if source.partitions is not None and source.partitions != topic.partitions:
+        _mismatch(topic, f"{source.partitions} partitions", topic.partitions)
+    if source.replicas is not None and source.replicas > min(topic.replicas):
+        _mismatch(topic, f"{source.replicas} replicas", min(topic.replicas))
+    if source.retention_ms is not None:
+        there = context.services.admin.config(topic.name).get("retention.ms")
+        if there is not None and int(there) != source.retention_ms:
+            _mismatch(topic, f"a retention of {source.retention_ms} ms", f"{there} ms")
+
+
+def _mismatch(topic: Topic, wanted: str, there: int | str) -> NoReturn:
+    raise KsqlError("TOPIC_MISMATCH", topic=topic.name, wanted=wanted, there=there)
 
 
 def create_sink_topic(plan: PhysicalPlan, context: StatementContext) -> bool:

@@ -1,4 +1,4 @@
-"""Topics that statements make: how many replicas they have."""
+"""Topics that statements make or find: their replicas and retention."""
 
 from __future__ import annotations
 
@@ -46,3 +46,51 @@ def test_internal_topics_have_their_own_number(replicated: World) -> None:
     )
     (internal,) = [name for name in replicated.admin.topics() if "repartition" in name]
     assert replicas(replicated, internal) == 2
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (
+            "CREATE STREAM c (v INT) WITH (KAFKA_TOPIC = 'r', VALUE_FORMAT = 'JSON', PARTITIONS = 3);",
+            "3 partitions",
+        ),
+        (
+            "CREATE STREAM c (v INT) WITH (KAFKA_TOPIC = 'r', VALUE_FORMAT = 'JSON', REPLICAS = 4);",
+            "4 replicas",
+        ),
+        ("CREATE STREAM c WITH (KAFKA_TOPIC = 'kept', REPLICAS = 2) AS SELECT * FROM r;", "2 replicas"),
+        (
+            "CREATE STREAM c (v INT) WITH (KAFKA_TOPIC = 'kept', FORMAT = 'JSON', RETENTION_MS = 2000);",
+            "a retention of 2000 ms, but the topic has 1000 ms",
+        ),
+        (
+            "CREATE STREAM c WITH (KAFKA_TOPIC = 'kept', RETENTION_MS = 2000) AS SELECT * FROM r;",
+            "a retention of 2000 ms, but the topic has 1000 ms",
+        ),
+    ],
+)
+def test_a_topic_that_is_there_must_be_as_the_statement_says(
+    replicated: World, statement: str, expected: str
+) -> None:
+    replicated.admin.create_topic("kept", 2, 1, {"retention.ms": "1000"})
+    error = replicated.refused(statement)
+    assert (error.condition, expected in error.message) == ("TOPIC_MISMATCH", True), error.message
+
+
+def test_what_a_topic_has_more_of_is_right(replicated: World) -> None:
+    replicated.admin.create_topic("kept", 2, 3, {"retention.ms": "1000"})
+    replicated.run(
+        "CREATE STREAM c (v INT)"
+        "  WITH (KAFKA_TOPIC = 'kept', VALUE_FORMAT = 'JSON', REPLICAS = 2, RETENTION_MS = 1000);"
+    )
+
+
+def test_the_topic_of_a_windowed_table_keeps_its_windows(replicated: World) -> None:
+    window = "WINDOW TUMBLING (SIZE 1 SECOND, RETENTION 3 HOURS)"
+    replicated.run(
+        f"CREATE TABLE a WITH (RETENTION_MS = 1000) AS SELECT k, COUNT(*) AS n FROM r {window} GROUP BY k;"
+        f"CREATE TABLE b WITH (RETENTION_MS = 99999999) AS SELECT k, COUNT(*) FROM r {window} GROUP BY k;"
+    )
+    kept = [replicated.admin.config(topic)["retention.ms"] for topic in "AB"]
+    assert kept == [str(3 * 3600 * 1000), "99999999"]

@@ -3,6 +3,7 @@ CREATE TABLE t (id INT PRIMARY KEY, v STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMA
 CREATE SOURCE TABLE fixed (id INT PRIMARY KEY, v STRING) WITH (KAFKA_TOPIC='f', VALUE_FORMAT='JSON');
 CREATE STREAM h (id INT KEY, b BYTES HEADER('x'), v INT) WITH (KAFKA_TOPIC='h', VALUE_FORMAT='JSON');
 CREATE STREAM w (id INT KEY, v INT) WITH (KAFKA_TOPIC='w', VALUE_FORMAT='JSON', WINDOW_TYPE='SESSION');
+CREATE STREAM p (a ARRAY<DECIMAL(4, 1)>, m MAP<STRING, DECIMAL(4, 1)>) WITH (KAFKA_TOPIC='p', VALUE_FORMAT='JSON', PARTITIONS=1);
 ----
 INSERT INTO s VALUES (1, 'a', 3, 4, '2024-01-01T10:00', ARRAY[1, 2], STRUCT(lat := 1));
     ID = 1
@@ -119,3 +120,19 @@ INSERT INTO "S2" VALUES (1);
     line 1:13
       INSERT INTO "S2" VALUES (1)
                   ^^^^
+
+INSERT INTO p VALUES (ARRAY[NULL, 1, 2.5, -0.1], MAP('a' := 1, 'b' := 2.5));
+    A = ARRAY[CAST(NULL AS DECIMAL(4, 1)), CAST(1 AS DECIMAL(4, 1)), CAST(2.5 AS DECIMAL(4, 1)), CAST(-0.1 AS DECIMAL(4, 1))]
+    M = MAP('a':=CAST(1 AS DECIMAL(4, 1)), 'b':=CAST(2.5 AS DECIMAL(4, 1)))
+
+INSERT INTO p (a) VALUES (ARRAY[1, 2.25]);
+    INVALID_STATEMENT: Expected type DECIMAL(4, 1) for field `A` but got DECIMAL(3, 2)(2.25).
+    line 1:27
+      INSERT INTO p (a) VALUES (ARRAY[1, 2.25])
+                                ^^^^^^^^^^^^^^
+
+INSERT INTO p (a) VALUES (ARRAY[1000, 2.5]);
+    INVALID_STATEMENT: Expected type DECIMAL(4, 1) for field `A` but got INTEGER(1000).
+    line 1:27
+      INSERT INTO p (a) VALUES (ARRAY[1000, 2.5])
+                                ^^^^^^^^^^^^^^^^

@@ -276,6 +276,18 @@ CREATE STREAM o AS SELECT id, LEN(EXPLODE(tags)) FROM s;
       CREATE STREAM o AS SELECT id, LEN(EXPLODE(tags)) FROM s
                                         ^^^^^^^^^^^^^
 
+CREATE STREAM o AS SELECT id, EXPLODE(EXPLODE(ARRAY[tags])) AS e FROM s;
+    INVALID_STATEMENT: Table functions can't be nested: EXPLODE.
+    line 1:39
+      CREATE STREAM o AS SELECT id, EXPLODE(EXPLODE(ARRAY[tags])) AS e FROM s
+                                            ^^^^^^^^^^^^^^^^^^^^
+
+SELECT COUNT(EXPLODE(tags)) FROM s EMIT CHANGES;
+    INVALID_STATEMENT: Table functions can't be nested: EXPLODE.
+    line 1:14
+      SELECT COUNT(EXPLODE(tags)) FROM s EMIT CHANGES
+                   ^^^^^^^^^^^^^
+
 CREATE TABLE o AS SELECT id, id2, EXPLODE(ARRAY[v]) FROM t;
     INVALID_STATEMENT: Table source is not supported with table functions.
     line 1:35

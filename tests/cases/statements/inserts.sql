@@ -37,7 +37,7 @@ INSERT INTO s (k, a) VALUES ('k', 'text');
 --                                     ^^^^^^
 INSERT INTO s (k, h) VALUES ('k', '2024-02-30T12:00:00');
 --@error: INVALID_STATEMENT
--- Failed to insert values into 'S'. H: There is a value that cannot be cast from STRING to TIMESTAMP.
+-- Failed to insert values into 'S'. '2024-02-30T12:00:00' is no TIMESTAMP.
 INSERT INTO s (k, a) VALUES ('k', 1 / 0);
 --@error: INVALID_STATEMENT
 -- Failed to insert values into 'S'. A: An operand is NULL, the divisor is zero, or the result does not fit its type.
@@ -53,6 +53,15 @@ INSERT INTO t (k) VALUES ('k');
 -- line 1:13
 --   INSERT INTO t (k) VALUES ('k')
 --               ^
+INSERT INTO s (k, h) VALUES ('k', '2024-02-29 12:00:00');
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'S'. '2024-02-29 12:00:00' is no TIMESTAMP.
+INSERT INTO s (k, a) VALUES ('k', CAST('x' AS INT));
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'S'. 'x' is no INTEGER.
+INSERT INTO s (k, e) VALUES ('k', ARRAY[1, CAST(UCASE('x') AS INT)]);
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'S'. UCASE('x') is no INTEGER.
 CREATE TABLE t (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = '${case}_t', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 INSERT INTO t (v) VALUES (1);
 --@error: INVALID_STATEMENT
