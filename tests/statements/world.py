@@ -233,7 +233,7 @@ class World:
             log=cast(CommandLog, self.log),
             config=self._config,
             spark=cast(Any, self.spark),
-            evaluate=lambda expressions: [None for _ in expressions],
+            evaluate=lambda expressions: [0 for _ in expressions],
             write=lambda *record: self.sent.append(record[:3]),
             registry=schema_registry(self._config),
             connect=connect_cluster(self._config) or NoConnect(),
