@@ -365,11 +365,14 @@ public final class JsonDecoder extends BytesToRow {
         if (token == JsonToken.START_OBJECT) {
             StringWriter out = new StringWriter();
             try (JsonGenerator generator = JSON.createGenerator(out)) {
-                generator.copyCurrentStructure(parser);
+                generator.copyCurrentStructureExact(parser);
             }
             return out.toString();
         }
-        return parser.getText();
+        // all its digits, and an exponent in Java's form
+        return token == JsonToken.VALUE_NUMBER_FLOAT
+                ? parser.getDecimalValue().toString()
+                : parser.getText();
     }
 
     private static void expect(JsonToken token, JsonToken wanted) {

@@ -223,6 +223,23 @@ class JsonTest {
     }
 
     @ParameterizedTest
+    @CsvSource(
+            quoteCharacter = '`',
+            delimiter = '|',
+            value = {
+                "1.50|1.50",
+                "1e5|1E+5",
+                "0.0000001|1E-7",
+                "{\"x\": 1.50, \"y\": [1e5]}|{\"x\":1.50,\"y\":[1E+5]}",
+                "{\"x\": 12345678901234567.891}|{\"x\":12345678901234567.891}",
+                "[1.50, {\"x\": 0.10}]|[1.50, {\"x\":0.10}]",
+            })
+    void aNumberKeepsItsDigitsInAText(String json, String expected) {
+        InternalRow row = read("A STRING", "{\"a\": " + json + "}");
+        assertEquals(expected, row.getUTF8String(0).toString());
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"\\x", "a\nb", "\\ud8"})
     void aTextThatIsWrongIsNoRow(String text) {
         assertNull(read("A STRING, N INT", "{\"a\": \"" + text + "\", \"n\": 1}"));
