@@ -27,6 +27,7 @@ from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.queries import QueryManager
 from ksql_spark.runtime.views import Views
 from ksql_spark.statements import Services
+from ksql_spark.types import STRING
 
 
 class FakeAdmin:
@@ -233,7 +234,7 @@ class World:
             log=cast(CommandLog, self.log),
             config=self._config,
             spark=cast(Any, self.spark),
-            evaluate=lambda expressions: [None for _ in expressions],
+            evaluate=lambda expressions: ["a" if e.type == STRING else 1 for e in expressions],
             write=lambda *record: self.sent.append(record[:3]),
             registry=schema_registry(self._config),
             connect=connect_cluster(self._config) or NoConnect(),

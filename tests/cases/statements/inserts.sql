@@ -35,6 +35,12 @@ INSERT INTO s (k, a) VALUES ('k', 'text');
 -- line 1:35
 --   INSERT INTO s (k, a) VALUES ('k', 'text')
 --                                     ^^^^^^
+INSERT INTO s (k, h) VALUES ('k', '2024-02-30T12:00:00');
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'S'. H: There is a value that cannot be cast from STRING to TIMESTAMP.
+INSERT INTO s (k, a) VALUES ('k', 1 / 0);
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'S'. A: An operand is NULL, the divisor is zero, or the result does not fit its type.
 INSERT INTO s (k, nothing) VALUES ('k', 1);
 --@error: INVALID_STATEMENT
 -- Column name `NOTHING` does not exist.
