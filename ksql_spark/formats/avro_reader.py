@@ -205,15 +205,15 @@ class Readers:
         return record
 
     def _union(self, branches: Sequence[Any], type_: SqlType, path: str) -> Read:
-        others = [b for b in branches if not self._is_null(b)]
-        if len(others) > 1 and isinstance(type_, Struct) and self._is_union_of(type_, branches):
+        is_nullable = len(branches) == 2 and any(map(self._is_null, branches))
+        if not is_nullable and isinstance(type_, Struct) and self._is_union_of(type_, branches):
             reads = [self._alternative(b, type_, path) for b in branches]
         else:
             reads = [_null if self._is_null(b) else self._reader(b, type_, path) for b in branches]
         return lambda source: reads[source.index(len(reads))](source)
 
     def _alternative(self, branch: Any, type_: Struct, path: str) -> Read:
-        """A union of several types is, as Connect has it, a STRUCT with a field for each of them."""
+        """A union is, as Connect has it, a STRUCT with a field for each of its types."""
         if self._is_null(branch):
             return _null
         names = [f.name for f in type_.fields]

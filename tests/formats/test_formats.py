@@ -275,6 +275,12 @@ def avro_reader(schema: Any, type_: SqlType) -> tuple[Serde, bytes]:
     return bind(spec, REGISTRY), b"\0" + schema_id.to_bytes(4, "big")
 
 
+def test_an_avro_union_of_one_type_is_a_struct_too() -> None:
+    writer = {"type": "record", "name": "R", "fields": [{"name": "A", "type": ["int"]}]}
+    reader, frame = avro_reader(writer, Struct((Field("INT", INTEGER),)))
+    assert reader.decode(frame + b"\0\x08") == [{"INT": 4}]
+
+
 def test_avro_that_is_nested_without_end() -> None:
     """A short record of a type that is part of itself must not exhaust the stack."""
     fields = [{"name": "A", "type": "int"}, {"name": "next", "type": ["null", "N"]}]

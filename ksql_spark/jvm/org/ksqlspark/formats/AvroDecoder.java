@@ -357,8 +357,10 @@ public final class AvroDecoder extends BytesToRow {
 
     private static Reader union(Schema writer, DataType type, String path) {
         List<Schema> branches = writer.getTypes();
-        long others = branches.stream().filter(b -> b.getType() != Schema.Type.NULL).count();
-        if (others > 1 && type instanceof StructType struct && isUnionOf(struct, branches)) {
+        boolean isNullable =
+                branches.size() == 2
+                        && branches.stream().anyMatch(b -> b.getType() == Schema.Type.NULL);
+        if (!isNullable && type instanceof StructType struct && isUnionOf(struct, branches)) {
             return alternatives(branches, struct, path);
         }
         Reader[] readers =
@@ -372,7 +374,7 @@ public final class AvroDecoder extends BytesToRow {
         return in -> readers[in.index(readers.length)].read(in);
     }
 
-    /** A union of several types is, as Connect has it, a STRUCT with a field for each of them. */
+    /** A union is, as Connect has it, a STRUCT with a field for each of its types. */
     private static Reader alternatives(List<Schema> branches, StructType struct, String path) {
         int size = struct.size();
         Reader[] readers = new Reader[branches.size()];

@@ -251,6 +251,14 @@ class AvroTest {
     }
 
     @Test
+    void aUnionOfOneTypeIsAStructToo() {
+        Schema schema = register(3, "['int']");
+        AvroDecoder struct = decoder("=A STRUCT<INT: INT>");
+        assertEquals(4, struct.invoke(framed(3, schema, 4)).getStruct(0, 1).getInt(0));
+        assertEquals(4, decoder("=A INT").invoke(framed(3, schema, 4)).getInt(0));
+    }
+
+    @Test
     void aTypeThatIsPartOfItselfIsPassedOverUnlessNestedTooDeeply() {
         register(
                 9,
