@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import let, variable
+from ksql_spark.functions.spark_text import let, variable, with_maps, without_maps
 from ksql_spark.functions.spec import BY_ARGUMENTS, MAX_ELEMENTS, Example, Spec, Typed, table_function
 from ksql_spark.types import INTEGER, Array, SqlType
 
@@ -14,7 +14,7 @@ Types = Sequence[SqlType]
 _MOST_ELEMENTS = 20
 
 
-def _cube(args: Sequence[str], _: Types) -> str:
+def _cube(args: Sequence[str], types: Types) -> str:
     mask, x, i = variable(args[0], "m"), variable(args[0]), variable(args[0], "i")
 
     def subsets(a: str) -> str:
@@ -24,7 +24,9 @@ def _cube(args: Sequence[str], _: Types) -> str:
         masks = f"sequence(0, cast(shiftleft(1, {size}) - 1 as int))"
         count = f"shiftleft(cast({size} as bigint), {size})"
         fits = f"{size} <= {_MOST_ELEMENTS} and ksql.elements_fit({count})"
-        return f"if({fits}, array_distinct(transform({masks}, {mask} -> {kept})), NULL)"
+        all_, type_ = f"transform({masks}, {mask} -> {kept})", Array(types[0])
+        different = with_maps(f"array_distinct({without_maps(all_, type_)})", type_)
+        return f"if({fits}, {different}, NULL)"
 
     return let(args[0], subsets)
 
@@ -48,6 +50,7 @@ SPECS: tuple[Spec, ...] = (
         _cube,
         Example(([1, 2],), [[None, None], [None, 2], [1, None], [1, 2]]),
         Example(([1, None],), [[None, None], [1, None]]),
+        Example(([{"a": 1}],), [[None], [{"a": 1}]]),
         Example((Typed(None, Array(INTEGER)),), None),
         parameters={"array": "at most 20 elements; by default 16, since the subsets count together"},
         limits=(MAX_ELEMENTS,),
