@@ -91,9 +91,11 @@ def _round(args: Sequence[str], types: Types) -> str:
     if kind in (INTEGER, BIGINT):
         return f"cast({args[0]} as bigint)"
     if kind == DOUBLE:
+        # not floor(x + 0.5): for the number just below 0.5 that sum is 1
+        nearest = "floor({x}) + if({x} - floor({x}) >= 0.5D, 1L, 0L)"
         return let(
             args[0],
-            lambda x: f"cast(if(abs({x}) < {_WHOLE_FROM}, floor({x} + 0.5D), cast({x} as bigint)) as bigint)",
+            lambda x: f"if(abs({x}) < {_WHOLE_FROM}, {nearest.format(x=x)}, cast({x} as bigint))",
         )
     return f"cast(floor({args[0]} + 0.5BD) as {spark_type(_without_scale(types))})"
 
@@ -253,6 +255,9 @@ SPECS: tuple[Spec, ...] = (
         Example((2.5,), 3),
         Example((-2.5,), -2),
         Example((7,), 7),
+        Example((0.49999999999999994,), 0),
+        Example((-0.50000000000000011,), -1),
+        Example((_NAN,), 0),
         Example((_D("-2.5"),), _D("-2")),
         Example((1.005, 2), 1.01),
         Example((-1.25, 1), -1.2),
