@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ksql_spark import __version__
+from ksql_spark import SERVER_VERSION
 from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.bootstrap import Bootstrap, Parts, Report
 from ksql_spark.cluster import Cluster
@@ -210,7 +210,7 @@ class Engine:
     def info(self) -> ServerInfo:
         """Version, ids and status."""
         return ServerInfo(
-            version=__version__,
+            version=SERVER_VERSION,
             kafka_cluster_id=self._running.services.cluster_id if self._running is not None else "",
             ksql_service_id=str(self._config["ksql.service.id"]),
             server_status=self.state,

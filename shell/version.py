@@ -5,6 +5,15 @@ from __future__ import annotations
 import importlib.metadata
 
 
+def release(server_version: str) -> str:
+    """The release of ksql-spark, from what a server says that it is; all of it if that is ksqlDB.
+
+    >>> release("8.5.0-ksql-spark-0.1.0"), release("7.9.2")
+    ('0.1.0', '7.9.2')
+    """
+    return server_version.rpartition("-ksql-spark-")[2]
+
+
 def version() -> str:
     """The installed version of ksql-spark."""
     try:

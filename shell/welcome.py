@@ -11,7 +11,7 @@ from shell.metadata import MetadataCache
 from shell.options import Connection
 from shell.output.console import SPINNER
 from shell.repl import Repl, open_history
-from shell.version import version
+from shell.version import release, version
 
 
 class Interactive:
@@ -59,7 +59,7 @@ class Interactive:
 
     def _greet(self, info: dict[str, Any]) -> None:
         console = self._session.console
-        theirs = info.get("version", "unknown")
+        theirs = release(info.get("version", "unknown"))
         console.line(
             f"  CLI v{version()}, Server v{theirs} located at {console.cyan(self._session.client.url)}"
         )

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ksql_spark import SERVER_VERSION
 from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.config import warning
 from ksql_spark.engine import Acknowledged, Request, ResultColumn, Row
@@ -407,7 +408,7 @@ class FakeEngine:
     def info(self) -> ServerInfo:
         """As Engine.info."""
         return ServerInfo(
-            version="0.1.0",
+            version=SERVER_VERSION,
             kafka_cluster_id="fake-cluster",
             ksql_service_id="default_",
             server_status="RUNNING",

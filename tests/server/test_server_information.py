@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from app_client import AppClient
 from fake_engine import FakeEngine
 
+from ksql_spark import SERVER_VERSION, __version__
 from server.host import Host
+from shell.version import release
 
 
 def test_info(client: AppClient) -> None:
     assert client.get("/info").json() == {
         "KsqlServerInfo": {
-            "version": "0.1.0",
+            "version": SERVER_VERSION,
             "kafkaClusterId": "fake-cluster",
             "ksqlServiceId": "default_",
             "serverStatus": "RUNNING",
@@ -44,7 +48,7 @@ def test_metadata(client: AppClient) -> None:
         "id": "",
         "scope": {"path": [], "clusters": {"kafka-cluster": "fake-cluster", "ksql-cluster": "default_"}},
     }
-    assert client.get("/v1/metadata").json() == {"version": "0.1.0", "clusterId": cluster}
+    assert client.get("/v1/metadata").json() == {"version": SERVER_VERSION, "clusterId": cluster}
     assert client.get("/v1/metadata/id").json() == cluster
 
 
@@ -112,3 +116,10 @@ def test_server_without_an_engine_yet_is_not_ready(client: AppClient, host: Host
 def test_stopping_server_says_so(client: AppClient, host: Host) -> None:
     host.stopping = True
     assert (client.get("/info").status_code, client.get("/info").json()["error_code"]) == (503, 50303)
+
+
+def test_clients_of_ksqldb_take_the_version() -> None:
+    found = re.fullmatch(r"v?([0-9]+)\.([0-9]+)\..*", SERVER_VERSION)
+    # from 6.0 on they take a server, from 6.1 on they ask for several keys at once
+    assert found is not None and (int(found[1]), int(found[2])) >= (6, 1)
+    assert release(SERVER_VERSION) == __version__
