@@ -103,6 +103,10 @@ def _arithmetic(symbol: str) -> Any:
     return typing
 
 
+#: Spark SQL text: 1 / zero, by the sign of ``zero``
+_INVERSE_OF_ZERO = "if(cast({zero} as string) = '-0.0', double('-Infinity'), double('Infinity'))"
+
+
 def _lower_arithmetic(symbol: str) -> Lowering:
     def lower(args: Sequence[str], types: Types) -> str:
         a, b = args
@@ -113,8 +117,8 @@ def _lower_arithmetic(symbol: str) -> Lowering:
             result = _DECIMAL_RESULT[symbol](to_decimal(types[0]), to_decimal(types[1]))
             return f"cast(({a} {symbol} {b}) as {spark_type(result)})"
         if symbol == "/" and kind == DOUBLE:
-            # Spark gives NULL where IEEE has an infinity or NaN
-            return let(b, lambda d: f"if({d} = 0D, {a} * double('Infinity'), {a} / {d})")
+            # Spark gives NULL where IEEE has an infinity or NaN, and knows zeros of both signs as equal
+            return let(b, lambda d: f"if({d} = 0D, {a} * {_INVERSE_OF_ZERO.format(zero=d)}, {a} / {d})")
         if symbol == "%" and kind == DOUBLE:
             return let(b, lambda d: f"if({d} = 0D, {a} * double('NaN'), {a} % {d})")
         if symbol == "/":
@@ -450,6 +454,7 @@ SPECS: tuple[Spec, ...] = (
         Example((-7, 2), -3),
         Example((1, 0), None),
         Example((1.0, 0.0), float("inf")),
+        Example((1.0, -0.0), float("-inf")),
         Example((7.0, 2), 3.5),
         Example((PythonDecimal("1.0"), PythonDecimal("4.0")), PythonDecimal("0.250000")),
         typing=_arithmetic("/"),
