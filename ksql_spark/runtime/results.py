@@ -28,6 +28,11 @@ from ksql_spark.types import (
     Struct,
 )
 
+_EPOCH = datetime.datetime(1970, 1, 1)
+_DAY_MS = 24 * 3600 * 1000
+#: 400 years, after which the calendar repeats
+_CALENDAR_MS = 146_097 * _DAY_MS
+
 
 def schema_info(type_: SqlType) -> SchemaInfo:
     """A type in its parts (reference §7.3)."""
@@ -162,6 +167,20 @@ def api_form(type_: SqlType) -> Callable[[Any], Any] | None:
     return lambda value: api_value(value, type_)
 
 
+def _date_and_time(milliseconds: int) -> str:
+    """A TIMESTAMP as Java writes it: ``+10000-01-01T00:00:00.000`` after the year 9999, where Python's end.
+
+    Times that a producer has written in microseconds are beyond it.
+    """
+    cycles, rest = divmod(milliseconds, _CALENDAR_MS)
+    text = (_EPOCH + datetime.timedelta(milliseconds=rest)).isoformat(timespec="milliseconds")
+    if cycles == 0:
+        return text
+    year = int(text[:4]) + 400 * cycles
+    sign = "+" if year > 9999 else "-" if year < 0 else ""
+    return f"{sign}{abs(year):04d}{text[4:]}"
+
+
 def api_value(value: Any, type_: SqlType) -> Any:
     """A value in the formats' Python form (see formats.base) as the REST API shows it (reference §7.5).
 
@@ -180,13 +199,12 @@ def api_value(value: Any, type_: SqlType) -> Any:
     if type_ == BYTES:
         return base64.b64encode(value).decode()
     if type_ == DATE:
-        return (datetime.date(1970, 1, 1) + datetime.timedelta(days=value)).isoformat()
+        return _date_and_time(value * _DAY_MS).partition("T")[0]
     if type_ == TIME:
-        at = (datetime.datetime.min + datetime.timedelta(milliseconds=value)).time()
+        at = (datetime.datetime.min + datetime.timedelta(milliseconds=value % _DAY_MS)).time()
         return at.strftime("%H:%M:%S" if at.second else "%H:%M")
     if type_ == TIMESTAMP:
-        at_ = datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=value)
-        return at_.isoformat(timespec="milliseconds")
+        return _date_and_time(value)
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
     return value  # a DECIMAL keeps all its digits: the JSON writer writes it as a plain number
