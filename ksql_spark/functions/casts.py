@@ -96,6 +96,15 @@ def _parse_timestamp(text: str, _: SqlType) -> str:
     return let(text, lambda t: f"if({t} rlike {_TIMESTAMP_PATTERN}, {_parse_any_timestamp(t)}, NULL)")
 
 
+def _midnight(text: str, target: SqlType) -> str:
+    # Spark ends the query for a DATE whose microseconds since 1970 do not fit a BIGINT
+    furthest = (2**63 - 1) // (24 * 3600 * 1_000_000)
+    return let(
+        text,
+        lambda d: f"if(unix_date({d}) between -{furthest} and {furthest}, {_by_spark(d, target)}, NULL)",
+    )
+
+
 def _whole_digits(source: SqlType) -> int:
     match source:
         case Decimal(precision, scale):
@@ -138,7 +147,7 @@ _CASTS: dict[tuple[str, str], _Cast] = {
     ("STRING", "TIMESTAMP"): _Cast(_parse_timestamp, _always),
     ("TIMESTAMP", "DATE"): _Cast(),
     ("TIMESTAMP", "TIME"): _Cast(lambda text, _: f"cast(pmod(unix_millis({text}), 86400000L) as int)"),
-    ("DATE", "TIMESTAMP"): _Cast(),
+    ("DATE", "TIMESTAMP"): _Cast(_midnight, _always),
 }  # fmt: skip
 
 

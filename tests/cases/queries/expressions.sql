@@ -52,6 +52,18 @@ INSERT INTO s (id) VALUES (1);
 -- numbers       | doubles          | decimals              | m                  | is_in
 -- [1, 1000, 20] | [1.0, 0.1, 25.0] | ["1.5", "0.1", "2.5"] | {"a": 1, "b": 200} | true
 
+--@test: a DATE too far away for a TIMESTAMP
+CREATE STREAM o AS
+  SELECT id, CAST(FROM_DAYS(id) AS TIMESTAMP) AS t, FROM_DAYS(id) > PARSE_TIMESTAMP('2020', 'yyyy') AS is_later FROM s EMIT CHANGES;
+INSERT INTO s (id) VALUES (2147483647);
+INSERT INTO s (id) VALUES (-106751992);
+INSERT INTO s (id) VALUES (18263);
+--@output O ordered
+-- id         | t                       | is_later
+-- 2147483647 | NULL                    | false
+-- -106751992 | NULL                    | false
+-- 18263      | 2020-01-02T00:00:00.000 | true
+
 --@test: functions by the names that SQL has for them
 CREATE STREAM words (a STRING, n DOUBLE, t TIMESTAMP) WITH (KAFKA_TOPIC = '${case}_w', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 CREATE STREAM o AS
