@@ -140,8 +140,11 @@ public final class TemporalFunctions {
             super(DataTypes.StringType, DataTypes.IntegerType, DataTypes.StringType);
         }
 
+        /** NULL for what is no time of a day: a TIME is read from any number. */
         public UTF8String invoke(int millis, UTF8String pattern) {
-            return format(LocalTime.ofNanoOfDay(millis * 1_000_000L), pattern);
+            return millis < 0 || millis >= DAY_MS
+                    ? null
+                    : format(LocalTime.ofNanoOfDay(millis * 1_000_000L), pattern);
         }
     }
 

@@ -56,6 +56,12 @@ class TemporalFunctionsTest {
         assertNull(new TemporalFunctions.FullTimestamp().invoke(utf8(text)));
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {-1, 86_400_000, Integer.MIN_VALUE, Integer.MAX_VALUE})
+    void noTimeOfADayIsFormatted(int millis) {
+        assertNull(new TemporalFunctions.FormatTime().invoke(millis, utf8("HH:mm")));
+    }
+
     @Test
     void formatsAndParsesByJavasLetters() {
         UTF8String pattern = utf8("yyyy-MM-dd HH:mm:ss.SSS z");
