@@ -85,6 +85,9 @@ SETTINGS: Mapping[str, str] = {
     # threads that would send them only look now and then: every 2 ms cost an idle query 10 mcore
     "spark.shuffle.manager.incremental": "org.ksqlspark.shuffle.QuietShuffleManager",
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "500",
+    # Spark makes a buffer of a block for each broadcast variable, a few for each batch; most have some 30 KB.
+    # The default of 4 MiB made the heap grow at each checkpoint of many queries
+    "spark.broadcast.blockSize": "128k",
     # Spark's default is a thread for each slot, and there are many
     "spark.rpc.netty.dispatcher.numThreads": "8",
     "spark.sql.streaming.stateStore.providerClass": (
