@@ -271,9 +271,5 @@ def plain_decimal(text: str, type_: Decimal) -> str:
     if type_.scale <= 6:
         return f"cast({text} as string)"
 
-    # from the 7th decimal on Java writes small numbers with an exponent; one added keeps it away
-    def digits(t: str) -> str:
-        fraction = f"substring_index(cast((abs({t}) % 1 + 1) as string), '.', -1)"
-        return f"concat(if({t} < 0, '-', ''), cast(floor(abs({t})) as string), '.', {fraction})"
-
-    return let(text, digits)
+    # from the 7th decimal on Java writes small numbers with an exponent
+    return f"ksql.decimal_text({text})"

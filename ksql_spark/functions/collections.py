@@ -245,6 +245,10 @@ SPECS: tuple[Spec, ...] = (
         Example(([1.5, 2.0], Typed(None, STRING)), "1.52.0"),
         Example(([True, False], ""), "truefalse"),
         Example(([PythonDecimal("1.50"), None], "-"), "1.50-null"),
+        Example(
+            ([PythonDecimal("-9999999999999999999999999999.9999999999"), PythonDecimal("0.0000000010")],),
+            "-9999999999999999999999999999.9999999999,0.0000000010",
+        ),
         Example(([Typed("2020-02-29", DATE)],), None),
         Example((Typed([None], Array(DATE)),), "null"),
         Example(([[1], [2]],), None),

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Any
 
 from ksql_spark.functions.signatures import ResultRule, Signature, common_type, signature
-from ksql_spark.functions.spark_text import has_own_order, let, spark_type, unless_null
+from ksql_spark.functions.spark_text import has_own_order, let, signed, spark_type, unless_null
 from ksql_spark.functions.spec import (
     BY_ARGUMENTS,
     MAX_ELEMENTS,
@@ -215,10 +215,13 @@ SPECS: tuple[Spec, ...] = (
         Category.MATHEMATICAL,
         "The absolute value.",
         _numbers(),
-        lambda args, _: f"abs({args[0]})",
+        lambda args, types: signed(args[0], types[0], "abs({})", "absolute"),
         Example((-5,), 5),
         Example((-1.5,), 1.5),
         Example((_D("-1.50"),), _D("1.50")),
+        Example(
+            (_D("-9999999999999999999999999999.9999999999"),), _D("9999999999999999999999999999.9999999999")
+        ),
         parameters=_VALUE,
     ),
     scalar(

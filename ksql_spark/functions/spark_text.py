@@ -94,6 +94,24 @@ def string(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
+#: digits with which Spark changes a sign
+_SIGN_DIGITS = 34
+
+
+def signed(number: str, type_: SqlType, spark: str, exact: str) -> str:
+    """Spark SQL text: a number with another sign.
+
+    Args:
+        number: the number's text.
+        type_: its type.
+        spark: Spark's own way, with {} for the number.
+        exact: the function of ours that keeps the digits of all DECIMALs.
+    """
+    if isinstance(type_, Decimal) and type_.precision > _SIGN_DIGITS:
+        return f"ksql.{exact}({number})"
+    return spark.format(number)
+
+
 def constant(value: Any, type_: SqlType) -> str:
     """The Spark SQL text of a Python value of ``type_``.
 

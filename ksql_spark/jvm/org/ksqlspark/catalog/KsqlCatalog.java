@@ -18,6 +18,7 @@ import org.ksqlspark.formats.JsonEncoder;
 import org.ksqlspark.formats.KafkaCodec;
 import org.ksqlspark.formats.ProtobufDecoder;
 import org.ksqlspark.formats.ProtobufEncoder;
+import org.ksqlspark.functions.Decimals;
 import org.ksqlspark.functions.Joining;
 import org.ksqlspark.functions.JsonFunctions;
 import org.ksqlspark.functions.Limits;
@@ -300,6 +301,15 @@ public final class KsqlCatalog implements FunctionCatalog {
                                 new NullPropagation.MapOf(
                                         (ArrayType) types.fields()[0].dataType(),
                                         (ArrayType) types.fields()[1].dataType()));
+            case "negate":
+            case "absolute":
+                return new Unbound(
+                        full,
+                        types ->
+                                new Decimals.Signed(
+                                        types.fields()[0].dataType(), function.equals("absolute")));
+            case "decimal_text":
+                return new Unbound(full, types -> new Decimals.Text(types.fields()[0].dataType()));
             case "round":
             case "truncate":
                 return new Unbound(
