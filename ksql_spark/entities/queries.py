@@ -10,6 +10,13 @@ from ksql_spark.entities.base import Body, Entity, Omitted
 from ksql_spark.entities.schemas import FieldInfo
 
 QueryType = Literal["PERSISTENT", "PUSH", "PULL"]
+#: what clients of ksqlDB can read where states are counted or named by server (reference §6.11)
+STATUSES = ("RUNNING", "ERROR", "PAUSED", "UNRESPONSIVE")
+
+
+def status_of(state: str) -> str:
+    """The status of a query in ``state``: as in ksqlDB, one that is to be started is RUNNING."""
+    return state if state in STATUSES else "RUNNING"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +25,7 @@ class RunningQuery(Body):
 
     Args:
         query_string: the statement, without secrets.
-        status_count: its state -> 1.
+        status_count: its status -> 1, see status_of().
         host: the server that runs it, where several share the queries.
         error: why it has failed, if its state is ERROR.
     """
@@ -59,7 +66,7 @@ class QueryDescription(Body):
         statement_text: without secrets.
         topology: the steps of a running query, with figures.
         execution_plan: its logical and physical plan.
-        ksql_host_query_status: server -> state.
+        ksql_host_query_status: server -> status, see status_of().
         tasks_metadata, consumer_group_id: always empty: Spark has neither.
     """
 

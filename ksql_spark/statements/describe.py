@@ -16,7 +16,7 @@ from grammar.statements.sources import CreateAsSelect
 from ksql_spark import analyzer
 from ksql_spark.entities import Entity
 from ksql_spark.entities.catalog import ArgumentInfo, FunctionDescriptionList, FunctionInfo
-from ksql_spark.entities.queries import QueryDescription, QueryDescriptionEntity, QueryError
+from ksql_spark.entities.queries import QueryDescription, QueryDescriptionEntity, QueryError, status_of
 from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.entities.sources import (
     ConsumerPartitionOffsets,
@@ -366,7 +366,7 @@ def query_description(query: ManagedQuery, services: Services) -> QueryDescripti
             ]
         ),
         state=runner.state,
-        ksql_host_query_status={services.host: runner.state},
+        ksql_host_query_status={services.host: status_of(runner.state)},
         overridden_properties=masked_values(query.properties),
         query_errors=tuple(
             QueryError(timestamp=e.timestamp_ms, error_message=e.message, type=e.type) for e in query.errors

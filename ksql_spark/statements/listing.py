@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity
-from ksql_spark.entities.queries import RunningQuery
+from ksql_spark.entities.queries import RunningQuery, status_of
 from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.entities.sources import SourceInfo
 from ksql_spark.masking import masked
@@ -49,7 +49,7 @@ def running_query(query: ManagedQuery, host: str | None = None, state: str | Non
         sinks=() if is_push else (query.plan.sink.name,),
         sink_kafka_topics=() if is_push else (query.plan.sink.topic,),
         id=query.id,
-        status_count={shown: 1},
+        status_count={status_of(shown): 1},
         query_type="PUSH" if is_push else "PERSISTENT",
         state=shown,
         processing_guarantee=query.plan.guarantee,

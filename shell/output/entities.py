@@ -171,7 +171,9 @@ def _status(query: Entity) -> str:
 
 
 def _status_counts(query: Entity) -> str:
-    counts = query.get("statusCount") or {}
+    counts, state = query.get("statusCount") or {}, query.get("state")
+    if len(counts) == 1 and state and state not in counts:
+        counts = {state: 1}  # ours, which is more exact: REGISTERED
     return ",".join(f"{k}:{v}" for k, v in counts.items()) or text(query.get("state"))
 
 

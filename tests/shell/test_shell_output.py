@@ -82,6 +82,11 @@ def test_queries_with_another_guarantee_than_the_usual_one(guarantee: str, statu
     assert f"CSAS_A_1 ({status}) : " in described
 
 
+def test_a_query_whose_state_says_more_than_its_status() -> None:
+    query = {"id": "CSAS_A_1", "statusCount": {"RUNNING": 1}, "state": "REGISTERED"}
+    assert shown({"@type": "queries", "queries": [query]})[2].split("|")[2].strip() == "REGISTERED:1"
+
+
 def test_queries_on_a_terminal_are_cut(out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     query = {

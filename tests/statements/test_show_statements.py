@@ -8,6 +8,8 @@ import pytest
 
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
+from ksql_spark.runtime.managed_query import ManagedQuery
+from ksql_spark.runtime.query_state import State
 from ksql_spark.spark.processing_log import Counts
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 from tests.statements.world import World
@@ -154,6 +156,26 @@ def test_queries(world: World) -> None:
     ]
     (described,) = world.one("SHOW QUERIES EXTENDED;")["queryDescriptions"]
     assert described["id"] == "CSAS_A_2" and described["state"] == "RUNNING"
+
+
+@pytest.mark.parametrize(
+    ("state", "status"),
+    [
+        (State.REGISTERED, "RUNNING"),
+        (State.ELSEWHERE, "RUNNING"),
+        (State.ERROR, "ERROR"),
+        (State.PAUSED, "PAUSED"),
+    ],
+)
+def test_clients_of_ksqldb_can_read_every_state(
+    world: World, monkeypatch: pytest.MonkeyPatch, state: State, status: str
+) -> None:
+    world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
+    monkeypatch.setattr(ManagedQuery, "state", state)
+    (query,) = world.one("SHOW QUERIES;")["queries"]
+    assert (query["state"], query["statusCount"]) == (state, {status: 1})
+    described = world.one("EXPLAIN CSAS_A_2;")["queryDescription"]
+    assert (described["state"], described["ksqlHostQueryStatus"]) == (state, {"localhost:8088": status})
 
 
 def test_functions(world: World) -> None:
