@@ -7,6 +7,7 @@ Cast nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal as PythonDecimal
 from functools import reduce
 from typing import Any, NoReturn
 
@@ -276,7 +277,9 @@ def _negate(node: exp.Neg, scope: Scope) -> Expression:
         return _whole(-node.this.value, node)
     bound = bind_expression(node.this, scope)
     if isinstance(bound, Literal) and is_numeric(bound.type):
-        return Literal(-bound.value, bound.type)
+        value = bound.value
+        # "-" would round a DECIMAL to 28 digits
+        return Literal(value.copy_negate() if isinstance(value, PythonDecimal) else -value, bound.type)
     return call("NEG", (bound,), node)
 
 

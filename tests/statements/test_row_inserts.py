@@ -148,6 +148,12 @@ def test_values_of_every_type(make_world: Callable[..., World]) -> None:
     assert target.value(k="a", unknown=1) == {}
 
 
+@pytest.mark.parametrize("digits", ["9999999999999999999999999999.9999999999", "-0.0000000001"])
+def test_all_digits_of_a_decimal_are_kept(make_world: Callable[..., World], digits: str) -> None:
+    target = Target(make_world(), "k STRING KEY, n DECIMAL(38, 10)")
+    assert target.value(k="a", n=digits)["N"] == Decimal(digits)
+
+
 @pytest.mark.parametrize(
     ("type_", "value", "why"),
     [
