@@ -6,6 +6,7 @@ Nothing here knows Spark, Kafka or any format. Used by every layer above.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Context
 from typing import Union
 
 
@@ -17,6 +18,10 @@ class Primitive:
 
     def __str__(self) -> str:
         return self.name
+
+
+#: arithmetic with more digits than any DECIMAL has; Python's own has 28
+EXACT = Context(prec=1000)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ The functions map bound expressions to bound expressions; conversions become Cas
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Context, InvalidOperation
 from decimal import Decimal as PythonDecimal
+from decimal import InvalidOperation
 from typing import Any
 
 from ksql_spark.analyzer.failures import Placed, failure, invalid
@@ -17,6 +17,7 @@ from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
     BYTES,
+    EXACT,
     INTEGER,
     NULL,
     STRING,
@@ -259,18 +260,12 @@ def insert_coerce(node: Expression, target: SqlType, column: str, place: Placed 
     return coerce(node, target)
 
 
-#: Python computes with 28 digits otherwise
-_ALL_DIGITS = Context(prec=1000)
-
-
 def _fits_exactly(node: Expression, target: SqlType) -> bool:
     """Whether a literal number fits DECIMAL(p, s): 3 fits DECIMAL(4, 2), although INTEGER does not."""
     if not isinstance(node, Literal) or isinstance(node.value, bool) or not isinstance(target, Decimal):
         return False
     if not isinstance(node.value, (int, PythonDecimal)):
         return False
-    number = PythonDecimal(node.value).normalize(_ALL_DIGITS)
+    number = PythonDecimal(node.value).normalize(EXACT)
     scale = max(0, -int(number.as_tuple().exponent))
-    return scale <= target.scale and number.copy_abs() < PythonDecimal(10) ** (
-        target.precision - target.scale
-    )
+    return scale <= target.scale and (not number or number.adjusted() < target.precision - target.scale)

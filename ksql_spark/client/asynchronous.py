@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -88,7 +87,8 @@ class AsyncConnection:
         async with contextlib.aclosing(answer):
             await _check(answer, url)
             with protocol.reading(url):
-                entities: list[dict[str, Any]] = json.loads(await answer.aread())
+                content = await answer.aread()
+            entities: list[dict[str, Any]] = protocol.parsed(content, list, url)
             if self._reads_own_writes and protocol.TOKEN_HEADER in answer.headers:
                 self._token = answer.headers[protocol.TOKEN_HEADER]
         self._sequence = protocol.last_sequence(entities) or self._sequence

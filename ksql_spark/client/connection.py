@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
@@ -243,8 +242,7 @@ class Connection:
         lines = protocol.insert_lines(target, rows)
         answer, url = self._send("/inserts-stream", content=lines)
         with contextlib.closing(answer):
-            if answer.status_code != httpx.codes.OK:
-                raise protocol.failure(answer.status_code, _read(answer, url), url)
+            _check(answer, url)
             with protocol.reading(url):
                 for line in iter_lines(answer):
                     count = protocol.acknowledged(line) + 1
@@ -275,19 +273,19 @@ class Connection:
         """The answer to a query, which streams, and the server's address."""
         headers = {} if accept is None else {"Accept": accept}
         answer, url = self._send(path, json=body, headers=headers)
-        if answer.status_code != httpx.codes.OK:
-            with contextlib.closing(answer):
-                raise protocol.failure(answer.status_code, _read(answer, url), url)
+        try:
+            _check(answer, url)
+        except BaseException:
+            answer.close()
+            raise
         return answer, url
 
     def _whole(self, path: str, **arguments: Any) -> _Whole:
         """An answer that comes whole."""
         answer, url = self._send(path, **arguments)
         with contextlib.closing(answer):
-            content = _read(answer, url)
-        if answer.status_code != httpx.codes.OK:
-            raise protocol.failure(answer.status_code, content, url)
-        return _Whole(content, answer.headers, url)
+            _check(answer, url)
+            return _Whole(_read(answer, url), answer.headers, url)
 
     def _send(self, path: str, **arguments: Any) -> tuple[httpx.Response, str]:
         """The answer of the first server that can be reached, and its address; as _send_to()."""
@@ -318,21 +316,19 @@ class _Whole(NamedTuple):
 
     def json(self, kind: type[Any]) -> Any:
         """The content, of type ``kind``. Raises UnreachableError if it is something else."""
-        try:
-            found = json.loads(self.content)
-        except ValueError:
-            found = None
-        if not isinstance(found, kind):
-            raise protocol.no_server(self.url)
-        return found
+        return protocol.parsed(self.content, kind, self.url)
+
+
+def _check(answer: httpx.Response, url: str) -> None:
+    """Whether ``answer``, of the server at ``url``, is a result. Raises DatabaseError."""
+    if answer.status_code != httpx.codes.OK:
+        raise protocol.failure(answer.status_code, _read(answer, url), url)
 
 
 def _read(answer: httpx.Response, url: str) -> bytes:
     """The content of an answer of the server at ``url``. Raises UnreachableError if it breaks off."""
-    try:
+    with protocol.reading(url):
         return answer.read()
-    except (httpx.TransportError, OSError) as error:
-        raise protocol.unreachable(url, error) from error
 
 
 class Stream:

@@ -184,6 +184,19 @@ def failure(status: int, content: bytes, url: str) -> DatabaseError:
     return of_answer(status, found)
 
 
+def parsed(content: bytes, kind: type[Any], url: str) -> Any:
+    """The JSON in ``content``, an answer of the server at ``url``.
+
+    Raises:
+        UnreachableError: it is not of type ``kind``.
+    """
+    with reading(url):
+        found = json.loads(content)
+    if not isinstance(found, kind):
+        raise no_server(url)
+    return found
+
+
 def no_server(url: str) -> UnreachableError:
     """What answers at ``url`` is something else."""
     return UnreachableError(f"What answers at {url} is no ksql-spark server.")
@@ -213,7 +226,7 @@ def reading(url: str) -> Iterator[None]:
     """Errors of httpx and json, within an answer of the server at ``url``, as those of this client."""
     try:
         yield
-    except (httpx.TransportError, httpx.StreamError, OSError) as error:
+    except (httpx.RequestError, httpx.StreamError, OSError) as error:
         raise broken_off(url, reason(error)) from error
     except ValueError as error:  # no JSON: a page of a proxy, for instance
         raise no_server(url) from error

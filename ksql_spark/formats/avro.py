@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Context
 from decimal import Decimal as PythonDecimal
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
@@ -19,6 +18,7 @@ from ksql_spark.formats.registered import NotConvertible
 from ksql_spark.functions.spark_text import string
 from ksql_spark.schema_registry import AVRO, RegisteredSchema
 from ksql_spark.types import (
+    EXACT,
     TIMESTAMP,
     Array,
     Decimal,
@@ -27,9 +27,6 @@ from ksql_spark.types import (
     Struct,
     quote_identifier,
 )
-
-#: arithmetic with more digits than any DECIMAL has
-_EXACT = Context(prec=1000)
 
 
 class AvroSerde(FramedSerde):
@@ -195,7 +192,7 @@ class _Schema:
                     for k, v in value.items()
                 ]
         if isinstance(type_, Decimal) and value is not None:
-            digits = int(PythonDecimal(value).scaleb(int(schema.get("scale", 0)), _EXACT))
+            digits = int(PythonDecimal(value).scaleb(int(schema.get("scale", 0)), EXACT))
             size = schema["size"] if schema["type"] == "fixed" else digits.bit_length() // 8 + 1
             return digits.to_bytes(size, "big", signed=True)
         if type_ == TIMESTAMP and value is not None and schema.get("logicalType") == "timestamp-micros":

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Context
 from decimal import Decimal as PythonDecimal
 from typing import Any
 
@@ -21,6 +20,7 @@ from ksql_spark.types import (
     BYTES,
     DATE,
     DOUBLE,
+    EXACT,
     INTEGER,
     STRING,
     TIME,
@@ -33,8 +33,6 @@ from ksql_spark.types import (
 )
 
 _INT, _LONG = range(-(2**31), 2**31), range(-(2**63), 2**63)
-#: arithmetic with more digits than any DECIMAL has
-_EXACT = Context(prec=1000)
 #: how long a number is at most, in bits
 _NUMBER_BITS = 64
 _WHOLE = "It"
@@ -410,7 +408,7 @@ def _of_bytes(schema: Mapping[str, Any], type_: SqlType) -> Read | None:
             if not digits:
                 raise BadRecord("A decimal has no digits.")
             unscaled = PythonDecimal(int.from_bytes(digits, "big", signed=True))
-            return fit_decimal(unscaled.scaleb(-scale, _EXACT), type_)
+            return fit_decimal(unscaled.scaleb(-scale, EXACT), type_)
 
         return decimal
     if type_ == BYTES:

@@ -10,7 +10,6 @@ import datetime
 import json
 import struct
 from collections.abc import Callable, Sequence
-from decimal import Context
 from decimal import Decimal as PythonDecimal
 from typing import Any, ClassVar
 from uuid import UUID
@@ -51,6 +50,7 @@ from ksql_spark.types import (
     BOOLEAN,
     BYTES,
     DOUBLE,
+    EXACT,
     INTEGER,
     STRING,
     Array,
@@ -73,8 +73,6 @@ _WIRE = (
 _PACKED = {"double": "<d", "fixed64": "<Q", "sfixed64": "<q"}
 _PACKED |= {"float": "<f", "fixed32": "<I", "sfixed32": "<i"}
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
-#: arithmetic with more digits than any DECIMAL has
-_EXACT = Context(prec=1000)
 _NANOS_PER_MS = 1_000_000
 _DAYS_IN_400_YEARS = 146_097
 #: of Java's dates
@@ -501,7 +499,7 @@ def _decimal(data: bytes, to: Decimal) -> PythonDecimal:
             scale = signed(value, 32)
     unscaled = PythonDecimal(int.from_bytes(digits, "big", signed=True))
     try:
-        return fit_decimal(unscaled.scaleb(-scale, _EXACT) if unscaled else unscaled, to)
+        return fit_decimal(unscaled.scaleb(-scale, EXACT) if unscaled else unscaled, to)
     except ArithmeticError:
         raise BadRecord(f"A number with a scale of {scale} does not fit {to}.") from None
 
@@ -585,7 +583,7 @@ def _element(field: FieldType, value: Any, type_: SqlType) -> bytes:
 
 def _special(name: str, value: Any, type_: SqlType) -> bytes:
     if name == DECIMAL and isinstance(type_, Decimal):
-        unscaled = int(value.scaleb(type_.scale, _EXACT))
+        unscaled = int(value.scaleb(type_.scale, EXACT))
         # as Java's BigInteger has it: as few bytes as hold the number and its sign
         size = ((unscaled if unscaled >= 0 else ~unscaled).bit_length() + 8) // 8
         digits = unscaled.to_bytes(size, "big", signed=True)

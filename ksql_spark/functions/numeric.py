@@ -206,6 +206,7 @@ def _of_double(
 
 
 _D = PythonDecimal
+_ALL_NINES = _D("9" * 28 + "." + "9" * 10)
 _VALUE = {"value": "a number"}
 _NAN, _INFINITY = float("nan"), float("inf")
 
@@ -219,9 +220,7 @@ SPECS: tuple[Spec, ...] = (
         Example((-5,), 5),
         Example((-1.5,), 1.5),
         Example((_D("-1.50"),), _D("1.50")),
-        Example(
-            (_D("-9999999999999999999999999999.9999999999"),), _D("9999999999999999999999999999.9999999999")
-        ),
+        Example((_ALL_NINES.copy_negate(),), _ALL_NINES),
         parameters=_VALUE,
     ),
     scalar(

@@ -399,6 +399,7 @@ def _infix(symbol: str) -> Lowering:
     return lambda args, _: f"({args[0]} {symbol} {args[1]})"
 
 
+_ALL_NINES = PythonDecimal("9" * 28 + "." + "9" * 10)
 _NAN = Call("SQRT", (Literal(-1.0, DOUBLE),), DOUBLE)
 _ANY_TWO = (signature("left T, right T -> BOOLEAN"),)
 _ORDERED = tuple(
@@ -514,10 +515,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, types: signed(args[0], types[0], "(- {})", "negate"),
         Example((5,), -5),
         Example((-1.5,), 1.5),
-        Example(
-            (PythonDecimal("9999999999999999999999999999.9999999999"),),
-            PythonDecimal("-9999999999999999999999999999.9999999999"),
-        ),
+        Example((_ALL_NINES,), _ALL_NINES.copy_negate()),
         typing=_negated,
         on_null=OnNull.ERROR,
     ),

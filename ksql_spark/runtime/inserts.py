@@ -13,7 +13,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import ROUND_HALF_UP, Context, InvalidOperation
+from decimal import ROUND_HALF_UP, InvalidOperation
 from decimal import Decimal as PythonDecimal
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ from ksql_spark.types import (
     BYTES,
     DATE,
     DOUBLE,
+    EXACT,
     INTEGER,
     STRING,
     TIME,
@@ -305,10 +306,6 @@ def _struct_of(fields: list[tuple[str, Converter]], type_: SqlType) -> Converter
     return read
 
 
-#: more than a DECIMAL has; Python computes with 28 digits otherwise
-_DIGITS = Context(prec=100)
-
-
 def _decimal(precision: int, scale: int, type_: SqlType) -> Converter:
     unit = PythonDecimal(1).scaleb(-scale)
 
@@ -318,7 +315,7 @@ def _decimal(precision: int, scale: int, type_: SqlType) -> Converter:
         number = PythonDecimal(value)
         if not number.is_finite() or number.adjusted() >= precision - scale:
             raise ValueError(f"{value} does not fit {type_}")
-        rounded = number.quantize(unit, ROUND_HALF_UP, _DIGITS)
+        rounded = number.quantize(unit, ROUND_HALF_UP, EXACT)
         if rounded.adjusted() >= precision - scale and rounded:
             raise ValueError(f"{value} does not fit {type_}")
         return rounded

@@ -111,9 +111,8 @@ final class TaskConsumers {
         Map<String, Object> settings = new HashMap<>(range.executorKafkaParams());
         settings.put("auto.offset.reset", "none"); // records that are gone are counted
         settings.putIfAbsent("max.poll.records", "2000");
-        // what is on its way can arrive while records are handled: Spark's source sets 64 KiB, and
-        // a
-        // fetch has up to 1 MiB
+        // what is on its way can arrive while records are handled: a fetch has up to 1 MiB, and
+        // Spark's source sets 64 KiB
         settings.put("receive.buffer.bytes", 2 << 20);
         settings.put("key.deserializer", ByteArrayDeserializer.class.getName());
         settings.put("value.deserializer", ByteArrayDeserializer.class.getName());
