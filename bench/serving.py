@@ -4,8 +4,8 @@
 
 A server is started (or the one at --url used), a table filled through /inserts-stream, and updated all the
 time at --updates a second. Each measure has --connections connections, each with one request at a time over
-HTTP/1.1, sent by one process that does little else. The same client measures a bare ASGI application in the
-same run: the ratio to that says what our own code costs, whatever the machine. It is measured alone, and once
+HTTP/1.1, sent by one process that does little else. The same client measures a bare ASGI application, under
+uvicorn as it comes, in the same run: the ratio to that says what our own code costs, whatever the machine. It is measured alone, and once
 more while the updates go on, since Kafka, Spark and the client that writes need the same cores as look-ups
 do. At the end a server of ours is started again, to see how soon it answers.
 """
@@ -38,15 +38,14 @@ COLUMNS = "N BIGINT, V STRING"
 
 HELLO = """
 import sys, uvicorn
-from server.http import http_settings
 async def app(scope, receive, send):
     while (await receive()).get("more_body"):
         pass
     headers = [(b"content-type", b"application/json"), (b"content-length", b"5")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": b"hello"})
-settings = {"log_level": "error", "access_log": False, "lifespan": "off", **http_settings()}
-uvicorn.run(app, port=int(sys.argv[1]), **settings)
+settings = {"log_level": "error", "access_log": False, "lifespan": "off"}
+uvicorn.run(app, port=int(sys.argv[1]), http="zttp", http2=True, **settings)
 """
 
 

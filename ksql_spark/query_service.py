@@ -50,7 +50,7 @@ from ksql_spark.request import (
 )
 from ksql_spark.runtime import batch, lookups, pull, push
 from ksql_spark.runtime.feeds import Feeds
-from ksql_spark.runtime.freshness import Ends
+from ksql_spark.runtime.freshness import Ends, OnReached
 from ksql_spark.runtime.inserts import RowInserter, column_name
 from ksql_spark.runtime.lookups import LookUp
 from ksql_spark.runtime.managed_query import ManagedQuery
@@ -229,19 +229,18 @@ class QueryService:
         self.started += 1
         if catalog.pull_qps is not None:
             self._limits.take(catalog.pull_qps)
+        when_current: Callable[[OnReached], None] | None = None
         ends = self._ends(view, catalog, properties, token)
         if ends is not None:
-            is_current = view.has_reached(ends)
-            when_current = partial(view.when_reached, ends, time.monotonic() + PULL_TIMEOUT_S)
+            if not view.has_reached(ends):
+                when_current = partial(view.when_reached, ends, time.monotonic() + PULL_TIMEOUT_S)
         else:
             given = properties.get(STALENESS)
             staleness_s = (catalog.staleness_ms if given is None else int(given)) / 1000
-            is_current = views.is_current(view, staleness_s)
-            when_current = partial(views.when_current, view, PULL_TIMEOUT_S, staleness_s=staleness_s)
+            if not views.is_current(view, staleness_s):
+                when_current = partial(views.when_current, view, PULL_TIMEOUT_S, staleness_s=staleness_s)
         stopped = self._services.queries.stopped_writers(plan.source.name)
-        return LookUp(
-            plan, known.values, view, is_current=is_current, when_current=when_current, stopped=stopped
-        )
+        return LookUp(plan, known.values, view, when_current=when_current, stopped=stopped)
 
     def _ends(
         self, view: View, catalog: _Catalog, properties: Mapping[str, Any], token: str | None

@@ -80,7 +80,7 @@ class AccessGuard:
         """Pass one request on, or refuse it (ASGI)."""
         if scope["type"] not in ("http", "websocket"):
             return self._app(scope, receive, send)
-        path = scope["path"].rstrip("/") or "/"
+        path = scope["path"]
         if self._authenticator.is_on and not any(fnmatchcase(path, pattern) for pattern in self._skipped):
             return self._authenticated(path, scope, receive, send)
         scope["ksql_spark.principal"] = ANYBODY

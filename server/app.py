@@ -9,16 +9,16 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI
 from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ksql_spark.config import Config
 from ksql_spark.entities.wire import schemas
 from server import errors
 from server.access import AccessGuard, RateGuard
 from server.authentication import Authenticator
-from server.guards import BodyGuard, HostGuard, MediaTypeGuard, OriginGuard
+from server.guards import BODY, BodyGuard, HostGuard, MediaTypeGuard, OriginGuard
 from server.host import Host
 from server.inserts import Inserts
 from server.logs import RequestIds
@@ -60,7 +60,8 @@ def create_app(
     for module in MODULES:
         api.include_router(module.router)
     # each handles a request, or passes it to the one before; the last one is the first to see it, and has
-    # to be a coroutine function: by that uvicorn knows the version of ASGI
+    # to be a coroutine function: by that uvicorn knows the version of ASGI. Each coroutine costs as much as
+    # most of the checks themselves
     look_ups, known_inserts = LookUps(host), Inserts(host)
     app: ASGIApp = ShortWay(
         api,
@@ -70,15 +71,14 @@ def create_app(
             "/ksql": (known_inserts.answer, statements.run_statements),
         },
     )
+    longest_s = properties["ksql.server.request.timeout.ms"] / 1000
+    app = BodyGuard(app, host.most_request_bytes, longest_s, STREAMED_PATHS)
     app = ReadinessMiddleware(app, host)
     app = RateGuard(app, properties["ksql.server.max.requests.per.second"])
     app = AccessGuard(
         app, authenticator or Authenticator(properties), properties["authentication.skip.paths"]
     )
-    longest_s = properties["ksql.server.request.timeout.ms"] / 1000
-    app = BodyGuard(app, host.most_request_bytes, longest_s, STREAMED_PATHS)
     app = MediaTypeGuard(app)
-    app = PathMiddleware(app)
     origins = [*properties["ksql.server.allowed.origins"], *properties["access.control.allow.origin"]]
     if origins:
         # lets such pages read answers, and send more than forms can
@@ -96,7 +96,7 @@ def create_app(
         ]
         api.state.metrics = Metrics(lambda: host.engine.figures() if host.engine is not None else [], paths)
         app = CountingMiddleware(app, api.state.metrics)
-    return app
+    return PathMiddleware(app)
 
 
 #: answers a request with this body, or says False
@@ -128,39 +128,12 @@ class ShortWay:
         at_once, endpoint = found
         scope["app"] = self._api
         try:
-            body = await _body(receive)
-            if await at_once(scope, body, send):
+            if await at_once(scope, scope[BODY], send):
                 return
-            response = await endpoint(Request(scope, _again(body, receive), send))
-        except ClientDisconnect:
-            return
+            response = await endpoint(Request(scope, receive, send))
         except Exception as error:
             response = errors.response(error)
         await response(scope, receive, send)
-
-
-async def _body(receive: Receive) -> bytes:
-    """A request's body. Raises ClientDisconnect."""
-    parts = []
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        parts.append(message.get("body", b""))
-        if not message.get("more_body"):
-            return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _again(body: bytes, receive: Receive) -> Receive:
-    """``receive`` of a request whose body has been read."""
-    bodies = [body]
-
-    async def received() -> Message:
-        if bodies:
-            return {"type": "http.request", "body": bodies.pop(), "more_body": False}
-        return await receive()
-
-    return received
 
 
 def _describe_truly(app: FastAPI) -> None:
@@ -195,7 +168,7 @@ class PathMiddleware:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, with the path that is meant (ASGI)."""
         if scope["type"] in ("http", "websocket"):
             path = scope["path"]
@@ -205,7 +178,7 @@ class PathMiddleware:
                 path = path.rstrip("/") or "/"
             if path is not scope["path"]:
                 scope = {**scope, "path": path}
-        return self._app(scope, receive, send)
+        await self._app(scope, receive, send)
 
 
 #: paths that a headless server refuses (reference §8.4)

@@ -159,6 +159,46 @@ class IdleProtocol(asyncio.Protocol):
             self.close_idle()
 
 
+class JoiningTransport:
+    """A transport that sends the header of an answer with its body: uvicorn writes them one after the other.
+
+    Each piece costs a call of the system, a packet, and another one for the client.
+
+    Args:
+        transport: sends.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        #: the transport itself
+        self.joined = transport
+        self._write = transport.write
+        #: whether the next piece waits for the one after it
+        self.holds_next = False
+        self._held = b""
+        # what each request asks, without a call in between
+        self.is_closing = transport.is_closing
+        self.get_protocol = transport.get_protocol
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.joined, name)
+
+    def write(self, data: bytes) -> None:
+        """Send ``data``, or keep it for the next call."""
+        if self.holds_next:
+            self.holds_next, self._held = False, data
+            return
+        if self._held:
+            data, self._held = self._held + data, b""
+        if data:
+            self._write(data)
+
+    def close(self) -> None:
+        """Send what is kept, and close."""
+        self.holds_next = False
+        self.write(b"")
+        self.joined.close()
+
+
 class Http2Position:
     """Where in HTTP/2's preface, frames and headers a connection is (RFC 9113, 3.4, 4.1 and 6.10)."""
 

@@ -170,14 +170,18 @@ def _is_json(content_type: str) -> bool:
     return name == _DELIMITED or (type_ == "application" and (subtype == "json" or subtype.endswith("+json")))
 
 
+#: where a request's scope has its body
+BODY = "ksql_spark.body"
+
+
 class BodyGuard:
-    """Refuses bodies of more than ``most`` bytes, before they are in memory (413), and slow ones (408).
+    """Reads bodies; refuses large ones before they are in memory (413), and slow ones (408).
 
     Args:
-        app: handles requests that are allowed.
+        app: handles requests that are allowed; their scopes have the body, which they may also receive.
         most: the limit.
         longest_s: within how many seconds a body has to be there.
-        streamed: paths without limits.
+        streamed: paths whose bodies are received piece by piece, without limits.
     """
 
     def __init__(self, app: ASGIApp, most: int, longest_s: float, streamed: Iterable[str] = ()) -> None:
@@ -186,44 +190,61 @@ class BodyGuard:
         self._longest_s = longest_s
         self._streamed = frozenset(streamed)
 
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, or refuse it (ASGI)."""
         if scope["type"] != "http" or scope["path"] in self._streamed:
-            return self._app(scope, receive, send)
+            await self._app(scope, receive, send)
+            return
+        pending = Begun(receive())
+        first: Message | None = pending.result if pending.is_done else None
+        if first is not None and "body" in first and not first.get("more_body"):
+            body = first["body"]  # mostly it has come with the header, and needs no timer
+            problem = self._too_large() if len(body) > self._most else None
+        else:
+            body, problem = await self._rest(scope, pending, receive)
+        if problem is not None:
+            await errors.response(problem)(scope, receive, send)
+        elif body is not None:
+            scope[BODY] = body
+            await self._app(scope, _again(body, receive), send)
+
+    async def _rest(
+        self, scope: Scope, pending: Begun[Message], receive: Receive
+    ) -> tuple[bytes | None, RequestError | None]:
+        """The body, of which not all is there, or why it is refused; neither if the client leaves."""
         length = header_of(scope, b"content-length") or b"0"
         if length.isdigit() and int(length) > self._most:
-            return errors.response(self._problem())(scope, receive, send)
-        read, is_whole = 0, False
-        end = asyncio.get_running_loop().time() + self._longest_s
+            return None, self._too_large()
+        parts, read = [], 0
+        try:
+            async with asyncio.timeout(self._longest_s):
+                message = pending.result if pending.is_done else await pending
+                while message["type"] == "http.request":
+                    parts.append(message.get("body", b""))
+                    read += len(parts[-1])
+                    if read > self._most:
+                        return None, self._too_large()
+                    if not message.get("more_body"):
+                        return b"".join(parts), None
+                    message = await receive()
+        except TimeoutError:
+            within = f"{self._longest_s:g} s (ksql.server.request.timeout.ms)"
+            return None, RequestError(f"The request's body did not come within {within}.", TIMEOUT)
+        return None, None
 
-        async def counted() -> Message:
-            nonlocal read, is_whole
-            if is_whole:  # all that is left to come is that the client goes
-                return await receive()
-            pending = Begun(receive())
-            if pending.is_done:  # mostly it has come with the header, and needs no timer
-                message: Message = pending.result
-            else:
-                try:
-                    async with asyncio.timeout_at(end):
-                        message = await pending
-                except TimeoutError:
-                    raise self._late() from None
-            read += len(message.get("body", b""))
-            if read > self._most:
-                raise self._problem()
-            is_whole = not message.get("more_body")
-            return message
-
-        return self._app(scope, counted, send)
-
-    def _late(self) -> RequestError:
-        return RequestError(
-            f"The request's body did not come within {self._longest_s:g} s (ksql.server.request.timeout.ms).",
-            TIMEOUT,
-        )
-
-    def _problem(self) -> RequestError:
+    def _too_large(self) -> RequestError:
         return RequestError(
             f"The request's body has more than {self._most} bytes (ksql.server.max.request.bytes).", TOO_LARGE
         )
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """``receive`` of a request whose body has been read."""
+    bodies = [body]
+
+    async def received() -> Message:
+        if bodies:
+            return {"type": "http.request", "body": bodies.pop(), "more_body": False}
+        return await receive()
+
+    return received

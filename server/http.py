@@ -12,13 +12,21 @@ import importlib.util
 import socket
 import ssl
 import sys
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import urlsplit
 
 from starlette.types import Message, Receive, Scope, Send
 
 from ksql_spark.config import Config
-from server.connections import DEFAULT_LIMITS, Http2Position, IdleProtocol, LimitedProtocol, Limits
+from server.connections import (
+    DEFAULT_LIMITS,
+    Http2Position,
+    IdleProtocol,
+    JoiningTransport,
+    LimitedProtocol,
+    Limits,
+)
 
 if TYPE_CHECKING:
     import zttp
@@ -146,6 +154,25 @@ def _http1(base: Any, limits: Limits) -> Any:
     class Http1Protocol(LimitedProtocol, IdleProtocol, base):  # type: ignore[misc]
         """HTTP/1.1 with a time limit for each header, and for idleness."""
 
+        transport: Any
+
+        def connection_made(self, transport: Any) -> None:
+            """Begin."""
+            super().connection_made(transport)
+            if self.transport is transport:  # unless it was refused
+                self.transport = JoiningTransport(transport)
+
+        def _served(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+            """Answer one request (ASGI)."""
+            transport: JoiningTransport = self.transport
+
+            def joined(message: Message) -> Awaitable[None]:
+                if message["type"] == "http.response.start":
+                    transport.holds_next = _is_there(scope, message)
+                return send(message)
+
+            return super()._served(scope, receive, joined)
+
         def awaits_header(self) -> bool:
             """Whether no request is being answered, and this has not become a WebSocket."""
             return super().awaits_header() and (self.cycle is None or self.cycle.response_complete)
@@ -153,6 +180,7 @@ def _http1(base: Any, limits: Limits) -> Any:
         def handle_websocket_upgrade(self, *event: Any) -> None:
             """Leave the connection to the protocol of WebSockets."""
             self.stop_watching()
+            self.transport = self.transport.joined
             super().handle_websocket_upgrade(*event)
 
         def is_at_work(self) -> bool:
@@ -161,6 +189,12 @@ def _http1(base: Any, limits: Limits) -> Any:
 
     Http1Protocol.limits = limits
     return Http1Protocol
+
+
+def _is_there(scope: Scope, start: Message) -> bool:
+    """Whether an answer has a body, and all of it is there; others begin long before they end."""
+    length = next((value for name, value in start.get("headers", ()) if name == b"content-length"), b"0")
+    return length != b"0" and scope["method"] != "HEAD" and start["status"] not in (204, 304)
 
 
 def _websockets(limits: Limits) -> Any:
@@ -245,6 +279,9 @@ def _http2(limits: Limits) -> Any:
             stream = self.conn.stream(event.stream_id)
             self.app = functools.partial(self._serve, stream)
             super().handle_request(event)
+            if event.end_stream and (cycle := self.cycles.get(event.stream_id)) is not None:
+                cycle.more_body = False  # no event says so, and receive() would wait for ever
+                cycle.message_event.set()
 
         def data_received(self, data: bytes) -> None:
             """Take frames, which may give room to responses."""

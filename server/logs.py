@@ -47,11 +47,10 @@ class RequestIds:
         self._start = random.token_hex(4).encode()
         self._numbers = itertools.count(1)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass one request on (ASGI)."""
         if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
-            return
+            return self._app(scope, receive, send)
         given = header_of(scope, HEADER)
         if given is not None and _FITTING.fullmatch(given):
             id_ = given
@@ -64,7 +63,7 @@ class RequestIds:
                 message["headers"] = [*message.get("headers", ()), (HEADER, id_)]
             return send(message)
 
-        await self._app(scope, receive, named)
+        return self._app(scope, receive, named)
 
 
 def _note_request(record: logging.LogRecord) -> bool:

@@ -66,7 +66,7 @@ class LookUps:
                 return False
             accept = header_of(scope, b"accept")
             media_type = accepted(None if accept is None else accept.decode("latin-1"), offered)
-            if not look_up.is_current:
+            if look_up.when_current is not None:
                 await self._host.wakeups.until(look_up.when_current)
             if path == "/query" and media_type == JSON:
                 media_type = FRAMES
@@ -79,7 +79,7 @@ class LookUps:
             await response(scope, _nothing, send)
             return True
         headers = [(b"content-length", b"%d" % len(text)), (b"content-type", _CONTENT_TYPES[media_type])]
-        if wants_token(properties, token):
+        if (properties or token is not None) and wants_token(properties, token):
             headers.append((TOKEN_HEADER.encode(), look_up.token.encode()))
         if look_up.stopped:
             headers.append((STALE_HEADER.encode(), ", ".join(look_up.stopped).encode()))

@@ -144,13 +144,12 @@ class CountingMiddleware:
         self._app = app
         self._metrics = metrics
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass one request on (ASGI)."""
         if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
-            return
+            return self._app(scope, receive, send)
         began = time.perf_counter()
-        path = scope["path"].rstrip("/") or "/"
+        path = scope["path"]
 
         def noted(message: Message) -> Awaitable[None]:
             kind = message["type"]
@@ -160,4 +159,4 @@ class CountingMiddleware:
                 self._metrics.note(path, SWITCHED, time.perf_counter() - began)
             return send(message)
 
-        await self._app(scope, receive, noted)
+        return self._app(scope, receive, noted)

@@ -36,11 +36,8 @@ class Serde(ABC):
     def __init__(self, spec: SerdeSpec, registry: SchemaRegistry | None = None) -> None:
         self.spec = spec
         self.registry = registry
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns that a key or value holds."""
-        return self.spec.columns
+        #: the columns that a key or value holds
+        self.columns: tuple[Column, ...] = spec.columns
 
     @property
     def wrapped(self) -> bool:

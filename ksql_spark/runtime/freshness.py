@@ -180,7 +180,12 @@ class Freshness:
         if now - asked[0].at > staleness_s / 2 and topic not in self._ahead:
             self._ahead.add(topic)
             self._put(_Wait(_Topic(topic), now, None))
-        return next(a.ends for a in reversed(asked) if now - a.at <= staleness_s)
+        known = asked[0]
+        for older in asked[1:]:
+            if now - older.at > staleness_s:
+                break
+            known = older
+        return known.ends
 
     def _put(self, wait: _Wait) -> None:
         self._waits.append(wait)

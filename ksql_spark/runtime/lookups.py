@@ -108,8 +108,7 @@ class LookUp:
         plan: how it is answered.
         values: of the statement.
         view: has the rows.
-        is_current: whether the view is as current as asked for already.
-        when_current: calls back once it is.
+        when_current: calls back once the view is as current as asked for; None: it is.
         stopped: ids of the queries that write the table and do not run.
     """
 
@@ -119,16 +118,16 @@ class LookUp:
         values: Values,
         view: View,
         *,
-        is_current: bool,
-        when_current: Callable[[OnReached], None],
+        when_current: Callable[[OnReached], None] | None,
         stopped: tuple[str, ...] = (),
     ) -> None:
+        self.when_current = when_current
         self.stopped = stopped
-        self.is_current = is_current
+        #: what each row has
+        self.columns: list[ResultColumn] = plan.columns
         self._plan = plan
         self._values = values
         self._view = view
-        self.when_current = when_current
 
     @property
     def token(self) -> str:
@@ -139,11 +138,6 @@ class LookUp:
     def query_id(self) -> str:
         """The id of this query."""
         return pull_query_id()
-
-    @property
-    def columns(self) -> list[ResultColumn]:
-        """What each row has."""
-        return self._plan.columns
 
     def rows(self) -> list[Row]:
         """Its rows, once ``when_current`` has called back without an error.

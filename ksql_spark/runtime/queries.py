@@ -69,6 +69,8 @@ class QueryManager:
         self._setting = setting
         self._log = processing_log
         self._queries: dict[str, ManagedQuery] = {}
+        #: stream or table -> the queries that write it; look-ups read it without the lock
+        self._writers: dict[str, tuple[ManagedQuery, ...]] = {}
         self._lock = threading.RLock()
         #: push query -> how many records it could not read, and when the last one came, epoch ms
         self._unreadable: dict[str, tuple[int, int]] = {}
@@ -133,8 +135,7 @@ class QueryManager:
             self._runs.end(query)
             raise
         query.accepts_loss = False
-        with self._lock:
-            self._queries[query.id] = query
+        self._list(query)
         if not is_all:
             self._runs.start_rest(query)
 
@@ -192,8 +193,7 @@ class QueryManager:
                 self._start_registered(query, self.start)
 
     def _register(self, query: ManagedQuery) -> None:
-        with self._lock:
-            self._queries[query.id] = query
+        self._list(query)
         if self._placement is not None:
             self._placement.slots.add(query.id)
 
@@ -341,9 +341,8 @@ class QueryManager:
 
     def stopped_writers(self, source: str) -> tuple[str, ...]:
         """The ids of the queries that write a stream or table, and do not run now."""
-        # without the lock, since each look-up asks: a copy is made in one step
-        queries = tuple(self._queries.values())
-        return tuple(q.id for q in queries if q.state is not State.RUNNING and q.plan.sink.name == source)
+        # without the lock, since each look-up asks
+        return tuple([q.id for q in self._writers.get(source, ()) if q.state is not State.RUNNING])
 
     def counts(self, query_id: str) -> Counts:
         """Errors of single records of a query since the server started."""
@@ -377,11 +376,25 @@ class QueryManager:
             self._remove(query)
             self._runs.end(query)
 
+    def _list(self, query: ManagedQuery) -> None:
+        """Let the manager know a query, perhaps in the place of another one with its id."""
+        with self._lock:
+            self._queries[query.id] = query
+            self._writers[query.plan.sink.name] = (*self._other_writers(query), query)
+
+    def _other_writers(self, query: ManagedQuery) -> tuple[ManagedQuery, ...]:
+        """The other queries that write what ``query`` writes."""
+        return tuple(q for q in self._writers.get(query.plan.sink.name, ()) if q.id != query.id)
+
     def _remove(self, query: ManagedQuery) -> None:
         """Remove a query from the manager."""
         with self._lock:
             if self._queries.get(query.id) is query:
                 del self._queries[query.id]
+                if others := self._other_writers(query):
+                    self._writers[query.plan.sink.name] = others
+                else:
+                    self._writers.pop(query.plan.sink.name, None)
                 query.lifecycle.apply(Event.END)
                 self._unreadable.pop(query.id, None)
                 if self._placement is not None and not self._closing.is_set():
@@ -567,6 +580,7 @@ class QueryManager:
         with self._lock:
             queries = list(self._queries.values())
             self._queries.clear()
+            self._writers.clear()
         deadline = time.monotonic() + self._runs.stop_timeout_s()
         for query in queries:  # one that is being started has to be there before it can be stopped
             if query.control.acquire(timeout=max(0.0, deadline - time.monotonic())):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import select
@@ -24,7 +25,7 @@ from websockets.sync.client import ClientConnection, connect
 from ksql_spark.config import Config
 from ksql_spark.engine import Request, ResultColumn, Row
 from server import http
-from server.connections import Http2Position, Limits
+from server.connections import Http2Position, JoiningTransport, Limits
 from server.http import TlsSettings, has_http2, tls_settings
 from tests.certificates import make
 
@@ -246,6 +247,71 @@ def test_where_a_connection_of_http2_is(size: int) -> None:
         position.move_over(data[start : start + size])
         # after the header's first frame, its second one has to come
         assert position.is_between == (min(start + size, len(data)) in (*ends[:2], *ends[3:]))
+
+
+@needs_http2
+def test_a_request_of_http2_without_a_body(engine: FakeEngine) -> None:
+    client = h2_client()
+    with LiveServer(engine) as live, connected(live) as sock:
+        header = [(":method", "POST"), (":path", "/ksql"), *INFO[2:], ("content-type", "application/json")]
+        client.send_headers(1, header, end_stream=True)
+        sock.sendall(client.data_to_send())
+        events: list[Any] = []
+        while not any(type(e).__name__ == "StreamEnded" for e in events):
+            events += client.receive_data(sock.recv(65_536))
+        answer = b"".join(e.data for e in events if type(e).__name__ == "DataReceived")
+        assert json.loads(answer)["error_code"] == 40000
+
+
+@pytest.mark.usefixtures("both")
+def test_an_answer_comes_with_its_header(engine: FakeEngine) -> None:
+    with LiveServer(engine) as live, connected(live) as sock:
+        for _ in range(2):
+            sock.sendall(b"GET /info HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert sock.recv(65_536).endswith(b"}")
+
+
+@pytest.mark.usefixtures("both")
+def test_answers_without_a_body(engine: FakeEngine) -> None:
+    with LiveServer(engine) as live, connected(live) as sock:
+        sock.sendall(b"HEAD /info HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert sock.recv(65_536).startswith(b"HTTP/1.1 405 ")
+        assert has_answer(sock)
+
+
+class Written(asyncio.Transport):
+    """Notes what is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[bytes] = []
+        self.is_closed = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.pieces.append(bytes(data))
+
+    def get_protocol(self) -> asyncio.BaseProtocol:
+        raise NotImplementedError
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_pieces_are_joined_only_where_they_are_to() -> None:
+    written = Written()
+    transport = JoiningTransport(written)
+    transport.write(b"100 ")
+    transport.holds_next = True
+    for piece in (b"header ", b"body ", b"", b"next "):
+        transport.write(piece)
+    assert written.pieces == [b"100 ", b"header body ", b"next "]
+    transport.holds_next = True
+    transport.write(b"header")
+    transport.close()
+    assert (written.pieces[3:], transport.is_closing()) == ([b"header"], True)
 
 
 def test_a_handshake_that_does_not_come(engine: FakeEngine, tls: TlsSettings) -> None:
