@@ -5,9 +5,9 @@
 A server is started (or the one at --url used), a table filled through /inserts-stream, and updated all the
 time at --updates a second. Each measure has --connections connections, each with one request at a time over
 HTTP/1.1, sent by one process that does little else. The same client measures a bare ASGI application, under
-uvicorn as it comes, in the same run: the ratio to that says what our own code costs, whatever the machine. It is measured alone, and once
-more while the updates go on, since Kafka, Spark and the client that writes need the same cores as look-ups
-do. At the end a server of ours is started again, to see how soon it answers.
+uvicorn as it comes, in the same run: the ratio to that says what our own code costs, whatever the machine. It
+is measured alone, and once more while the updates go on, since Kafka, Spark and the client that writes need
+the same cores as look-ups do. At the end a server of ours is started again, to see how soon it answers.
 """
 
 from __future__ import annotations
