@@ -151,6 +151,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     }
 
     static Dataset<Row> apply(Dataset<Row> input, KeyedOperator operator) {
+        CheckpointMetadata.prepare();
         operator.isOrdering =
                 Boolean.parseBoolean(input.sparkSession().conf().get(ORDER_BY_TIME, "false"));
         operator.log = input.sparkSession().conf().get(LOG, "");
