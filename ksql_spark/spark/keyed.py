@@ -51,7 +51,7 @@ class _Side:
 
     @property
     def ddl(self) -> str:
-        return ", ".join(f"{quoted(n)} {spark_type(t)}" for n, t in self.types.items())
+        return _ddl(self.types)
 
     def records(
         self,
@@ -93,6 +93,10 @@ class _Side:
         return rows.select(task_column, "k", "side", "ts", "v", "h").frame()
 
 
+def _ddl(types: Mapping[str, SqlType]) -> str:
+    return ", ".join(f"{quoted(name)} {spark_type(type_)}" for name, type_ in types.items())
+
+
 def _unpacked(column: str, ddl: str) -> str:
     return f"ksql.{quoted(f'unpack:{ddl}')}({column})"
 
@@ -108,7 +112,7 @@ def _operators(context: Context) -> Any:
 
 def _operator(
     context: Context, name: str, inputs: Sequence[DataFrame], *arguments: Any, state: Mapping[str, str]
-) -> DataFrame:
+) -> Transformations:
     """Apply a keyed operator of the JVM to the union of ``inputs``: k, l, r, ws, we, ROWTIME and headers.
 
     ``state``: the layout of the bytes that it keeps, see Context.state_layout.
@@ -120,7 +124,7 @@ def _operator(
     done = DataFrame(getattr(_operators(context), name)(both._jdf, *arguments), context.session)
     headers = f"{_unpacked('h', _HEADERS_DDL)}.h"
     columns = ["k", "l", "r", "ws", "we", named("ts", ROWTIME), named(headers, FORWARDED_HEADERS)]
-    return done.selectExpr(*columns, named("task", ROWPARTITION), named("st", STREAM_TIME))
+    return Transformations(done).select(*columns, named("task", ROWPARTITION), named("st", STREAM_TIME))
 
 
 def _passed_through(context: Context) -> tuple[str, ...]:
@@ -157,7 +161,7 @@ def table_filter(step: steps.TableFilter, inputs: Sequence[DataFrame], context: 
     key_ddl = _key_ddl([*(c.type for c in step.schema.key), *(BIGINT for _ in bounds)])
     records = side.records(0, keys, context)
     done = _operator(context, "tombstoneFilter", [records], context.is_resumed, state={"key": key_ddl})
-    done = done.selectExpr(
+    done.select(
         named(_unpacked("k", key_ddl), "__k"),
         named(_unpacked("l", side.ddl), "__l"),
         *_passed_through(context),
@@ -166,7 +170,7 @@ def table_filter(step: steps.TableFilter, inputs: Sequence[DataFrame], context: 
     names = [*(c.name for c in step.schema.key), *bounds]
     columns = [named(f"__k.c{i}", name) for i, name in enumerate(names)]
     columns += [named(f"__l.{quoted(c.name)}", c.name) for c in step.schema.value]
-    return done.selectExpr(*columns, *_passed_through(context), NULL_VALUE)
+    return done.select(*columns, *_passed_through(context), NULL_VALUE).frame()
 
 
 _Join: TypeAlias = steps.StreamTableJoin | steps.StreamStreamJoin | steps.TableTableJoin
@@ -212,9 +216,9 @@ class _JoinInputs:
     def key_ddl(self) -> str:
         return _key_ddl([self.step.left_key.type, *(BIGINT for _ in self.bounds)])
 
-    def result(self, done: DataFrame, context: Context) -> DataFrame:
+    def result(self, done: Transformations, context: Context) -> DataFrame:
         """An operator's output as the step's columns; the key column has the value that was joined on."""
-        done = done.selectExpr(
+        done.select(
             named(_unpacked("k", self.key_ddl), "__k"),
             named(_unpacked("l", self.left.ddl), "__l"),
             named(_unpacked("r", self.right.ddl), "__r"),
@@ -228,7 +232,7 @@ class _JoinInputs:
             columns.append(named(text, column.name))
         columns += [named(f"__k.c{i}", bound) for i, bound in enumerate(self.bounds, 1)]
         columns += [named(f"__l.{NULL_KEY}", NULL_KEY)] * (NULL_KEY in self.left.types)
-        return done.selectExpr(*columns, *_passed_through(context), NULL_VALUE)
+        return done.select(*columns, *_passed_through(context), NULL_VALUE).frame()
 
 
 def _names(schema: Schema) -> list[str]:
@@ -348,8 +352,7 @@ def aggregate(
         .filter(f"NOT {NULL_VALUE}")
         .select(*columns, *hidden, *partition, *replaced)
     )
-    frame = rows.frame()
-    side = _Side(_grouped(step, frame, context), types)
+    side = _Side(_grouped(step, rows, context).frame(), types)
     window = step.window_spec if isinstance(step, steps.StreamWindowedAggregate) else None
     idle_ms = step.idle_ms if isinstance(step, steps.StreamWindowedAggregate) else 0
     template = _empty(context, side.ddl).selectExpr(*output)
@@ -377,7 +380,7 @@ def aggregate(
         state=state,
     )
     bounds = [named("ws", WINDOWSTART), named("we", WINDOWEND)] if window else []
-    rows = Transformations(done).select(
+    done.select(
         named(_unpacked("k", _key_ddl(key_types)), "__k"),
         named(_unpacked("l", ", ".join(ddl)), "__l"),
         *_PASSED_THROUGH,
@@ -387,23 +390,23 @@ def aggregate(
     groups = [named(f"__k.c{i}", g.name) for i, g in enumerate(step.group_by)]
     values = [named(f"__l.{quoted(a.name)}", a.name) for a in step.aggregates]
     hidden = [*_PASSED_THROUGH, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
-    return rows.select(*groups, *values, *hidden).frame()
+    return done.select(*groups, *values, *hidden).frame()
 
 
 def _grouped(
     step: steps.StreamAggregate | steps.StreamWindowedAggregate | steps.TableAggregate,
-    frame: DataFrame,
+    rows: Transformations,
     context: Context,
-) -> DataFrame:
+) -> Transformations:
     """Rows that belong to a group; the others are reported (§6.8)."""
     if context.log is None:
-        return frame
+        return rows
     shown = context.log.record({str(g.expression): f"__key_{i}" for i, g in enumerate(step.group_by)})
     for i, group in enumerate(step.group_by):
         message = f"GROUP BY: {group.expression} is NULL, so the row belongs to no group."
         report = context.log.failed(GROUP_BY, message, "It is NULL, or could not be computed.", shown)
-        frame = frame.filter(f"__key_{i} IS NOT NULL OR {report}")
-    return frame
+        rows.filter(f"__key_{i} IS NOT NULL OR {report}")
+    return rows
 
 
 def _has_null_key(schema: Schema) -> bool:
@@ -450,7 +453,7 @@ def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) 
     taken = {c.name for c in keys}
     columns += [named(f"__v.{quoted(c.name)}", c.name) for c in step.schema.columns if c.name not in taken]
     columns += [named(f"__v.{b}", b) for b in bounds]
-    return inputs[0].selectExpr(*parts).selectExpr(*columns, *null_key, *hidden)
+    return Transformations(inputs[0]).select(*parts).select(*columns, *null_key, *hidden).frame()
 
 
 def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
@@ -461,15 +464,16 @@ def table_changes(step: steps.TableChanges, inputs: Sequence[DataFrame], context
     keys = [*(quoted(c.name) for c in step.child.schema.key), *bounds]
     key_ddl = _key_ddl([*(c.type for c in step.child.schema.key), *(BIGINT for _ in bounds)])
     state = {"key": key_ddl, "row": side.ddl}
-    done = _operator(context, "tableChanges", [side.records(0, keys, context)], state=state)
+    rows = _operator(context, "tableChanges", [side.records(0, keys, context)], state=state)
     hidden = [*_PASSED_THROUGH, NULL_VALUE]
-    done = done.selectExpr(
+    rows.select(
         named(_unpacked("l", side.ddl), "__row"),
         named(_unpacked("r", side.ddl), "__next"),
         named("cast(ws AS int)", sign.name),
         *_PASSED_THROUGH,
         named("false", NULL_VALUE),
     )
+    done = rows.frame()
     if step.key is not None:
         group = _packed_key(step.key, context)
         both = ["__row", "__next", quoted(sign.name), *hidden]
@@ -513,7 +517,7 @@ def foreign_key_subscribe(
         "row": side.ddl,
     }
     done = _operator(context, "foreignKeySubscribe", [records], step.join == "LEFT", state=state)
-    return done.selectExpr("k AS K", "l AS V", *_PASSED_THROUGH, named("false", NULL_VALUE))
+    return done.select("k AS K", "l AS V", *_PASSED_THROUGH, named("false", NULL_VALUE)).frame()
 
 
 def _messages(frame: DataFrame, context: Context) -> DataFrame:
@@ -534,7 +538,7 @@ def foreign_key_answer(
     state = {"key": _key_ddl([step.right_key.type]), "right": side.ddl}
     done = _operator(context, "foreignKeyAnswer", [asked, right], step.join == "LEFT", state=state)
     value = "concat(cast(length(l) AS binary), l, coalesce(r, X''))"
-    return done.selectExpr("k AS K", named(value, "V"), *_PASSED_THROUGH, named("false", NULL_VALUE))
+    return done.select("k AS K", named(value, "V"), *_PASSED_THROUGH, named("false", NULL_VALUE)).frame()
 
 
 def foreign_key_latest(
@@ -544,20 +548,20 @@ def foreign_key_latest(
     keys = step.left.key
     key_ddl = _key_ddl([c.type for c in keys])
     done = _operator(context, "foreignKeyLatest", [_messages(inputs[0], context)], state={"key": key_ddl})
-    left, right = _Side.of(done, step.left), _Side.of(done, step.right)
-    done = done.selectExpr(
+    left, right = ({c.name: c.type for c in side.columns} for side in (step.left, step.right))
+    done.select(
         named(_unpacked("k", key_ddl), "__k"),
-        named(_unpacked("l", left.ddl), "__l"),
-        named(_unpacked("r", right.ddl), "__r"),
+        named(_unpacked("l", _ddl(left)), "__l"),
+        named(_unpacked("r", _ddl(right)), "__r"),
         *_PASSED_THROUGH,
         named("l IS NULL", NULL_VALUE),
     )
     names = {c.name: f"__k.c{i}" for i, c in enumerate(keys)}
     columns = []
     for column in step.schema.columns:
-        side = "__l" if column.name in left.types else "__r"
+        side = "__l" if column.name in left else "__r"
         columns.append(named(names.get(column.name, f"{side}.{quoted(column.name)}"), column.name))
-    return done.selectExpr(*columns, *_PASSED_THROUGH, NULL_VALUE)
+    return done.select(*columns, *_PASSED_THROUGH, NULL_VALUE).frame()
 
 
 def _empty(context: Context, ddl: str) -> DataFrame:

@@ -436,8 +436,8 @@ def _archive(class_path: Iterable[Path]) -> ClassArchive:
     return ClassArchive("spark", class_path, has_profiles=True, options=JAVA_OPTIONS)
 
 
-#: MLlib adds functions of its own to the first session, and initializes Scala's reflection for that: this takes
-#: 40 % of the time of a start
+#: MLlib has functions for the first session, and initializes Scala's reflection for them,
+#: which takes 40 % of the time of a start
 _UNUSED = "spark-mllib_"
 
 
