@@ -255,6 +255,21 @@ def test_what_a_stopped_query_writes_is_known(query: tuple[World, ManagedQuery])
     assert world.queries.stopped_writers("OTHER") == ()
 
 
+def test_which_of_several_writers_are_stopped_is_known(world: World) -> None:
+    world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES; INSERT INTO a SELECT * FROM s EMIT CHANGES;")
+    first, second = world.ids()
+    world.run("PAUSE ALL;")
+    assert world.queries.stopped_writers("A") == (first, second)
+    world.run(f"RESUME {first};")
+    assert world.queries.stopped_writers("A") == (second,)
+    world.run(f"TERMINATE {second};")
+    assert world.queries.stopped_writers("A") == ()
+    world.run("CREATE OR REPLACE STREAM a AS SELECT * FROM s EMIT CHANGES; PAUSE ALL;")
+    assert world.queries.stopped_writers("A") == (first,)
+    world.run("DROP STREAM a;")
+    assert world.queries.stopped_writers("A") == ()
+
+
 def test_a_query_that_cannot_go_on_after_a_pause_says_why(world: World) -> None:
     world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
     (query_id,) = world.ids()
