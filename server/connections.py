@@ -14,6 +14,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: how long a connection that is refused may take to send something, after which it is told why
 REFUSAL_S = 1.0
+#: longer pieces are sent as they are, and not copied
+MOST_JOINED = 65_536
 _TOO_MANY = (
     b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 )
@@ -187,8 +189,12 @@ class JoiningTransport:
         if self.holds_next:
             self.holds_next, self._held = False, data
             return
-        if self._held:
-            data, self._held = self._held + data, b""
+        if held := self._held:
+            self._held = b""
+            if len(data) > MOST_JOINED:
+                self._write(held)
+            else:
+                data = held + data
         if data:
             self._write(data)
 

@@ -195,13 +195,17 @@ class BodyGuard:
         if scope["type"] != "http" or scope["path"] in self._streamed:
             await self._app(scope, receive, send)
             return
+        length = header_of(scope, b"content-length") or b"0"
+        if length.isdigit() and int(length) > self._most:  # before the client is told to go on
+            await errors.response(self._too_large())(scope, receive, send)
+            return
         pending = Begun(receive())
         first: Message | None = pending.result if pending.is_done else None
         if first is not None and "body" in first and not first.get("more_body"):
             body = first["body"]  # mostly it has come with the header, and needs no timer
             problem = self._too_large() if len(body) > self._most else None
         else:
-            body, problem = await self._rest(scope, pending, receive)
+            body, problem = await self._rest(pending, receive)
         if problem is not None:
             await errors.response(problem)(scope, receive, send)
         elif body is not None:
@@ -209,12 +213,9 @@ class BodyGuard:
             await self._app(scope, _again(body, receive), send)
 
     async def _rest(
-        self, scope: Scope, pending: Begun[Message], receive: Receive
+        self, pending: Begun[Message], receive: Receive
     ) -> tuple[bytes | None, RequestError | None]:
         """The body, of which not all is there, or why it is refused; neither if the client leaves."""
-        length = header_of(scope, b"content-length") or b"0"
-        if length.isdigit() and int(length) > self._most:
-            return None, self._too_large()
         parts, read = [], 0
         try:
             async with asyncio.timeout(self._longest_s):

@@ -314,6 +314,23 @@ def test_pieces_are_joined_only_where_they_are_to() -> None:
     assert (written.pieces[3:], transport.is_closing()) == ([b"header"], True)
 
 
+def test_long_pieces_are_not_copied() -> None:
+    written = Written()
+    transport = JoiningTransport(written)
+    transport.holds_next = True
+    for piece in (b"header", body := b"x" * 100_000, b""):
+        transport.write(piece)
+    assert written.pieces == [b"header", body]
+
+
+@pytest.mark.usefixtures("both")
+def test_a_client_that_asks_first_is_not_told_to_send_too_much(engine: FakeEngine) -> None:
+    with LiveServer(engine) as live, connected(live) as sock:
+        header = "Content-Length: 100000000\r\nContent-Type: application/json\r\nExpect: 100-continue"
+        sock.sendall(f"POST /ksql HTTP/1.1\r\nHost: localhost\r\n{header}\r\n\r\n".encode())
+        assert sock.recv(65_536).startswith(b"HTTP/1.1 413 ")
+
+
 def test_a_handshake_that_does_not_come(engine: FakeEngine, tls: TlsSettings) -> None:
     with LiveServer(engine, limits=SHORT, tls=tls) as live, connected(live) as sock:
         assert is_closed(sock)
