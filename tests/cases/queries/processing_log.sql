@@ -84,7 +84,8 @@ INSERT INTO s (a, t) VALUES (2, '2002');
 
 --@test: what fails in a join's key leaves one entry
 CREATE STREAM entries AS
-  SELECT logger, message->recordProcessingError->errorMessage AS message FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+  SELECT REGEXP_REPLACE(logger, '_[0-9]+', '') AS logger, message->recordProcessingError->errorMessage AS message
+  FROM KSQL_PROCESSING_LOG EMIT CHANGES;
 CREATE STREAM s (a INT, t STRING) WITH (KAFKA_TOPIC = '${case}_j', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 CREATE TABLE n (k INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC = '${case}_n', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 CREATE TABLE r (k INT PRIMARY KEY, name STRING)
@@ -105,9 +106,9 @@ CREATE STREAM whole AS SELECT s.a AS a, r.name AS name FROM s LEFT JOIN r ON CAS
 -- 1 | one
 -- 2 | NULL
 --@output ENTRIES rowsort
--- logger                            | message
--- processing.CSAS_PLAIN_5.Join.Left | Join key: CAST(S_T AS INTEGER) failed.
--- processing.CSAS_WHOLE_6.Join.Left | Join key: CAST(S_T AS INTEGER) failed.
+-- logger                          | message
+-- processing.CSAS_PLAIN.Join.Left | Join key: CAST(S_T AS INTEGER) failed.
+-- processing.CSAS_WHOLE.Join.Left | Join key: CAST(S_T AS INTEGER) failed.
 
 --@test: results that are too large
 CREATE STREAM entries AS
