@@ -172,7 +172,7 @@ class JoiningTransport:
 
     def __init__(self, transport: asyncio.Transport) -> None:
         #: the transport itself
-        self.joined = transport
+        self.inner = transport
         self._write = transport.write
         #: whether the next piece waits for the one after it
         self.holds_next = False
@@ -182,7 +182,7 @@ class JoiningTransport:
         self.get_protocol = transport.get_protocol
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.joined, name)
+        return getattr(self.inner, name)
 
     def write(self, data: bytes) -> None:
         """Send ``data``, or keep it for the next call."""
@@ -202,7 +202,7 @@ class JoiningTransport:
         """Send what is kept, and close."""
         self.holds_next = False
         self.write(b"")
-        self.joined.close()
+        self.inner.close()
 
 
 class Http2Position:

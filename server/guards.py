@@ -195,27 +195,31 @@ class BodyGuard:
         if scope["type"] != "http" or scope["path"] in self._streamed:
             await self._app(scope, receive, send)
             return
-        length = header_of(scope, b"content-length") or b"0"
-        if length.isdigit() and int(length) > self._most:  # before the client is told to go on
-            await errors.response(self._too_large())(scope, receive, send)
-            return
-        pending = Begun(receive())
-        first: Message | None = pending.result if pending.is_done else None
-        if first is not None and "body" in first and not first.get("more_body"):
-            body = first["body"]  # mostly it has come with the header, and needs no timer
-            problem = self._too_large() if len(body) > self._most else None
-        else:
-            body, problem = await self._rest(pending, receive)
-        if problem is not None:
+        try:
+            body = await self._body(scope, receive)
+        except RequestError as problem:
             await errors.response(problem)(scope, receive, send)
-        elif body is not None:
+            return
+        if body is not None:
             scope[BODY] = body
             await self._app(scope, _again(body, receive), send)
 
-    async def _rest(
-        self, pending: Begun[Message], receive: Receive
-    ) -> tuple[bytes | None, RequestError | None]:
-        """The body, of which not all is there, or why it is refused; neither if the client leaves."""
+    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
+        """The body; None if the client leaves."""
+        length = header_of(scope, b"content-length") or b"0"
+        if length.isdigit() and int(length) > self._most:  # before the client is told to go on
+            raise self._too_large()
+        pending = Begun(receive())
+        first: Message | None = pending.result if pending.is_done else None
+        if first is not None and "body" in first and not first.get("more_body"):
+            body: bytes = first["body"]  # mostly it has come with the header, and needs no timer
+            if len(body) > self._most:
+                raise self._too_large()
+            return body
+        return await self._rest(pending, receive)
+
+    async def _rest(self, pending: Begun[Message], receive: Receive) -> bytes | None:
+        """The body, of which not all is there; None if the client leaves."""
         parts, read = [], 0
         try:
             async with asyncio.timeout(self._longest_s):
@@ -224,14 +228,14 @@ class BodyGuard:
                     parts.append(message.get("body", b""))
                     read += len(parts[-1])
                     if read > self._most:
-                        return None, self._too_large()
+                        raise self._too_large()
                     if not message.get("more_body"):
-                        return b"".join(parts), None
+                        return b"".join(parts)
                     message = await receive()
         except TimeoutError:
             within = f"{self._longest_s:g} s (ksql.server.request.timeout.ms)"
-            return None, RequestError(f"The request's body did not come within {within}.", TIMEOUT)
-        return None, None
+            raise RequestError(f"The request's body did not come within {within}.", TIMEOUT) from None
+        return None
 
     def _too_large(self) -> RequestError:
         return RequestError(

@@ -180,7 +180,7 @@ def _http1(base: Any, limits: Limits) -> Any:
         def handle_websocket_upgrade(self, *event: Any) -> None:
             """Leave the connection to the protocol of WebSockets."""
             self.stop_watching()
-            self.transport = self.transport.joined
+            self.transport = self.transport.inner
             super().handle_websocket_upgrade(*event)
 
         def is_at_work(self) -> bool:

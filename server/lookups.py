@@ -79,7 +79,7 @@ class LookUps:
             await response(scope, _nothing, send)
             return True
         headers = [(b"content-length", b"%d" % len(text)), (b"content-type", _CONTENT_TYPES[media_type])]
-        if (properties or token is not None) and wants_token(properties, token):
+        if wants_token(properties, token):
             headers.append((TOKEN_HEADER.encode(), look_up.token.encode()))
         if look_up.stopped:
             headers.append((STALE_HEADER.encode(), ", ".join(look_up.stopped).encode()))
@@ -128,4 +128,4 @@ def _request(text_name: str, properties_name: str, body: bytes) -> _LookUpReques
 
 def wants_token(properties: Mapping[str, Any], token: str | None) -> bool:
     """Whether an answer comes with a consistency token."""
-    return token is not None or str(properties.get(TOKEN_PROPERTY)).lower() == "true"
+    return token is not None or str(properties.get(TOKEN_PROPERTY, "")).lower() == "true"
