@@ -10,6 +10,7 @@ from typing import Any
 from ksql_spark.functions.signatures import ResultRule, Signature, common_type, signature
 from ksql_spark.functions.spark_text import has_own_order, let, signed, spark_type, unless_null
 from ksql_spark.functions.spec import (
+    ALL_DIGITS,
     BY_ARGUMENTS,
     MAX_ELEMENTS,
     Ambiguous,
@@ -206,7 +207,6 @@ def _of_double(
 
 
 _D = PythonDecimal
-_ALL_NINES = _D("9" * 28 + "." + "9" * 10)
 _VALUE = {"value": "a number"}
 _NAN, _INFINITY = float("nan"), float("inf")
 
@@ -220,7 +220,7 @@ SPECS: tuple[Spec, ...] = (
         Example((-5,), 5),
         Example((-1.5,), 1.5),
         Example((_D("-1.50"),), _D("1.50")),
-        Example((_ALL_NINES.copy_negate(),), _ALL_NINES),
+        Example((ALL_DIGITS.copy_negate(),), ALL_DIGITS),
         parameters=_VALUE,
     ),
     scalar(

@@ -21,6 +21,7 @@ from ksql_spark.functions.spark_text import (
     without_maps,
 )
 from ksql_spark.functions.spec import (
+    ALL_DIGITS,
     BY_ARGUMENTS,
     MAX_BYTES,
     Example,
@@ -399,7 +400,6 @@ def _infix(symbol: str) -> Lowering:
     return lambda args, _: f"({args[0]} {symbol} {args[1]})"
 
 
-_ALL_NINES = PythonDecimal("9" * 28 + "." + "9" * 10)
 _NAN = Call("SQRT", (Literal(-1.0, DOUBLE),), DOUBLE)
 _ANY_TWO = (signature("left T, right T -> BOOLEAN"),)
 _ORDERED = tuple(
@@ -515,7 +515,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, types: signed(args[0], types[0], "(- {})", "negate"),
         Example((5,), -5),
         Example((-1.5,), 1.5),
-        Example((_ALL_NINES,), _ALL_NINES.copy_negate()),
+        Example((ALL_DIGITS,), ALL_DIGITS.copy_negate()),
         typing=_negated,
         on_null=OnNull.ERROR,
     ),

@@ -80,6 +80,9 @@ MAX_ELEMENTS, MAX_BYTES = "ksql.functions.max.elements", "ksql.functions.max.byt
 #: the result is at most a small multiple of the arguments together: nothing has to limit it
 BY_ARGUMENTS: tuple[str, ...] = ()
 
+#: a DECIMAL(38, 10) for examples, of which Spark would lose digits
+ALL_DIGITS = PythonDecimal("9" * 28 + "." + "9" * 10)
+
 #: texts of the arguments (atomic or in parentheses) and their types -> Spark SQL text
 Lowering = Callable[[Sequence[str], Sequence[SqlType]], str]
 

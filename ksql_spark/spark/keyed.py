@@ -47,7 +47,7 @@ class _Side:
 
     @classmethod
     def of(cls, frame: DataFrame, schema: Schema) -> _Side:
-        return cls(frame, {c.name: c.type for c in schema.columns})
+        return cls(frame, _types(schema))
 
     @property
     def ddl(self) -> str:
@@ -91,6 +91,10 @@ class _Side:
         rows.select(*parts, named(_PACKED_HEADERS, "h"), *own)
         task_column = "task" if own else named(context.task("k"), "task")
         return rows.select(task_column, "k", "side", "ts", "v", "h").frame()
+
+
+def _types(schema: Schema) -> dict[str, SqlType]:
+    return {c.name: c.type for c in schema.columns}
 
 
 def _ddl(types: Mapping[str, SqlType]) -> str:
@@ -435,7 +439,7 @@ def pack(step: steps.Packed, inputs: Sequence[DataFrame], context: Context) -> D
 
 def unpack(step: steps.Unpacked, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """The rows that ``pack`` wrote to an internal topic."""
-    ddl = ", ".join(f"{quoted(c.name)} {spark_type(c.type)}" for c in step.schema.columns)
+    ddl = _ddl(_types(step.schema))
     bounds = [WINDOWSTART, WINDOWEND] if step.window is not None else []
     ddl += "".join(f", {b} bigint" for b in bounds)
     null_key = []
@@ -548,7 +552,7 @@ def foreign_key_latest(
     keys = step.left.key
     key_ddl = _key_ddl([c.type for c in keys])
     done = _operator(context, "foreignKeyLatest", [_messages(inputs[0], context)], state={"key": key_ddl})
-    left, right = ({c.name: c.type for c in side.columns} for side in (step.left, step.right))
+    left, right = _types(step.left), _types(step.right)
     done.select(
         named(_unpacked("k", key_ddl), "__k"),
         named(_unpacked("l", _ddl(left)), "__l"),
