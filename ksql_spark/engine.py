@@ -20,6 +20,7 @@ from ksql_spark.request import Request
 from ksql_spark.runtime.inserts import Acknowledged, RowInserter
 from ksql_spark.runtime.known_inserts import Insert
 from ksql_spark.runtime.lookups import LookUp
+from ksql_spark.runtime.protobuf_rows import ProtobufRows
 from ksql_spark.runtime.results import QueryStream, ResultColumn, Row
 from ksql_spark.services import artifacts
 from ksql_spark.services.early_broker import EarlyBroker
@@ -262,6 +263,7 @@ __all__ = [
     "Figure",
     "Insert",
     "LookUp",
+    "ProtobufRows",
     "QueryStream",
     "Request",
     "ResultColumn",

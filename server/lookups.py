@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 from starlette.types import Scope, Send
@@ -20,25 +20,21 @@ from server.streaming import (
     DELIMITED,
     FRAMES,
     JSON,
-    Format,
-    Frames,
-    JsonArray,
+    PROTOBUF,
     accepted,
     complete_body,
     delimited_body,
+    format_of,
 )
-
-if TYPE_CHECKING:
-    from ksql_spark.engine import QueryStream
 
 TOKEN_PROPERTY = "ksql.query.pull.consistency.token.enabled"
 #: path -> the members of its body, and the media types of its answer
 _PLACES = {
-    "/query-stream": ("sql", "properties", (DELIMITED, FRAMES, JSON)),
-    "/query": ("ksql", "streamsProperties", (FRAMES, JSON, DELIMITED)),
+    "/query-stream": ("sql", "properties", (DELIMITED, FRAMES, JSON, PROTOBUF)),
+    "/query": ("ksql", "streamsProperties", (FRAMES, JSON, DELIMITED, PROTOBUF)),
 }
 
-_CONTENT_TYPES = {name: name.encode() for name in (DELIMITED, FRAMES, JSON)}
+_CONTENT_TYPES = {name: name.encode() for name in (DELIMITED, FRAMES, JSON, PROTOBUF)}
 
 
 class LookUps:
@@ -73,7 +69,7 @@ class LookUps:
             if media_type == DELIMITED:
                 text = delimited_body(look_up)
             else:
-                text = complete_body(result := look_up.result(), _format(result, media_type))
+                text = complete_body(result := look_up.result(), format_of(result, media_type))
         except Exception as error:
             response = errors.response(error)
             await response(scope, _nothing, send)
@@ -90,10 +86,6 @@ class LookUps:
 
 async def _nothing() -> Any:
     return {"type": "http.disconnect"}
-
-
-def _format(stream: QueryStream, media_type: str) -> Format:
-    return Frames(stream) if media_type == FRAMES else JsonArray(stream)
 
 
 #: text, properties, values of parameters, token of earlier answers

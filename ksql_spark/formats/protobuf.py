@@ -7,6 +7,7 @@ NULL is left out. Where a schema cannot tell that from a type's default, which i
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import struct
 from collections.abc import Callable, Sequence
@@ -172,13 +173,14 @@ class ProtobufNoSrSerde(Serde):
         """A single column is a message too, whether it is wrapped or not."""
         return super().ddl.removeprefix("=")
 
-    @property
-    def _schema(self) -> str:
+    @functools.cached_property
+    def schema(self) -> str:
+        """The message's schema, a .proto file."""
         return protobuf_schema.write(self.columns, None, self.spec.nullable)
 
-    @property
+    @functools.cached_property
     def _message(self) -> Message:
-        return proto_file(RegisteredSchema(0, PROTOBUF, self._schema)).at((0,))
+        return proto_file(RegisteredSchema(0, PROTOBUF, self.schema)).at((0,))
 
     def encode(self, values: Sequence[Any]) -> bytes | None:
         """A bare NULL is a null record."""
@@ -192,17 +194,17 @@ class ProtobufNoSrSerde(Serde):
 
     def decode_sql(self, data: str) -> str:
         """A call of ProtobufDecoder.java, columns and schema in the function's name."""
-        return _call("decode_protobuf", {"ddl": self.ddl, "schema": self._schema}, data)
+        return _call("decode_protobuf", {"ddl": self.ddl, "schema": self.schema}, data)
 
     def explain_sql(self, data: str) -> str:
         """The decoder's message."""
-        return _call("explain_protobuf", {"ddl": self.ddl, "schema": self._schema}, data)
+        return _call("explain_protobuf", {"ddl": self.ddl, "schema": self.schema}, data)
 
     def encode_sql(self, texts: Sequence[str]) -> str:
         """A call of ProtobufEncoder.java, the schema in the function's name."""
         if not self.columns:
             return "cast(NULL as binary)"
-        made = _call("encode_protobuf", {"path": [0], "schema": self._schema}, _struct(self.columns, texts))
+        made = _call("encode_protobuf", {"path": [0], "schema": self.schema}, _struct(self.columns, texts))
         return made if self.wrapped else f"if({texts[0]} IS NULL, NULL, {made})"
 
 

@@ -275,7 +275,7 @@ def _converter(type_: SqlType) -> Converter:
             return _struct_of([(f.name, _converter(f.type)) for f in fields], type_)
         case Decimal(precision, scale):
             return _decimal(precision, scale, type_)
-    return _SCALARS[type_]
+    return SCALARS[type_]
 
 
 def _list_of(convert: Converter, type_: SqlType) -> Converter:
@@ -382,7 +382,8 @@ def _timestamp(value: Any) -> int:
     return since // datetime.timedelta(milliseconds=1)
 
 
-_SCALARS: dict[SqlType, Converter] = {
+#: from JSON values (not null) to the formats' Python form; they raise ValueError
+SCALARS: dict[SqlType, Converter] = {
     STRING: _exactly(str, STRING),
     BOOLEAN: _exactly(bool, BOOLEAN),
     INTEGER: _whole(INTEGER, 32),

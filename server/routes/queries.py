@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from ksql_spark.errors import KsqlError
 from server.access import AUDIT, note_query, principal_of
 from server.errors import NOT_ACCEPTABLE, RequestError
 from server.host import Host
@@ -24,15 +25,13 @@ from server.streaming import (
     DELIMITED,
     FRAMES,
     JSON,
+    PROTOBUF,
     TEXT,
-    Delimited,
-    Format,
-    Frames,
-    JsonArray,
     Lines,
     QueryResponse,
     accepted,
     complete_response,
+    format_of,
 )
 
 if TYPE_CHECKING:
@@ -51,12 +50,13 @@ router = APIRouter()
             DELIMITED: "A line of metadata, then an array for each row, each on a line.",
             FRAMES: "An array of frames, one on each line.",
             JSON: "The metadata and the rows as one array.",
+            PROTOBUF: "Frames whose rows are messages of Protobuf, in base64.",
         },
     ),
 )
 async def query_stream(http: Request) -> Response:
     """Stream a query's rows: delimited, or frames or one JSON array if Accept requests that."""
-    media_type = accepted(http.headers.get("accept"), (DELIMITED, FRAMES, JSON))
+    media_type = accepted(http.headers.get("accept"), (DELIMITED, FRAMES, JSON, PROTOBUF))
     request = (await read_body(QueryStreamBody, http)).request(principal_of(http).rights)
     stream, response = await _start(http, request, media_type, DELIMITED)
     if stream.kind == "PRINT" and media_type != DELIMITED:
@@ -74,13 +74,14 @@ async def query_stream(http: Request) -> Response:
             FRAMES: "An array of frames, one on each line.",
             JSON: "The same.",
             DELIMITED: "A line of metadata, then an array for each row, each on a line.",
+            PROTOBUF: "Frames whose rows are messages of Protobuf, in base64.",
             TEXT: "The lines of a PRINT.",
         },
     ),
 )
 async def query(http: Request) -> Response:
     """Stream a query's rows as frames, or the lines of a PRINT."""
-    media_type = accepted(http.headers.get("accept"), (FRAMES, JSON, DELIMITED))
+    media_type = accepted(http.headers.get("accept"), (FRAMES, JSON, DELIMITED, PROTOBUF))
     request = (await read_body(StatementsBody, http)).request(principal_of(http).rights)
     # the old endpoint sends frames for both JSON media types
     _, response = await _start(http, request, FRAMES if media_type == JSON else media_type, TEXT)
@@ -106,7 +107,12 @@ async def _start(
 
     def start(engine: Engine) -> tuple[QueryStream, Response]:
         stream = engine.query(request)
-        format = _format(stream, media_type, print_type)
+        try:
+            format = Lines(print_type) if stream.kind == "PRINT" else format_of(stream, media_type)
+        except KsqlError as error:
+            stream.close()
+            error.statement = request.text
+            raise
         if getattr(stream, "is_complete", False):
             # one thread from the request to the answer's bytes
             return stream, complete_response(stream, format)
@@ -120,11 +126,3 @@ async def _start(
     if request.known.stopped:
         response.headers[STALE_HEADER] = ", ".join(request.known.stopped)
     return stream, response
-
-
-def _format(stream: engine.QueryStream, media_type: str, print_type: str) -> Format:
-    if stream.kind == "PRINT":
-        return Lines(print_type)
-    if media_type == FRAMES:
-        return Frames(stream)
-    return JsonArray(stream) if media_type == JSON else Delimited(stream)

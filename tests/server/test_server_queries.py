@@ -13,6 +13,7 @@ from server.routes.queries import accepted
 
 FRAMES = "application/vnd.ksql.v1+json"
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
+PROTOBUF = "application/vnd.ksql.v1+protobuf"
 COLUMNS = [ResultColumn("K", "STRING", True), ResultColumn("a`b", "DECIMAL(4, 2)")]
 
 
@@ -85,6 +86,30 @@ def test_query_speaks_frames(client: AppClient, engine: FakeEngine) -> None:
     content_type, text = post(client, "application/json", "/query")
     assert content_type == FRAMES
     assert text.startswith('[{"header":')
+
+
+@pytest.mark.parametrize("path", ["/query", "/query-stream"])
+def test_frames_with_messages(client: AppClient, engine: FakeEngine, path: str) -> None:
+    columns = [ResultColumn("K", "STRING", True)]
+    rows = [Row(["a"]), Row(["b"], tombstone=True)]
+    engine.next_stream = FakeStream("PUSH", columns, rows, final_message="Limit Reached")
+    assert post(client, PROTOBUF, path) == (
+        PROTOBUF,
+        '[{"header":{"queryId":"transient_RIDES_1","schema":"`K` STRING",'
+        '"protoSchema":"syntax = \\"proto3\\";\\n\\nmessage ConnectDefault1 {\\n  string K = 1;\\n}\\n"}},\n'
+        '{"row":{"protobufBytes":"CgFh"}},\n'
+        '{"row":{"protobufBytes":"CgFi","tombstone":true}},\n'
+        '{"finalMessage":"Limit Reached"}]\n',
+    )
+
+
+def test_a_query_whose_columns_have_no_message_is_closed(client: AppClient, engine: FakeEngine) -> None:
+    engine.next_stream = FakeStream("PUSH", COLUMNS)
+    response = client.post("/query-stream", json={"sql": "SELECT"}, headers={"Accept": PROTOBUF})
+    assert (response.status_code, response.json()["error_code"]) == (400, 40001)
+    assert "Illegal initial character or name: a`b" in response.json()["message"]
+    assert response.json()["statementText"] == "SELECT;"
+    assert engine.streams[0].closed.is_set()
 
 
 def test_many_rows_come_whole_and_in_order(client: AppClient, engine: FakeEngine) -> None:
