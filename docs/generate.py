@@ -373,7 +373,9 @@ def properties() -> str:
         and typing mistakes found, but change nothing: SET answers with a warning, a request's first entity
         has one, the server's log names those of its configuration. Properties of `ksql.streams.` may be written
         without that prefix. Settings of Kafka's clients (`ssl.*`, `sasl.*`, `security.protocol` …) are
-        handed on, those of `ksql.streams.consumer.` and `ksql.streams.producer.` to those that read and write records;
+        handed on, those of `ksql.streams.consumer.` and `ksql.streams.producer.` to those that read and write records.
+        These report their metrics to JMX only with `ksql.streams.metric.reporters =
+        org.apache.kafka.common.metrics.JmxReporter`, and to brokers with `ksql.streams.enable.metrics.push = true`;
         `spark.*` goes to Spark, and so does `fs.*`, as `spark.hadoop.fs.*`: what Hadoop's file systems are told.
     """
     header = ("property", "type", "default", "allowed", "SET", "in force", "what")

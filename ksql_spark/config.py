@@ -354,8 +354,8 @@ _PREFIXES_OF: dict[Client, tuple[str, ...]] = {
 }
 
 _BOTH = """
-    client.dns.lookup connections.max.idle.ms metadata.max.age.ms receive.buffer.bytes reconnect.backoff.max.ms
-    reconnect.backoff.ms request.timeout.ms retry.backoff.max.ms retry.backoff.ms send.buffer.bytes
+    client.dns.lookup connections.max.idle.ms enable.metrics.push metadata.max.age.ms metric.reporters
+    receive.buffer.bytes reconnect.backoff.max.ms reconnect.backoff.ms request.timeout.ms retry.backoff.max.ms retry.backoff.ms send.buffer.bytes
     socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms
 """
 _CONSUMER = """
@@ -366,6 +366,10 @@ _PRODUCER = """
     acks batch.size buffer.memory compression.type delivery.timeout.ms enable.idempotence linger.ms max.block.ms
     max.in.flight.requests.per.connection max.request.size metadata.max.idle.ms retries transaction.timeout.ms
 """
+
+#: Kafka's clients would describe each metric twice, for JMX and for a plug-in of the broker. A query has several
+#: clients, with some 150 metrics each, and its own figures are in GET /metrics
+_NO_REPORTS = {"metric.reporters": "", "enable.metrics.push": "false"}
 
 #: settings, other than security, that are passed to the clients that read and write records
 _PASSED_ON: dict[Client, frozenset[str]] = {
@@ -730,7 +734,8 @@ class Config(Mapping[str, Any]):
 
         They are ``bootstrap.servers`` and the settings below ``ksql.streams.`` for all clients or for this kind,
         except those that the engine decides itself: serializers, offsets, groups, interceptors. Consumers
-        read committed records only, unless isolation.level says otherwise.
+        read committed records only, unless isolation.level says otherwise. Clients report their metrics to
+        nobody, unless metric.reporters or enable.metrics.push say otherwise.
         """
         everyone: dict[str, str] = {}
         own: dict[str, str] = {}
@@ -740,7 +745,7 @@ class Config(Mapping[str, Any]):
             setting = bare.removeprefix(prefix)
             if setting in _PASSED_ON[client] or _is_security(setting):
                 (own if prefix else everyone)[setting] = str(value)
-        settings = {"bootstrap.servers": str(self["bootstrap.servers"]), **everyone, **own}
+        settings = {"bootstrap.servers": str(self["bootstrap.servers"]), **_NO_REPORTS, **everyone, **own}
         if client == "consumer":
             settings.setdefault("isolation.level", "read_committed")
         for store in ("truststore", "keystore"):

@@ -430,6 +430,7 @@ def test_settings_of_clients_that_read_and_write():
     )
     both = {"bootstrap.servers": "there:9092", "security.protocol": "SSL"}
     both |= {"ssl.truststore.location": "/trust.pem", "ssl.truststore.type": "PEM"}
+    both |= {"metric.reporters": "", "enable.metrics.push": "false"}
     assert config.client_settings("consumer") == both | {
         "request.timeout.ms": "5000", "isolation.level": "read_uncommitted",
     }  # fmt: skip
@@ -437,6 +438,13 @@ def test_settings_of_clients_that_read_and_write():
     assert config.client_settings("producer") == both | {
         "request.timeout.ms": "7000", "compression.type": "zstd",
     }  # fmt: skip
+
+
+def test_clients_report_their_metrics_where_that_is_asked_for():
+    jmx = "org.apache.kafka.common.metrics.JmxReporter"
+    config = Config({"ksql.streams.metric.reporters": jmx, "ksql.streams.consumer.enable.metrics.push": True})
+    assert config.client_settings("producer")["metric.reporters"] == jmx
+    assert config.client_settings("consumer")["enable.metrics.push"] in ("True", "true")
 
 
 def test_what_is_passed_on_is_known():

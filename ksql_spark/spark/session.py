@@ -59,9 +59,13 @@ _OPENED = (
 #: what every JVM with Spark in it needs
 JAVA_OPTIONS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
+    # with them, rows of Spark 4.3 have other values than were written: a join showed a number for a NULL
+    "-XX:-UseCompactObjectHeaders",
     *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
     # Arrow's buffers, through Netty, use what Java 24 and newer allow only if told to
     "-Dio.netty.tryReflectionSetAccessible=true",
+    # each thread of a shuffle keeps buffers for the next messages: by default 256 of each of 39 sizes
+    "-Dio.netty.allocator.smallCacheSize=32",
     "--sun-misc-unsafe-memory-access=allow",
     "--enable-native-access=ALL-UNNAMED",
     "-Duser.timezone=UTC",
@@ -81,6 +85,11 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # what Spark keeps for its web page, which nobody sees, of so many that have ended; its default is 1000
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "500",
+    "spark.sql.ui.retainedExecutions": "50",
     # rows of a shuffle are sent by the task that wrote them, when it is about to wait for records. So the
     # threads that would send them only look now and then: every 2 ms cost an idle query 10 mcore
     "spark.shuffle.manager.incremental": "org.ksqlspark.shuffle.QuietShuffleManager",
@@ -88,8 +97,14 @@ SETTINGS: Mapping[str, str] = {
     # Spark makes a buffer of a block for each broadcast variable, a few for each batch; most have some 30 KB.
     # The default of 4 MiB made the heap grow at each checkpoint of many queries
     "spark.broadcast.blockSize": "128k",
+    # a task with state keeps a file with its changes open, with two buffers of this size; by default 32 KiB
+    "spark.io.compression.lz4.blockSize": "8k",
     # Spark's default is a thread for each slot, and there are many
     "spark.rpc.netty.dispatcher.numThreads": "8",
+    # each task that writes to a shuffle has a server. With a thread for each core it has one for each reader,
+    # and each event loop of epoll has room for 4096 connections, 80 KB
+    "spark.rpc.io.threads": "1",
+    "spark.io.mode.default": "NIO",
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
@@ -350,7 +365,7 @@ class SparkProcess:
                 "-XX:+UseG1GC",
                 # returns memory that a start or a backlog needed
                 "-XX:MinHeapFreeRatio=10",
-                "-XX:MaxHeapFreeRatio=30",
+                "-XX:MaxHeapFreeRatio=15",
                 "-XX:G1PeriodicGCInterval=60000",
                 # Spark's cleaner calls System.gc() every half an hour: all would stand still for a second
                 "-XX:+ExplicitGCInvokesConcurrent",

@@ -159,6 +159,7 @@ public final class DrainableSource implements TableProvider {
         @SuppressWarnings("unchecked")
         Stream(MicroBatchStream stream, TaskOptions options) {
             this.stream = (S) stream;
+            SharedAdmin.give(stream);
             this.options = options;
             this.run = QueryRun.of(options.run(), options.batchMs());
         }
