@@ -11,6 +11,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.Supplier;
 
 /**
  * One of Kafka's admin clients for all streams with the same settings. Spark makes one for each
@@ -28,9 +29,9 @@ final class SharedAdmin {
     /** How many streams have it. */
     private int users;
 
-    private SharedAdmin(Map<String, Object> settings) {
+    private SharedAdmin(Map<String, Object> settings, Admin admin) {
         this.settings = settings;
-        admin = Admin.create(new HashMap<>(settings));
+        this.admin = admin;
     }
 
     /** Gives it to a stream that has no admin client yet. */
@@ -38,16 +39,20 @@ final class SharedAdmin {
         if (stream instanceof KafkaMicroBatchStream kafka
                 && kafka.kafkaOffsetReader() instanceof KafkaOffsetReaderAdmin reader
                 && reader._admin() == null) {
-            reader._admin_$eq(of(reader.driverKafkaParams()));
+            reader._admin_$eq(of(reader.driverKafkaParams(), reader::admin));
         }
     }
 
     /**
-     * An admin client with these settings, to be closed; the last one to do so closes it for all.
+     * The admin client with these settings, to be closed; the last one to do so closes it for all.
+     *
+     * @param first makes it where there is none
      */
-    static Admin of(Map<String, Object> settings) {
+    static Admin of(Map<String, Object> settings, Supplier<Admin> first) {
         synchronized (OPEN) {
-            SharedAdmin shared = OPEN.computeIfAbsent(Map.copyOf(settings), SharedAdmin::new);
+            SharedAdmin shared =
+                    OPEN.computeIfAbsent(
+                            Map.copyOf(settings), key -> new SharedAdmin(key, first.get()));
             shared.users++;
             Class<?>[] faces = {Admin.class};
             Object face =

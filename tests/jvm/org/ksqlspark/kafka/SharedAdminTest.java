@@ -14,7 +14,9 @@ import java.util.Map;
 
 class SharedAdminTest {
     private static Admin of(String client) {
-        return SharedAdmin.of(Map.of("bootstrap.servers", "localhost:1", "client.id", client));
+        Map<String, Object> settings =
+                Map.of("bootstrap.servers", "localhost:1", "client.id", client);
+        return SharedAdmin.of(settings, () -> Admin.create(settings));
     }
 
     /** A metric of the client behind {@code admin}: another client has another one. */
