@@ -355,7 +355,8 @@ _PREFIXES_OF: dict[Client, tuple[str, ...]] = {
 
 _BOTH = """
     client.dns.lookup connections.max.idle.ms enable.metrics.push metadata.max.age.ms metric.reporters
-    receive.buffer.bytes reconnect.backoff.max.ms reconnect.backoff.ms request.timeout.ms retry.backoff.max.ms retry.backoff.ms send.buffer.bytes
+    receive.buffer.bytes reconnect.backoff.max.ms reconnect.backoff.ms request.timeout.ms
+    retry.backoff.max.ms retry.backoff.ms send.buffer.bytes
     socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms
 """
 _CONSUMER = """
