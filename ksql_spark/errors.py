@@ -365,6 +365,10 @@ class KsqlError(Exception):
             text += "\n" + caret(self.statement, self.position)
         return masked(text)
 
+    def again(self) -> KsqlError:
+        """The same error for somebody else, without what was added to this one, such as its statement."""
+        return KsqlError(self.condition, position=self.position, hint=self.hint, **self.parameters)
+
     @property
     def http_status(self) -> int:
         """The HTTP status that belongs to the code."""

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 from starlette.types import Scope, Send
 
+from ksql_spark.errors import KsqlError
 from server import errors
 from server.guards import header_of
 from server.host import Host
@@ -71,6 +72,8 @@ class LookUps:
             else:
                 text = complete_body(result := look_up.result(), format_of(result, media_type))
         except Exception as error:
+            if isinstance(error, KsqlError) and error.statement is None:
+                error.statement = request[0]
             response = errors.response(error)
             await response(scope, _nothing, send)
             return True

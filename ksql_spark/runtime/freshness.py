@@ -248,7 +248,7 @@ class Freshness:
 def _tell_all(waits: Sequence[_Wait], error: KsqlError) -> None:
     for wait in waits:
         if wait.on_reached is not None:
-            wait.on_reached(error)
+            wait.on_reached(error.again())
 
 
 def by_topic(ends: Mapping[tuple[str, int], int], topics: Iterable[str]) -> dict[str, dict[int, int]]:

@@ -272,7 +272,7 @@ class View:
             waits, self._waits = self._waits, []
             self._moved.notify_all()
         for wait in waits:
-            wait.on_reached(failure)
+            wait.on_reached(failure.again())
 
     def has_reached(self, ends: Ends) -> bool:
         """Whether every record before ``ends`` is in the view, and it follows its topic."""
@@ -292,7 +292,7 @@ class View:
         with self._moved:
             while not self._positions or not self._has(ends):
                 if self._failure is not None:
-                    raise self._failure
+                    raise self._failure.again()
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise self._behind(timeout_s)
@@ -310,7 +310,7 @@ class View:
             if not is_there and failure is None:
                 self._waits.append(_Wait(ends, deadline, on_reached))
                 return
-        on_reached(None if is_there else failure)
+        on_reached(None if is_there or failure is None else failure.again())
 
     def ends_within(self, lag: int) -> Ends:
         """What it must have read to be at most ``lag`` offsets behind, as far as its last fetches know."""
@@ -321,7 +321,7 @@ class View:
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[StoredRow]:
         """The rows that one query finds; raises if the view has been closed."""
         if self._failure is not None and self._closing.is_set():
-            raise self._failure
+            raise self._failure.again()
         try:
             cursor = self._idle.pop()
         except IndexError:
@@ -331,7 +331,7 @@ class View:
         except sqlite3.Error:
             cursor.connection.close()
             if self._failure is not None and self._closing.is_set():
-                raise self._failure from None
+                raise self._failure.again() from None
             raise
         if self._closing.is_set() or len(self._idle) >= _IDLE_CONNECTIONS:
             cursor.connection.close()
@@ -388,7 +388,7 @@ class View:
         )
         if done.returncode:
             if self._failure is not None and self._closing.is_set():
-                raise self._failure
+                raise self._failure.again()
             why = (done.stderr.splitlines() or [f"exit code {done.returncode}"])[-1]
             raise KsqlError("INTERNAL", reason=f"the rows of {self.source.name} could not be read: {why}")
 

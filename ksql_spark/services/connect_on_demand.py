@@ -156,7 +156,7 @@ class ConnectOnDemand:
                 self._watch()
         trouble = self._trouble
         if trouble is not None:
-            raise trouble
+            raise trouble.again()
         return self.worker.client
 
     def is_in_use(self) -> bool:

@@ -123,6 +123,17 @@ def test_error_before_the_first_byte_has_a_status(client: AppClient) -> None:
     assert (response.status_code, response.json()["error_code"]) == (400, 40001)
 
 
+def test_an_error_of_a_known_look_up_has_its_statement(
+    client: AppClient, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise KsqlError("INVALID_STATEMENT", reason="no key of this table")
+
+    monkeypatch.setattr(engine, "look_up", refuse)
+    error = client.post("/query", json={"ksql": "SELECT * FROM t WHERE k = 1;"}).json()
+    assert (error["error_code"], error["statementText"]) == (40001, "SELECT * FROM t WHERE k = 1;")
+
+
 @pytest.mark.parametrize(
     ("accept", "tail"),
     [
