@@ -17,25 +17,11 @@ from server import errors
 from server.guards import header_of
 from server.host import Host
 from server.models import STALE_HEADER, TOKEN, TOKEN_HEADER
-from server.streaming import (
-    DELIMITED,
-    FRAMES,
-    JSON,
-    PROTOBUF,
-    accepted,
-    complete_body,
-    delimited_body,
-    format_of,
-)
+from server.streaming import DELIMITED, answer_type, complete_body, delimited_body, format_of
 
 TOKEN_PROPERTY = "ksql.query.pull.consistency.token.enabled"
-#: path -> the members of its body, and the media types of its answer
-_PLACES = {
-    "/query-stream": ("sql", "properties", (DELIMITED, FRAMES, JSON, PROTOBUF)),
-    "/query": ("ksql", "streamsProperties", (FRAMES, JSON, DELIMITED, PROTOBUF)),
-}
-
-_CONTENT_TYPES = {name: name.encode() for name in (DELIMITED, FRAMES, JSON, PROTOBUF)}
+#: path -> the members of its body
+_MEMBERS = {"/query-stream": ("sql", "properties"), "/query": ("ksql", "streamsProperties")}
 
 
 class LookUps:
@@ -51,8 +37,7 @@ class LookUps:
     async def answer(self, scope: Scope, body: bytes, send: Send) -> bool:
         """Answer a POST to /query-stream or /query; False if it is no such look-up, and nothing was sent."""
         path = scope["path"]
-        text_name, properties_name, offered = _PLACES[path]
-        request = _request(text_name, properties_name, body)
+        request = _request(*_MEMBERS[path], body)
         engine = self._host.engine
         if request is None or engine is None:
             return False
@@ -62,11 +47,9 @@ class LookUps:
             if look_up is None:
                 return False
             accept = header_of(scope, b"accept")
-            media_type = accepted(None if accept is None else accept.decode("latin-1"), offered)
+            media_type = answer_type(path, None if accept is None else accept.decode("latin-1"))
             if look_up.when_current is not None:
                 await self._host.wakeups.until(look_up.when_current)
-            if path == "/query" and media_type == JSON:
-                media_type = FRAMES
             if media_type == DELIMITED:
                 text = delimited_body(look_up)
             else:
@@ -77,7 +60,7 @@ class LookUps:
             response = errors.response(error)
             await response(scope, _nothing, send)
             return True
-        headers = [(b"content-length", b"%d" % len(text)), (b"content-type", _CONTENT_TYPES[media_type])]
+        headers = [(b"content-length", b"%d" % len(text)), (b"content-type", media_type.encode())]
         if wants_token(properties, token):
             headers.append((TOKEN_HEADER.encode(), look_up.token.encode()))
         if look_up.stopped:

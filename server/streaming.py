@@ -193,7 +193,8 @@ class ProtobufFrames(Frames):
     media_type = PROTOBUF
 
     def __init__(self, stream: QueryStream) -> None:
-        from ksql_spark.engine import ProtobufRows  # which few ask for
+        # not before the port is open: importing the engine takes long
+        from ksql_spark.engine import ProtobufRows
 
         super().__init__(stream)
         self._messages = ProtobufRows(stream.columns)
@@ -327,6 +328,24 @@ def accepted(header: str | None, offered: tuple[str, ...]) -> str:
     raise RequestError(
         f"None of the media types {header} is offered here; there is: {', '.join(offered)}.", NOT_ACCEPTABLE
     )
+
+
+#: path -> the media types of its answers, of which the first is the default
+_OFFERED = {
+    "/query-stream": (DELIMITED, FRAMES, JSON, PROTOBUF),
+    "/query": (FRAMES, JSON, DELIMITED, PROTOBUF),
+}
+
+
+def answer_type(path: str, accept: str | None) -> str:
+    """The media type of the answer to a query that was sent to ``path``.
+
+    Raises:
+        RequestError: 406 if the client accepts none of those that are offered there.
+    """
+    media_type = accepted(accept, _OFFERED[path])
+    # the old endpoint sends frames for both JSON media types
+    return FRAMES if path == "/query" and media_type == JSON else media_type
 
 
 def schema_text(column: ResultColumn, flag_key: bool) -> str:

@@ -29,7 +29,7 @@ from server.streaming import (
     TEXT,
     Lines,
     QueryResponse,
-    accepted,
+    answer_type,
     complete_response,
     format_of,
 )
@@ -56,7 +56,7 @@ router = APIRouter()
 )
 async def query_stream(http: Request) -> Response:
     """Stream a query's rows: delimited, or frames or one JSON array if Accept requests that."""
-    media_type = accepted(http.headers.get("accept"), (DELIMITED, FRAMES, JSON, PROTOBUF))
+    media_type = answer_type("/query-stream", http.headers.get("accept"))
     request = (await read_body(QueryStreamBody, http)).request(principal_of(http).rights)
     stream, response = await _start(http, request, media_type, DELIMITED)
     if stream.kind == "PRINT" and media_type != DELIMITED:
@@ -81,10 +81,9 @@ async def query_stream(http: Request) -> Response:
 )
 async def query(http: Request) -> Response:
     """Stream a query's rows as frames, or the lines of a PRINT."""
-    media_type = accepted(http.headers.get("accept"), (FRAMES, JSON, DELIMITED, PROTOBUF))
+    media_type = answer_type("/query", http.headers.get("accept"))
     request = (await read_body(StatementsBody, http)).request(principal_of(http).rights)
-    # the old endpoint sends frames for both JSON media types
-    _, response = await _start(http, request, FRAMES if media_type == JSON else media_type, TEXT)
+    _, response = await _start(http, request, media_type, TEXT)
     return response
 
 
