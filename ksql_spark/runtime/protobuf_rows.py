@@ -78,16 +78,22 @@ def _type_of(info: SchemaInfo) -> SqlType:
 
 def _reader(type_: SqlType) -> Callable[[Any], Any]:
     """Turns what the REST API shows (see api_value) into the formats' Python form; it raises ValueError."""
+    read = _value_reader(type_)
+    return lambda value: None if value is None else read(value)
+
+
+def _value_reader(type_: SqlType) -> Callable[[Any], Any]:
+    """The same for values that are not NULL."""
     match type_:
         case Array(element):
             of_element = _reader(element)
-            return lambda value: None if value is None else [of_element(v) for v in value]
+            return lambda value: [of_element(v) for v in value]
         case Map(_, item):
             of_item = _reader(item)
-            return lambda value: None if value is None else {k: of_item(v) for k, v in value.items()}
+            return lambda value: {k: of_item(v) for k, v in value.items()}
         case Struct(fields):
             inner = {f.name: _reader(f.type) for f in fields}
-            return lambda value: None if value is None else {n: inner[n](v) for n, v in value.items()}
-    # float also reads NaN and infinities, which are shown as text
-    read = float if type_ == DOUBLE else SCALARS[type_] if type_ in (BYTES, DATE, TIME, TIMESTAMP) else None
-    return (lambda value: None if value is None else read(value)) if read else (lambda value: value)
+            return lambda value: {n: inner[n](v) for n, v in value.items()}
+    if type_ == DOUBLE:
+        return float  # also reads NaN and infinities, which are shown as text
+    return SCALARS[type_] if type_ in (BYTES, DATE, TIME, TIMESTAMP) else lambda value: value
