@@ -21,10 +21,11 @@ from server.authentication import Authenticator
 from server.guards import BODY, BodyGuard, HostGuard, MediaTypeGuard, OriginGuard
 from server.host import Host
 from server.inserts import Inserts
-from server.logs import RequestIds
+from server.logs import RequestIds, new_ids
 from server.lookups import LookUps
 from server.metrics import CountingMiddleware, Metrics, has_metrics
 from server.models import REFERENCE
+from server.repeats import KnownHeads
 from server.routes import (
     api_page,
     cluster,
@@ -43,7 +44,7 @@ MODULES = (statements, queries, inserts, websocket, information, cluster, state,
 
 def create_app(
     host: Host, config: Config | None = None, authenticator: Authenticator | None = None
-) -> ASGIApp:
+) -> Application:
     """The application of ``host``.
 
     Args:
@@ -59,10 +60,16 @@ def create_app(
     errors.install(api)
     for module in MODULES:
         api.include_router(module.router)
+    authenticator = authenticator or Authenticator(properties)
+    api.state.metrics = _metrics(host) if has_metrics() else None
+    new_id, look_ups, known_inserts = new_ids(), LookUps(host), Inserts(host)
+    most_per_second = properties["ksql.server.max.requests.per.second"]
+    known_heads = None
+    if not most_per_second:  # otherwise each request is counted
+        known_heads = KnownHeads(host, look_ups, authenticator, new_id, api.state.metrics)
     # each handles a request, or passes it to the one before; the last one is the first to see it, and has
     # to be a coroutine function: by that uvicorn knows the version of ASGI. Each coroutine costs as much as
     # most of the checks themselves
-    look_ups, known_inserts = LookUps(host), Inserts(host)
     app: ASGIApp = ShortWay(
         api,
         {
@@ -70,14 +77,13 @@ def create_app(
             "/query": (look_ups.answer, queries.query),
             "/ksql": (known_inserts.answer, statements.run_statements),
         },
+        known_heads,
     )
     longest_s = properties["ksql.server.request.timeout.ms"] / 1000
     app = BodyGuard(app, host.most_request_bytes, longest_s, STREAMED_PATHS)
     app = ReadinessMiddleware(app, host)
-    app = RateGuard(app, properties["ksql.server.max.requests.per.second"])
-    app = AccessGuard(
-        app, authenticator or Authenticator(properties), properties["authentication.skip.paths"]
-    )
+    app = RateGuard(app, most_per_second)
+    app = AccessGuard(app, authenticator, properties["authentication.skip.paths"])
     app = MediaTypeGuard(app)
     origins = [*properties["ksql.server.allowed.origins"], *properties["access.control.allow.origin"]]
     if origins:
@@ -85,18 +91,21 @@ def create_app(
         app = CORSMiddleware(app, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["*"])
     app = OriginGuard(app, origins)
     app = HostGuard(app, [*_listening_at(properties), *properties["ksql.server.allowed.hosts"]])
-    app = RequestIds(app)
-    api.state.metrics = None
-    if has_metrics():
-        paths = [
-            route.path
-            for module in MODULES
-            for route in module.router.routes
-            if isinstance(route, (APIRoute, APIWebSocketRoute))
-        ]
-        api.state.metrics = Metrics(lambda: host.engine.figures() if host.engine is not None else [], paths)
+    app = RequestIds(app, new_id)
+    if api.state.metrics is not None:
         app = CountingMiddleware(app, api.state.metrics)
-    return PathMiddleware(app)
+    return Application(app, known_heads)
+
+
+def _metrics(host: Host) -> Metrics:
+    """The figures of ``host`` and of all endpoints."""
+    paths = [
+        route.path
+        for module in MODULES
+        for route in module.router.routes
+        if isinstance(route, (APIRoute, APIWebSocketRoute))
+    ]
+    return Metrics(lambda: host.engine.figures() if host.engine is not None else [], paths)
 
 
 #: answers a request with this body, or says False
@@ -109,15 +118,18 @@ class ShortWay:
     Args:
         api: has the same endpoints, and all others.
         endpoints: path -> what answers a POST to it if that can be done at once, and what does if not.
+        known_heads: is told of requests that were answered at once.
     """
 
     def __init__(
         self,
         api: FastAPI,
         endpoints: Mapping[str, tuple[AtOnce, Callable[[Request], Awaitable[Response]]]],
+        known_heads: KnownHeads | None,
     ) -> None:
         self._api = api
         self._endpoints = endpoints
+        self._known_heads = known_heads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
@@ -129,6 +141,8 @@ class ShortWay:
         scope["app"] = self._api
         try:
             if await at_once(scope, scope[BODY], send):
+                if self._known_heads is not None:
+                    self._known_heads.note(scope)
                 return
             response = await endpoint(Request(scope, receive, send))
         except Exception as error:
@@ -159,14 +173,20 @@ def _listening_at(config: Config) -> list[str]:
     return [url.hostname for url in urls if url.hostname is not None]
 
 
-class PathMiddleware:
-    """Treats ``/ksql/`` and ``http://host:8088/ksql`` like ``/ksql``, and so every path.
+class Application:
+    """The whole application.
 
-    The second is the absolute form of RFC 9112, which ksqlDB's Python client ``ksql`` sends over HTTP/2.
+    It treats ``/ksql/`` and ``http://host:8088/ksql`` like ``/ksql``, and so every path. The second is the
+    absolute form of RFC 9112, which ksqlDB's Python client ``ksql`` sends over HTTP/2.
+
+    Args:
+        app: handles requests.
+        known_heads: answers requests that need not be parsed; None: all have to be.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, known_heads: KnownHeads | None) -> None:
         self._app = app
+        self.known_heads = known_heads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, with the path that is meant (ASGI)."""

@@ -165,6 +165,11 @@ class Host:
             return "STOPPING"
         return self.engine.state if self.engine is not None else "STARTING"
 
+    @property
+    def takes_statements(self) -> bool:
+        """Whether statements can be run now: the server is RUNNING, and not headless."""
+        return self.queries_file is None and self.state == "RUNNING"
+
     async def call(self, method: Callable[[Engine], T]) -> T:
         """Run ``method(engine)`` in a thread, and return its result."""
         assert self.engine is not None, "routes are only reached while RUNNING"

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 from starlette.types import Scope, Send
 
+from ksql_spark.authorization import Rights
 from ksql_spark.errors import KsqlError
 from server import errors
 from server.guards import header_of
@@ -19,9 +20,28 @@ from server.host import Host
 from server.models import STALE_HEADER, TOKEN, TOKEN_HEADER
 from server.streaming import DELIMITED, answer_type, complete_body, delimited_body, format_of
 
+if TYPE_CHECKING:
+    from ksql_spark.engine import LookUp
+
 TOKEN_PROPERTY = "ksql.query.pull.consistency.token.enabled"
-#: path -> the members of its body
-_MEMBERS = {"/query-stream": ("sql", "properties"), "/query": ("ksql", "streamsProperties")}
+#: where a request's scope has its look-up, if that has begun
+STARTED = "ksql_spark.started"
+#: the paths of look-ups -> the members of their bodies
+PATHS = {"/query-stream": ("sql", "properties"), "/query": ("ksql", "streamsProperties")}
+
+
+class Started(NamedTuple):
+    """A look-up under way.
+
+    Args:
+        text: the statement.
+        look_up: has the rows.
+        wants_token: whether the answer comes with a consistency token.
+    """
+
+    text: str
+    look_up: LookUp
+    wants_token: bool
 
 
 class LookUps:
@@ -37,37 +57,61 @@ class LookUps:
     async def answer(self, scope: Scope, body: bytes, send: Send) -> bool:
         """Answer a POST to /query-stream or /query; False if it is no such look-up, and nothing was sent."""
         path = scope["path"]
-        request = _request(*_MEMBERS[path], body)
-        engine = self._host.engine
-        if request is None or engine is None:
-            return False
+        started: Started | None = scope.get(STARTED)
         try:
-            look_up = engine.look_up(*request, scope["ksql_spark.principal"].rights)
-            _, properties, _, token = request
-            if look_up is None:
+            if started is None:
+                started = self.start(path, body, scope["ksql_spark.principal"].rights)
+            if started is None:
                 return False
             accept = header_of(scope, b"accept")
             media_type = answer_type(path, None if accept is None else accept.decode("latin-1"))
-            if look_up.when_current is not None:
-                await self._host.wakeups.until(look_up.when_current)
-            if media_type == DELIMITED:
-                text = delimited_body(look_up)
-            else:
-                text = complete_body(result := look_up.result(), format_of(result, media_type))
+            if started.look_up.when_current is not None:
+                await self._host.wakeups.until(started.look_up.when_current)
+            text, headers = self.reply(started, media_type)
         except Exception as error:
-            if isinstance(error, KsqlError) and error.statement is None:
-                error.statement = request[0]
+            if isinstance(error, KsqlError) and error.statement is None and started is not None:
+                error.statement = started.text
             response = errors.response(error)
             await response(scope, _nothing, send)
             return True
-        headers = [(b"content-length", b"%d" % len(text)), (b"content-type", media_type.encode())]
-        if wants_token(properties, token):
-            headers.append((TOKEN_HEADER.encode(), look_up.token.encode()))
-        if look_up.stopped:
-            headers.append((STALE_HEADER.encode(), ", ".join(look_up.stopped).encode()))
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": text})
         return True
+
+    def start(self, path: str, body: bytes, rights: Rights) -> Started | None:
+        """Begin the look-up that was sent to ``path``; None if it is none that can be answered at once.
+
+        Raises:
+            KsqlError: as Engine.look_up, with the statement.
+        """
+        request, engine = _request(*PATHS[path], body), self._host.engine
+        if request is None or engine is None:
+            return None
+        text, properties, _, token = request
+        try:
+            look_up = engine.look_up(*request, rights)
+        except KsqlError as error:
+            error.statement = error.statement or text
+            raise
+        return None if look_up is None else Started(text, look_up, wants_token(properties, token))
+
+    def reply(self, started: Started, media_type: str) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+        """The body and the headers of the answer to a look-up that need not wait, or no longer.
+
+        Raises:
+            KsqlError: as LookUp.rows.
+        """
+        look_up = started.look_up
+        if media_type == DELIMITED:
+            text = delimited_body(look_up)
+        else:
+            text = complete_body(result := look_up.result(), format_of(result, media_type))
+        headers = [(b"content-length", b"%d" % len(text)), (b"content-type", media_type.encode())]
+        if started.wants_token:
+            headers.append((TOKEN_HEADER.encode(), look_up.token.encode()))
+        if look_up.stopped:
+            headers.append((STALE_HEADER.encode(), ", ".join(look_up.stopped).encode()))
+        return text, headers
 
 
 async def _nothing() -> Any:

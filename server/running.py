@@ -156,11 +156,12 @@ class Running:
             config["ksql.server.max.connections"],
             config[IDLE],
         )
+        app = create_app(self._host, config, authenticator)
         self._web = Web(
             uvicorn.Config(
-                create_app(self._host, config, authenticator),
+                app,
                 **tls,
-                **http_settings(limits),
+                **http_settings(limits, app.known_heads),
                 log_config=None,
                 access_log=False,
                 lifespan="off",

@@ -9,6 +9,7 @@ from typing import Any
 
 import uvicorn
 
+from ksql_spark.config import Config
 from server.app import create_app
 from server.connections import DEFAULT_LIMITS, Limits
 from server.host import Host
@@ -27,6 +28,8 @@ class LiveServer:
         send_timeout_ms: int = 60_000,
         limits: Limits = DEFAULT_LIMITS,
         tls: TlsSettings | None = None,
+        config: Config | None = None,
+        keep_alive_s: int = 5,
     ) -> None:
         self.engine = engine
         self.host = Host(max_push_queries, most_statements)
@@ -38,15 +41,17 @@ class LiveServer:
         self._sock.listen(128)
         self.port: int = self._sock.getsockname()[1]
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
-        config = uvicorn.Config(
-            create_app(self.host),
-            **http_settings(limits),
+        app = create_app(self.host, config)
+        web = uvicorn.Config(
+            app,
+            **http_settings(limits, app.known_heads),
             **(tls or {}),
             log_config=None,
             access_log=False,
             lifespan="off",
+            timeout_keep_alive=keep_alive_s,
         )
-        self.web = Web(config, self.host, limits)
+        self.web = Web(web, self.host, limits)
         self.thread = threading.Thread(target=self.web.run, args=([self._sock],), daemon=True)
 
     def __enter__(self) -> LiveServer:

@@ -1,0 +1,181 @@
+"""Look-ups with a head that came before, answered without parsing it again (ADR 50).
+
+A head is the line and the headers of a request. A client that looks rows up sends the same head each time, so
+the parser and the guards would find the same in it. What may have changed since is asked again: whether the
+server runs, and who the client is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from starlette.types import Scope
+
+from server.authentication import ANYBODY, Authenticator, Principal
+from server.errors import RequestError
+from server.guards import BODY, header_of
+from server.host import Host
+from server.logs import HEADER, REQUEST
+from server.lookups import PATHS, LookUps, Started
+from server.metrics import Metrics
+from server.streaming import answer_type
+
+#: where the scope of a request has its Piece
+PIECE = "ksql_spark.piece"
+#: how many heads are kept
+MOST_KNOWN = 1_000
+#: longer heads are parsed each time
+MOST_BYTES = 8_192
+#: headers that mean the same each time. A request with any other is parsed
+_LASTING = frozenset(
+    b"accept accept-encoding accept-language authorization connection content-length content-type host "
+    b"user-agent".split()
+)
+
+
+class Piece:
+    """Data that came over a connection at once, and may be a whole request.
+
+    Args:
+        head: its line and headers, without the empty line after them.
+        rest: how many bytes came after that.
+    """
+
+    def __init__(self, head: bytes, rest: int) -> None:
+        self.head = head
+        self.rest = rest
+        #: the look-up that it asks for, if that has to wait
+        self.started: Started | None = None
+
+    def is_whole(self, scope: Scope) -> bool:
+        """Whether it is one request, with all of its body and nothing after it.
+
+        Args:
+            scope: of the request that it begins with.
+        """
+        length = header_of(scope, b"content-length") or b"0"
+        return (
+            header_of(scope, b"transfer-encoding") is None and length.isdigit() and int(length) == self.rest
+        )
+
+
+def piece_of(data: bytes) -> Piece | None:
+    """The piece that begins with a request; None if its head is not complete."""
+    end = data.find(b"\r\n\r\n", 0, MOST_BYTES)
+    return Piece(data[:end], len(data) - end - 4) if end > 0 and data[:1].isalpha() else None
+
+
+class KnownHead(NamedTuple):
+    """What was found in a head.
+
+    Args:
+        length: of the body, bytes.
+        path: where it was sent to.
+        media_type: of the answer.
+        authorization: the header of that name.
+        principal: who that was.
+    """
+
+    length: int
+    path: str
+    media_type: str
+    authorization: str | None
+    principal: Principal
+
+
+class KnownHeads:
+    """The heads of look-ups that were answered at once. For one thread.
+
+    Args:
+        host: has the engine.
+        look_ups: answers look-ups.
+        authenticator: says who sends them.
+        new_id: returns an id for a request.
+        metrics: counts requests; None: nobody does.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        look_ups: LookUps,
+        authenticator: Authenticator,
+        new_id: Callable[[], bytes],
+        metrics: Metrics | None,
+    ) -> None:
+        self._host = host
+        self._look_ups = look_ups
+        self._authenticator = authenticator
+        self._new_id = new_id
+        self._metrics = metrics
+        self._known: dict[bytes, KnownHead] = {}
+        self.find = self._known.get
+
+    def note(self, scope: Scope) -> None:
+        """A request was answered at once, after it has passed all guards."""
+        piece: Piece | None = scope.get(PIECE)
+        if (
+            piece is None
+            or scope["path"] not in PATHS
+            or scope["http_version"] != "1.1"
+            or not piece.is_whole(scope)
+            or piece.rest != len(scope[BODY])
+            or not all(name in _LASTING for name, _ in scope["headers"])
+            or (header_of(scope, b"connection") or b"keep-alive").lower() != b"keep-alive"
+        ):
+            return
+        accept, authorization = (header_of(scope, name) for name in (b"accept", b"authorization"))
+        try:
+            media_type = answer_type(scope["path"], None if accept is None else accept.decode("latin-1"))
+        except RequestError:
+            return
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        self._known[piece.head] = KnownHead(
+            piece.rest,
+            scope["path"],
+            media_type,
+            None if authorization is None else authorization.decode("latin-1"),
+            scope["ksql_spark.principal"],
+        )
+
+    def answer(
+        self, known: KnownHead, body: bytes, headers: list[tuple[bytes, bytes]]
+    ) -> bytes | Started | None:
+        """The answer to a request with a known head.
+
+        Args:
+            known: its head.
+            body: its body.
+            headers: more headers of the answer.
+
+        Returns:
+            the whole answer; or the look-up if it has to wait; or None: the request has to be parsed.
+        """
+        began = time.perf_counter()
+        if not self._host.takes_statements or not self._is_still(known):
+            return None
+        id_ = self._new_id()
+        named = REQUEST.set(id_.decode())
+        try:
+            started = self._look_ups.start(known.path, body, known.principal.rights)
+            if started is None or started.look_up.when_current is not None:
+                return started
+            text, own = self._look_ups.reply(started, known.media_type)
+        except Exception:
+            return None  # it happens again, and gets an answer then
+        finally:
+            REQUEST.reset(named)
+        parts = [b"HTTP/1.1 200 OK\r\n"]
+        parts += [b"%b: %b\r\n" % header for header in (*headers, *own)]
+        parts += [HEADER, b": ", id_, b"\r\n\r\n", text]
+        if self._metrics is not None:
+            self._metrics.note(known.path, 200, time.perf_counter() - began)
+        return b"".join(parts)
+
+    def _is_still(self, known: KnownHead) -> bool:
+        """Whether the client of a known head is who it was then."""
+        if not self._authenticator.is_on:
+            return known.principal is ANYBODY
+        return self._authenticator.remembered(known.authorization) is known.principal
