@@ -67,13 +67,14 @@ class LookUps:
             media_type = answer_type(path, None if accept is None else accept.decode("latin-1"))
             if started.look_up.when_current is not None:
                 await self._host.wakeups.until(started.look_up.when_current)
-            text, headers = self.reply(started, media_type)
+            text, more = self.reply(started, media_type)
         except Exception as error:
             if isinstance(error, KsqlError) and error.statement is None and started is not None:
                 error.statement = started.text
             response = errors.response(error)
             await response(scope, _nothing, send)
             return True
+        headers = [(b"content-length", b"%d" % len(text)), *more, (b"content-type", media_type.encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": text})
         return True
@@ -96,7 +97,7 @@ class LookUps:
         return None if look_up is None else Started(text, look_up, wants_token(properties, token))
 
     def reply(self, started: Started, media_type: str) -> tuple[bytes, list[tuple[bytes, bytes]]]:
-        """The body and the headers of the answer to a look-up that need not wait, or no longer.
+        """The body, and headers of its own, of the answer to a look-up that need not wait, or no longer.
 
         Raises:
             KsqlError: as LookUp.rows.
@@ -106,12 +107,12 @@ class LookUps:
             text = delimited_body(look_up)
         else:
             text = complete_body(result := look_up.result(), format_of(result, media_type))
-        headers = [(b"content-length", b"%d" % len(text)), (b"content-type", media_type.encode())]
+        more = []
         if started.wants_token:
-            headers.append((TOKEN_HEADER.encode(), look_up.token.encode()))
+            more.append((TOKEN_HEADER.encode(), look_up.token.encode()))
         if look_up.stopped:
-            headers.append((STALE_HEADER.encode(), ", ".join(look_up.stopped).encode()))
-        return text, headers
+            more.append((STALE_HEADER.encode(), ", ".join(look_up.stopped).encode()))
+        return text, more
 
 
 async def _nothing() -> Any:

@@ -33,6 +33,7 @@ _LASTING = frozenset(
     b"accept accept-encoding accept-language authorization connection content-length content-type host "
     b"user-agent".split()
 )
+_END = b"\r\n\r\n"
 
 
 class Piece:
@@ -74,6 +75,7 @@ class KnownHead(NamedTuple):
         length: of the body, bytes.
         path: where it was sent to.
         media_type: of the answer.
+        tail: the last headers of each answer, up to the id of the request.
         authorization: the header of that name.
         principal: who that was.
     """
@@ -81,6 +83,7 @@ class KnownHead(NamedTuple):
     length: int
     path: str
     media_type: str
+    tail: bytes
     authorization: str | None
     principal: Principal
 
@@ -110,6 +113,9 @@ class KnownHeads:
         self._new_id = new_id
         self._metrics = metrics
         self._known: dict[bytes, KnownHead] = {}
+        #: headers of each answer, and the beginning of an answer with them
+        self._headers: list[tuple[bytes, bytes]] | None = None
+        self._start = b""
         self.find = self._known.get
 
     def note(self, scope: Scope) -> None:
@@ -136,6 +142,7 @@ class KnownHeads:
             piece.rest,
             scope["path"],
             media_type,
+            b"\r\ncontent-type: %b\r\n%b: " % (media_type.encode(), HEADER),
             None if authorization is None else authorization.decode("latin-1"),
             scope["ksql_spark.principal"],
         )
@@ -148,7 +155,7 @@ class KnownHeads:
         Args:
             known: its head.
             body: its body.
-            headers: more headers of the answer.
+            headers: of each answer, the same list as before if it has not changed.
 
         Returns:
             the whole answer; or the look-up if it has to wait; or None: the request has to be parsed.
@@ -162,20 +169,26 @@ class KnownHeads:
             started = self._look_ups.start(known.path, body, known.principal.rights)
             if started is None or started.look_up.when_current is not None:
                 return started
-            text, own = self._look_ups.reply(started, known.media_type)
+            text, more = self._look_ups.reply(started, known.media_type)
         except Exception:
             return None  # it happens again, and gets an answer then
         finally:
             REQUEST.reset(named)
-        parts = [b"HTTP/1.1 200 OK\r\n"]
-        parts += [b"%b: %b\r\n" % header for header in (*headers, *own)]
-        parts += [HEADER, b": ", id_, b"\r\n\r\n", text]
+        if headers is not self._headers:
+            self._headers, self._start = headers, b"HTTP/1.1 200 OK\r\n%bcontent-length: " % _lines(headers)
         if self._metrics is not None:
             self._metrics.note(known.path, 200, time.perf_counter() - began)
-        return b"".join(parts)
+        length = b"%d" % len(text)
+        if more:
+            return b"".join((self._start, length, b"\r\n", _lines(more)[:-2], known.tail, id_, _END, text))
+        return b"".join((self._start, length, known.tail, id_, _END, text))
 
     def _is_still(self, known: KnownHead) -> bool:
         """Whether the client of a known head is who it was then."""
         if not self._authenticator.is_on:
             return known.principal is ANYBODY
         return self._authenticator.remembered(known.authorization) is known.principal
+
+
+def _lines(headers: list[tuple[bytes, bytes]]) -> bytes:
+    return b"".join([b"%b: %b\r\n" % header for header in headers])
