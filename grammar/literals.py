@@ -26,6 +26,8 @@ _TOKEN = re.compile(
 #: longer decimals stay where they are
 _MOST_DIGITS = 20
 _QUOTED = re.compile("''")
+#: whole numbers with fewer digits fit INTEGER
+_SURELY_INT = 10
 
 
 class Template(NamedTuple):
@@ -47,21 +49,55 @@ def take_out(text: str, *, with_decimals: bool = False) -> Template:
     values: list[Value] = []
 
     def mark(found: re.Match[str]) -> str:
-        string, whole, decimal = found.group("text", "whole", "decimal")
-        if string is not None:
-            values.append(_QUOTED.sub("'", string))
+        kind, literal = found.lastgroup, found[0]
+        if kind == "text":
+            values.append(_QUOTED.sub("'", literal[1:-1]))
             return "\0s"
-        if whole is not None:
-            number = int(whole) if len(whole) < 20 else _BIGINT
+        if kind == "whole":
+            number = int(literal) if len(literal) < 20 else _BIGINT
             if number < _BIGINT:
                 values.append(number)
                 return "\0i" if number < _INT else "\0l"
-        if decimal is not None and with_decimals and len(decimal) <= _MOST_DIGITS:
-            values.append(Decimal(decimal))
+        if kind == "decimal" and with_decimals and len(literal) <= _MOST_DIGITS:
+            values.append(Decimal(literal))
             return "\0d"
-        return found[0]
+        return literal
 
     return Template(_TOKEN.sub(mark, text), tuple(values))
+
+
+class Surroundings(NamedTuple):
+    """What stands before and after the only literal of a text, and so of others that differ in it only.
+
+    Args:
+        before: up to the literal.
+        after: from its end on.
+        is_string: whether it is a string, or else a number that fits INTEGER.
+    """
+
+    before: str
+    after: str
+    is_string: bool
+
+    def value_of(self, text: str) -> Value | None:
+        """The literal of ``text``, as take_out finds it; None if that has to look: it may be another text."""
+        before, after = self.before, self.after
+        if not (text.startswith(before) and text.endswith(after)):
+            return None
+        literal = text[len(before) : len(text) - len(after)]
+        if not self.is_string:
+            is_small = literal.isdecimal() and literal.isascii() and len(literal) < _SURELY_INT
+            return int(literal) if is_small else None
+        is_whole = len(literal) > 1 and literal[0] == literal[-1] == "'" and literal.count("'") == 2
+        return literal[1:-1] if is_whole else None
+
+
+def surroundings_of(template: Template) -> Surroundings | None:
+    """What is around the only value of a text with this template; None if it has none, or several."""
+    before, mark, after = template.text.partition("\0")
+    if len(template.values) != 1 or not mark or after[0] not in "is":
+        return None
+    return Surroundings(before, after[1:], after[0] == "s")
 
 
 def put_in(template: Template) -> str:

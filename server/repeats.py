@@ -17,7 +17,7 @@ from server.authentication import ANYBODY, Authenticator, Principal
 from server.errors import RequestError
 from server.guards import BODY, header_of
 from server.host import Host
-from server.logs import HEADER, REQUEST
+from server.logs import HEADER
 from server.lookups import PATHS, LookUps, Started
 from server.metrics import Metrics
 from server.streaming import answer_type
@@ -163,8 +163,6 @@ class KnownHeads:
         began = time.perf_counter()
         if not self._host.takes_statements or not self._is_still(known):
             return None
-        id_ = self._new_id()
-        named = REQUEST.set(id_.decode())
         try:
             started = self._look_ups.start(known.path, body, known.principal.rights)
             if started is None or started.look_up.when_current is not None:
@@ -172,16 +170,14 @@ class KnownHeads:
             text, more = self._look_ups.reply(started, known.media_type)
         except Exception:
             return None  # it happens again, and gets an answer then
-        finally:
-            REQUEST.reset(named)
         if headers is not self._headers:
             self._headers, self._start = headers, b"HTTP/1.1 200 OK\r\n%bcontent-length: " % _lines(headers)
         if self._metrics is not None:
             self._metrics.note(known.path, 200, time.perf_counter() - began)
         length = b"%d" % len(text)
         if more:
-            return b"".join((self._start, length, b"\r\n", _lines(more)[:-2], known.tail, id_, _END, text))
-        return b"".join((self._start, length, known.tail, id_, _END, text))
+            length += b"\r\n" + _lines(more)[:-2]
+        return b"".join((self._start, length, known.tail, self._new_id(), _END, text))
 
     def _is_still(self, known: KnownHead) -> bool:
         """Whether the client of a known head is who it was then."""
