@@ -185,7 +185,7 @@ def _http1(base: Any, limits: Limits, known_heads: KnownHeads | None) -> Any:
             if self._held:
                 data = self._held + data
                 self._drop_held()
-            if self._becomes_clear():
+            if self._is_clear or self._becomes_clear():
                 self._piece = piece = piece_of(data)
                 known = None if piece is None else find_head(piece.head)
                 if piece is not None and known is not None and self._is_answered(piece, known, data):
@@ -216,29 +216,30 @@ def _http1(base: Any, limits: Limits, known_heads: KnownHeads | None) -> Any:
             super().connection_lost(exc)
 
         def _becomes_clear(self) -> bool:
-            if not self._is_clear and self._piece is not None and self.cycle is not None:
+            if self._piece is not None and self.cycle is not None:
                 self._is_clear = self.cycle.response_complete and self._piece.is_whole(self.cycle.scope)
             return self._is_clear
 
         def _is_answered(self, piece: Piece, known: KnownHead, data: bytes) -> bool:
             """Answer a request with a known head, or wait for its body; False if it has to be parsed."""
             assert known_heads is not None
-            if piece.rest < known.length and not self.transport.is_closing():
+            if piece.rest > known.length or self.flow.write_paused or self.transport.is_closing():
+                return False
+            if piece.rest < known.length:
                 # many clients send the body by itself
                 self._held = data
                 self._holding = self.loop.call_later(HELD_S, self._parse_held)
                 return True
-            if piece.rest != known.length or self.flow.write_paused or self.transport.is_closing():
-                return False
             body = data[len(data) - piece.rest :]
             answer = known_heads.answer(known, body, self.server_state.default_headers)
             if not isinstance(answer, bytes):
                 piece.started = answer
                 return False
-            self.transport.write(answer)
+            self.transport.inner.write(answer)  # nothing is kept to be joined with it
             self.server_state.total_requests += 1
             self.active_at = self.loop.time()
-            self._watch(False)
+            if self.header_end is not None:
+                self._watch(False)
             if self.timeout_keep_alive_task is None:
                 self._keep_for(self.timeout_keep_alive)
             return True

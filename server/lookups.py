@@ -94,7 +94,9 @@ class LookUps:
         except KsqlError as error:
             error.statement = error.statement or text
             raise
-        return None if look_up is None else Started(text, look_up, wants_token(properties, token))
+        if look_up is None:
+            return None
+        return Started(text, look_up, wants_token(properties, token))
 
     def reply(self, started: Started, media_type: str) -> tuple[bytes, list[tuple[bytes, bytes]]]:
         """The body, and headers of its own, of the answer to a look-up that need not wait, or no longer.
@@ -151,4 +153,6 @@ def _request(text_name: str, properties_name: str, body: bytes) -> _LookUpReques
 
 def wants_token(properties: Mapping[str, Any], token: str | None) -> bool:
     """Whether an answer comes with a consistency token."""
-    return token is not None or str(properties.get(TOKEN_PROPERTY, "")).lower() == "true"
+    if token is not None or not properties:
+        return token is not None
+    return str(properties.get(TOKEN_PROPERTY, "")).lower() == "true"

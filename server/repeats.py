@@ -44,6 +44,8 @@ class Piece:
         rest: how many bytes came after that.
     """
 
+    __slots__ = ("head", "rest", "started")
+
     def __init__(self, head: bytes, rest: int) -> None:
         self.head = head
         self.rest = rest

@@ -385,7 +385,7 @@ _COLUMNS = _Columns()
 def delimited_body(look_up: LookUp) -> bytes:
     """The body with the rows of a look-up in the delimited format, made with as little as that needs."""
     lines = [metadata(look_up)]
-    lines += [encode(row.values) for row in look_up.rows()]
+    lines += map(encode, look_up.rows())
     lines.append(b"")
     return b"\n".join(lines)
 

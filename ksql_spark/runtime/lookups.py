@@ -7,6 +7,7 @@ reads is one page of a file, so it may run in an event loop's thread.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ksql_spark.analyzer.plan_cache import Found, Known, Values
 from ksql_spark.consistency import encode
@@ -14,7 +15,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Cast, Expression, Literal
 from ksql_spark.formats import FramedSerde
 from ksql_spark.runtime.freshness import OnReached
-from ksql_spark.runtime.plain import READERS, Reader, function_of, is_plain, rows_of
+from ksql_spark.runtime.plain import READERS, Reader, function_of, is_plain, values_of
 from ksql_spark.runtime.results import PullResult, ResultColumn, Row, pull_query_id
 from ksql_spark.runtime.view import View
 from ksql_spark.schema_registry import SchemaRegistry
@@ -46,8 +47,10 @@ class LookUpPlan:
             [function_of(value, {}, places) for value in lookup.values] for lookup in pattern.lookups or ()
         ]
         items = [(item.expression, item.expression.type) for item in pattern.items]
-        self._row = rows_of(items, pattern.predicate, reader.places, places)
+        self._values = values_of(items, pattern.predicate, reader.places, places)
         self._offset, self._limit = pattern.offset or 0, pattern.limit
+        #: the only part of the only key, which most look-ups have
+        self._only_part = self._keys[0][0] if [len(parts) for parts in self._keys] == [1] else None
 
     def keys(self, values: Values) -> list[bytes]:
         """The bytes of the keys, without duplicates and NULLs.
@@ -55,6 +58,10 @@ class LookUpPlan:
         Raises:
             ValueError: a value cannot be a key.
         """
+        if self._only_part is not None:
+            value = self._only_part((), values)
+            key = None if value is None else self._encode([value])
+            return [] if key is None else [key]
         keys: dict[bytes, None] = {}
         for parts in self._keys:
             given = [part((), values) for part in parts]
@@ -63,12 +70,12 @@ class LookUpPlan:
                 keys[key] = None
         return list(keys)
 
-    def rows(self, view: View, values: Values) -> list[Row]:
-        """The rows that ``view`` has for ``values``."""
+    def rows(self, view: View, values: Values) -> list[list[Any]]:
+        """The values of the rows that ``view`` has for ``values``, JSON-ready."""
         found = []
         for stored in view.get(self.keys(values)):
             row = self._decode(stored)
-            shown = None if row is None else self._row(row, values)
+            shown = None if row is None else self._values(row, values)
             if shown is not None:
                 found.append(shown)
         if self._offset or self._limit is not None:
@@ -139,8 +146,8 @@ class LookUp:
         """The id of this query."""
         return pull_query_id()
 
-    def rows(self) -> list[Row]:
-        """Its rows, once ``when_current`` has called back without an error.
+    def rows(self) -> list[list[Any]]:
+        """The values of its rows, once ``when_current`` has called back without an error.
 
         Raises:
             KsqlError: the view was closed; a value cannot be a key.
@@ -152,7 +159,7 @@ class LookUp:
 
     def result(self) -> PullResult:
         """The same as a stream. Raises what ``rows`` does."""
-        return PullResult(self._plan.columns, self.rows())
+        return PullResult(self._plan.columns, list(map(Row, self.rows())))
 
 
 def _is_constant(expression: Expression) -> bool:

@@ -141,7 +141,28 @@ def rows_of(
     columns: Mapping[str, int],
     places: Mapping[Value, int] = NO_PLACES,
 ) -> Callable[[PlainRow, Values], Row | None]:
-    """A function from a source's row, and values in places, to the result's; None where ``predicate`` fails.
+    """A function from a source's row, and values in places, to a row of the result.
+
+    It returns None where ``predicate`` fails. The arguments are those of values_of.
+    """
+    select = values_of(items, predicate, columns, places)
+
+    def row(source: PlainRow, values: Values) -> Row | None:
+        found = select(source, values)
+        return None if found is None else Row(found)
+
+    return row
+
+
+def values_of(
+    items: Sequence[tuple[Expression, SqlType]],
+    predicate: Expression | None,
+    columns: Mapping[str, int],
+    places: Mapping[Value, int] = NO_PLACES,
+) -> Callable[[PlainRow, Values], list[Any] | None]:
+    """A function from a source's row, and values in places, to the values of a row of the result.
+
+    It returns None where ``predicate`` fails.
 
     Args:
         items: what the result has, and the type of each.
@@ -162,9 +183,9 @@ def rows_of(
             get(row, values) if form is None else form(get(row, values)) for get, form in gets
         ]
     if predicate is None:
-        return lambda row, values: Row(select(row, values))
+        return select
     condition = function_of(predicate, columns, places)
-    return lambda row, values: Row(select(row, values)) if condition(row, values) is True else None
+    return lambda row, values: select(row, values) if condition(row, values) is True else None
 
 
 def function_of(
@@ -173,7 +194,7 @@ def function_of(
     """A function from a row, and values in places, to the value of a plain expression.
 
     Logic is two-valued: a comparison with NULL is FALSE (§3.2). ``is_plain`` of the expression is true; the
-    other arguments are those of rows_of.
+    other arguments are those of values_of.
     """
     match expression:
         case ColumnRef(name):

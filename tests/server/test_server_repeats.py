@@ -40,13 +40,13 @@ class FakeLookUp:
         self.when_current, self.stopped = when_current, stopped
         self._text = text
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[list[str]]:
         if "broken" in self._text:
             raise KsqlError("INVALID_STATEMENT", reason="broken")
-        return [Row([self._text])]
+        return [[self._text]]
 
     def result(self) -> PullResult:
-        return PullResult(self.columns, self.rows())
+        return PullResult(self.columns, list(map(Row, self.rows())))
 
 
 class LookUpEngine(FakeEngine):

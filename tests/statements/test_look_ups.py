@@ -315,7 +315,7 @@ def test_an_allowed_lag_asks_no_broker(
     assert [row.values for row in stream.read(0) or []] == [[2]]
     look_up = service.look_up(text, lag)
     assert look_up is not None and look_up.when_current is None
-    assert [row.values for row in look_up.rows()] == [[2]]
+    assert look_up.rows() == [[2]]
 
 
 def test_properties_that_are_null_are_not_set(service: QueryService) -> None:
