@@ -226,9 +226,9 @@ class QueryService:
             return None
         if rights.role is None:
             check_source(rights, Role.READER, plan.source.name)
-        self.started += 1
         if catalog.pull_qps is not None:
             self._limits.take(catalog.pull_qps)
+        self.started += 1
         when_current: Callable[[OnReached], None] | None = None
         ends = self._ends(view, catalog, properties, token)
         if ends is not None:

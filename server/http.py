@@ -168,7 +168,7 @@ def _http1(base: Any, limits: Limits, known_heads: KnownHeads | None) -> Any:
         timeout_keep_alive_task: asyncio.TimerHandle | None
         #: whether each request that came has an answer, and nothing else has come
         _is_clear = True
-        #: what came last, while it may be one request that is parsed
+        #: what has come since, while it may be one request that is parsed
         _piece: Piece | None = None
         #: what came with a known head, while the rest of its body is waited for
         _held = b""
@@ -182,14 +182,19 @@ def _http1(base: Any, limits: Limits, known_heads: KnownHeads | None) -> Any:
 
         def data_received(self, data: bytes) -> None:
             """Take a piece of a request; one with a known head is answered at once."""
-            if self._held:
-                data = self._held + data
-                self._drop_held()
+            held = self._held
+            if held:
+                data = held + data
+                self._let_go()
             if self._is_clear or self._becomes_clear():
                 self._piece = piece = piece_of(data)
                 known = None if piece is None else find_head(piece.head)
-                if piece is not None and known is not None and self._is_answered(piece, known, data):
-                    return
+                if piece is not None and known is not None:
+                    if self._is_answered(piece, known, data):
+                        return
+                    if not held and piece.rest == 0 and known_heads is not None and known_heads.may_answer:
+                        self._hold(data)
+                        return
             elif self._piece is not None:
                 self._piece.rest += len(data)
             self._parse(data)
@@ -198,38 +203,18 @@ def _http1(base: Any, limits: Limits, known_heads: KnownHeads | None) -> Any:
             self._is_clear = False
             super().data_received(data)
 
-        def _parse_held(self) -> None:
-            """Parse what came with a known head: the rest takes its time."""
-            data = self._held
-            self._drop_held()
-            self._parse(data)
-
-        def _drop_held(self) -> None:
-            self._held = b""
-            if self._holding is not None:
-                self._holding.cancel()
-                self._holding = None
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            """End."""
-            self._drop_held()
-            super().connection_lost(exc)
-
         def _becomes_clear(self) -> bool:
-            if self._piece is not None and self.cycle is not None:
-                self._is_clear = self.cycle.response_complete and self._piece.is_whole(self.cycle.scope)
+            piece, cycle = self._piece, self.cycle
+            if piece is not None and cycle is not None and piece.is_whole:
+                # the answer may have come before the body
+                self._is_clear = cycle.response_complete and not cycle.more_body
             return self._is_clear
 
         def _is_answered(self, piece: Piece, known: KnownHead, data: bytes) -> bool:
-            """Answer a request with a known head, or wait for its body; False if it has to be parsed."""
+            """Answer a request with a known head; False if it has to be parsed."""
             assert known_heads is not None
-            if piece.rest > known.length or self.flow.write_paused or self.transport.is_closing():
+            if piece.rest != known.length or self.flow.write_paused or self.transport.is_closing():
                 return False
-            if piece.rest < known.length:
-                # many clients send the body by itself
-                self._held = data
-                self._holding = self.loop.call_later(HELD_S, self._parse_held)
-                return True
             body = data[len(data) - piece.rest :]
             answer = known_heads.answer(known, body, self.server_state.default_headers)
             if not isinstance(answer, bytes):
@@ -243,6 +228,37 @@ def _http1(base: Any, limits: Limits, known_heads: KnownHeads | None) -> Any:
             if self.timeout_keep_alive_task is None:
                 self._keep_for(self.timeout_keep_alive)
             return True
+
+        def _hold(self, data: bytes) -> None:
+            """Wait for the body: many clients send it by itself."""
+            self._held = data
+            self._holding = self.loop.call_later(HELD_S, self._parse_held)
+            self.active_at = self.loop.time()
+            self._watch(False)
+            self._unset_keepalive_if_required()
+
+        def _parse_held(self) -> None:
+            """Parse what is held: the rest takes its time."""
+            data = self._held
+            self._let_go()
+            self._parse(data)
+
+        def _let_go(self) -> None:
+            self._held = b""
+            if self._holding is not None:
+                self._holding.cancel()
+                self._holding = None
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            """End."""
+            self._let_go()
+            super().connection_lost(exc)
+
+        def shutdown(self) -> None:
+            """End once the request that has begun has its answer."""
+            if self._held:
+                self._parse_held()
+            super().shutdown()
 
         def _keep_for(self, seconds: float) -> None:
             self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
@@ -258,10 +274,13 @@ def _http1(base: Any, limits: Limits, known_heads: KnownHeads | None) -> Any:
         def _served(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
             """Answer one request (ASGI)."""
             transport: JoiningTransport = self.transport
-            if (piece := self._piece) is not None:
-                scope[PIECE] = piece
+            piece = self._piece
+            if piece is not None and piece.scope is None:
+                piece.scope, scope[PIECE] = scope, piece
                 if piece.started is not None:
                     scope[STARTED] = piece.started
+            else:
+                self._piece = None  # another request came with it
 
             def joined(message: Message) -> Awaitable[None]:
                 if message["type"] == "http.response.start":

@@ -33,41 +33,50 @@ _LASTING = frozenset(
     b"accept accept-encoding accept-language authorization connection content-length content-type host "
     b"user-agent".split()
 )
-_END = b"\r\n\r\n"
+#: what ends a head
+HEAD_END = b"\r\n\r\n"
 
 
 class Piece:
-    """Data that came over a connection at once, and may be a whole request.
+    """What has come over a connection since it was clear: no request was under way, and no byte left.
 
     Args:
-        head: its line and headers, without the empty line after them.
-        rest: how many bytes came after that.
+        head: the line and headers of the first request, without the empty line after them.
+        rest: how many bytes have come after that.
     """
 
-    __slots__ = ("head", "rest", "started")
+    __slots__ = ("head", "rest", "scope", "started")
 
     def __init__(self, head: bytes, rest: int) -> None:
         self.head = head
         self.rest = rest
-        #: the look-up that it asks for, if that has to wait
+        #: of the first request, once it is parsed
+        self.scope: Scope | None = None
+        #: the look-up that the first request asks for, if that has to wait
         self.started: Started | None = None
 
-    def is_whole(self, scope: Scope) -> bool:
-        """Whether it is one request, with all of its body and nothing after it.
-
-        Args:
-            scope: of the request that it begins with.
-        """
-        length = header_of(scope, b"content-length") or b"0"
-        return (
-            header_of(scope, b"transfer-encoding") is None and length.isdigit() and int(length) == self.rest
-        )
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is one request, with all of its body and nothing after it."""
+        if self.scope is None or header_of(self.scope, b"transfer-encoding") is not None:
+            return False
+        length = header_of(self.scope, b"content-length") or b"0"
+        return length.isdigit() and int(length) == self.rest
 
 
 def piece_of(data: bytes) -> Piece | None:
-    """The piece that begins with a request; None if its head is not complete."""
-    end = data.find(b"\r\n\r\n", 0, MOST_BYTES)
-    return Piece(data[:end], len(data) - end - 4) if end > 0 and data[:1].isalpha() else None
+    """The piece that begins with a request; None if its head is not complete, or unusual.
+
+    Some parsers take a line feed alone for the end of a line. Where there is one, they may see another end of
+    the head.
+    """
+    end = data.find(HEAD_END, 0, MOST_BYTES)
+    if end <= 0 or not data[:1].isalpha():
+        return None
+    head = data[:end]
+    if head.count(b"\n") != head.count(b"\r\n"):
+        return None
+    return Piece(head, len(data) - end - len(HEAD_END))
 
 
 class KnownHead(NamedTuple):
@@ -78,7 +87,7 @@ class KnownHead(NamedTuple):
         path: where it was sent to.
         media_type: of the answer.
         tail: the last headers of each answer, up to the id of the request.
-        authorization: the header of that name.
+        credentials: the digest of its header Authorization, see Authenticator.
         principal: who that was.
     """
 
@@ -86,7 +95,7 @@ class KnownHead(NamedTuple):
     path: str
     media_type: str
     tail: bytes
-    authorization: str | None
+    credentials: bytes
     principal: Principal
 
 
@@ -114,11 +123,20 @@ class KnownHeads:
         self._authenticator = authenticator
         self._new_id = new_id
         self._metrics = metrics
+        #: by the head, or by its digest where there are passwords in heads
         self._known: dict[bytes, KnownHead] = {}
         #: headers of each answer, and the beginning of an answer with them
         self._headers: list[tuple[bytes, bytes]] | None = None
         self._start = b""
-        self.find = self._known.get
+
+    @property
+    def may_answer(self) -> bool:
+        """Whether statements can be run now."""
+        return self._host.takes_statements
+
+    def find(self, head: bytes) -> KnownHead | None:
+        """What was found in ``head``; None if it did not come before."""
+        return self._known.get(self._authenticator.digest(head) if self._authenticator.is_on else head)
 
     def note(self, scope: Scope) -> None:
         """A request was answered at once, after it has passed all guards."""
@@ -127,9 +145,10 @@ class KnownHeads:
             piece is None
             or scope["path"] not in PATHS
             or scope["http_version"] != "1.1"
-            or not piece.is_whole(scope)
+            or not piece.is_whole
             or piece.rest != len(scope[BODY])
-            or not all(name in _LASTING for name, _ in scope["headers"])
+            or len(names := {name for name, _ in scope["headers"]}) < len(scope["headers"])
+            or not names <= _LASTING
             or (header_of(scope, b"connection") or b"keep-alive").lower() != b"keep-alive"
         ):
             return
@@ -140,12 +159,13 @@ class KnownHeads:
             return
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
-        self._known[piece.head] = KnownHead(
+        is_on = self._authenticator.is_on
+        self._known[self._authenticator.digest(piece.head) if is_on else piece.head] = KnownHead(
             piece.rest,
             scope["path"],
             media_type,
             b"\r\ncontent-type: %b\r\n%b: " % (media_type.encode(), HEADER),
-            None if authorization is None else authorization.decode("latin-1"),
+            self._authenticator.digest(authorization or b""),
             scope["ksql_spark.principal"],
         )
 
@@ -160,18 +180,21 @@ class KnownHeads:
             headers: of each answer, the same list as before if it has not changed.
 
         Returns:
-            the whole answer; or the look-up if it has to wait; or None: the request has to be parsed.
+            the whole answer; or else the request has to be parsed, with the look-up if that has begun.
         """
         began = time.perf_counter()
         if not self._host.takes_statements or not self._is_still(known):
             return None
         try:
             started = self._look_ups.start(known.path, body, known.principal.rights)
-            if started is None or started.look_up.when_current is not None:
-                return started
-            text, more = self._look_ups.reply(started, known.media_type)
         except Exception:
             return None  # it happens again, and gets an answer then
+        if started is None or started.look_up.when_current is not None:
+            return started
+        try:
+            text, more = self._look_ups.reply(started, known.media_type)
+        except Exception:
+            return started  # as before
         if headers is not self._headers:
             self._headers, self._start = headers, b"HTTP/1.1 200 OK\r\n%bcontent-length: " % _lines(headers)
         if self._metrics is not None:
@@ -179,13 +202,13 @@ class KnownHeads:
         length = b"%d" % len(text)
         if more:
             length += b"\r\n" + _lines(more)[:-2]
-        return b"".join((self._start, length, known.tail, self._new_id(), _END, text))
+        return b"".join((self._start, length, known.tail, self._new_id(), HEAD_END, text))
 
     def _is_still(self, known: KnownHead) -> bool:
         """Whether the client of a known head is who it was then."""
         if not self._authenticator.is_on:
             return known.principal is ANYBODY
-        return self._authenticator.remembered(known.authorization) is known.principal
+        return self._authenticator.known_by(known.credentials) is known.principal
 
 
 def _lines(headers: list[tuple[bytes, bytes]]) -> bytes:
