@@ -29,3 +29,9 @@ def test_the_second_batch_is_not_optimized_again(local_spark: Any, tmp_path: Pat
         assert {p["numInputRows"] for p in query.recentProgress if p["batchId"] > 0} == {10}
     finally:
         query.stop()
+
+
+def test_what_queries_copy_of_hadoops_settings_is_small(local_spark: Any) -> None:
+    settings = local_spark._jsparkSession.sessionState().newHadoopConf()
+    assert settings.get("yarn.acl.enable") is None and settings.get("mapreduce.job.maps") is None
+    assert settings.get("fs.defaultFS") == "file:///"
