@@ -7,7 +7,9 @@ from app_client import AppClient
 from fake_engine import FakeEngine
 from live_server import LiveServer
 
+from server import http
 from server.host import Host
+from server.http import has_http2
 
 
 @pytest.fixture
@@ -32,3 +34,12 @@ def client(host: Host) -> AppClient:
 def live(engine: FakeEngine) -> Iterator[LiveServer]:
     with LiveServer(engine) as server:
         yield server
+
+
+@pytest.fixture(params=[True, False], ids=["zttp", "h11"])
+def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the libraries that may serve HTTP/1.1."""
+    if not request.param:
+        monkeypatch.setattr(http, "has_http2", lambda: False)
+    elif not has_http2():
+        pytest.skip("zttp is not installed")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
@@ -15,6 +17,9 @@ from server.connections import DEFAULT_LIMITS, Limits
 from server.host import Host
 from server.http import TlsSettings, close_unread, http_settings
 from server.running import Web
+
+#: how long an answer may take
+SOON_S = 20.0
 
 
 class LiveServer:
@@ -65,3 +70,9 @@ class LiveServer:
         self.thread.join(timeout=20)
         self.host.release_threads()
         assert not self.thread.is_alive()
+
+
+@contextlib.contextmanager
+def connected(live: LiveServer) -> Iterator[socket.socket]:
+    with socket.create_connection(("127.0.0.1", live.port), timeout=SOON_S) as sock:
+        yield sock

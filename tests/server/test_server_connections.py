@@ -18,34 +18,23 @@ from typing import Any
 import httpx
 import pytest
 from fake_engine import FakeEngine, FakeStream
-from live_server import LiveServer
+from live_server import SOON_S, LiveServer, connected
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Request, ResultColumn, Row
-from server import http
 from server.connections import Http2Position, JoiningTransport, Limits
 from server.http import TlsSettings, has_http2, tls_settings
 from tests.certificates import make
 
 needs_http2 = pytest.mark.skipif(not has_http2(), reason="zttp is not installed")
-SOON_S = 20.0
 SHORT = Limits(header_s=0.2)
 IDLE = Limits(idle_s=0.3)
 #: so long that a client that does something now and then is never idle, on a busy machine either
 PATIENT = Limits(idle_s=2.0)
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 NO_SETTINGS = b"\0\0\0\4\0\0\0\0\0"
-
-
-@pytest.fixture(params=[True, False], ids=["zttp", "h11"])
-def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of the libraries that may serve HTTP/1.1."""
-    if not request.param:
-        monkeypatch.setattr(http, "has_http2", lambda: False)
-    elif not has_http2():
-        pytest.skip("zttp is not installed")
 
 
 @pytest.fixture
@@ -60,12 +49,6 @@ def tls(tmp_path: Path) -> TlsSettings:
             }
         )
     )
-
-
-@contextlib.contextmanager
-def connected(live: LiveServer) -> Iterator[socket.socket]:
-    with socket.create_connection(("127.0.0.1", live.port), timeout=SOON_S) as sock:
-        yield sock
 
 
 def push_query(engine: FakeEngine) -> FakeStream:

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 from fake_engine import FakeEngine
-from live_server import LiveServer
-from test_server_connections import SOON_S, connected
+from live_server import SOON_S, LiveServer, connected
 
 from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.config import Config
@@ -23,7 +22,6 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.results import PullResult
 from server import http
 from server.connections import Limits
-from server.http import has_http2
 from server.passwords import hash_password
 from server.repeats import KnownHeads, piece_of
 
@@ -102,15 +100,6 @@ def received(sock: socket.socket) -> Answer:
 def asked(sock: socket.socket, data: bytes = REQUEST) -> Answer:
     sock.sendall(data)
     return received(sock)
-
-
-@pytest.fixture(params=[True, False], ids=["zttp", "h11"])
-def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of the libraries that may serve HTTP/1.1."""
-    if not request.param:
-        monkeypatch.setattr(http, "has_http2", lambda: False)
-    elif not has_http2():
-        pytest.skip("zttp is not installed")
 
 
 @pytest.fixture
