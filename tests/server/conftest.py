@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from app_client import AppClient
 from fake_engine import FakeEngine
 from live_server import LiveServer
 
+from ksql_spark.config import Config
 from server import http
 from server.host import Host
-from server.http import has_http2
+from server.http import TlsSettings, has_http2, tls_settings
+from tests.certificates import make
 
 
 @pytest.fixture
@@ -43,3 +46,17 @@ def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr(http, "has_http2", lambda: False)
     elif not has_http2():
         pytest.skip("zttp is not installed")
+
+
+@pytest.fixture
+def tls(tmp_path: Path) -> TlsSettings:
+    make(tmp_path, "server")
+    return tls_settings(
+        Config(
+            {
+                "listeners": "https://127.0.0.1:0",
+                "ksql.server.tls.certificate": str(tmp_path / "server.pem"),
+                "ksql.server.tls.key": str(tmp_path / "server.key"),
+            }
+        )
+    )

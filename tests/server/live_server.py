@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from types import TracebackType
@@ -76,3 +77,11 @@ class LiveServer:
 def connected(live: LiveServer) -> Iterator[socket.socket]:
     with socket.create_connection(("127.0.0.1", live.port), timeout=SOON_S) as sock:
         yield sock
+
+
+def trusting(protocol: str = "http/1.1") -> ssl.SSLContext:
+    """What a client needs that trusts any server."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_alpn_protocols([protocol])
+    return context

@@ -12,21 +12,18 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from fake_engine import FakeEngine, FakeStream
-from live_server import SOON_S, LiveServer, connected
+from live_server import SOON_S, LiveServer, connected, trusting
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from ksql_spark.config import Config
 from ksql_spark.engine import Request, ResultColumn, Row
 from server.connections import Http2Position, JoiningTransport, Limits
-from server.http import TlsSettings, has_http2, tls_settings
-from tests.certificates import make
+from server.http import TlsSettings, has_http2
 
 needs_http2 = pytest.mark.skipif(not has_http2(), reason="zttp is not installed")
 SHORT = Limits(header_s=0.2)
@@ -35,20 +32,6 @@ IDLE = Limits(idle_s=0.3)
 PATIENT = Limits(idle_s=2.0)
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 NO_SETTINGS = b"\0\0\0\4\0\0\0\0\0"
-
-
-@pytest.fixture
-def tls(tmp_path: Path) -> TlsSettings:
-    make(tmp_path, "server")
-    return tls_settings(
-        Config(
-            {
-                "listeners": "https://127.0.0.1:0",
-                "ksql.server.tls.certificate": str(tmp_path / "server.pem"),
-                "ksql.server.tls.key": str(tmp_path / "server.key"),
-            }
-        )
-    )
 
 
 def push_query(engine: FakeEngine) -> FakeStream:
@@ -60,13 +43,6 @@ def push_query(engine: FakeEngine) -> FakeStream:
 def web_socket(live: LiveServer) -> ClientConnection:
     query = httpx.QueryParams({"request": json.dumps({"ksql": "S EMIT CHANGES;"})})
     return connect(f"ws://127.0.0.1:{live.port}/ws/query?{query}", open_timeout=SOON_S)
-
-
-def trusting(protocol: str = "http/1.1") -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    context.set_alpn_protocols([protocol])
-    return context
 
 
 def is_closed(sock: socket.socket) -> bool:

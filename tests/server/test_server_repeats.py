@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 from fake_engine import FakeEngine
-from live_server import SOON_S, LiveServer, connected
+from live_server import SOON_S, LiveServer, connected, trusting
 
 from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.config import Config
@@ -22,6 +22,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.results import PullResult
 from server import http
 from server.connections import Limits
+from server.http import TlsSettings
 from server.passwords import hash_password
 from server.repeats import KnownHeads, piece_of
 
@@ -139,6 +140,26 @@ def test_the_second_request_is_answered_as_the_first_without_being_parsed(
     assert first.body.endswith(b'\n["SELECT * FROM t WHERE k = 1;"]\n')
     assert first.headers[b"x-request-id"] != second.headers[b"x-request-id"]
     assert second.headers.keys() == first.headers.keys()
+
+
+def test_over_tls(engine: LookUpEngine, tls: TlsSettings, unparsed: list[bytes]) -> None:
+    with (
+        LiveServer(engine, tls=tls) as live,
+        connected(live) as plain,
+        trusting().wrap_socket(plain) as sock,
+    ):
+        assert [asked(sock).lasting for _ in range(3)] == [asked(sock).lasting] * 3
+    assert unparsed == [BODY] * 3
+
+
+def test_over_http2_requests_are_parsed(live: LiveServer, unparsed: list[bytes]) -> None:
+    if not http.has_http2():
+        pytest.skip("there is no HTTP/2 without zttp")
+    with httpx.Client(http1=False, http2=True) as client:
+        answers = [client.post(f"{live.url}/query-stream", content=BODY) for _ in range(2)]
+    assert {answer.http_version for answer in answers} == {"HTTP/2"}
+    assert {answer.text for answer in answers} == {answers[0].text}
+    assert not unparsed
 
 
 def test_a_head_is_known_to_all_connections(live: LiveServer, unparsed: list[bytes]) -> None:
