@@ -94,8 +94,10 @@ class Surroundings(NamedTuple):
 
 def surroundings_of(template: Template) -> Surroundings | None:
     """What is around the only value of a text with this template; None if it has none, or several."""
-    before, mark, after = template.text.partition("\0")
-    if len(template.values) != 1 or not mark or after[0] not in "is":
+    if len(template.values) != 1:
+        return None
+    before, _, after = template.text.partition("\0")
+    if after[0] not in "is":
         return None
     return Surroundings(before, after[1:], after[0] == "s")
 

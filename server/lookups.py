@@ -63,8 +63,7 @@ class LookUps:
                 started = self.start(path, body, scope["ksql_spark.principal"].rights)
             if started is None:
                 return False
-            accept = header_of(scope, b"accept")
-            media_type = answer_type(path, None if accept is None else accept.decode("latin-1"))
+            media_type = media_type_of(scope)
             if started.look_up.when_current is not None:
                 await self._host.wakeups.until(started.look_up.when_current)
             text, more = self.reply(started, media_type)
@@ -115,6 +114,12 @@ class LookUps:
         if look_up.stopped:
             more.append((STALE_HEADER.encode(), ", ".join(look_up.stopped).encode()))
         return text, more
+
+
+def media_type_of(scope: Scope) -> str:
+    """The media type of the answer to a look-up. Raises RequestError, as answer_type."""
+    accept = header_of(scope, b"accept")
+    return answer_type(scope["path"], None if accept is None else accept.decode("latin-1"))
 
 
 async def _nothing() -> Any:

@@ -18,9 +18,8 @@ from server.errors import RequestError
 from server.guards import BODY, header_of
 from server.host import Host
 from server.logs import HEADER
-from server.lookups import PATHS, LookUps, Started
+from server.lookups import PATHS, LookUps, Started, media_type_of
 from server.metrics import Metrics
-from server.streaming import answer_type
 
 #: where the scope of a request has its Piece
 PIECE = "ksql_spark.piece"
@@ -136,7 +135,10 @@ class KnownHeads:
 
     def find(self, head: bytes) -> KnownHead | None:
         """What was found in ``head``; None if it did not come before."""
-        return self._known.get(self._authenticator.digest(head) if self._authenticator.is_on else head)
+        return self._known.get(self._key(head))
+
+    def _key(self, head: bytes) -> bytes:
+        return self._authenticator.digest(head) if self._authenticator.is_on else head
 
     def note(self, scope: Scope) -> None:
         """A request was answered at once, after it has passed all guards."""
@@ -152,20 +154,18 @@ class KnownHeads:
             or (header_of(scope, b"connection") or b"keep-alive").lower() != b"keep-alive"
         ):
             return
-        accept, authorization = (header_of(scope, name) for name in (b"accept", b"authorization"))
         try:
-            media_type = answer_type(scope["path"], None if accept is None else accept.decode("latin-1"))
+            media_type = media_type_of(scope)
         except RequestError:
             return
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
-        is_on = self._authenticator.is_on
-        self._known[self._authenticator.digest(piece.head) if is_on else piece.head] = KnownHead(
+        self._known[self._key(piece.head)] = KnownHead(
             piece.rest,
             scope["path"],
             media_type,
             b"\r\ncontent-type: %b\r\n%b: " % (media_type.encode(), HEADER),
-            self._authenticator.digest(authorization or b""),
+            self._authenticator.digest(header_of(scope, b"authorization") or b""),
             scope["ksql_spark.principal"],
         )
 
