@@ -1,9 +1,11 @@
 package org.ksqlspark.formats;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.StreamWriteFeature;
 import com.fasterxml.jackson.core.io.SerializedString;
+import com.fasterxml.jackson.core.util.ByteArrayBuilder;
 
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
@@ -35,12 +37,18 @@ import java.util.HexFormat;
  * field; NULL is a null record.
  */
 public final class JsonEncoder extends RowToBytes {
+    /** One generator writes record after record, with nothing between them. */
     private static final JsonFactory JSON =
-            JsonFactory.builder().enable(StreamWriteFeature.WRITE_BIGDECIMAL_AS_PLAIN).build();
+            new JsonFactoryBuilder()
+                    .enable(StreamWriteFeature.WRITE_BIGDECIMAL_AS_PLAIN)
+                    .rootValueSeparator((String) null)
+                    .build();
 
     private final boolean bare;
     private final Writer writer;
     private final byte[] frame;
+    private transient ByteArrayBuilder bytes;
+    private transient JsonGenerator json;
 
     public JsonEncoder(StructType schema, boolean bare) {
         this(schema, bare, "");
@@ -64,18 +72,26 @@ public final class JsonEncoder extends RowToBytes {
         if (row == null || bare && row.isNullAt(0)) {
             return null;
         }
-        ByteArrayOutputStream out = new ByteArrayOutputStream(256);
-        out.writeBytes(frame);
-        try (JsonGenerator json = JSON.createGenerator(out)) {
-            if (bare) {
-                writer.write(json, row, 0);
-            } else {
-                ((StructWriter) writer).write(json, row);
+        JsonGenerator generator = json;
+        json = null; // what fails in the middle of a record is not used again
+        try {
+            if (generator == null) {
+                bytes = new ByteArrayBuilder();
+                generator = JSON.createGenerator(bytes);
             }
+            bytes.reset();
+            bytes.write(frame);
+            if (bare) {
+                writer.write(generator, row, 0);
+            } else {
+                ((StructWriter) writer).write(generator, row);
+            }
+            generator.flush();
         } catch (IOException impossible) { // nothing is written but memory
             throw new UncheckedIOException(impossible);
         }
-        return out.toByteArray();
+        json = generator;
+        return bytes.toByteArray();
     }
 
     /**

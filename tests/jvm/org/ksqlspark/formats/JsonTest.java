@@ -3,6 +3,7 @@ package org.ksqlspark.formats;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -19,6 +20,8 @@ import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
+import java.util.Random;
+import java.util.StringJoiner;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -264,6 +267,84 @@ class JsonTest {
     void aTextWithoutAnEndIsExplained() {
         String explained = explained("A STRING", "{\"a\": \"no end");
         assertTrue(explained.startsWith("Unexpected end-of-input"), explained);
+    }
+
+    @Test
+    void whatCameBeforeDoesNotChangeHowARecordIsRead() {
+        String ddl =
+                "A INT, `b` STRING, `\u00e4\"` INT, R STRUCT<A INT, X STRING>, L ARRAY<STRUCT<A"
+                        + " INT>>";
+        String[] members = {
+            "\"A\": 1",
+            "\"a\":2",
+            "\"\\u0041\": 3",
+            "\"b\": \"x\"",
+            "\"B\": \"y\"",
+            "\"\u00e4\\\"\" : 4",
+            "\"R\": {\"A\": 5, \"x\": \"z\"}",
+            "\"r\": {\"x\": null , \"A\": 6}",
+            "\"R\": {}",
+            "\"L\": [{\"A\": 7}, {\"a\": 8, \"c\": {\"d\": []}}, {}]",
+            "\"Aa\": 9",
+            "\"other\": {\"A\": [10, {}]}",
+            "\"a\" 11",
+            "\"A\": \"no number\"",
+            "\"A",
+            "\"\": 12",
+            "13: 14",
+        };
+        Random random = new Random(1);
+        JsonDecoder kept = new JsonDecoder(ddl);
+        int rows = 0;
+        for (int n = 0; n < 20_000; n++) {
+            StringJoiner record = new StringJoiner(n % 3 == 0 ? " ,\n" : ",", "{", "}");
+            for (int left = random.nextInt(7); left > 0; left--) {
+                // the first ones more often: most records have to be right
+                record.add(members[random.nextInt(1 + random.nextInt(members.length))]);
+            }
+            byte[] json = bytes(record.toString());
+            InternalRow row = kept.invoke(json);
+            assertEquals(new JsonDecoder(ddl).invoke(json), row, record.toString());
+            rows += row == null ? 0 : 1;
+        }
+        assertTrue(rows > 5_000 && rows < 19_000, () -> "the cases are not what they should be");
+    }
+
+    @Test
+    void moreNamesThanAreKeptAreReadToo() {
+        JsonDecoder kept = new JsonDecoder("A INT, B INT");
+        for (int n = 0; n < 3000; n++) {
+            String json = "{\"x%d\": 0, \"a\": %d, \"y%d\": {}, \"B\": 1}".formatted(n, n, n);
+            InternalRow row = kept.invoke(bytes(json));
+            assertEquals(n, row.getInt(0));
+            assertEquals(1, row.getInt(1));
+        }
+    }
+
+    @Test
+    void whatWasWrittenBeforeDoesNotChangeARecord() {
+        JsonEncoder kept = new JsonEncoder(StructType.fromDDL("A INT, B STRING"), false);
+        UTF8String large = UTF8String.fromString("x".repeat(1_000_000));
+        for (UTF8String text : new UTF8String[] {large, UTF8String.fromString("y"), null}) {
+            InternalRow failing = new GenericInternalRow(new Object[] {1, "no UTF8String"});
+            assertThrows(ClassCastException.class, () -> kept.invoke(failing));
+            for (int n = 0; n < 3; n++) {
+                byte[] json = kept.invoke(new GenericInternalRow(new Object[] {n, text}));
+                String b = text == null ? "null" : "\"" + text + "\"";
+                assertEquals(
+                        "{\"A\":" + n + ",\"B\":" + b + "}",
+                        new String(json, StandardCharsets.UTF_8));
+            }
+        }
+    }
+
+    @Test
+    void bareValuesAreWrittenWithNothingBetweenThem() {
+        JsonEncoder kept = new JsonEncoder(StructType.fromDDL("A INT"), true, "00ff");
+        for (int n = 0; n < 3; n++) {
+            byte[] json = kept.invoke(new GenericInternalRow(new Object[] {n}));
+            assertEquals("00ff3" + n, HexFormat.of().formatHex(json));
+        }
     }
 
     @Test
