@@ -34,6 +34,7 @@ from ksql_spark.query_service import QueryService, transient_topic_prefix
 from ksql_spark.request import Request
 from ksql_spark.runtime.clock_watch import ClockWatch
 from ksql_spark.runtime.command_log import CommandLog, command_topic, create_command_topic
+from ksql_spark.runtime.heap_watch import LOOK_EVERY_S, HeapWatch
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.placement import Placement, create_placement_topic, placement_group, placement_topic
 from ksql_spark.runtime.queries import QueryManager
@@ -43,6 +44,7 @@ from ksql_spark.runtime.state_owner import StateOwner, claim
 from ksql_spark.runtime.supervisor import SparkSupervisor
 from ksql_spark.runtime.views import Views
 from ksql_spark.runtime.warm_up import WarmUp
+from ksql_spark.runtime.watch import Watch
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.services import artifacts
 from ksql_spark.services.broker import EmbeddedBroker
@@ -424,14 +426,17 @@ class Bootstrap:
                 self._set_up(spark)
             processing_log.open(spark.running_session)
 
-        watchers: list[SparkSupervisor | ClockWatch] = []
+        watchers: list[SparkSupervisor | ClockWatch | Watch] = []
         if self._given_spark is None:
             self._stack.callback(spark.kill_if_frozen)  # else queries could not be stopped
             supervisor = SparkSupervisor(spark, queries, started)
             self._stack.callback(supervisor.close)
             clock = ClockWatch(supervisor.clock_set_back)
             self._stack.callback(clock.close)
-            watchers = [supervisor, clock]
+            heap = HeapWatch(queries.runs, spark.collect_garbage)
+            heap_watch = Watch("heap-watch", LOOK_EVERY_S, heap.look)
+            self._stack.callback(heap_watch.close)
+            watchers = [supervisor, clock, heap_watch]
 
         def open_spark() -> None:
             started()

@@ -330,6 +330,10 @@ class QueryManager:
         with self._lock:
             return [self._queries[i] for i in sorted(self._queries)]
 
+    def runs(self) -> frozenset[tuple[str, float, State]]:
+        """Of each query its id, when it was last started, and its state: what changes with each run."""
+        return frozenset((q.id, q.retries.started_at, q.state) for q in self.managed())
+
     def has(self, query: ManagedQuery) -> bool:
         """Whether a query is this manager's still."""
         with self._lock:

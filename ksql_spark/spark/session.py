@@ -263,10 +263,11 @@ class SparkProcess:
                 log.exception("Spark did not start with master %s", self.master)
                 reason = f"its session with the master {self.master} could not be created"
                 raise KsqlError("SPARK_FAILED", reason=reason, log=self.work_dir / "spark.log") from error
+            jvm: Any = self.session._jvm
+            java_class(jvm, "org.ksqlspark.memory.BlockManagerThreads").limit()
             if not self.master.startswith("yarn"):
-                jvm: Any = self.session._jvm
                 settings = self.session.sparkContext._jsc.hadoopConfiguration()
-                java_class(jvm, "org.ksqlspark.cluster.HadoopDefaults").forget(settings)
+                java_class(jvm, "org.ksqlspark.memory.HadoopDefaults").forget(settings)
             if not master.is_local(self.master):
                 master.await_executors(self.session, report)
         finally:
@@ -341,6 +342,14 @@ class SparkProcess:
             log.error("Spark's process does not answer; it is killed")
             self.kill()
 
+    def collect_garbage(self) -> None:
+        """Let the JVM look through its whole heap while everything goes on, and give back what is not needed.
+
+        Returns when it has. Does nothing while there is no JVM.
+        """
+        if self.session is not None and self.is_alive:
+            java_class(self.session._jvm, "java.lang.System").gc()
+
     def kill(self) -> None:
         """End the JVM at once, if there is one."""
         if self._process is not None:
@@ -371,7 +380,10 @@ class SparkProcess:
                 "-XX:MinHeapFreeRatio=10",
                 "-XX:MaxHeapFreeRatio=15",
                 "-XX:G1PeriodicGCInterval=60000",
-                # Spark's cleaner calls System.gc() every half an hour: all would stand still for a second
+                # or the JVM looks through the whole heap while queries start, when it has loaded that much
+                "-XX:MetaspaceSize=128m",
+                # Spark's cleaner calls System.gc() every half an hour, and so do we (runtime/heap_watch.py):
+                # all would stand still for a second
                 "-XX:+ExplicitGCInvokesConcurrent",
                 *JAVA_OPTIONS,
                 *(archive.recording() if self.records_classes else archive.options()),

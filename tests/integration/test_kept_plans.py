@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +14,47 @@ pytestmark = pytest.mark.spark
 TIMEOUT_S = 60.0
 
 
-def test_the_second_batch_is_not_optimized_again(local_spark: Any, tmp_path: Path) -> None:
-    numbers = local_spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
-    writer = numbers.where("value % 2 = 0").select("value").writeStream.format("noop")
+@pytest.fixture
+def numbers(local_spark: Any, tmp_path: Path) -> Iterator[Any]:
+    """A query that keeps its plan, with a batch after the other."""
+    rows = local_spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
+    writer = rows.where("value % 2 = 0").select("value").writeStream.format("noop")
     query = writer.option("checkpointLocation", (tmp_path / "checkpoint").as_uri()).start()
     try:
         assert local_spark._jvm.org.ksqlspark.task.KeptPlan.keep(query._jsq)
-        deadline = time.monotonic() + TIMEOUT_S
-        while query.lastProgress is None or query.lastProgress["batchId"] < 3:
-            assert time.monotonic() < deadline and query.isActive
-            time.sleep(0.05)
-        last = query._jsq.streamingQuery().lastExecution()
-        assert "ColumnPruning" not in str(last.tracker().rules()) and "value" in str(last.optimizedPlan())
-        # each batch has its own rows
-        assert {p["numInputRows"] for p in query.recentProgress if p["batchId"] > 0} == {10}
+        yield query
     finally:
         query.stop()
+
+
+def wait_until(query: Any, condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline and query.isActive
+        time.sleep(0.05)
+
+
+def test_the_second_batch_is_not_optimized_again(numbers: Any) -> None:
+    wait_until(numbers, lambda: numbers.lastProgress is not None and numbers.lastProgress["batchId"] >= 3)
+    last = numbers._jsq.streamingQuery().lastExecution()
+    assert "ColumnPruning" not in str(last.tracker().rules()) and "value" in str(last.optimizedPlan())
+    # each batch has its own rows
+    assert {p["numInputRows"] for p in numbers.recentProgress if p["batchId"] > 0} == {10}
+
+
+def test_the_plans_of_the_batch_before_are_forgotten(numbers: Any) -> None:
+    def are_forgotten() -> bool:
+        before = numbers._jsq.streamingQuery().getLatestExecutionContext().previousContext()
+        return bool(before.isDefined()) and before.get().executionPlan() is None
+
+    wait_until(numbers, are_forgotten)
 
 
 def test_what_queries_copy_of_hadoops_settings_is_small(local_spark: Any) -> None:
     settings = local_spark._jsparkSession.sessionState().newHadoopConf()
     assert settings.get("yarn.acl.enable") is None and settings.get("mapreduce.job.maps") is None
     assert settings.get("fs.defaultFS") == "file:///"
+
+
+def test_spark_has_the_pools_of_threads_that_are_limited(local_spark: Any) -> None:
+    assert local_spark._jvm.org.ksqlspark.memory.BlockManagerThreads.limit() == 2

@@ -9,7 +9,9 @@ import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.connector.read.streaming.SparkDataStream;
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.WriteToDataSourceV2;
+import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecutionContext;
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
+import org.apache.spark.sql.execution.streaming.runtime.StreamExecutionContext;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite;
 import org.apache.spark.sql.execution.streaming.sources.WriteToMicroBatchDataSource;
@@ -24,6 +26,7 @@ import scala.runtime.AbstractPartialFunction;
 import java.lang.reflect.Field;
 import java.util.IdentityHashMap;
 import java.util.Map;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
 /**
@@ -37,15 +40,20 @@ import java.util.function.UnaryOperator;
 @SuppressWarnings("deprecation") // Spark still makes a WriteToDataSourceV2 of a streaming write
 public final class KeptPlan extends Optimizer {
     private final Optimizer optimizer;
+    private final Supplier<StreamExecutionContext> batch;
 
     /** The plan of the batch before, of no batch in particular, and what was made of it. */
     private LogicalPlan plan;
 
     private WriteToDataSourceV2 made;
 
-    KeptPlan(Optimizer optimizer, CatalogManager catalogs) {
+    /**
+     * @param batch the context of the batch whose plan is being made
+     */
+    KeptPlan(Optimizer optimizer, Supplier<StreamExecutionContext> batch, CatalogManager catalogs) {
         super(catalogs);
         this.optimizer = optimizer;
+        this.batch = batch;
     }
 
     /**
@@ -64,7 +72,12 @@ public final class KeptPlan extends Optimizer {
             Optimizer own = state.optimizer(); // from now on the field has it
             Field field = SessionState.class.getDeclaredField("optimizer");
             field.setAccessible(true);
-            field.set(state, new KeptPlan(own, state.analyzer().catalogManager()));
+            field.set(
+                    state,
+                    new KeptPlan(
+                            own,
+                            execution::getLatestExecutionContext,
+                            state.analyzer().catalogManager()));
             return state.optimizer() instanceof KeptPlan;
         } catch (ReflectiveOperationException isOther) {
             return false;
@@ -76,6 +89,7 @@ public final class KeptPlan extends Optimizer {
         if (!(next instanceof WriteToMicroBatchDataSource write) || !isOfStreams(write)) {
             return optimizer.execute(next);
         }
+        forgetBatchBefore();
         LogicalPlan key = ofNoBatch(write);
         if (made != null && key.equals(plan)) {
             return ofBatch(write);
@@ -88,6 +102,17 @@ public final class KeptPlan extends Optimizer {
                         : null;
         plan = key;
         return result;
+    }
+
+    /**
+     * Spark keeps the context of the batch before for as long as this one runs, and all of its
+     * plans with it, which it looks at only to decide whether this one is needed.
+     */
+    private void forgetBatchBefore() {
+        if (batch.get() instanceof MicroBatchExecutionContext now
+                && now.previousContext().isDefined()) {
+            now.previousContext().get().executionPlan_$eq(null);
+        }
     }
 
     /**

@@ -47,7 +47,7 @@ final class KeptPlanTest {
                     Option.empty(),
                     null);
     private final Counting spark = new Counting();
-    private final KeptPlan kept = new KeptPlan(spark, null);
+    private final KeptPlan kept = new KeptPlan(spark, () -> null, null);
 
     /** In place of Spark's optimizer: makes of a plan what Spark makes of it in the end. */
     private static final class Counting extends Optimizer {

@@ -1,4 +1,4 @@
-package org.ksqlspark.cluster;
+package org.ksqlspark.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
