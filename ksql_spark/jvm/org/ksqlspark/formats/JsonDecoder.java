@@ -10,7 +10,6 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.exc.InputCoercionException;
 import com.fasterxml.jackson.core.io.ContentReference;
-import com.fasterxml.jackson.core.io.SerializedString;
 
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -405,34 +404,7 @@ public final class JsonDecoder extends BytesToRow {
 
         private final String[] names;
         private final Reader[] readers;
-        private transient HashMap<String, Member> members;
-
-        /** What comes before an object's first member. */
-        private transient Member beforeFirst;
-
-        /** The name of members, and the column that they belong to. */
-        private static final class Member {
-            /** Null before an object's first member. */
-            final SerializedString name;
-
-            /**
-             * n if it has the column's name, -n - 1 if it has only in upper case, NONE if there is
-             * no such column.
-             */
-            final int ordinal;
-
-            /**
-             * The member that came after it last time: objects of a topic have their members mostly
-             * in the same order, and the parser compares a name that is expected sooner than it
-             * reads one. Null: none did.
-             */
-            Member next;
-
-            Member(SerializedString name, int ordinal) {
-                this.name = name;
-                this.ordinal = ordinal;
-            }
-        }
+        private transient HashMap<String, Integer> ordinals;
 
         StructReader(StructType struct) {
             StructField[] fields = struct.fields();
@@ -444,42 +416,26 @@ public final class JsonDecoder extends BytesToRow {
             }
         }
 
-        private Member member(String name) {
-            if (members == null) {
-                members = new HashMap<>();
+        /**
+         * The column that a member belongs to: n if it has its name, -n - 1 if it has only in upper
+         * case, NONE if there is no such column.
+         */
+        private int ordinal(String field) {
+            if (ordinals == null) {
+                ordinals = new HashMap<>();
                 for (int i = 0; i < names.length; i++) {
-                    members.put(names[i], new Member(new SerializedString(names[i]), i));
+                    ordinals.put(names[i], i);
                 }
             }
-            Member known = members.get(name);
+            Integer known = ordinals.get(field);
             if (known == null) {
-                Member folded = members.get(name.toUpperCase(Locale.ROOT));
-                int column = folded == null || folded.ordinal < 0 ? NONE : -folded.ordinal - 1;
-                known = new Member(new SerializedString(name), column);
-                if (members.size() < NAMES_KEPT) {
-                    members.put(name, known);
+                int folded = ordinals.getOrDefault(field.toUpperCase(Locale.ROOT), NONE);
+                known = folded == NONE ? NONE : -folded - 1;
+                if (ordinals.size() < NAMES_KEPT) {
+                    ordinals.put(field, known);
                 }
             }
             return known;
-        }
-
-        /** Goes on to the next member's name; null at the end of the object. */
-        private Member next(JsonParser parser, Member last) throws IOException {
-            Member expected = last.next;
-            if (expected != null && parser.nextFieldName(expected.name)) {
-                return expected;
-            }
-            if (expected == null) {
-                parser.nextToken();
-            }
-            if (parser.currentToken() == JsonToken.END_OBJECT) {
-                return null;
-            }
-            Member found = member(parser.currentName());
-            if (members.size() < NAMES_KEPT) {
-                last.next = found;
-            }
-            return found;
         }
 
         private static boolean isExact(long exact, BitSet others, int ordinal) {
@@ -493,12 +449,8 @@ public final class JsonDecoder extends BytesToRow {
             long exact = 0; // of the first 64 columns: a bit for each that had a member of its name
             BitSet others = names.length > Long.SIZE ? new BitSet() : null;
             Misfit[] misfits = null; // by column, of members that have its name in another case
-            if (beforeFirst == null) {
-                beforeFirst = new Member(null, NONE);
-            }
-            Member member = beforeFirst;
-            while ((member = next(parser, member)) != null) {
-                int ordinal = member.ordinal;
+            while (parser.nextToken() != JsonToken.END_OBJECT) {
+                int ordinal = ordinal(parser.currentName());
                 JsonToken start = parser.nextToken();
                 if (ordinal >= 0) {
                     if (ordinal < Long.SIZE) {

@@ -291,6 +291,8 @@ class JsonTest {
             "\"A\": \"no number\"",
             "\"A",
             "\"\": 12",
+            "\"\\ud800\": 15",
+            "\"\\udc00x\": {\"\\ud83d\": 16}",
             "13: 14",
         };
         Random random = new Random(1);
@@ -308,6 +310,17 @@ class JsonTest {
             rows += row == null ? 0 : 1;
         }
         assertTrue(rows > 5_000 && rows < 19_000, () -> "the cases are not what they should be");
+    }
+
+    @Test
+    void aNameThatIsNotUtf8DoesNoHarmToWhatComesAfter() {
+        JsonDecoder kept = new JsonDecoder("A INT");
+        byte[] odd =
+                HexFormat.of().parseHex("7b22f4908080223a312c2241223a377d"); // {"....":1,"A":7}
+        for (int n = 0; n < 3; n++) {
+            kept.invoke(odd);
+            assertEquals(8, kept.invoke(bytes("{\"A\": 8, \"other\": 123456789}")).getInt(0));
+        }
     }
 
     @Test
