@@ -10,6 +10,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.exc.InputCoercionException;
 import com.fasterxml.jackson.core.io.ContentReference;
+import com.fasterxml.jackson.core.io.SerializedString;
 
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -50,6 +51,7 @@ public final class JsonDecoder extends BytesToRow {
             JsonFactory.builder().enable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION).build();
 
     private static final int NAMES_KEPT = 1024;
+    private static final int EXPECTED_NAME_LENGTH = 256;
     private static final int LONG_DIGITS = 19;
 
     private final Reader reader;
@@ -404,7 +406,51 @@ public final class JsonDecoder extends BytesToRow {
 
         private final String[] names;
         private final Reader[] readers;
-        private transient HashMap<String, Integer> ordinals;
+        private transient HashMap<String, Member> members;
+
+        /** What comes before an object's first member. */
+        private transient Member beforeFirst;
+
+        /** The name of members, and the column that they belong to. */
+        private static final class Member {
+            /** Null: the parser cannot expect it. */
+            final SerializedString name;
+
+            /**
+             * n if it has the column's name, -n - 1 if it has only in upper case, NONE if there is
+             * no such column.
+             */
+            final int ordinal;
+
+            /**
+             * The member that came after it last time: objects of a topic have their members mostly
+             * in the same order, and the parser compares a name that is expected sooner than it
+             * reads one. Null: none did, or the parser cannot expect it.
+             */
+            Member next;
+
+            Member(SerializedString name, int ordinal) {
+                this.name = name;
+                this.ordinal = ordinal;
+            }
+
+            /** A member that the parser can expect, if its name allows. */
+            static Member kept(String name, int ordinal) {
+                return new Member(
+                        name.length() > EXPECTED_NAME_LENGTH ? null : utf8(name), ordinal);
+            }
+
+            /** Null for a name of bytes that are not UTF-8: its characters have no bytes. */
+            private static SerializedString utf8(String name) {
+                SerializedString utf8 = new SerializedString(name);
+                try {
+                    utf8.asQuotedUTF8();
+                    return utf8;
+                } catch (IllegalArgumentException loneSurrogate) {
+                    return null;
+                }
+            }
+        }
 
         StructReader(StructType struct) {
             StructField[] fields = struct.fields();
@@ -416,26 +462,41 @@ public final class JsonDecoder extends BytesToRow {
             }
         }
 
-        /**
-         * The column that a member belongs to: n if it has its name, -n - 1 if it has only in upper
-         * case, NONE if there is no such column.
-         */
-        private int ordinal(String field) {
-            if (ordinals == null) {
-                ordinals = new HashMap<>();
+        private Member member(String name) {
+            if (members == null) {
+                members = new HashMap<>();
                 for (int i = 0; i < names.length; i++) {
-                    ordinals.put(names[i], i);
+                    members.put(names[i], Member.kept(names[i], i));
                 }
             }
-            Integer known = ordinals.get(field);
-            if (known == null) {
-                int folded = ordinals.getOrDefault(field.toUpperCase(Locale.ROOT), NONE);
-                known = folded == NONE ? NONE : -folded - 1;
-                if (ordinals.size() < NAMES_KEPT) {
-                    ordinals.put(field, known);
-                }
+            Member known = members.get(name);
+            if (known != null) {
+                return known;
             }
-            return known;
+            Member folded = members.get(name.toUpperCase(Locale.ROOT));
+            int column = folded == null || folded.ordinal < 0 ? NONE : -folded.ordinal - 1;
+            if (members.size() >= NAMES_KEPT) {
+                return new Member(null, column);
+            }
+            Member kept = Member.kept(name, column);
+            members.put(name, kept);
+            return kept;
+        }
+
+        /** Goes on to the next member's name; null at the end of the object. */
+        private Member next(JsonParser parser, Member last) throws IOException {
+            Member expected = last.next;
+            if (expected == null) {
+                parser.nextToken();
+            } else if (parser.nextFieldName(expected.name)) {
+                return expected;
+            }
+            if (parser.currentToken() == JsonToken.END_OBJECT) {
+                return null;
+            }
+            Member found = member(parser.currentName());
+            last.next = found.name == null ? null : found;
+            return found;
         }
 
         private static boolean isExact(long exact, BitSet others, int ordinal) {
@@ -449,8 +510,12 @@ public final class JsonDecoder extends BytesToRow {
             long exact = 0; // of the first 64 columns: a bit for each that had a member of its name
             BitSet others = names.length > Long.SIZE ? new BitSet() : null;
             Misfit[] misfits = null; // by column, of members that have its name in another case
-            while (parser.nextToken() != JsonToken.END_OBJECT) {
-                int ordinal = ordinal(parser.currentName());
+            if (beforeFirst == null) {
+                beforeFirst = new Member(null, NONE);
+            }
+            Member member = beforeFirst;
+            while ((member = next(parser, member)) != null) {
+                int ordinal = member.ordinal;
                 JsonToken start = parser.nextToken();
                 if (ordinal >= 0) {
                     if (ordinal < Long.SIZE) {

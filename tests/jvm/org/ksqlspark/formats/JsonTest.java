@@ -312,14 +312,22 @@ class JsonTest {
         assertTrue(rows > 5_000 && rows < 19_000, () -> "the cases are not what they should be");
     }
 
-    @Test
-    void aNameThatIsNotUtf8DoesNoHarmToWhatComesAfter() {
-        JsonDecoder kept = new JsonDecoder("A INT");
-        byte[] odd =
-                HexFormat.of().parseHex("7b22f4908080223a312c2241223a377d"); // {"....":1,"A":7}
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "7b22f4908080223a312c2241223a377d", // {"....":1,"A":7}
+                "7b22f0808080223a312c2241223a377d",
+                "7b2241223a372c22f4908080223a317d", // {"A":7,"....":1}
+                "7b2241223a372c226f74686572223a7b22f0808080223a317d7d", // {"A":7,"other":{"....":1}}
+                "7b2252223a7b2258223a312c22f4908080223a317d7d", // {"R":{"X":1,"....":1}}
+            })
+    void aNameThatIsNotUtf8DoesNoHarmToWhatComesAfter(String record) {
+        JsonDecoder kept = new JsonDecoder("A INT, R STRUCT<X INT>");
+        byte[] next = bytes("{\"A\": 8, \"R\": {\"X\": 9}, \"other\": 123456789}");
         for (int n = 0; n < 3; n++) {
-            kept.invoke(odd);
-            assertEquals(8, kept.invoke(bytes("{\"A\": 8, \"other\": 123456789}")).getInt(0));
+            kept.invoke(HexFormat.of().parseHex(record));
+            assertEquals(8, kept.invoke(next).getInt(0));
+            assertEquals(9, kept.invoke(next).getStruct(1, 1).getInt(0));
         }
     }
 
