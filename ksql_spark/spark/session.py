@@ -347,8 +347,9 @@ class SparkProcess:
 
         Returns when it has. Does nothing while there is no JVM.
         """
-        if self.session is not None and self.is_alive:
-            java_class(self.session._jvm, "java.lang.System").gc()
+        session = self.session
+        if session is not None and self.is_alive:
+            java_class(session._jvm, "java.lang.System").gc()
 
     def kill(self) -> None:
         """End the JVM at once, if there is one."""

@@ -40,8 +40,8 @@ public final class BlockManagerThreads {
                     limited++;
                 }
             }
-        } catch (ReflectiveOperationException | ClassCastException e) {
-            // another Spark: it only takes more memory
+        } catch (ReflectiveOperationException | RuntimeException e) {
+            // another Spark, or a JVM that does not let us in: it only takes more memory
         }
         return limited;
     }
