@@ -26,8 +26,8 @@ from server.connections import Http2Position, JoiningTransport, Limits
 from server.http import TlsSettings, has_http2
 
 needs_http2 = pytest.mark.skipif(not has_http2(), reason="zttp is not installed")
-SHORT = Limits(header_s=0.2)
-IDLE = Limits(idle_s=0.3)
+SHORT = Limits(header_s=0.4)
+IDLE = Limits(idle_s=0.5)
 #: so long that a client that does something now and then is never idle, on a busy machine either
 PATIENT = Limits(idle_s=2.0)
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import socket
 import threading
@@ -247,7 +248,11 @@ def test_pieces_of_a_request_are_joined(live: LiveServer, engine: LookUpEngine) 
     assert len(engine.texts) == 2 * len(REQUEST) - 1
 
 
-def test_the_head_may_come_before_the_body(live: LiveServer, unparsed: list[bytes]) -> None:
+def test_the_head_may_come_before_the_body(
+    live: LiveServer, unparsed: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held_s = http.HELD_S
+    monkeypatch.setattr(http, "HELD_S", SOON_S)
     with connected(live) as sock:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         answers = []
@@ -257,8 +262,9 @@ def test_the_head_may_come_before_the_body(live: LiveServer, unparsed: list[byte
             answers.append(asked(sock, BODY).lasting)
         assert answers == answers[:1] * 3
         assert unparsed == [BODY] * 2
+        monkeypatch.setattr(http, "HELD_S", held_s)
         sock.sendall(HEAD + b"\r\n")
-        time.sleep(2 * http.HELD_S)  # so long that it is not waited for
+        time.sleep(2 * held_s)  # so long that it is not waited for
         sock.sendall(BODY[:3])
         assert asked(sock, BODY[3:]).lasting == answers[0]
         assert unparsed == [BODY] * 2
@@ -359,12 +365,18 @@ def test_a_body_that_is_late_has_the_time_of_any_body(engine: LookUpEngine) -> N
 
 
 def test_a_connection_is_kept_while_a_body_is_waited_for(engine: LookUpEngine) -> None:
-    with LiveServer(engine, keep_alive_s=1) as live, connected(live) as sock:
-        asked(sock)
-        time.sleep(0.985)  # just before it would be closed
-        sock.sendall(HEAD + b"\r\n")
-        time.sleep(0.03)
-        assert asked(sock, BODY).status == 200
+    with LiveServer(engine, keep_alive_s=1) as live:
+        is_answered = False
+        for _ in range(10):  # on a busy machine some come too late
+            with connected(live) as sock, contextlib.suppress(ConnectionError, AssertionError):
+                asked(sock)
+                time.sleep(0.985)  # just before it would be closed
+                sock.sendall(HEAD + b"\r\n")
+                time.sleep(0.03)
+                is_answered = asked(sock, BODY).status == 200
+            if is_answered:
+                break
+        assert is_answered
 
 
 def test_a_server_that_stops_answers_what_it_holds(
