@@ -433,7 +433,7 @@ class Bootstrap:
             self._stack.callback(supervisor.close)
             clock = ClockWatch(supervisor.clock_set_back)
             self._stack.callback(clock.close)
-            heap = HeapWatch(queries.runs, spark.collect_garbage)
+            heap = HeapWatch(queries.runs, spark.heap, spark.collect_garbage)
             heap_watch = Watch("heap-watch", LOOK_EVERY_S, heap.look)
             self._stack.callback(heap_watch.close)
             watchers = [supervisor, clock, heap_watch]

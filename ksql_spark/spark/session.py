@@ -31,6 +31,7 @@ from ksql_spark.functions.spark_text import SESSION_SETTINGS
 from ksql_spark.services import artifacts, java
 from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.spark import master
+from ksql_spark.spark.heap import HeapUse
 from ksql_spark.spark.java_classes import java_class
 
 log = logging.getLogger(__name__)
@@ -69,6 +70,20 @@ JAVA_OPTIONS = (
     "--sun-misc-unsafe-memory-access=allow",
     "--enable-native-access=ALL-UNNAMED",
     "-Duser.timezone=UTC",
+)
+#: how the JVM's heap grows, and is given back (memory/SpareHeap.java)
+HEAP_OPTIONS = (
+    "-XX:+UseG1GC",
+    # what a fetch from a topic takes is then no object larger than half a region, and few are: each
+    # of those may make the JVM look through the whole heap
+    "-XX:G1HeapRegionSize=8m",
+    # the heap grows when a load needs it, not whenever it was looked through
+    "-XX:MinHeapFreeRatio=10",
+    # returns memory that a start or a backlog needed
+    "-XX:G1PeriodicGCInterval=60000",
+    # Spark's cleaner calls System.gc() every half an hour, and so do we (runtime/heap_watch.py):
+    # all would stand still for a second
+    "-XX:+ExplicitGCInvokesConcurrent",
 )
 
 #: Spark settings that the engine's semantics and latency rest on
@@ -342,14 +357,25 @@ class SparkProcess:
             log.error("Spark's process does not answer; it is killed")
             self.kill()
 
+    def heap(self) -> HeapUse | None:
+        """How the heap of the JVM is used; nothing while there is no JVM."""
+        spare = self._spare_heap()
+        return None if spare is None else HeapUse(*spare.use())
+
     def collect_garbage(self) -> None:
         """Let the JVM look through its whole heap while everything goes on, and give back what is not needed.
 
         Returns when it has. Does nothing while there is no JVM.
         """
+        spare = self._spare_heap()
+        if spare is not None:
+            spare.giveBack()
+
+    def _spare_heap(self) -> Any:
         session = self.session
-        if session is not None and self.is_alive:
-            java_class(session._jvm, "java.lang.System").gc()
+        if session is None or not self.is_alive:
+            return None
+        return java_class(session._jvm, "org.ksqlspark.memory.SpareHeap")
 
     def kill(self) -> None:
         """End the JVM at once, if there is one."""
@@ -376,16 +402,9 @@ class SparkProcess:
             command = [
                 str(java.java_binary()),
                 f"-Xmx{self.memory}",
-                "-XX:+UseG1GC",
-                # returns memory that a start or a backlog needed
-                "-XX:MinHeapFreeRatio=10",
-                "-XX:MaxHeapFreeRatio=15",
-                "-XX:G1PeriodicGCInterval=60000",
+                *HEAP_OPTIONS,
                 # or the JVM looks through the whole heap while queries start, when it has loaded that much
                 "-XX:MetaspaceSize=128m",
-                # Spark's cleaner calls System.gc() every half an hour, and so do we (runtime/heap_watch.py):
-                # all would stand still for a second
-                "-XX:+ExplicitGCInvokesConcurrent",
                 *JAVA_OPTIONS,
                 *(archive.recording() if self.records_classes else archive.options()),
                 f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}",

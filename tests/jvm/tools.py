@@ -18,7 +18,7 @@ from pathlib import Path
 from ksql_spark.errors import KsqlError
 from ksql_spark.services import artifacts
 from ksql_spark.services.java import java_binary
-from ksql_spark.spark.session import JAVA_OPTIONS
+from ksql_spark.spark.session import HEAP_OPTIONS, JAVA_OPTIONS
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = ROOT / "ksql_spark" / "jvm"
@@ -141,6 +141,7 @@ def test() -> int:
     classpath = os.pathsep.join(map(str, [tests, *against]))
     return _java(
         *JAVA_OPTIONS,
+        *HEAP_OPTIONS,
         "-Dfile.encoding=UTF-8",
         f"-Dlog4j2.configurationFile={ROOT / 'tests' / 'jvm' / 'log4j2.properties'}",
         f"-Dksql.python={sys.executable}",

@@ -1,2 +1,5 @@
-/** What lets Spark need less memory: settings and threads that it keeps and no query needs. */
+/**
+ * What lets Spark need less memory: its settings and threads that no query needs, and the spare
+ * heap.
+ */
 package org.ksqlspark.memory;
