@@ -36,17 +36,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import random
 import statistics
-import subprocess
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from kafka_streams_process import StreamsProcess
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
@@ -54,13 +53,7 @@ from ksql_spark.entities.commands import CommandStatusEntity
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
-from ksql_spark.services import artifacts, cache, java
 
-STREAMS_SOURCES = Path(__file__).parent / "kafka_streams"
-STREAMS_JARS = (
-    "org/apache/kafka/kafka-streams/4.3.1/kafka-streams-4.3.1.jar",
-    "org/rocksdb/rocksdbjni/10.1.3/rocksdbjni-10.1.3.jar",
-)
 LINGER_MS = 5
 #: starts a query, given its name and output topic; returns a function that stops it
 Side = Callable[[str, str], Callable[[], None]]
@@ -192,50 +185,6 @@ def handwritten(engine: Engine, name: str, out: str, servers: str, folder: Path)
     return writer.trigger(realTime="30 seconds").start()
 
 
-def streams_classpath() -> str:
-    """Classpath of our compiled Kafka Streams program and its jars: those of the broker and two more."""
-    needed = list(artifacts.jars("broker"))
-    for path in STREAMS_JARS:
-        jar = cache.cache_dir() / "bench" / Path(path).name
-        if not jar.exists():
-            jar.parent.mkdir(parents=True, exist_ok=True)
-            part, _ = urllib.request.urlretrieve(artifacts.repository() + path, f"{jar}.part")
-            os.replace(part, jar)
-        needed.append(jar)
-    return os.pathsep.join(map(str, [artifacts.compile_java(STREAMS_SOURCES, needed), *needed]))
-
-
-class StreamsProcess:
-    """A JVM that runs the queries for Kafka Streams, one after another."""
-
-    def __init__(self, servers: str, log: Path) -> None:
-        command = [str(java.java_binary()), "-Xmx4g", "-cp", streams_classpath(), "Bids", servers]
-        with log.open("wb") as file:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, text=True
-            )
-        self._log = log
-
-    def start(self, name: str, out: str, folder: Path) -> Callable[[], None]:
-        """Start a query; returns a function that stops it."""
-        self._ask(f"{name} {out} {folder / f'streams-{out}'}")
-        return lambda: self._ask("")
-
-    def _ask(self, line: str) -> None:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-        if not self._process.stdout.readline():
-            raise SystemExit(f"Kafka Streams ended:\n{self._log.read_text(errors='replace')[-2000:]}")
-
-    def close(self) -> None:
-        """End the process."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(60)
-        self._process.stdout.close()
-
-
 def measure(
     admin: KafkaAdmin, out: str, expected: int, start: Callable[[], Callable[[], None]], patience_s: float
 ) -> float | None:
@@ -337,9 +286,9 @@ def make_sides(
 
     sides: dict[str, Side] = {"ours": ours, "pyspark": pyspark}
     if "streams" in names:
-        process = StreamsProcess(servers, folder / "streams.log")
+        process = StreamsProcess("Bids", servers, folder / "streams.log")
         stack.callback(process.close)
-        sides["streams"] = lambda name, out: process.start(name, out, folder)
+        sides["streams"] = lambda name, out: process.start(name, out, folder / f"streams-{out}")
     return {name: sides[name] for name in names}
 
 
