@@ -1,11 +1,8 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.ObjectReader;
 import com.fasterxml.jackson.databind.ObjectWriter;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Properties;
 import org.apache.kafka.common.serialization.Serde;
@@ -31,9 +28,7 @@ import org.apache.kafka.streams.state.KeyValueStore;
  *
  * <pre>Bids BOOTSTRAP_SERVERS</pre>
  *
- * One process runs one query after another, so that its JVM stays warm. Each line of standard input starts
- * one, {@code QUERY OUTPUT_TOPIC STATE_FOLDER}, with a query of throughput.py; an empty line stops it. Each
- * line is answered by one line. The process ends with standard input.
+ * It is told by {@link Commands}, {@code QUERY OUTPUT_TOPIC STATE_FOLDER}, with a query of throughput.py.
  *
  * The cache that merges updates is off: every record gives an update, as in KSQL's changelogs here.
  */
@@ -95,24 +90,11 @@ public final class Bids {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   public static void main(String[] arguments) throws IOException {
-    BufferedReader commands =
-        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-    KafkaStreams running = null;
-    for (String line = commands.readLine(); line != null; line = commands.readLine()) {
-      if (running != null) {
-        running.close();
-        running = null;
-      }
-      if (!line.isEmpty()) {
-        String[] words = line.split(" ", 3);
-        running = query(words[0], arguments[0], words[1], words[2]);
-        running.start();
-      }
-      System.out.println(line.isEmpty() ? "stopped" : "started");
-    }
-    if (running != null) {
-      running.close();
-    }
+    Commands.run(
+        line -> {
+          String[] words = line.split(" ", 3);
+          return query(words[0], arguments[0], words[1], words[2]);
+        });
   }
 
   private static KafkaStreams query(String query, String servers, String output, String folder) {
