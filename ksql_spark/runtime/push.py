@@ -263,7 +263,9 @@ class PushResult:
             return None
         if not batches and self._query.errors:
             self._end(None, timeout_s)
-            raise KsqlError("QUERY_FAILED", id=self.query_id, reason=self._query.errors[-1].message)
+            raise KsqlError(
+                "QUERY_FAILED", id=self.query_id, reason=self._query.errors[-1].message.rstrip(".")
+            )
         return rows
 
     def _end(self, message: str | None, timeout_s: float) -> None:

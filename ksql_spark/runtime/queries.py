@@ -522,8 +522,11 @@ class QueryManager:
 
     # ---- the end of Spark's JVM (runtime.supervisor) --------------------------------------------------
 
-    def lose_spark(self, message: str) -> list[ManagedQuery]:
-        """Note that Spark's JVM has ended; ``message`` is the error of the queries that ran on it.
+    def lose_spark(self, what: str) -> list[ManagedQuery]:
+        """Note that Spark's JVM has ended, for the queries that ran on it.
+
+        Args:
+            what: happened to it, a sentence without its full stop.
 
         Returns:
             the persistent queries that ran, which start_lost() starts again.
@@ -534,7 +537,8 @@ class QueryManager:
             with query.control:
                 if not self._runs.forget(query):
                     continue
-                self.halt(query, message)
+                then = "Send the query again." if query.is_transient else "Then this query goes on."
+                self.halt(query, f"{what}, and is started again. {then}")
                 if not query.is_transient:
                     lost.append(query)
         return lost

@@ -123,7 +123,7 @@ class SparkSupervisor:
         why, self._why = self._why, None
         how = why or _told(code)
         log.error("Spark's process %s; it is started again, with all queries", how)
-        lost = self._queries.lose_spark(f"Spark's process {how}. It is started again, and the query then.")
+        lost = self._queries.lose_spark(f"Spark's process {how}")
         unproven = [query for query in lost if query.id in self._ends and not self._is_proven(query)]
         self._waiting += [query for query in lost if query not in self._waiting]
         if why is None:

@@ -196,7 +196,7 @@ class Jvm:
             self._is_there = False
             for run in self.runs:
                 run.is_active = False
-        lost = self._manager.lose_spark("Spark's process ended.")
+        lost = self._manager.lose_spark("Spark's process ended")
         with self._lock:
             self._is_there = True
         self._manager.regain_spark()

@@ -255,6 +255,18 @@ def test_all_clients_learn_of_a_failure_and_the_next_one_begins_anew(serving: Se
     assert len(serving.spark()) == 1 and len(serving.topics()) == 1
 
 
+def test_clients_are_told_to_ask_again_when_spark_has_ended(serving: Serving) -> None:
+    stream = serving.query(STATELESS)
+    serving.world.queries.lose_spark("Spark's process was ended by the signal SIGKILL")
+    with pytest.raises(KsqlError) as refused:
+        stream.read(0.0)
+    stream.close()
+    assert refused.value.message == (
+        f"Query {stream.query_id} failed: Spark's process was ended by the signal SIGKILL, "
+        "and is started again. Send the query again. The server's log has the details."
+    )
+
+
 def test_the_limit_of_push_queries_counts_clients(make_world: Callable[..., World]) -> None:
     serving = Serving(make_world(**{"ksql.max.push.queries": 2}))
     streams = [serving.query(STATELESS) for _ in range(2)]
