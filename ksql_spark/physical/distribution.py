@@ -65,6 +65,15 @@ class Tasks:
     keeps_partition: bool = False
     takes_left_first: bool = False
 
+    @property
+    def ignored_have_turns(self) -> bool:
+        """Whether records that a join ignores reach it all the same.
+
+        They have their turn, as in Kafka Streams: what is behind them in their partition comes after them.
+        Where Kafka Streams repartitions a side, it drops those without a key before.
+        """
+        return self.by_partition and self.is_merged
+
 
 #: all in one task
 ONE_TASK = Tasks(1, 1, False, 1, False)

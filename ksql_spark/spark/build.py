@@ -76,7 +76,14 @@ def _source(
         options=context.source_options,
     )
     return sources.decode(
-        raw, step.source, step.prefix, step.exposed, context.log, context.setting, step.records
+        raw,
+        step.source,
+        step.prefix,
+        step.exposed,
+        context.log,
+        context.setting,
+        step.records,
+        keeps_null_keys=context.tasks.ignored_have_turns,
     )
 
 

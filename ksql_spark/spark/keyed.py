@@ -199,11 +199,19 @@ class _JoinInputs:
     def records(
         self, context: Context, *, left_nulls: bool, right_nulls: bool, left_task: str | None = None
     ) -> list[DataFrame]:
+        """Both sides as the operator's inputs.
+
+        Args:
+            context: of the query.
+            left_nulls, right_nulls: whether records without a key give results.
+            left_task: see _Side.records.
+        """
+        has_turn = context.tasks.ignored_have_turns
         left = context.lower(self.step.left_key, "Join.Left", "Join key", _names(self.step.left.schema))
         right = context.lower(self.step.right_key, "Join.Right", "Join key", _names(self.step.right.schema))
         return [
-            self.left.records(0, [left, *self.bounds], context, nulls=left_nulls, task=left_task),
-            self.right.records(1, [right, *self.bounds], context, nulls=right_nulls),
+            self.left.records(0, [left, *self.bounds], context, nulls=left_nulls or has_turn, task=left_task),
+            self.right.records(1, [right, *self.bounds], context, nulls=right_nulls or has_turn),
         ]
 
     @property
@@ -259,9 +267,8 @@ def stream_table_join(
     if step.is_replicated:
         everywhere = f"explode(array({', '.join(map(str, context.numbers))}))"
         right = right.selectExpr(named(everywhere, "task"), "k", "side", "ts", "v", "h")
-    sides = [left.filter("v IS NOT NULL"), right]
     state = {"key": join.key_ddl, "right": join.right.ddl}
-    return join.result(_operator(context, "streamTableJoin", sides, is_outer, state=state), context)
+    return join.result(_operator(context, "streamTableJoin", [left, right], is_outer, state=state), context)
 
 
 def table_table_join(step: steps.TableTableJoin, inputs: Sequence[DataFrame], context: Context) -> DataFrame:

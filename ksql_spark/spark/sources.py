@@ -82,12 +82,13 @@ def decode(
     log: QueryLog | None = None,
     setting: Callable[[str], Any] = lambda name: None,
     records: RecordSpec | None = None,
+    keeps_null_keys: bool = False,
 ) -> DataFrame:
     """Records to columns: keys, values, ``exposed`` pseudo columns (all with ``prefix``), hidden columns.
 
     A record that its format cannot read is dropped and reported to ``log`` (reference §5.8). So is a record
     without a usable event time (§5.7). Two properties make either stop the query instead. In a table, a
-    record with a NULL key is dropped.
+    record with a NULL key is dropped, unless it is to be kept.
 
     Args:
         raw: a frame from ``read``.
@@ -97,6 +98,7 @@ def decode(
         log: takes the reports; None: nothing is reported.
         setting: effective value of a property, by name.
         records: serdes of the records; None: as ``source`` says.
+        keeps_null_keys: a table's records without a key become rows, too.
     """
     schema = source.schema
     key_serde, value_serde = serdes(source, records)
@@ -138,7 +140,7 @@ def decode(
         good.append(f"(value IS NULL OR __value IS NOT NULL{reported(value_serde, 'value', 'value')})")
     if schema.key:
         good.append(f"(key IS NULL OR __key IS NOT NULL{reported(key_serde, 'key', key_bytes)})")
-    if source.is_table:
+    if source.is_table and not keeps_null_keys:
         good.append("key IS NOT NULL")
     if good:
         rows.filter(" AND ".join(good))

@@ -5,7 +5,7 @@ import org.apache.spark.sql.streaming.MapState;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 
-/** Joins that look up the latest row of a key. */
+/** Joins that look up the latest row of a key. Records without a key have an empty one here. */
 final class TableJoins {
     private TableJoins() {}
 
@@ -28,15 +28,19 @@ final class TableJoins {
 
         @Override
         protected void process(byte[] key, int side, long ts, byte[] value) {
+            boolean hasKey = key.length > 0;
             if (side == 1) {
-                if (value == null) {
+                if (hasKey && value == null) {
                     table.removeKey(key);
-                } else {
+                } else if (hasKey) {
                     table.updateValue(key, value);
                 }
                 return;
             }
-            byte[] row = table.getValue(key);
+            if (value == null) {
+                return;
+            }
+            byte[] row = hasKey ? table.getValue(key) : null;
             if (row != null || isOuter) {
                 emit(key, ts, value, row);
             }
@@ -61,6 +65,9 @@ final class TableJoins {
 
         @Override
         protected void process(byte[] key, int side, long ts, byte[] value) {
+            if (key.length == 0) {
+                return;
+            }
             MapState<byte[], byte[]> own = side == 0 ? left : right;
             byte[] before = own.getValue(key);
             byte[] other = (side == 0 ? right : left).getValue(key);
