@@ -13,7 +13,7 @@ from pathlib import Path
 import grammar
 from shell import commands, statements
 from shell.client import ClientError
-from shell.commands.command import Command, Context
+from shell.commands.command import Command, CommandProblem, Context
 from shell.output import entities
 from shell.output.console import Form
 from shell.session import Failure
@@ -85,6 +85,10 @@ def run_text(text: str, context: Context) -> None:
             raise Failure(ClientError("This comment is never closed."), start.line, start.col)
         found = _command(part.text)
         if found is None:
+            meant = commands.meant(part.text)
+            if meant is not None:
+                problem = CommandProblem(f"Unknown command '{part.text}'. Did you mean {meant}?")
+                raise Failure(problem, part.line, part.column)
             context.session.run(part)
             continue
         command, arguments = found
@@ -113,10 +117,13 @@ def inputs(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
 
 
 def is_whole(text: str) -> bool:
-    """Whether an input is complete: empty, a command with its arguments, or statements with their ``;``."""
+    """Whether an input is complete: empty, a command with its arguments, or statements with their ``;``.
+
+    So is a misspelt command: what is typed after it would not be part of it.
+    """
     found = _command(text)
     if found is None:
-        return statements.is_complete(text)
+        return statements.is_complete(text) or commands.meant(text) is not None
     command, arguments = found
     return len(arguments) >= command.least_arguments or text.rstrip().endswith(";")
 

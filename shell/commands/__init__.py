@@ -6,6 +6,9 @@ with a COMMAND, and add it to the table below; help and completion use the table
 
 from __future__ import annotations
 
+import difflib
+
+import grammar
 from shell.commands import (
     clear,
     exit,
@@ -57,4 +60,17 @@ def find(line: str) -> tuple[Command, list[str]] | None:
     return None
 
 
-__all__ = ["COMMANDS", "Command", "CommandProblem", "Context", "Leave", "find"]
+def meant(line: str) -> str | None:
+    """The command that a word alone is probably meant to be: it is like its name, and no statement begins so.
+
+    >>> meant("hlep"), meant("help"), meant("show")
+    ('help', None, None)
+    """
+    word = line.strip().removesuffix(";").rstrip().lower()
+    names = [name for command in COMMANDS for name in (command.name, *command.aliases)]
+    if not word.isalpha() or word in names or word.upper() in grammar.STATEMENT_STARTERS:
+        return None
+    return next(iter(difflib.get_close_matches(word, names, n=1, cutoff=0.7)), None)
+
+
+__all__ = ["COMMANDS", "Command", "CommandProblem", "Context", "Leave", "find", "meant"]

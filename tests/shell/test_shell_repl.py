@@ -70,6 +70,17 @@ def test_exit(session: Session, out: io.StringIO) -> None:
     assert out.getvalue() == "Exiting ksql-spark.\n"
 
 
+def test_a_misspelt_command_needs_no_semicolon_to_be_told(
+    session: Session, engine: FakeEngine, out: io.StringIO, err: io.StringIO
+) -> None:
+    typed(session, "hlep\rqiut;\rhelp\r")
+    assert err.getvalue() == (
+        "Unknown command 'hlep'. Did you mean help?\nUnknown command 'qiut'. Did you mean quit?\n"
+    )
+    assert "Commands" in out.getvalue()
+    assert not any("hlep" in request.text or "qiut" in request.text for request in engine.requests)
+
+
 def test_error_is_shown_and_the_prompt_goes_on(
     session: Session, engine: FakeEngine, out: io.StringIO, err: io.StringIO
 ) -> None:
@@ -101,11 +112,14 @@ def test_enter_takes_what_a_search_found(session: Session, engine: FakeEngine) -
 @pytest.mark.parametrize(
     ("text", "whole"),
     [
+        ("hlep", True),
+        ("selct", False),
         ("help", True),
         ("OUTPUT json", True),
         ("set cli wrap on", True),
         ("SET 'a'", False),
-        ("outputs", False),
+        ("outputs", True),
+        ("outputs json", False),
         ("/*", False),
         ("/*\nhelp", False),
         ("/*\nhelp\n*/", True),
