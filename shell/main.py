@@ -28,6 +28,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
         "write generated events to a topic",
     ),
     "import": ("shell.importer", "take over the streams, tables and queries of a ksqlDB server"),
+    "migrations": ("shell.migrations.main", "apply versioned files of statements, in order and once each"),
     "registry": ("ksql_spark.services.registry_command", "run the embedded schema registry alone"),
     "connect": ("ksql_spark.services.connect_command", "run Kafka Connect alone, install connectors"),
     "state": ("shell.state", "rebuild the state of a query that cannot be read"),

@@ -76,7 +76,7 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        type=_definition,
+        type=definition,
         help="session variable, used as ${NAME}; may be repeated",
     )
 
@@ -87,7 +87,8 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _definition(text: str) -> tuple[str, str]:
+def definition(text: str) -> tuple[str, str]:
+    """The name and value of NAME=VALUE, as a type of an argument."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise argparse.ArgumentTypeError(f"'{text}' is not written as NAME=VALUE")
@@ -254,4 +255,5 @@ __all__ = [
     "add_connection_options",
     "add_output_options",
     "connect",
+    "definition",
 ]

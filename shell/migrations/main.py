@@ -1,0 +1,256 @@
+"""``ksql-spark migrations COMMAND``: its commands, their options and what they print."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from shell.client import Client, ClientError, until_ready
+from shell.migrations.applying import Applying, Wanted, check_applied, choose, last_migrated, parts_of
+from shell.migrations.history import (
+    CURRENT,
+    NO_REASON,
+    NO_VERSION,
+    PENDING,
+    Event,
+    History,
+    NotInitialized,
+    last_events,
+)
+from shell.migrations.project import CONFIG, MOST, Migration, Project
+from shell.options import FAILED, READY_S, WRONG_OPTIONS, OptionProblem, definition
+from shell.output.console import Console
+from shell.output.table import Table, draw
+
+_HEADERS = (
+    "Version",
+    "Name",
+    "State",
+    "Previous Version",
+    "Started On",
+    "Completed On",
+    "Error Reason",
+)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run a command on a project.
+
+    Returns:
+        The exit code: 0 on success, 1 if a migration or the server fails, 2 for wrong options or files.
+    """
+    options = _parser().parse_args(argv)
+    console = Console()
+    try:
+        run: Callable[[argparse.Namespace, Console], None] = options.run
+        run(options, console)
+    except OptionProblem as problem:
+        console.error(f"ksql-spark migrations: {problem}")
+        return WRONG_OPTIONS
+    except ClientError as error:
+        console.clear_status()
+        console.error(str(error))
+        return FAILED
+    return 0
+
+
+# ---- commands without a server -------------------------------------------------------------------------
+
+
+def _new_project(options: argparse.Namespace, console: Console) -> None:
+    project = Project.create(options.path, options.url)
+    console.line(f"Made {project.config} and {project.folder}.")
+    console.line(f"Next: cd {options.path} && ksql-spark migrations initialize-metadata")
+
+
+def _create(options: argparse.Namespace, console: Console) -> None:
+    migration = Project.open(options.config_file).add(" ".join(options.description), options.version)
+    console.line(f"Made {migration.path}.")
+
+
+# ---- commands on a server ------------------------------------------------------------------------------
+
+
+class _Server:
+    """A project's server, once it answers, and what it knows of migrations."""
+
+    def __init__(self, options: argparse.Namespace, console: Console) -> None:
+        self.project = Project.open(options.config_file)
+        self.client: Client = self.project.client()
+        self.history = History(self.client, self.project)
+        self._console = console
+
+    def __enter__(self) -> _Server:
+        try:
+            for _ in until_ready(self.client, READY_S):
+                self._console.status(f"{self.client.url} is starting")
+        finally:
+            self._console.clear_status()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.close()
+
+
+def _initialize(options: argparse.Namespace, console: Console) -> None:
+    with _Server(options, console) as server:
+        if server.history.is_initialized():
+            console.line(f"{server.project.stream} and {server.project.table} are there already.")
+            return
+        with console.busy():
+            server.history.initialize()
+        console.line(f"Made the stream {server.project.stream} and the table {server.project.table}.")
+
+
+def _destroy(options: argparse.Namespace, console: Console) -> None:
+    with _Server(options, console) as server, console.busy():
+        dropped = server.history.destroy()
+    what = f"Dropped {' and '.join(dropped)} with their topics." if dropped else "There was nothing to drop."
+    console.line(f"{what} What the migrations have made stays.")
+
+
+def _apply(options: argparse.Namespace, console: Console) -> None:
+    wanted = Wanted(options.next, options.until, options.version)
+    with _Server(options, console) as server:
+        migrations = server.project.migrations()
+        events = server.history.read()
+        check_applied(migrations, events)
+        current = last_events(events).get(CURRENT)
+        chosen = choose(migrations, current, wanted, takes_over=options.take_over)
+        for migration in chosen:  # a mistake in the last file is found before the first one runs
+            parts_of(migration)
+        if not chosen:
+            console.line(f"Nothing to apply. {_at(events)}")
+            return
+        if options.dry_run:
+            for migration in chosen:
+                _show(migration, console)
+            return
+        applying = Applying(server.client, server.history, console, dict(options.define))
+        for migration in chosen:
+            applying.apply(migration, events)
+            events = server.history.read()
+        count = f"{len(chosen)} migration{'s' if len(chosen) > 1 else ''}"
+        console.line(f"Applied {count}. {_at(events)}")
+
+
+def _show(migration: Migration, console: Console) -> None:
+    console.line(console.bold(f"{migration.path.name} would be applied:"))
+    console.line(migration.text().rstrip())
+    console.line()
+
+
+def _at(events: Sequence[tuple[str, Event]]) -> str:
+    version = last_migrated(last_events(events))
+    return "No version is applied." if version == NO_VERSION else f"The current version is {version}."
+
+
+def _validate(options: argparse.Namespace, console: Console) -> None:
+    with _Server(options, console) as server:
+        count = check_applied(server.project.migrations(), server.history.read())
+    console.line(f"All files of the {count} versions that were applied are as they were.")
+
+
+def _info(options: argparse.Namespace, console: Console) -> None:
+    with _Server(options, console) as server:
+        migrations = server.project.migrations()
+        try:
+            events = server.history.read()
+        except NotInitialized as error:
+            events = []
+            console.warning(str(error))
+    console.line(_at(events))
+    console.line(draw(Table(_HEADERS, _rows(migrations, last_events(events))), console))
+
+
+def _rows(migrations: Sequence[Migration], last: Mapping[str, Event]) -> list[list[str]]:
+    """A row for each file, and for each version that was applied and has no file any more."""
+    names = {migration.version: migration.name for migration in migrations}
+    names |= {int(key): event.name for key, event in last.items() if key != CURRENT and int(key) not in names}
+    rows = []
+    for version, name in sorted(names.items()):
+        event = last.get(str(version))
+        if event is None:
+            rows.append([str(version), name, PENDING, "", "", "", ""])
+            continue
+        reason = "" if event.error_reason == NO_REASON else event.error_reason
+        times = _time(event.started_on), _time(event.completed_on)
+        rows.append([str(version), name, event.state, event.previous, *times, reason])
+    return rows
+
+
+def _time(millis: str) -> str:
+    """A time, in the local zone; empty for none."""
+    if not millis.isdigit():
+        return ""
+    return datetime.datetime.fromtimestamp(int(millis) / 1000).astimezone().isoformat(" ", "milliseconds")
+
+
+# ---- options -------------------------------------------------------------------------------------------
+
+
+def _version(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= MOST:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 1 to {MOST}")
+    return int(text)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ksql-spark migrations",
+        description="Apply versioned files of statements to a server, in order and once each, as ksqlDB's "
+        "ksql-migrations does. A project is a folder with ksql-migrations.properties and migrations/, whose "
+        "files are called V000001__create_orders.sql. The server keeps what was applied, in a stream and a "
+        "table. docs/how-to/migrations.md tells more.",
+    )
+    parser.add_argument(
+        "-c",
+        "--config-file",
+        metavar="FILE",
+        type=Path,
+        default=Path(CONFIG),
+        help="the project's properties (default: %(default)s in this folder)",
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(
+        name: str, text: str, run: Callable[[argparse.Namespace, Console], None]
+    ) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        added.set_defaults(run=run)
+        return added
+
+    new = command("new-project", "make the folder of a project", _new_project)
+    new.add_argument("path", metavar="PATH", type=Path, help="the folder")
+    new.add_argument("url", metavar="URL", help="the server, for example http://localhost:8088")
+    command("initialize-metadata", "make the stream and the table of what was applied", _initialize)
+    create = command("create", "make an empty file for the next version", _create)
+    create.add_argument("description", metavar="DESCRIPTION", nargs="+", help="what it does")
+    create.add_argument("-v", "--version", metavar="N", type=_version, help="its version (default: one more)")
+    apply = command("apply", "apply files that were not applied yet", _apply)
+    which = apply.add_mutually_exclusive_group(required=True)
+    which.add_argument("-a", "--all", action="store_true", help="all of them")
+    which.add_argument("-n", "--next", action="store_true", help="the next one")
+    which.add_argument("-u", "--until", metavar="N", type=_version, help="those up to version N")
+    which.add_argument("-v", "--version", metavar="N", type=_version, help="version N alone")
+    apply.add_argument(
+        "-d",
+        "--define",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        type=definition,
+        help="a variable, used as ${NAME}; may be repeated",
+    )
+    apply.add_argument("--dry-run", action="store_true", help="only show what would be applied")
+    apply.add_argument(
+        "--take-over",
+        action="store_true",
+        help="apply a version again that is marked as running, because whoever applied it is gone",
+    )
+    command("info", "list versions, and what became of them", _info)
+    command("validate", "check that files of versions that were applied are as they were", _validate)
+    command("destroy-metadata", "drop the stream and the table of what was applied", _destroy)
+    return parser
