@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.schema_registry import SchemaRegistryClient, header_schema_id_serializer
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient, header_schema_id_serializer
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
@@ -426,3 +426,60 @@ def test_columns_are_inferred_from_samples(
         {"ID": 1, "LAT": 1.0, "TAGS": None, "NAME": None},
         {"ID": 2, "LAT": 1.5, "TAGS": ["a"], "NAME": "x"},
     ]
+
+
+def test_a_row_that_does_not_fit_the_schema_is_left_out_and_counted(
+    execute: Callable[[str], Any],
+    registry: RegistryServer,
+    kafka_admin: KafkaAdmin,
+    topic_names: Callable[[str], str],
+) -> None:
+    source, avro, proto = topic_names("in"), topic_names("avro"), topic_names("proto")
+    fields = [{"name": "M", "type": {"type": "map", "values": "int"}}, {"name": "V", "type": "long"}]
+    schema = {"type": "record", "name": "R", "fields": fields}
+    client = SchemaRegistryClient({"url": registry.url})
+    avro_id = client.register_schema(f"{avro}-value", Schema(json.dumps(schema), "AVRO"))
+    text = 'syntax = "proto3"; message M { uint32 V = 1; }'
+    proto_id = client.register_schema(f"{proto}-value", Schema(text, "PROTOBUF"))
+    execute(f"""
+        CREATE STREAM fitting_in (k STRING KEY, m MAP<STRING, INT>, v BIGINT)
+          WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+        CREATE STREAM fitting_avro WITH (KAFKA_TOPIC = '{avro}', VALUE_FORMAT = 'AVRO',
+          VALUE_SCHEMA_ID = {avro_id}) AS SELECT * FROM fitting_in;
+        CREATE STREAM fitting_proto WITH (KAFKA_TOPIC = '{proto}', VALUE_FORMAT = 'PROTOBUF',
+          VALUE_SCHEMA_ID = {proto_id}) AS SELECT k, v FROM fitting_in;
+        INSERT INTO fitting_in VALUES ('a', MAP('x' := 1), 1);
+        INSERT INTO fitting_in (k, v) VALUES ('b', -1);
+        INSERT INTO fitting_in VALUES ('c', MAP('x' := 2), 2);
+    """)
+    assert [record.key for record in records(kafka_admin, avro, 2)] == [b"a", b"c"]
+    assert [record.key for record in records(kafka_admin, proto, 2)] == [b"a", b"c"]
+    states = [query["state"] for query in execute("SHOW QUERIES;")[0]["queries"]]
+    assert set(states) == {"RUNNING"}
+    for sink in ("fitting_avro", "fitting_proto"):
+        described = execute(f"DESCRIBE {sink} EXTENDED;")[0]["sourceDescription"]
+        assert described["errorStats"].startswith("processing-errors: 1 "), described["errorStats"]
+
+
+def test_create_registers_the_schema_of_a_subject_that_has_none(
+    execute: Callable[[str], Any],
+    registry: RegistryServer,
+    topic_names: Callable[[str], str],
+) -> None:
+    new, known = topic_names("new"), topic_names("known")
+    client = SchemaRegistryClient({"url": registry.url})
+    fields = [{"name": "v", "type": "int"}, {"name": "more", "type": "int", "default": 0}]
+    schema = {"type": "record", "name": "R", "fields": fields}
+    known_id = client.register_schema(f"{known}-value", Schema(json.dumps(schema), "AVRO"))
+    execute(f"""
+        CREATE STREAM first_new (k STRING KEY, v INT)
+          WITH (KAFKA_TOPIC = '{new}', KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'AVRO', PARTITIONS = 1);
+        CREATE STREAM first_known (k STRING KEY, v INT)
+          WITH (KAFKA_TOPIC = '{known}', KEY_FORMAT = 'AVRO', VALUE_FORMAT = 'AVRO', PARTITIONS = 1);
+        ASSERT SCHEMA SUBJECT '{new}-value';
+    """)
+    made = json.loads(client.get_latest_version(f"{new}-value").schema.schema_str)
+    assert [field["name"] for field in made["fields"]] == ["V"]
+    assert registry.subjects[f"{known}-value"] == [known_id]
+    assert client.get_latest_version(f"{known}-key").schema.schema_str == '"string"'
+    assert f"{new}-key" not in registry.subjects

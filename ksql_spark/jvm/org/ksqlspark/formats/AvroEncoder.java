@@ -36,7 +36,8 @@ import java.util.Locale;
 
 /**
  * A row as Avro in Confluent's frame, by a registered schema: fields that are no columns have their
- * defaults. Bare: the row's single value alone, NULL as a null record.
+ * defaults. Bare: the row's single value alone, NULL as a null record. A row that does not fit the
+ * schema is {@link Unwritable}.
  */
 public final class AvroEncoder implements ScalarFunction<byte[]> {
     private static final long MICROS = 1000;
@@ -116,6 +117,8 @@ public final class AvroEncoder implements ScalarFunction<byte[]> {
                 writer().write(out, new Single(values), 0);
             }
             out.flush();
+        } catch (IllegalArgumentException | ArithmeticException unfit) {
+            return Unwritable.because(unfit);
         } catch (IOException impossible) { // nothing is written but memory
             throw new UncheckedIOException(impossible);
         }
@@ -374,12 +377,14 @@ public final class AvroEncoder implements ScalarFunction<byte[]> {
         private final int[] ordinals;
         private final Writer[] writers;
         private final byte[][] defaults;
+        private final String[] names;
 
         private RecordWriter(int size, int fields) {
             this.size = size;
             this.ordinals = new int[fields];
             this.writers = new Writer[fields];
             this.defaults = new byte[fields][];
+            this.names = new String[fields];
         }
 
         static RecordWriter of(Schema schema, StructType struct) {
@@ -388,6 +393,7 @@ public final class AvroEncoder implements ScalarFunction<byte[]> {
             for (Schema.Field field : fields) {
                 int at = ordinal(struct, field.name());
                 made.ordinals[field.pos()] = at;
+                made.names[field.pos()] = field.name();
                 if (at < 0) {
                     made.defaults[field.pos()] = standard(field);
                     continue;
@@ -444,8 +450,16 @@ public final class AvroEncoder implements ScalarFunction<byte[]> {
                 if (ordinals[i] < 0 || defaults[i] != null && row.isNullAt(ordinals[i])) {
                     out.writeFixed(defaults[i]);
                 } else {
-                    writers[i].write(out, row, ordinals[i]);
+                    write(out, row, i);
                 }
+            }
+        }
+
+        private void write(Encoder out, InternalRow row, int field) throws IOException {
+            try {
+                writers[field].write(out, row, ordinals[field]);
+            } catch (IllegalArgumentException | ArithmeticException unfit) {
+                throw Unwritable.at(names[field], unfit);
             }
         }
     }

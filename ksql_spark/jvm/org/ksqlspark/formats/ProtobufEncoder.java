@@ -30,7 +30,7 @@ import java.util.Map;
 /**
  * A row as a Protobuf message, in Confluent's frame or alone. NULL is left out; where the schema
  * cannot tell that from a default, readers see the default. Fields that are no columns are left
- * out.
+ * out. A row that does not fit the schema is {@link Unwritable}.
  */
 public final class ProtobufEncoder extends RowToBytes {
     private static final long MICROS = 1000;
@@ -94,7 +94,12 @@ public final class ProtobufEncoder extends RowToBytes {
             return null;
         }
         MessageWriter message = writer();
-        int size = message.write(row);
+        int size;
+        try {
+            size = message.write(row);
+        } catch (IllegalArgumentException | ArithmeticException unfit) {
+            return Unwritable.because(unfit);
+        }
         byte[] made = Arrays.copyOf(frame, frame.length + size);
         System.arraycopy(message.bytes, 0, made, frame.length, size);
         return made;
@@ -109,9 +114,11 @@ public final class ProtobufEncoder extends RowToBytes {
     private static final class MessageWriter {
         private final List<FieldWriter> writers = new ArrayList<>();
         private final List<Integer> ordinals = new ArrayList<>();
+        private final String[] names;
         private byte[] bytes = new byte[128];
 
         MessageWriter(ProtobufSchema.Message message, StructType struct, String path) {
+            names = struct.fieldNames();
             for (ProtobufSchema.Field field : message.fields()) {
                 int at = ordinal(struct, field.name());
                 if (at >= 0) {
@@ -144,7 +151,7 @@ public final class ProtobufEncoder extends RowToBytes {
                 CodedOutputStream out = CodedOutputStream.newInstance(bytes);
                 try {
                     for (int i = 0; i < ordinals.size(); i++) {
-                        writers.get(i).write(out, row, ordinals.get(i));
+                        write(out, row, i);
                     }
                     return out.getTotalBytesWritten();
                 } catch (CodedOutputStream.OutOfSpaceException full) {
@@ -152,6 +159,15 @@ public final class ProtobufEncoder extends RowToBytes {
                 } catch (IOException impossible) { // nothing is written but memory
                     throw new UncheckedIOException(impossible);
                 }
+            }
+        }
+
+        private void write(CodedOutputStream out, InternalRow row, int field) throws IOException {
+            int at = ordinals.get(field);
+            try {
+                writers.get(field).write(out, row, at);
+            } catch (IllegalArgumentException | ArithmeticException unfit) {
+                throw Unwritable.at(names[at], unfit);
             }
         }
     }

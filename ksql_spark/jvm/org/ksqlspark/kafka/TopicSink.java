@@ -23,6 +23,8 @@ import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.ksqlspark.formats.Unwritable;
+import org.ksqlspark.log.ProcessingLog;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -216,7 +218,7 @@ public final class TopicSink implements TableProvider {
         public DataWriter<InternalRow> createWriter(int partition, long task) {
             Output output =
                     isCollected() ? new CollectedRecords.Collector(collected) : sent(producer());
-            return new Writer(topic, output, Arrays.asList(names));
+            return new Writer(topic, output, log, query, Arrays.asList(names));
         }
 
         private static Output sent(QueryProducer producer) {
@@ -240,15 +242,19 @@ public final class TopicSink implements TableProvider {
     private static final class Writer implements DataWriter<InternalRow> {
         private final String topic;
         private final Output output;
+        private final String log;
+        private final String query;
         private final int key;
         private final int value;
         private final int time;
         private final int headers;
         private final int partition;
 
-        Writer(String topic, Output output, List<String> names) {
+        Writer(String topic, Output output, String log, String query, List<String> names) {
             this.topic = topic;
             this.output = output;
+            this.log = log;
+            this.query = query;
             key = names.indexOf("key");
             value = names.indexOf("value");
             time = names.indexOf("time");
@@ -258,6 +264,11 @@ public final class TopicSink implements TableProvider {
 
         @Override
         public void write(InternalRow row) {
+            byte[] keyBytes = row.isNullAt(key) ? null : row.getBinary(key);
+            byte[] valueBytes = row.isNullAt(value) ? null : row.getBinary(value);
+            if (isUnwritable("key", keyBytes) || isUnwritable("value", valueBytes)) {
+                return;
+            }
             Long at = row.isNullAt(time) || row.getLong(time) < 0 ? null : row.getLong(time);
             Integer to = partition < 0 || row.isNullAt(partition) ? null : row.getInt(partition);
             output.send(
@@ -265,11 +276,28 @@ public final class TopicSink implements TableProvider {
                             topic,
                             to,
                             at,
-                            row.isNullAt(key) ? null : row.getBinary(key),
-                            row.isNullAt(value) ? null : row.getBinary(value),
+                            keyBytes,
+                            valueBytes,
                             headers < 0 || row.isNullAt(headers)
                                     ? null
                                     : headers(row.getArray(headers))));
+        }
+
+        /**
+         * Whether a record is left out, since its row does not fit a schema; that is reported.
+         *
+         * @throws IllegalStateException so it is, and there is no processing log
+         */
+        private boolean isUnwritable(String target, byte[] bytes) {
+            String reason = Unwritable.reason(bytes);
+            if (reason == null) {
+                return false;
+            }
+            if (log.isEmpty()) {
+                throw new IllegalStateException("a record could not be written: " + reason);
+            }
+            ProcessingLog.of(log).unwritable(query, "KsqlTopic.Sink", target, topic, reason);
+            return true;
         }
 
         private static List<Header> headers(ArrayData all) {

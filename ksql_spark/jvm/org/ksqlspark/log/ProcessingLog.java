@@ -335,6 +335,26 @@ public final class ProcessingLog {
                 });
     }
 
+    /** The key or the value ({@code target}) of a record cannot be written to a topic. */
+    public void unwritable(String query, String step, String target, String topic, String reason) {
+        Counts mine = counts(query);
+        mine.failed.increment();
+        mine.lastMs = System.currentTimeMillis();
+        add(
+                query,
+                "processing." + query + "." + step,
+                3,
+                json -> {
+                    json.writeStringField("target", target);
+                    json.writeStringField(
+                            "errorMessage",
+                            "The " + target + " of a record cannot be written: " + reason);
+                    json.writeNullField("record");
+                    causes(json, reason);
+                    json.writeStringField("topic", topic);
+                });
+    }
+
     // ---- entries ----
 
     private interface Body {

@@ -25,6 +25,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.junit.jupiter.api.AfterEach;
@@ -34,6 +35,7 @@ import org.ksqlspark.registry.RegistryClient.Away;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -399,9 +401,11 @@ class AvroTest {
                                 null,
                                 DecoderFactory.get().binaryDecoder(data, 5, data.length - 5, null));
         assertEquals("{\"x\": 8, \"b\": \"é\", \"A\": 4}", read.toString());
-        assertThrows(
-                IllegalArgumentException.class,
-                () -> encoder.invoke(new GenericInternalRow(new Object[] {null, null})));
+        assertNull(Unwritable.reason(data));
+        assertEquals(
+                "A: The schema allows no NULL.",
+                Unwritable.reason(
+                        encoder.invoke(new GenericInternalRow(new Object[] {null, null}))));
         assertThrows(
                 IllegalArgumentException.class,
                 () -> new AvroEncoder(StructType.fromDDL("B STRING"), false, encoding(6, text)));
@@ -413,5 +417,34 @@ class AvroTest {
                 new AvroEncoder(StructType.fromDDL("A BIGINT"), true, encoding(6, "\"long\""));
         assertNull(encoder.invoke(new GenericInternalRow(new Object[] {null})));
         assertFalse(encoder.invoke(new GenericInternalRow(new Object[] {1L})).length == 0);
+    }
+
+    @Test
+    void whatDoesNotFitIsNamedWithItsFields() {
+        String text =
+                ("{'type':'record','name':'R','fields':[{'name':'r','type':{'type':'record','name':'S',"
+                     + "'fields':[{'name':'e','type':{'type':'enum','name':'E',"
+                     + "'symbols':['X']}}]}},{'name':'d','type':{'type':'bytes',"
+                     + "'logicalType':'decimal','precision':4,'scale':1}}]}")
+                        .replace('\'', '"');
+        AvroEncoder encoder =
+                new AvroEncoder(
+                        StructType.fromDDL("R STRUCT<E: STRING>, D DECIMAL(4, 2)"),
+                        false,
+                        encoding(6, text));
+        assertEquals(
+                "r: e: The schema's enum E has no Z.",
+                Unwritable.reason(encoded(encoder, "Z", "1")));
+        assertTrue(
+                Unwritable.reason(encoded(encoder, "X", "1.23")).startsWith("d: "),
+                "of two digits");
+        assertNull(Unwritable.reason(encoded(encoder, "X", "1.20")));
+        assertNull(Unwritable.reason(null));
+    }
+
+    private static byte[] encoded(AvroEncoder encoder, String symbol, String number) {
+        InternalRow inner = new GenericInternalRow(new Object[] {UTF8String.fromString(symbol)});
+        Decimal decimal = Decimal.apply(new BigDecimal(number), 4, 2);
+        return encoder.invoke(new GenericInternalRow(new Object[] {inner, decimal}));
     }
 }
