@@ -157,13 +157,21 @@ class _Schema:
     # ---- to Avro -------------------------------------------------------------------------------------
 
     def to_avro(self, value: Any, schema: Any, type_: SqlType) -> Any:
-        """A SQL value as fastavro writes it by this schema without logical types."""
+        """A SQL value as fastavro writes it by this schema without logical types.
+
+        Raises:
+            ValueError: the value does not fit the schema.
+        """
         schema = self._of(schema)
         if isinstance(schema, list):
-            if value is None:
-                return None
             others = [b for b in schema if self._of(b) != {"type": "null"}]
+            if value is None and len(others) < len(schema):
+                return None
+            if len(others) > 1 and isinstance(type_, Struct) and self._of(others[0])["type"] != "record":
+                raise ValueError("The schema has a union of several types, which cannot be written.")
             return self.to_avro(value, others[0], type_)
+        if value is None:
+            raise ValueError("The schema allows no NULL.")
         match type_, schema["type"]:
             case Struct(fields), "record":
                 own = {f.name: f.type for f in fields}
@@ -173,10 +181,9 @@ class _Schema:
                     if name is not None and value.get(name) is None and "default" in field:
                         # what cannot be NULL has its default then, as Connect does it
                         name = name if self._is_nullable(field["type"]) else None
-                    if name is not None:
-                        made[field["name"]] = self.to_avro(value.get(name), field["type"], own[name])
-                    elif "default" not in field:
-                        made[field["name"]] = None
+                    if name is not None or "default" not in field:
+                        of = own[name] if name is not None else type_
+                        made[field["name"]] = self._field(field, name and value.get(name), of)
                 return made
             case Array(element), "array":
                 return [self.to_avro(v, schema["items"], element) for v in value]
@@ -191,13 +198,27 @@ class _Schema:
                     }
                     for k, v in value.items()
                 ]
-        if isinstance(type_, Decimal) and value is not None:
+        if isinstance(type_, Decimal):
             digits = int(PythonDecimal(value).scaleb(int(schema.get("scale", 0)), EXACT))
             size = schema["size"] if schema["type"] == "fixed" else digits.bit_length() // 8 + 1
-            return digits.to_bytes(size, "big", signed=True)
-        if type_ == TIMESTAMP and value is not None and schema.get("logicalType") == "timestamp-micros":
+            try:
+                return digits.to_bytes(size, "big", signed=True)
+            except OverflowError:
+                raise ValueError(f"{value} does not fit {size} bytes.") from None
+        if schema["type"] == "fixed" and len(value) != schema["size"]:
+            raise ValueError(f"The schema wants {schema['size']} bytes.")
+        if schema["type"] == "enum" and value not in schema["symbols"]:
+            raise ValueError(f"The schema's enum {schema['name'].rpartition('.')[2]} has no {value}.")
+        if type_ == TIMESTAMP and schema.get("logicalType") == "timestamp-micros":
             return value * 1000
         return value
+
+    def _field(self, field: Mapping[str, Any], value: Any, type_: SqlType) -> Any:
+        """The value of a record's field; an error names it."""
+        try:
+            return self.to_avro(value, field["type"], type_)
+        except ValueError as error:
+            raise ValueError(f"{field['name']}: {error}") from None
 
 
 def _column(own: Mapping[str, SqlType], name: str) -> str | None:

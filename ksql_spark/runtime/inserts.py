@@ -10,6 +10,7 @@ import base64
 import binascii
 import datetime
 import json
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,6 +42,8 @@ from ksql_spark.types import (
     SqlType,
     Struct,
 )
+
+log = logging.getLogger(__name__)
 
 #: about how many rows of one client may wait for the brokers
 MOST_UNACKNOWLEDGED = 10_000
@@ -118,6 +121,11 @@ class RowInserter:
                 write(number, key, value, now_ms)
             except KsqlError as error:
                 self._delivered(number, error)
+                return False
+            except Exception as error:  # else the client would wait for this row's acknowledgement
+                log.exception("a row of an inserts stream")
+                reason = f"{type(error).__name__}: {error}"
+                self._delivered(number, KsqlError("INTERNAL", reason=reason))
                 return False
         return True
 
@@ -312,7 +320,10 @@ def _decimal(precision: int, scale: int, type_: SqlType) -> Converter:
     def read(value: Any) -> PythonDecimal:
         if isinstance(value, bool) or not isinstance(value, (int, str, PythonDecimal)):
             raise _mismatch(value, type_)
-        number = PythonDecimal(value)
+        try:
+            number = PythonDecimal(value)
+        except InvalidOperation:
+            raise _mismatch(value, type_) from None
         if not number.is_finite() or number.adjusted() >= precision - scale:
             raise ValueError(f"{value} does not fit {type_}")
         rounded = number.quantize(unit, ROUND_HALF_UP, EXACT)
@@ -363,20 +374,29 @@ def _bytes(value: Any) -> bytes:
 def _date(value: Any) -> int:
     if not isinstance(value, str):
         raise _mismatch(value, DATE)
-    return (datetime.date.fromisoformat(value) - _EPOCH).days
+    try:
+        return (datetime.date.fromisoformat(value) - _EPOCH).days
+    except ValueError:
+        raise ValueError(f"'{value}' is no DATE, which is written as 2026-01-31") from None
 
 
 def _time(value: Any) -> int:
     if not isinstance(value, str):
         raise _mismatch(value, TIME)
-    at = datetime.time.fromisoformat(value)
+    try:
+        at = datetime.time.fromisoformat(value)
+    except ValueError:
+        raise ValueError(f"'{value}' is no TIME, which is written as 12:34:56") from None
     return ((at.hour * 60 + at.minute) * 60 + at.second) * 1000 + at.microsecond // 1000
 
 
 def _timestamp(value: Any) -> int:
     if not isinstance(value, str):
         raise _mismatch(value, TIMESTAMP)
-    at = datetime.datetime.fromisoformat(value)
+    try:
+        at = datetime.datetime.fromisoformat(value)
+    except ValueError:
+        raise ValueError(f"'{value}' is no TIMESTAMP, which is written as 2026-01-31T12:34:56") from None
     at = at.replace(tzinfo=datetime.UTC) if at.tzinfo is None else at
     since = at - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
     return since // datetime.timedelta(milliseconds=1)

@@ -73,6 +73,9 @@ def _values(row: BoundRow, context: StatementContext) -> list[Any]:
             raise ValueError(f"{cast.operand} is no {cast.type}.")
     values = evaluated[:count]
     for (name, expression), value in zip(row.values, values, strict=True):
-        if value is None and not isinstance(expression, Cast) and nullness(expression) is Nullness.ERROR:
-            raise ValueError(f"{name}: {cause(expression)}")
+        computed = expression
+        while isinstance(computed, Cast):  # whose own errors were found above
+            computed = computed.operand
+        if value is None and nullness(computed) is Nullness.ERROR:
+            raise ValueError(f"{name}: {cause(computed)}")
     return values

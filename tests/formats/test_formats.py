@@ -355,3 +355,56 @@ def test_avro_with_references_in_python(root: str) -> None:
     )  # fmt: skip
     data = made.encode(values)
     assert data is not None and made.decode(data) == values
+
+
+@pytest.mark.parametrize(
+    ("schema", "type_", "value", "reason"),
+    [
+        ("boolean", BOOLEAN, None, "A: The schema allows no NULL"),
+        ({"type": "map", "values": "int"}, Map(STRING, INTEGER), None, "A: The schema allows no NULL"),
+        ({"type": "array", "items": "int"}, Array(INTEGER), [1, None], "A: The schema allows no NULL"),
+        (["int", "string"], INTEGER, None, "A: The schema allows no NULL"),
+        (
+            {"type": "record", "name": "I", "fields": [{"name": "B", "type": "double"}]},
+            Struct((Field("B", DOUBLE),)),
+            {"B": None},
+            "A: B: The schema allows no NULL",
+        ),
+        (
+            {"type": "enum", "name": "n.E", "symbols": ["X"]},
+            STRING,
+            "Z",
+            "A: The schema's enum E has no Z",
+        ),
+        ({"type": "fixed", "name": "F", "size": 2}, BYTES, b"x", "A: The schema wants 2 bytes"),
+        (
+            {"type": "fixed", "name": "F", "size": 1, "logicalType": "decimal", "precision": 2, "scale": 0},
+            Decimal(4, 0),
+            PythonDecimal(1000),
+            "A: 1000 does not fit 1 bytes",
+        ),
+        (
+            ["null", "string", "int"],
+            Struct((Field("STRING", STRING), Field("INT", INTEGER))),
+            {"STRING": "x", "INT": None},
+            "A: The schema has a union of several types, which cannot be written",
+        ),
+    ],
+)
+def test_what_does_not_fit_an_avro_schema_says_why(
+    schema: Any, type_: SqlType, value: Any, reason: str
+) -> None:
+    text = {"type": "record", "name": "R", "fields": [{"name": "A", "type": schema}]}
+    schema_id = REGISTRY.add("unfit", text)
+    spec = SerdeSpec("AVRO", (column(type_),), schema_id=schema_id, schema=json.dumps(text))
+    with pytest.raises(ValueError, match=reason):
+        bind(spec, REGISTRY).encode([value])
+
+
+def test_an_avro_field_that_is_no_column_needs_a_default() -> None:
+    fields = [{"name": "A", "type": "int"}, {"name": "B", "type": "int"}]
+    text = {"type": "record", "name": "R", "fields": fields}
+    schema_id = REGISTRY.add("missing", text)
+    spec = SerdeSpec("AVRO", (column(INTEGER),), schema_id=schema_id, schema=json.dumps(text))
+    with pytest.raises(ValueError, match="B: The schema allows no NULL"):
+        bind(spec, REGISTRY).encode([1])

@@ -166,9 +166,11 @@ def test_all_digits_of_a_decimal_are_kept(make_world: Callable[..., World], digi
         ("BOOLEAN", 1, "Can't coerce"),
         ("DECIMAL(3, 1)", 99.96, "does not fit DECIMAL(3, 1)"),
         ("DECIMAL(3, 1)", "1e999999999", "does not fit"),
-        ("DECIMAL(3, 1)", "x", "V"),
+        ("DECIMAL(3, 1)", "x", 'Can\'t coerce "x" to DECIMAL(3, 1)'),
         ("BYTES", "?", "not base64"),
-        ("DATE", "yesterday", "isoformat"),
+        ("DATE", "yesterday", "'yesterday' is no DATE, which is written as 2026-01-31"),
+        ("TIME", "25:00", "'25:00' is no TIME, which is written as 12:34:56"),
+        ("TIMESTAMP", "2026-13-01T00:00", "is no TIMESTAMP, which is written as 2026-01-31T12:34:56"),
         ("ARRAY<INT>", [1, "x"], "Can't coerce"),
         ("MAP<STRING, INT>", [], "Can't coerce"),
         ("STRUCT<x INT>", {"x": "y"}, "Column X"),
@@ -178,6 +180,16 @@ def test_values_that_do_not_fit(make_world: Callable[..., World], type_: str, va
     target = Target(make_world(), f"id INT KEY, v {type_}")
     message = target.refused(id=1, v=value)
     assert why in message and "Column V" in message
+
+
+def test_a_row_that_fails_as_none_should_is_answered_too(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(row: bytes) -> Any:
+        raise AttributeError("nobody foresaw this")
+
+    monkeypatch.setattr(target.inserter, "_decoded", broken)
+    assert "Internal error: AttributeError: nobody foresaw this" in target.refused(id=1, v=1)
 
 
 def test_every_key_column_is_required(target: Target) -> None:

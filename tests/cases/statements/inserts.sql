@@ -41,6 +41,9 @@ INSERT INTO s (k, h) VALUES ('k', '2024-02-30T12:00:00');
 INSERT INTO s (k, a) VALUES ('k', 1 / 0);
 --@error: INVALID_STATEMENT
 -- Failed to insert values into 'S'. A: An operand is NULL, the divisor is zero, or the result does not fit its type.
+INSERT INTO s (k, b) VALUES ('k', 1 / 0);
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'S'. B: An operand is NULL, the divisor is zero, or the result does not fit its type.
 INSERT INTO s (k, nothing) VALUES ('k', 1);
 --@error: INVALID_STATEMENT
 -- Column name `NOTHING` does not exist.
