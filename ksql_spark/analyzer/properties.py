@@ -74,6 +74,11 @@ _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _LAST_MS = 253_402_300_799_999
 _UNITS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
 _NULLABLE = ("OPTIONAL", "WRAPPER")
+#: what DELIMITED reads as something else
+_NO_DELIMITERS = ('"', "\r", "\n")
+#: formats whose schemas are names of types in other languages, and such a name
+_NAMED_TYPES = ("AVRO", "PROTOBUF")
+_FULL_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.A)
 #: side -> the property that says how subjects are named
 _STRATEGY = {
     "KEY": "ksql.schema.registry.key.subject.name.strategy",
@@ -134,6 +139,12 @@ class Properties:
         if refused:
             shown = ", ".join(PROPERTY_NAMES[k] for k in refused)
             raise invalid(f"{name} does not support the following configs: [{shown}].", self._side_node(side))
+        if full_name is not None and name in _NAMED_TYPES and not _FULL_NAME.fullmatch(full_name):
+            raise invalid(
+                f"'{full_name}' is no name of a schema, which has letters, digits, _ and dots, and no part "
+                "that begins with a digit.",
+                self._side_node(side),
+            )
         if nullable is not None and str(nullable).upper() not in _NULLABLE:
             raise invalid(f"{side}_PROTOBUF_NULLABLE_REPRESENTATION must be one of {', '.join(_NULLABLE)}.")
         same = inherited is not None and inherited.name == name
@@ -164,6 +175,9 @@ class Properties:
                 "Delimiter cannot be empty, if you meant to have a tab or space for delimiter, please use "
                 "the special values 'TAB' or 'SPACE'\nExample valid value: ';'"
             )
+            raise failure("PROPERTY_IN_WITH", node, name=name, reason=reason)
+        if value in _NO_DELIMITERS:
+            reason = "A quote or the end of a line cannot be the delimiter\nExample valid value: ';'"
             raise failure("PROPERTY_IN_WITH", node, name=name, reason=reason)
         if len(value) != 1:
             reason = (

@@ -159,6 +159,24 @@ CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='DELIMITED', VALUE_D
       CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='DELIMITED', VALUE_DELIMITER='<>')
                                                                                ^^^^^^^^^^^^^^^^^^^^
 
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='DELIMITED', VALUE_DELIMITER='"');
+    PROPERTY_IN_WITH: Configuration VALUE_DELIMITER is invalid: A quote or the end of a line cannot be the delimiter
+    Example valid value: ';'.
+    line 1:74
+      CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='DELIMITED', VALUE_DELIMITER='"')
+                                                                               ^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO', VALUE_AVRO_SCHEMA_FULL_NAME='1 a');
+    INVALID_STATEMENT: '1 a' is no name of a schema, which has letters, digits, _ and dots, and no part that begins with a digit.
+    line 1:69
+      CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO', VALUE_AVRO_SCHEMA_FULL_NAME='1 a')
+                                                                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO', VALUE_SCHEMA_FULL_NAME='io.a_1.B');
+    STREAM S
+      columns `V` INTEGER
+      topic t, key NONE, value AVRO {'full_name': 'io.a_1.B'}
+
 CREATE STREAM s (v INT, w INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', WRAP_SINGLE_VALUE=true);
     INVALID_STATEMENT: 'WRAP_SINGLE_VALUE' is only valid for single-field value schemas.
     line 1:76
