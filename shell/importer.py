@@ -29,6 +29,7 @@ from shell.options import (
     properties_of,
 )
 from shell.output.console import Console
+from shell.statements import quoted_name, type_text
 
 #: properties that ksqlDB stores with a statement but takes from nobody
 _STORED_ONLY = ("CLEANUP_POLICY",)
@@ -169,7 +170,7 @@ def _line(outcome: Outcome) -> str:
 def read(client: Client) -> list[Item]:
     """All that a server has. Raises ClientError."""
     items = [
-        Item("TYPE", name, f"CREATE TYPE {quoted(name)} AS {type_text(schema)}", schema)
+        Item("TYPE", name, f"CREATE TYPE {quoted_name(name)} AS {type_text(schema)}", schema)
         for name, schema in _answer(client, "LIST TYPES;", "types", {}).items()
     ]
     queries = _answer(client, "SHOW QUERIES EXTENDED;", "queryDescriptions", [])
@@ -248,33 +249,6 @@ def _usable(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Properties that are not hidden, under the names that SET takes."""
     shown = {name: value for name, value in properties.items() if not _MASKED.match(str(value))}
     return {name.removeprefix("ksql.streams."): value for name, value in shown.items()}
-
-
-def type_text(schema: Mapping[str, Any]) -> str:
-    """A type as SQL, from a schema object of the REST API.
-
-    >>> type_text({"type": "ARRAY", "memberSchema": {"type": "STRING"}})
-    'ARRAY<STRING>'
-    """
-    match schema["type"]:
-        case "STRUCT":
-            fields = [
-                f"{quoted(one['name'])} {type_text(one['schema'])}" for one in schema.get("fields") or []
-            ]
-            return f"STRUCT<{', '.join(fields)}>"
-        case "ARRAY":
-            return f"ARRAY<{type_text(schema['memberSchema'])}>"
-        case "MAP":
-            return f"MAP<STRING, {type_text(schema['memberSchema'])}>"
-        case "DECIMAL":
-            parameters = schema.get("parameters") or {}
-            return f"DECIMAL({parameters.get('precision')}, {parameters.get('scale')})"
-    return str(schema["type"])
-
-
-def quoted(name: str) -> str:
-    """A name in back quotes."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _left_out(source: Client, target: Client) -> list[str]:

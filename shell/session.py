@@ -206,7 +206,8 @@ class Session:
         self._ready()
         # the server checks property and value; its answer may be a warning
         others = {known: given for known, given in self.properties.items() if known != name}
-        for entity in self.client.run(f"SET {_quoted(name)} = {_quoted(value)};", Settings(others)):
+        statement = f"SET {statements.quoted_text(name)} = {statements.quoted_text(value)};"
+        for entity in self.client.run(statement, Settings(others)):
             self._warn(str(entity.get("message", "")))
         before = f" from '{self.properties[name]}'" if name in self.properties else ""
         self.properties[name] = value
@@ -344,11 +345,6 @@ def _limited(frames: list[dict[str, Any]], rows_left: int) -> list[dict[str, Any
             rows_left -= 1
         kept.append(frame)
     return kept
-
-
-def _quoted(text: str) -> str:
-    """``text`` as a string literal."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _terminated(text: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from shell.client import Client, ClientError, ServerError, Settings
 from shell.migrations.project import Project
+from shell.statements import quoted_name, quoted_text
 
 MIGRATED, RUNNING, ERROR, PENDING = "MIGRATED", "RUNNING", "ERROR", "PENDING"
 #: the key of the events of whatever version is the newest
@@ -84,14 +85,14 @@ class History:
         columns = ", ".join(f"{name} STRING" for name in _COLUMNS)
         last = ", ".join(f"LATEST_BY_OFFSET({name}) AS {name}" for name in _COLUMNS)
         self._client.run(
-            f"CREATE STREAM IF NOT EXISTS {_name(project.stream)} (version_key STRING KEY, {columns}) WITH "
-            f"(KAFKA_TOPIC = {_text(project.topic('stream', service_id))}, VALUE_FORMAT = 'JSON', "
+            f"CREATE STREAM IF NOT EXISTS {quoted_name(project.stream)} (version_key STRING KEY, {columns}) "
+            f"WITH (KAFKA_TOPIC = {quoted_text(project.topic('stream', service_id))}, VALUE_FORMAT = 'JSON', "
             f"PARTITIONS = 1, REPLICAS = {project.replicas});",
         )
         self._client.run(
-            f"CREATE TABLE IF NOT EXISTS {_name(project.table)} WITH "
-            f"(KAFKA_TOPIC = {_text(project.topic('table', service_id))}) AS "
-            f"SELECT version_key, {last} FROM {_name(project.stream)} GROUP BY version_key;",
+            f"CREATE TABLE IF NOT EXISTS {quoted_name(project.table)} WITH "
+            f"(KAFKA_TOPIC = {quoted_text(project.topic('table', service_id))}) AS "
+            f"SELECT version_key, {last} FROM {quoted_name(project.stream)} GROUP BY version_key;",
             Settings({"auto.offset.reset": "earliest"}),
         )
 
@@ -100,7 +101,7 @@ class History:
         dropped = []
         for kind, name in (("TABLE", self._project.table), ("STREAM", self._project.stream)):
             if self._exists(f"{kind}S", name):
-                self._client.run(f"DROP {kind} {_name(name)} DELETE TOPIC;")
+                self._client.run(f"DROP {kind} {quoted_name(name)} DELETE TOPIC;")
                 dropped.append(name)
         return dropped
 
@@ -118,7 +119,7 @@ class History:
         selected = ", ".join(("version_key", *_COLUMNS))
         return [
             (str(key), Event(*(str(value or "") for value in values)))
-            for key, *values in self._rows(f"SELECT {selected} FROM {_name(self._project.stream)};")
+            for key, *values in self._rows(f"SELECT {selected} FROM {quoted_name(self._project.stream)};")
         ]
 
     def _rows(self, query: str) -> Iterator[list[object]]:
@@ -135,23 +136,13 @@ class History:
 
     def write(self, event: Event) -> None:
         """Append an event, for its version and as the current one. Raises ClientError."""
-        values = ", ".join(_text(getattr(event, name)) for name in _COLUMNS)
+        values = ", ".join(quoted_text(getattr(event, name)) for name in _COLUMNS)
         columns = ", ".join(("version_key", *_COLUMNS))
         for key in (event.version, CURRENT):
-            into = f"INSERT INTO {_name(self._project.stream)} ({columns})"
-            self._client.run(f"{into} VALUES ({_text(key)}, {values});", _AS_IT_IS)
+            into = f"INSERT INTO {quoted_name(self._project.stream)} ({columns})"
+            self._client.run(f"{into} VALUES ({quoted_text(key)}, {values});", _AS_IT_IS)
 
 
 def last_events(events: Iterable[tuple[str, Event]]) -> dict[str, Event]:
     """The last event of each key."""
     return dict(events)
-
-
-def _name(name: str) -> str:
-    """A name in SQL, its case kept."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _text(value: str) -> str:
-    """A string literal."""
-    return "'" + value.replace("'", "''") + "'"
