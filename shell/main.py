@@ -32,6 +32,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "registry": ("ksql_spark.services.registry_command", "run the embedded schema registry alone"),
     "connect": ("ksql_spark.services.connect_command", "run Kafka Connect alone, install connectors"),
     "state": ("shell.state", "rebuild the state of a query that cannot be read"),
+    "test": ("shell.testing.main", "run files of tests: statements and what should come of them"),
     "demo": ("shell.demo", "the stories of the folder examples, live"),
 }
 OLDEST_PYTHON = (3, 11)

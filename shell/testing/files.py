@@ -1,0 +1,107 @@
+"""Files of tests: each test begins with ``--@test: name`` and goes on to the next one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import grammar
+from shell.options import OptionProblem
+from shell.scripts import read_script
+
+_DIRECTIVE = re.compile(r"\s*--@\s*([A-Za-z.]+)\s*:\s*(.*?)\s*")
+#: directives of a test beside its name
+_ERROR, _MESSAGE = "expected.error", "expected.message"
+
+
+@dataclass(frozen=True)
+class SqlTest:
+    """A test.
+
+    Attributes:
+        path: its file.
+        name: what ``--@test`` says.
+        line: where that is, from 1.
+        text: its statements; their lines are those of the file.
+        expected_error: the class of the error that it must end with, as ksqlDB names it; None: it must pass.
+        expected_message: what the error's text must contain; empty: anything.
+    """
+
+    path: Path
+    name: str
+    line: int
+    text: str = ""
+    expected_error: str | None = None
+    expected_message: str = ""
+
+    @property
+    def expects_error(self) -> bool:
+        """Whether it must fail."""
+        return self.expected_error is not None or bool(self.expected_message)
+
+
+def find(places: Iterable[Path]) -> list[Path]:
+    """The files of tests: those that are named, and all ``.sql`` files below folders, in order.
+
+    Raises:
+        OptionProblem: there are none.
+    """
+    found: dict[Path, None] = {}
+    for place in places:
+        if not place.exists():
+            raise OptionProblem(f"There is no file or folder {place}.")
+        inside = sorted(place.rglob("*.sql")) if place.is_dir() else [place]
+        if not inside:
+            raise OptionProblem(f"There is no file *.sql in {place}.")
+        found.update(dict.fromkeys(inside))
+    return list(found)
+
+
+def read(path: Path) -> list[SqlTest]:
+    """The tests of a file.
+
+    Raises:
+        OptionProblem: it cannot be read, has no test, or a directive that is not known or in a wrong place.
+    """
+    text = read_script(str(path))
+    tests = list(_tests(path, text.split("\n")))
+    if not tests:
+        raise OptionProblem(f"{path}: there is no test. A test begins with a line --@test: NAME")
+    return tests
+
+
+def _tests(path: Path, lines: list[str]) -> Iterator[SqlTest]:
+    test: SqlTest | None = None
+    body: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        match = _DIRECTIVE.fullmatch(line)
+        if match is None:
+            body.append(line)
+            continue
+        directive, value = match[1].lower(), match[2]
+        if directive == "test":
+            yield from _whole(test, path, body)
+            # as many empty lines as there are lines before, so that places are those of the file
+            test, body = SqlTest(path, value, number), [""] * number
+        elif directive not in (_ERROR, _MESSAGE):
+            known = ", ".join(f"--@{name}" for name in ("test", _ERROR, _MESSAGE))
+            raise OptionProblem(f"{path}:{number}: --@{directive} is not known. There are {known}.")
+        elif test is None:
+            raise OptionProblem(f"{path}:{number}: there is no --@test before this line.")
+        else:
+            body.append("")
+            if directive == _ERROR:
+                test = replace(test, expected_error=value)
+            else:
+                test = replace(test, expected_message=value)
+    yield from _whole(test, path, body)
+
+
+def _whole(test: SqlTest | None, path: Path, body: list[str]) -> Iterator[SqlTest]:
+    text = "\n".join(body)
+    if test is not None:
+        yield replace(test, text=text)
+    elif parts := grammar.split(text):
+        raise OptionProblem(f"{path}:{parts[0].line}: there is no --@test before this statement.")

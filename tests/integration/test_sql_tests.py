@@ -1,0 +1,47 @@
+"""ksql-spark test on an engine of its own: what passes, and what is said of what does not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from shell.testing.main import main
+
+pytestmark = [
+    pytest.mark.kafka,
+    pytest.mark.skipif("TEST_SPARK_MASTER" in os.environ, reason="the command starts an engine in one JVM"),
+]
+
+FILES = Path(__file__).parent / "sql_tests"
+
+
+def test_tests_that_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main([str(FILES / "right.sql")])
+    out, err = capsys.readouterr()
+    assert (code, err) == (0, ""), out
+    assert out.endswith("5 passed, 0 failed\n")
+
+
+def test_what_is_said_of_tests_that_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main([str(FILES / "wrong.sql"), "--timeout", "3"])
+    out, err = capsys.readouterr()
+    assert (code, err) == (1, "")
+    assert out.endswith("0 passed, 8 failed\n")
+    for said in (
+        "wrong.sql:4:3: Expected record does not match actual.\n"
+        "                      ROWTIME | ID | B\n"
+        "            EXPECTED  7       | 1  | longer\n"
+        "            ACTUAL    7       | 1  | x\n",
+        "wrong.sql:8:1: Expected another record in A, but there were no more than 0 after 3 s.\n",
+        "wrong.sql:13:1: Expected a tombstone, but the record has values: ID 1, B x, ROWTIME ",
+        "wrong.sql:17:1: Expected schema does not match actual.\n"
+        "            EXPECTED  ID INTEGER, B STRING\n"
+        "            ACTUAL    ID INTEGER KEY, B STRING\n",
+        "wrong.sql:21:1: VALUE_FORMAT was expected to be AVRO, but is JSON.\n",
+        "wrong.sql:25:1: A has no column C. Its columns are ID, B, ROWTIME.\n",
+        "wrong.sql:27:1: The test passed, but it expects an error.\n",
+        "wrong.sql:33:1: A test has no SELECT and PRINT: ASSERT VALUES reads what is written.\n",
+    ):
+        assert said in out, out
