@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import grammar
 from grammar.nodes import Statement
 from grammar.statements.asserts import AssertSource, AssertTombstone, AssertValues
+from grammar.statements.functions import CreateFunction
 from grammar.statements.inserts import InsertValues
 from grammar.statements.scripts import RunScript
 from grammar.statements.sources import CreateSource
@@ -20,8 +21,8 @@ from shell.client import Client, ClientError, ServerError
 from shell.output.console import Console
 from shell.scripts import read_script
 from shell.session import Failure, Session
-from shell.statements import Kind, quoted_name
-from shell.testing.assertions import AssertionFailed, Assertions
+from shell.statements import Kind, quoted_name, quoted_text
+from shell.testing.assertions import SCRATCH, AssertionFailed, Assertions
 from shell.testing.files import SqlTest
 from shell.testing.rows import ROWTIME
 
@@ -53,6 +54,7 @@ class Runner:
     def __init__(self, client: Client, timeout_s: float) -> None:
         self._client = client
         self._timeout_s = timeout_s
+        self._topics = set(self._listed_topics())
 
     def run(self, test: SqlTest) -> Result:
         """Run a test.
@@ -66,11 +68,11 @@ class Runner:
             problem = run.run()
         finally:
             run.close()
-            self.clear()
+            self._clear(run.functions)
         return Result(test, _verdict(test, problem), time.monotonic() - began)
 
-    def clear(self) -> None:
-        """Drop all queries, streams, tables and types. Raises ClientError."""
+    def _clear(self, functions: Sequence[str]) -> None:
+        """Drop all queries, streams, tables, types and topics, and these functions. Raises ClientError."""
         self._client.run("TERMINATE ALL;")
         for round_ in range(_DROP_ROUNDS):
             left = [*self._listed("STREAM"), *self._listed("TABLE")]
@@ -85,6 +87,16 @@ class Runner:
         (types,) = self._client.run("SHOW TYPES;")
         for name in types["types"]:
             self._client.run(f"DROP TYPE {quoted_name(name)};")
+        for name in functions:
+            self._client.run(f"DROP FUNCTION IF EXISTS {name};")
+        for topic in set(self._listed_topics()) - self._topics:  # such as those of a SOURCE
+            properties = f"KAFKA_TOPIC = {quoted_text(topic)}, VALUE_FORMAT = 'JSON'"
+            self._client.run(f"CREATE STREAM {SCRATCH}TOPIC (A INT) WITH ({properties});")
+            self._client.run(f"DROP STREAM {SCRATCH}TOPIC DELETE TOPIC;")
+
+    def _listed_topics(self) -> Iterator[str]:
+        (answer,) = self._client.run("SHOW TOPICS;")
+        return (topic["name"] for topic in answer["topics"])
 
     def _listed(self, kind: str) -> Iterator[tuple[str, str]]:
         (answer,) = self._client.run(f"SHOW {kind}S;")
@@ -128,6 +140,8 @@ class _Run:
         self._session.interrupt_ends_query_only = False
         self._assertions = Assertions(client, timeout_s)
         self._scripts: list[Path] = [test.path.resolve()]
+        #: what was made by CREATE FUNCTION
+        self.functions: list[str] = []
         #: the source that the last INSERT wrote to, and the latest time of all
         self._written: str | None = None
         self._latest = -1
@@ -165,6 +179,9 @@ class _Run:
                 self._assertions.source(statement)
             case RunScript() as statement:
                 self._run_script(statement.path)
+            case CreateFunction() as statement:
+                self._session.run(part)
+                self.functions.append(statement.name)
             case InsertValues() as statement:
                 self._wait_for_turn(statement)
                 self._session.run(part)

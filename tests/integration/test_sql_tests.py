@@ -17,11 +17,13 @@ pytestmark = [
 FILES = Path(__file__).parent / "sql_tests"
 
 
-def test_tests_that_pass(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main([str(FILES / "right.sql")])
+def test_tests_that_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    properties = tmp_path / "server.properties"
+    properties.write_text("ksql.create.function.enabled=true\n")
+    code = main([str(FILES / "right.sql"), "--properties", str(properties)])
     out, err = capsys.readouterr()
     assert (code, err) == (0, ""), out
-    assert out.endswith("5 passed, 0 failed\n")
+    assert out.endswith("7 passed, 0 failed\n")
 
 
 def test_what_is_said_of_tests_that_fail(capsys: pytest.CaptureFixture[str]) -> None:

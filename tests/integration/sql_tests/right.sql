@@ -33,6 +33,25 @@ ASSERT VALUES few (id, n) VALUES (1, 1);
 ASSERT NULL VALUES few (id) KEY (1);
 ASSERT TABLE few (id INT PRIMARY KEY, n BIGINT);
 
+--@test: a topic that DROP must not delete, and a function
+CREATE SOURCE STREAM kept (b INT) WITH (KAFKA_TOPIC = 'kept', VALUE_FORMAT = 'JSON');
+CREATE STREAM written (b INT) WITH (KAFKA_TOPIC = 'kept', VALUE_FORMAT = 'JSON');
+CREATE FUNCTION doubled(x INT) RETURNS INT LANGUAGE PYTHON AS $$
+return 2 * x
+$$;
+CREATE STREAM twice AS SELECT doubled(b) AS b FROM kept;
+INSERT INTO written VALUES (3);
+ASSERT VALUES twice (b) VALUES (6);
+
+--@test: neither is there any more
+CREATE STREAM kept (b INT) WITH (KAFKA_TOPIC = 'kept', VALUE_FORMAT = 'JSON');
+CREATE FUNCTION doubled(x INT) RETURNS INT LANGUAGE PYTHON AS $$
+return 3 * x
+$$;
+CREATE STREAM twice AS SELECT doubled(b) AS b FROM kept;
+INSERT INTO kept VALUES (1);
+ASSERT VALUES twice (b) VALUES (3);
+
 --@test: what is in another file
 RUN SCRIPT 'shared/source.txt';
 INSERT INTO shared VALUES (1);
