@@ -90,6 +90,9 @@ HEAP_OPTIONS = (
 SETTINGS: Mapping[str, str] = {
     **SESSION_SETTINGS,
     "spark.sql.caseSensitive": "true",
+    # SQL text has what users have written: Spark would put the environment's variables, which may be secrets,
+    # the JVM's properties and its own settings in the place of ${env:…}, ${system:…} and ${…}
+    "spark.sql.variable.substitute": "false",
     "spark.sql.catalog.ksql": "org.ksqlspark.catalog.KsqlCatalog",
     "spark.sql.extensions": "org.ksqlspark.task.TaskExtension",
     "spark.sql.shuffle.partitions": "1",

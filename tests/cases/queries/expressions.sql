@@ -78,3 +78,30 @@ INSERT INTO words (a, n, t) VALUES ('Abc', 3, '2024-05-06T07:08:09.010');
 --@output COUNTED ordered
 -- a   | ns    | dev | c
 -- Abc | [3.0] | 0.0 | 1
+
+--@test: texts and names that Spark would take for its variables
+CREATE STREAM v (id INT KEY, `${col}` STRING, `a$b` STRING) WITH (KAFKA_TOPIC = '${case}_v', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM o AS SELECT id, '${env:HOME}|${system:user.dir}|${spark.app.id}|${zz}' AS lit, `${col}` FROM v WHERE `a$b` <> 'a' OR '${zz}' = '' EMIT CHANGES;
+CREATE TABLE t AS SELECT id, LATEST_BY_OFFSET(CONCAT('${env:HOME}', `a$b`)) AS l FROM v GROUP BY id EMIT CHANGES;
+INSERT INTO v VALUES (1, 'v1', 'v2');
+INSERT INTO v (id, `a$b`) VALUES (2, CONCAT('${env:HOME}', 'x'));
+INSERT INTO v VALUES (3, 'left out', 'a');
+--@output O ordered
+-- id | lit                                                    | ${col}
+-- 1  | "${env:HOME}|${system:user.dir}|${spark.app.id}|${zz}" | v1
+-- 2  | "${env:HOME}|${system:user.dir}|${spark.app.id}|${zz}" | NULL
+--@output T ordered
+-- id | l
+-- 1  | ${env:HOME}v2
+-- 2  | ${env:HOME}${env:HOME}x
+-- 3  | ${env:HOME}a
+SELECT id, '${env:HOME}' AS lit, `${col}` FROM v WHERE `a$b` <> '${zz}a';
+--@rows ordered
+-- id | lit         | ${col}
+-- 1  | ${env:HOME} | v1
+-- 2  | ${env:HOME} | NULL
+-- 3  | ${env:HOME} | left out
+SELECT id, CONCAT('${env:HOME}', l) AS lit FROM t WHERE l <> '${zz}' ORDER BY id LIMIT 1;
+--@rows ordered
+-- id | lit
+-- 1  | ${env:HOME}${env:HOME}v2
