@@ -79,7 +79,7 @@ def run_text(text: str, context: Context) -> None:
     for part in parts:
         if console.form is Form.TABULAR and (len(parts) > 1 or context.running_scripts):
             console.note()
-            console.note(console.cyan(entities.one_line(part.text) + ";"))
+            console.note(console.cyan(entities.one_line(statements.shown(part.text)) + ";"))
         if part.open == "comment":
             start = part.tokens[-1]
             raise Failure(ClientError("This comment is never closed."), start.line, start.col)

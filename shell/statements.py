@@ -6,7 +6,7 @@ Everything else about the language is up to the server.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
@@ -19,6 +19,7 @@ _SET = re.compile(rf"SET\s+{_QUOTED}\s*=\s*{_QUOTED}\s*;?\s*", re.I | re.S)
 _UNSET = re.compile(rf"UNSET\s+{_QUOTED}\s*;?\s*", re.I | re.S)
 _DEFINE = re.compile(rf"DEFINE\s+([A-Za-z_][A-Za-z0-9_@]*)\s*=\s*{_QUOTED}\s*;?\s*", re.I | re.S)
 _UNDEFINE = re.compile(r"UNDEFINE\s+([A-Za-z_][A-Za-z0-9_@]*)\s*;?\s*", re.I | re.S)
+_CONNECTOR = re.compile(r"\A(\s*CREATE\s+(?:SOURCE|SINK)\s+CONNECTOR.*?WITH).*", re.I | re.S)
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
 
@@ -150,6 +151,28 @@ def type_text(schema: Mapping[str, Any]) -> str:
 def unquote(text: str) -> str:
     """The content of a string literal, with doubled quotes replaced by single ones."""
     return text.replace("''", "'")
+
+
+def check(text: str) -> None:
+    """Check the syntax of what the client handles itself. Raises StatementProblem."""
+    parse: dict[Kind, Callable[[str], object]] = {
+        Kind.SET: set_parts,
+        Kind.UNSET: unset_name,
+        Kind.DEFINE: define_parts,
+        Kind.UNDEFINE: undefine_name,
+    }
+    kind = kind_of(text)
+    if kind in parse:
+        parse[kind](text)
+
+
+def shown(text: str) -> str:
+    """A statement as it may be printed: without the properties of a connector, which may be secrets.
+
+    >>> shown("CREATE SOURCE CONNECTOR c WITH ('password' = 'x')")
+    'CREATE SOURCE CONNECTOR c WITH (…)'
+    """
+    return _CONNECTOR.sub(r" (…)", text)
 
 
 def substitute(text: str, variables: Mapping[str, str]) -> str:

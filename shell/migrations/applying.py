@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
+import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import grammar
 from shell import statements
 from shell.client import Client, ClientError
 from shell.migrations.history import (
-    CURRENT,
+    CLAIMED,
     ERROR,
     MIGRATED,
     NO_REASON,
     NO_VERSION,
+    RELEASED,
     RUNNING,
     Event,
     History,
-    last_events,
+    Standing,
+    standing,
+    token,
 )
 from shell.migrations.project import Migration
 from shell.output.console import Console
-from shell.output.entities import one_line
 from shell.session import Failure, Session
 
 #: first words of the statements that a migration may have
@@ -50,18 +52,17 @@ class Wanted:
     version: int | None = None
 
 
-def check_applied(migrations: Sequence[Migration], events: Sequence[tuple[str, Event]]) -> int:
+def check_applied(migrations: Sequence[Migration], known: Standing) -> int:
     """Check that the files of what was applied are as they were; how many that are.
 
     Raises:
         ClientError: one is gone or was changed, or an event is missing.
     """
     files = {migration.version: migration for migration in migrations}
-    last = last_events(events)
     count = 0
-    version = last_migrated(last)
+    version = known.migrated
     while version != NO_VERSION:
-        event = last.get(version)
+        event = known.versions.get(version)
         if event is None or event.state != MIGRATED:
             raise ClientError(f"The server does not know how version {version} was applied.")
         file = files.get(int(version))
@@ -77,33 +78,23 @@ def check_applied(migrations: Sequence[Migration], events: Sequence[tuple[str, E
     return count
 
 
-def last_migrated(last: Mapping[str, Event]) -> str:
-    """The newest version that was applied, or NO_VERSION; from the last event of each key."""
-    current = last.get(CURRENT)
-    if current is None:
-        return NO_VERSION
-    return current.version if current.state == MIGRATED else current.previous
-
-
 def choose(
-    migrations: Sequence[Migration], current: Event | None, wanted: Wanted, *, takes_over: bool = False
+    migrations: Sequence[Migration], known: Standing, wanted: Wanted, *, takes_over: bool = False
 ) -> list[Migration]:
     """The migrations to apply, in order.
 
     Args:
         migrations: all, by version.
-        current: the event of the newest version; None: nothing was applied.
+        known: what the server knows.
         wanted: which.
-        takes_over: whether one that is marked as running is applied again.
+        takes_over: whether to go on although somebody else applies one.
 
     Raises:
         ClientError: one runs, or what is wanted is not there, or was applied before.
     """
-    if current is not None and current.state == RUNNING and not takes_over:
-        raise ClientError(
-            f"Version {current.version} ({current.name}) is being applied by somebody else. If whoever did "
-            "is gone: look at what its statements have made, and apply it again with --take-over."
-        )
+    if known.holder is not None and not takes_over:
+        raise _busy(known.holder)
+    current = known.current
     newest = 0 if current is None else int(current.version)
     begin = newest + 1 if current is None or current.state == MIGRATED else newest
     ahead = [migration for migration in migrations if migration.version >= begin]
@@ -119,6 +110,13 @@ def choose(
     if wanted.until is not None:
         return [migration for migration in ahead if migration.version <= wanted.until]
     return ahead[:1] if wanted.next else ahead
+
+
+def _busy(holder: Event) -> ClientError:
+    return ClientError(
+        f"Version {holder.version} is being applied by somebody else. If whoever did is gone: look at what "
+        "its statements have made, and apply it again with --take-over."
+    )
 
 
 def parts_of(migration: Migration) -> list[grammar.StatementText]:
@@ -139,6 +137,10 @@ def parts_of(migration: Migration) -> list[grammar.StatementText]:
             )
         if not part.complete:
             raise ClientError(f"{place}: This statement does not end in ';'.")
+        try:
+            statements.check(part.text)
+        except statements.StatementProblem as problem:
+            raise ClientError(f"{place}: {problem}") from None
     return parts
 
 
@@ -160,19 +162,21 @@ class Applying:
         self._console = console
         self._variables = variables
 
-    def apply(self, migration: Migration, events: Sequence[tuple[str, Event]]) -> None:
+    def apply(self, migration: Migration, known: Standing) -> Standing:
         """Run a file's statements, one after the other. What ran before an error is not undone.
 
         Args:
             migration: the file.
-            events: all that there are.
+            known: what the server knows; if somebody applies a version, that is taken over.
+
+        Returns:
+            What it knows after it.
 
         Raises:
-            ClientError: a statement failed; the event says so. Or somebody else has begun to apply it.
-            KeyboardInterrupt: so does the event.
+            ClientError: a statement failed; the event says so. Or somebody else was faster.
+            KeyboardInterrupt: the event says so.
         """
         parts = parts_of(migration)
-        self._console.line(self._console.bold(f"Applying {migration.path.name}"))
         begun = Event(
             version=str(migration.version),
             name=migration.name,
@@ -180,40 +184,63 @@ class Applying:
             checksum=migration.checksum(),
             started_on=_now(),
             completed_on="",
-            previous=last_migrated(last_events(events)),
+            previous=known.migrated,
             error_reason=NO_REASON,
         )
+        self._claim(begun, known)
+        self._console.line(self._console.bold(f"Applying {migration.path.name}"))
         self._history.write(begun)
-        self._check_alone(begun, len(events))
         try:
             self._run(parts)
         except Failure as failure:
             message = failure.located(migration.path.name)
-            self._end(begun, ERROR, message.partition("\n")[0])
-            raise ClientError(message) from None
+            raise self._failed(begun, message) from None
         except KeyboardInterrupt:
-            self._end(begun, ERROR, "Ctrl-C; the server may still have carried out the statement.")
+            told = "stopped by Ctrl-C or SIGTERM; the server may still carry out what was sent to it."
+            reason = f"{migration.path.name}: {told}"
+            self._console.error(str(self._failed(begun, reason)))
             raise
-        self._end(begun, MIGRATED, NO_REASON)
+        ended = self._end(begun, MIGRATED, NO_REASON)
+        versions = {**known.versions, ended.version: ended}
+        return Standing(versions, current=ended)
 
-    def _check_alone(self, begun: Event, known: int) -> None:
-        """Check that nobody else began between our reading of the events and our writing of one."""
-        newer = [event for key, event in self._history.read()[known:] if key == CURRENT]
-        first = next(event for event in newer if event.state == RUNNING)
-        if first != begun:
-            # our event must not be the last one: whoever was first goes on
-            self._history.write([event for event in newer if event != begun][-1])
-            raise ClientError(f"Version {first.version} is being applied by somebody else.")
+    def _claim(self, begun: Event, known: Standing) -> None:
+        """Make sure that nobody else applies a version until this one has ended.
+
+        Raises:
+            ClientError: somebody does, or has done so since ``known`` was read.
+        """
+        claim = replace(begun, state=CLAIMED, name=uuid.uuid4().hex, checksum="", error_reason="")
+        if known.holder is not None:
+            claim = replace(claim, error_reason=token(known.holder))
+        self._history.claim(claim)
+        now = standing(self._history.read())
+        if now.holder is None or token(now.holder) != token(claim):
+            raise _busy(now.holder or claim)
+        if now.current != known.current:
+            self._history.claim(replace(claim, state=RELEASED))
+            raise ClientError("Somebody else has applied migrations meanwhile. Look at info, and try again.")
+
+    def _failed(self, begun: Event, message: str) -> ClientError:
+        """The error to show, after an event that says why."""
+        try:
+            self._end(begun, ERROR, message.partition("\n")[0])
+        except ClientError as error:
+            stays = f"Version {begun.version} stays marked as running: that could not be written. {error}"
+            return ClientError(f"{message}\n{stays}")
+        return ClientError(message)
 
     def _run(self, parts: Sequence[grammar.StatementText]) -> None:
         session = Session(self._client, self._console, variables=self._variables)
         session.interrupt_ends_query_only = False
         for part in parts:
-            self._console.line(self._console.cyan(one_line(part.text) + ";"))
+            self._console.line(self._console.cyan(f"{statements.shown(part.text)};"))
             session.run(part)
 
-    def _end(self, begun: Event, state: str, reason: str) -> None:
-        self._history.write(dataclasses.replace(begun, state=state, completed_on=_now(), error_reason=reason))
+    def _end(self, begun: Event, state: str, reason: str) -> Event:
+        ended = replace(begun, state=state, completed_on=_now(), error_reason=reason)
+        self._history.write(ended)
+        return ended
 
 
 def _now() -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from shell.client import Client, ClientError, ServerError, Settings
 from shell.migrations.project import Project
@@ -13,6 +13,10 @@ from shell.statements import quoted_name, quoted_text
 MIGRATED, RUNNING, ERROR, PENDING = "MIGRATED", "RUNNING", "ERROR", "PENDING"
 #: the key of the events of whatever version is the newest
 CURRENT = "CURRENT"
+#: the key of what makes sure that only one process applies migrations: it claims a version before, and
+#: releases it after it
+CLAIM = "CLAIM"
+CLAIMED, RELEASED = "CLAIMED", "RELEASED"
 #: the version before the first one
 NO_VERSION = "<none>"
 #: in the place of a reason, where there is no error
@@ -136,13 +140,70 @@ class History:
 
     def write(self, event: Event) -> None:
         """Append an event, for its version and as the current one. Raises ClientError."""
+        self._append(event, event.version, CURRENT)
+
+    def claim(self, event: Event) -> None:
+        """Append an event that claims a version, or releases it. Raises ClientError."""
+        self._append(event, CLAIM)
+
+    def _append(self, event: Event, *keys: str) -> None:
         values = ", ".join(quoted_text(getattr(event, name)) for name in _COLUMNS)
         columns = ", ".join(("version_key", *_COLUMNS))
-        for key in (event.version, CURRENT):
+        for key in keys:
             into = f"INSERT INTO {quoted_name(self._project.stream)} ({columns})"
             self._client.run(f"{into} VALUES ({quoted_text(key)}, {values});", _AS_IT_IS)
 
 
-def last_events(events: Iterable[tuple[str, Event]]) -> dict[str, Event]:
-    """The last event of each key."""
-    return dict(events)
+@dataclass(frozen=True)
+class Standing:
+    """What events say of a project.
+
+    Attributes:
+        versions: the last event of each version.
+        current: the last event of all; None: nothing was applied.
+        holder: the claim, or the event of another tool, of who applies a version now; None: nobody.
+    """
+
+    versions: Mapping[str, Event] = field(default_factory=dict)
+    current: Event | None = None
+    holder: Event | None = None
+
+    @property
+    def migrated(self) -> str:
+        """The newest version that was applied, or NO_VERSION."""
+        if self.current is None:
+            return NO_VERSION
+        return self.current.version if self.current.state == MIGRATED else self.current.previous
+
+    def with_event(self, key: str, event: Event) -> Standing:
+        """What holds after one more event.
+
+        A claim counts if nobody holds one, or if it names the one that it takes over. So of several that are
+        written at once the first one in the topic counts, and whoever reads finds the same.
+        """
+        holder = self.holder
+        if key == CLAIM:
+            if event.state == CLAIMED and (holder is None or event.error_reason == token(holder)):
+                return replace(self, holder=event)
+            if event.state == RELEASED and holder is not None and token(event) == token(holder):
+                return replace(self, holder=None)
+            return self
+        if key != CURRENT:
+            return replace(self, versions={**self.versions, key: event})
+        if event.state == RUNNING:
+            return replace(self, current=event, holder=holder or event)
+        is_end = holder is not None and holder.started_on == event.started_on
+        return replace(self, current=event, holder=None if is_end else holder)
+
+
+def token(holder: Event) -> str:
+    """What is different for each claim."""
+    return holder.name if holder.state in (CLAIMED, RELEASED) else holder.started_on
+
+
+def standing(events: Iterable[tuple[str, Event]]) -> Standing:
+    """What all events say, in their order."""
+    found = Standing()
+    for key, event in events:
+        found = found.with_event(key, event)
+    return found

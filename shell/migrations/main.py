@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+import re
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from shell.client import Client, ClientError, until_ready
-from shell.migrations.applying import Applying, Wanted, check_applied, choose, last_migrated, parts_of
+from shell.migrations.applying import Applying, Wanted, check_applied, choose, parts_of
 from shell.migrations.history import (
-    CURRENT,
     NO_REASON,
     NO_VERSION,
     PENDING,
     Event,
     History,
     NotInitialized,
-    last_events,
+    Standing,
+    standing,
 )
 from shell.migrations.project import CONFIG, MOST, Migration, Project
 from shell.options import FAILED, READY_S, WRONG_OPTIONS, OptionProblem, definition
@@ -113,16 +117,15 @@ def _destroy(options: argparse.Namespace, console: Console) -> None:
 
 def _apply(options: argparse.Namespace, console: Console) -> None:
     wanted = Wanted(options.next, options.until, options.version)
-    with _Server(options, console) as server:
+    with _Server(options, console) as server, _stopped_by_sigterm():
         migrations = server.project.migrations()
-        events = server.history.read()
-        check_applied(migrations, events)
-        current = last_events(events).get(CURRENT)
-        chosen = choose(migrations, current, wanted, takes_over=options.take_over)
+        known = standing(server.history.read())
+        check_applied(migrations, known)
+        chosen = choose(migrations, known, wanted, takes_over=options.take_over)
         for migration in chosen:  # a mistake in the last file is found before the first one runs
             parts_of(migration)
         if not chosen:
-            console.line(f"Nothing to apply. {_at(events)}")
+            console.line(f"Nothing to apply. {_at(known)}")
             return
         if options.dry_run:
             for migration in chosen:
@@ -130,10 +133,26 @@ def _apply(options: argparse.Namespace, console: Console) -> None:
             return
         applying = Applying(server.client, server.history, console, dict(options.define))
         for migration in chosen:
-            applying.apply(migration, events)
-            events = server.history.read()
+            known = applying.apply(migration, known)
         count = f"{len(chosen)} migration{'s' if len(chosen) > 1 else ''}"
-        console.line(f"Applied {count}. {_at(events)}")
+        console.line(f"Applied {count}. {_at(known)}")
+
+
+@contextlib.contextmanager
+def _stopped_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM, which ends a job that is cancelled, do what Ctrl-C does."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # no other one may set a handler
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _show(migration: Migration, console: Console) -> None:
@@ -142,14 +161,14 @@ def _show(migration: Migration, console: Console) -> None:
     console.line()
 
 
-def _at(events: Sequence[tuple[str, Event]]) -> str:
-    version = last_migrated(last_events(events))
+def _at(known: Standing) -> str:
+    version = known.migrated
     return "No version is applied." if version == NO_VERSION else f"The current version is {version}."
 
 
 def _validate(options: argparse.Namespace, console: Console) -> None:
     with _Server(options, console) as server:
-        count = check_applied(server.project.migrations(), server.history.read())
+        count = check_applied(server.project.migrations(), standing(server.history.read()))
     console.line(f"All files of the {count} versions that were applied are as they were.")
 
 
@@ -157,18 +176,18 @@ def _info(options: argparse.Namespace, console: Console) -> None:
     with _Server(options, console) as server:
         migrations = server.project.migrations()
         try:
-            events = server.history.read()
+            known = standing(server.history.read())
         except NotInitialized as error:
-            events = []
+            known = Standing()
             console.warning(str(error))
-    console.line(_at(events))
-    console.line(draw(Table(_HEADERS, _rows(migrations, last_events(events))), console))
+    console.line(_at(known))
+    console.line(draw(Table(_HEADERS, _rows(migrations, known.versions)), console))
 
 
 def _rows(migrations: Sequence[Migration], last: Mapping[str, Event]) -> list[list[str]]:
     """A row for each file, and for each version that was applied and has no file any more."""
     names = {migration.version: migration.name for migration in migrations}
-    names |= {int(key): event.name for key, event in last.items() if key != CURRENT and int(key) not in names}
+    names |= {int(key): event.name for key, event in last.items() if int(key) not in names}
     rows = []
     for version, name in sorted(names.items()):
         event = last.get(str(version))
@@ -189,6 +208,12 @@ def _time(millis: str) -> str:
 
 
 # ---- options -------------------------------------------------------------------------------------------
+
+
+def _url(text: str) -> str:
+    if not re.fullmatch(r"(https?://)?[^\s/:]+(:\d+)?(/.*)?", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no address of a server")
+    return text
 
 
 def _version(text: str) -> int:
@@ -224,7 +249,7 @@ def _parser() -> argparse.ArgumentParser:
 
     new = command("new-project", "make the folder of a project", _new_project)
     new.add_argument("path", metavar="PATH", type=Path, help="the folder")
-    new.add_argument("url", metavar="URL", help="the server, for example http://localhost:8088")
+    new.add_argument("url", metavar="URL", type=_url, help="the server, for example http://localhost:8088")
     command("initialize-metadata", "make the stream and the table of what was applied", _initialize)
     create = command("create", "make an empty file for the next version", _create)
     create.add_argument("description", metavar="DESCRIPTION", nargs="+", help="what it does")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,8 +14,8 @@ import httpx
 import pytest
 
 from shell.client import ClientError
-from shell.migrations.applying import Applying, Wanted, choose, last_migrated
-from shell.migrations.history import CURRENT, MIGRATED, RUNNING, Event, History, last_events
+from shell.migrations.applying import Applying
+from shell.migrations.history import CLAIMED, RUNNING, Event, History, Standing, standing
 from shell.migrations.main import main
 from shell.migrations.project import Project
 from shell.output.console import Console
@@ -135,36 +137,55 @@ def test_the_table_has_the_last_event_of_each_version_as_ksqldbs_tool_reads_it(
     assert '["1","MIGRATED","<none>",' in answer
 
 
-class _Rival(History):
-    """Somebody else begins between our reading of the events and our writing of one."""
+class _Slow(History):
+    """Another one goes on between our reading of the events and our claim."""
 
-    rival: Event
+    between: Callable[[], object] | None = None
 
-    def write(self, event: Event) -> None:
-        if event.state == RUNNING and event != self.rival:
-            super().write(self.rival)
-        super().write(event)
+    def claim(self, event: Event) -> None:
+        other, self.between = self.between, None
+        if other is not None:
+            other()
+        super().claim(event)
 
 
-def test_of_two_who_begin_at_once_one_goes_on(project: Project, history: History) -> None:
-    write(project, "make", "CREATE TYPE mig_type AS INT;")
+def applied(project: Project, history: History) -> Standing:
     (migration,) = project.migrations()
-    client = project.client()
-    rival = _Rival(client, project)
-    rival.rival = Event("1", "make", RUNNING, migration.checksum(), "1", "", "<none>", "N/A")
-    try:
-        with pytest.raises(ClientError, match="Version 1 is being applied by somebody else"):
-            Applying(client, rival, Console(), {}).apply(migration, history.read())
-        # what the other one has written is the last again, and ours has run nothing
-        last = last_events(history.read())
-        assert last[CURRENT] == last["1"] == rival.rival
-        assert client.run("SHOW TYPES;")[0]["types"] == {}
-        history.write(dataclasses.replace(rival.rival, state=MIGRATED, completed_on="2"))
-        events = history.read()
-        assert last_migrated(last_events(events)) == "1"
-        assert choose(project.migrations(), last_events(events)[CURRENT], Wanted()) == []
-    finally:
-        client.close()
+    with contextlib.closing(project.client()) as client:
+        return Applying(client, history, Console(), {}).apply(migration, standing(history.read()))
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_of_two_who_begin_at_once_one_goes_on(project: Project, history: History, is_over: bool) -> None:
+    write(project, "make", "CREATE TYPE mig_type AS INT;")
+    other = Event("1", "other", CLAIMED, "", "1", "", "<none>", "")
+    with contextlib.closing(project.client()) as client:
+        slow = _Slow(client, project)
+        slow.between = lambda: applied(project, history) if is_over else history.claim(other)
+        with pytest.raises(ClientError, match="meanwhile" if is_over else "Version 1 is being applied by"):
+            applied(project, slow)
+        # the other one has made it, if it has come so far, and has the last word
+        assert list(client.run("SHOW TYPES;")[0]["types"]) == ["MIG_TYPE"] * is_over
+        client.run("DROP TYPE IF EXISTS mig_type;")
+    known = standing(history.read())
+    assert (known.holder is None, known.migrated) == (is_over, "1" if is_over else "<none>")
+
+
+def test_processes_that_begin_at_once(
+    project: Project, history: History, topic_names: Callable[[str], str]
+) -> None:
+    stream = f"WITH (KAFKA_TOPIC = '{topic_names('mig')}', VALUE_FORMAT = 'JSON', PARTITIONS = 1)"
+    write(project, "make", f"CREATE STREAM mig_once (v INT) {stream};")
+    code = "import sys; from shell.main import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "migrations", "-c", str(project.config), "apply", "--all"]
+    processes = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for _ in range(3)
+    ]
+    outputs = [process.communicate()[0] for process in processes]
+    assert sum("Applied 1 migration. The current version is 1." in out for out in outputs) == 1, outputs
+    known = standing(history.read())
+    assert (known.holder, known.migrated) == (None, "1"), outputs
 
 
 def test_one_that_was_killed_is_taken_over(project: Project, migrations: Run, history: History) -> None:

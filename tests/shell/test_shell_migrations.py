@@ -8,7 +8,20 @@ import pytest
 
 from shell.client import ClientError
 from shell.migrations.applying import Wanted, check_applied, choose, parts_of
-from shell.migrations.history import CURRENT, ERROR, MIGRATED, NO_REASON, NO_VERSION, RUNNING, Event
+from shell.migrations.history import (
+    CLAIM,
+    CLAIMED,
+    CURRENT,
+    ERROR,
+    MIGRATED,
+    NO_REASON,
+    NO_VERSION,
+    RELEASED,
+    RUNNING,
+    Event,
+    Standing,
+    standing,
+)
 from shell.migrations.main import main
 from shell.migrations.project import Migration, Project
 from shell.options import OptionProblem
@@ -55,6 +68,13 @@ def test_create(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     assert "There is a migration with version 10: V000010__add_table.sql" in capsys.readouterr().err
     assert main([*config, "a/b"]) == 2
     assert "letters, digits, spaces" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("url", ["", "ftp://x", "http://", "a b"])
+def test_a_url_that_is_none(tmp_path: Path, url: str) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["new-project", str(tmp_path / "shop"), url])
+    assert not (tmp_path / "shop").exists()
 
 
 @pytest.mark.parametrize("version", ["0", "1000000", "-1", "x"])
@@ -121,7 +141,7 @@ def test_choose(
 ) -> None:
     migrations = [project.add("x", version) for version in (1, 2, 4)]
     last = current and event(next(m for m in migrations if m.version == current[0]), current[1])
-    assert [one.version for one in choose(migrations, last, wanted)] == versions
+    assert [one.version for one in choose(migrations, Standing(current=last), wanted)] == versions
 
 
 @pytest.mark.parametrize(
@@ -130,42 +150,78 @@ def test_choose(
         (MIGRATED, Wanted(version=1), "Version 1 is not newer than the last one that was applied, 2"),
         (ERROR, Wanted(until=1), "Version 1 is not newer"),
         (MIGRATED, Wanted(version=3), "There is no migration with version 3"),
-        (RUNNING, Wanted(), "Version 2 .* is being applied by somebody else.* --take-over"),
+        (RUNNING, Wanted(), "Version 2 is being applied by somebody else.* --take-over"),
     ],
 )
 def test_choose_refuses(project: Project, state: str, wanted: Wanted, message: str) -> None:
     migrations = [project.add("x", version) for version in (1, 2, 4)]
+    known = standing([(CURRENT, event(migrations[1], state))])
     with pytest.raises(ClientError, match=message):
-        choose(migrations, event(migrations[1], state), wanted)
+        choose(migrations, known, wanted)
 
 
 def test_one_that_is_marked_as_running_can_be_taken_over(project: Project) -> None:
     migrations = [project.add("x", version) for version in (1, 2)]
-    current = event(migrations[0], RUNNING)
-    assert choose(migrations, current, Wanted(), takes_over=True) == migrations
+    known = standing([(CURRENT, event(migrations[0], RUNNING))])
+    assert choose(migrations, known, Wanted(), takes_over=True) == migrations
 
 
 def test_files_of_what_was_applied_are_checked(project: Project) -> None:
     first, second, third = (project.add("x", version) for version in (1, 2, 3))
     applied, failed = event(second, previous="1"), event(third, ERROR, previous="2")
-    events = [("1", event(first)), ("2", applied), ("3", failed), (CURRENT, failed)]
+    known = standing([("1", event(first)), ("2", applied), ("3", failed), (CURRENT, failed)])
     third.path.write_text("what was not applied may change")
-    assert check_applied(project.migrations(), events) == 2
+    assert check_applied(project.migrations(), known) == 2
     first.path.write_text("-- other")
     with pytest.raises(ClientError, match=r"V000001__x.sql was changed after it was applied"):
-        check_applied(project.migrations(), events)
+        check_applied(project.migrations(), known)
     first.path.unlink()
     with pytest.raises(ClientError, match=r"The file of version 1 \(x\), which was applied, is gone"):
-        check_applied(project.migrations(), events)
+        check_applied(project.migrations(), known)
 
 
 def test_nothing_applied_is_nothing_to_check(project: Project) -> None:
-    assert check_applied(project.migrations(), []) == 0
+    assert check_applied(project.migrations(), Standing()) == 0
+
+
+def claimed(name: str, at: str, takes_over: str = "", state: str = CLAIMED) -> tuple[str, Event]:
+    return CLAIM, Event("1", name, state, "", at, "", NO_VERSION, takes_over)
+
+
+def test_of_several_claims_the_first_one_counts_until_its_version_has_ended() -> None:
+    begun = Event("1", "x", RUNNING, "", "10", "", NO_VERSION, NO_REASON)
+    ended = Event("1", "x", MIGRATED, "", "10", "20", NO_VERSION, NO_REASON)
+    events = [claimed("a", "10"), claimed("b", "11"), (CURRENT, begun), claimed("c", "12")]
+    known = standing(events)
+    assert known.holder is not None and known.holder.name == "a"
+    known = standing([*events, ("1", ended), (CURRENT, ended)])
+    assert (known.holder, known.current, known.migrated, known.versions) == (None, ended, "1", {"1": ended})
+    # whoever claims then has read what was before, and gives it back
+    late = claimed("d", "9")
+    assert standing([*events, (CURRENT, ended), late]).holder == late[1]
+    released = claimed("d", "9", state=RELEASED)
+    assert standing([*events, (CURRENT, ended), late, released]).holder is None
+
+
+def test_a_claim_is_taken_over_once() -> None:
+    begun = Event("1", "x", RUNNING, "", "10", "", NO_VERSION, NO_REASON)
+    events = [claimed("a", "10"), (CURRENT, begun), claimed("b", "30", "a"), claimed("c", "31", "a")]
+    known = standing(events)
+    assert known.holder is not None and known.holder.name == "b"
+    # the one that was taken over is not gone after all: it does not end what the other one does
+    late = Event("1", "x", MIGRATED, "", "10", "32", NO_VERSION, NO_REASON)
+    known = standing([*events, (CURRENT, late)])
+    assert known.holder is not None and known.holder.name == "b"
+    # ksqlDB's tool claims nothing
+    theirs = standing([(CURRENT, begun), claimed("d", "40"), claimed("e", "41", "10")])
+    assert theirs.holder is not None and theirs.holder.name == "e"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("SET 'a' 'b';", r":1:1: SET is written: SET 'property' = 'value';"),
+        ("\n DEFINE x = 5;", r":2:2: DEFINE is written"),
         ("CREATE TYPE a AS INT;\n  SELECT 1;", r"V000001__x.sql:2:3: A migration cannot have SELECT"),
         ("run script 'x.sql';", r":1:1: A migration cannot have RUN"),
         ("help", r":1:1: A migration cannot have HELP"),
