@@ -75,24 +75,6 @@ def registered(records: RecordSpec, registry: SchemaRegistry | None) -> RecordSp
     return RecordSpec(of(records.key), of(records.value))
 
 
-def register_first(records: RecordSpec, registry: SchemaRegistry | None) -> None:
-    """Register schemas made from the columns of ``records`` under subjects that have none yet.
-
-    So producers, and statements without columns, find the schema of a topic that has no records (reference
-    §2.1). A subject that has one keeps it: it may have fields that are no columns.
-
-    Raises:
-        KsqlError: as ``registered``.
-    """
-    for spec in (records.key, records.value):
-        if registry is None or spec.subject is None or not spec.columns or spec.schema_id is not None:
-            continue
-        if registry.latest(spec.subject) is None:
-            schema = _to_write(spec, registry)
-            if schema is not None:
-                registry.register(spec.subject, schema)
-
-
 def writing_serdes(source: DataSource, registry: SchemaRegistry | None) -> tuple[Serde, Serde]:
     """Serdes that write single records to ``source``: of its keys, of its values.
 

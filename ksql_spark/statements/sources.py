@@ -18,7 +18,6 @@ from ksql_spark.formats.sampling import Sample
 from ksql_spark.kafka.admin import Topic
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.logical.nodes import PersistentQuery
-from ksql_spark.metastore.serdes import record_spec, register_first
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.pending import CleanupRecord, Orphans
@@ -65,7 +64,6 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
     services = context.services
 
     def prepare() -> Prepared:
-        register_first(record_spec(source), services.registry)
         if services.admin.topic(source.topic) is None:
             services.admin.create_topic(
                 source.topic, source.partitions or 1, source.replicas or -1, topic_config(source, None)

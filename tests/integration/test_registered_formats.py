@@ -459,27 +459,3 @@ def test_a_row_that_does_not_fit_the_schema_is_left_out_and_counted(
     for sink in ("fitting_avro", "fitting_proto"):
         described = execute(f"DESCRIBE {sink} EXTENDED;")[0]["sourceDescription"]
         assert described["errorStats"].startswith("processing-errors: 1 "), described["errorStats"]
-
-
-def test_create_registers_the_schema_of_a_subject_that_has_none(
-    execute: Callable[[str], Any],
-    registry: RegistryServer,
-    topic_names: Callable[[str], str],
-) -> None:
-    new, known = topic_names("new"), topic_names("known")
-    client = SchemaRegistryClient({"url": registry.url})
-    fields = [{"name": "v", "type": "int"}, {"name": "more", "type": "int", "default": 0}]
-    schema = {"type": "record", "name": "R", "fields": fields}
-    known_id = client.register_schema(f"{known}-value", Schema(json.dumps(schema), "AVRO"))
-    execute(f"""
-        CREATE STREAM first_new (k STRING KEY, v INT)
-          WITH (KAFKA_TOPIC = '{new}', KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'AVRO', PARTITIONS = 1);
-        CREATE STREAM first_known (k STRING KEY, v INT)
-          WITH (KAFKA_TOPIC = '{known}', KEY_FORMAT = 'AVRO', VALUE_FORMAT = 'AVRO', PARTITIONS = 1);
-        ASSERT SCHEMA SUBJECT '{new}-value';
-    """)
-    made = json.loads(client.get_latest_version(f"{new}-value").schema.schema_str)
-    assert [field["name"] for field in made["fields"]] == ["V"]
-    assert registry.subjects[f"{known}-value"] == [known_id]
-    assert client.get_latest_version(f"{known}-key").schema.schema_str == '"string"'
-    assert f"{new}-key" not in registry.subjects
