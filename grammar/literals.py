@@ -12,22 +12,18 @@ from typing import Any, NamedTuple
 
 _INT, _BIGINT = 2**31, 2**63
 #: the value of a literal
-Value = str | int | Decimal
+Value = str | int
 
 #: what has to be told apart from literals: quoted names, comments, words and other numbers. Words in a row
 #: are one match, since each costs a call. A comment that is not closed ends with the text: if each /* were
 #: looked at again, the time would grow with the square of it
 _TOKEN = re.compile(
     r"""'(?P<text>(?:[^']|'')*)' | (?P<whole>(?<![\w.])[0-9]+(?![\w.])) | "(?:[^"]|"")*" | `(?:[^`]|``)*`
-    | --[^\n]* | /\*.*?(?:\*/|\Z) | (?P<decimal>(?<![\w.])[0-9]+\.[0-9]+(?![\w.]))
+    | --[^\n]* | /\*.*?(?:\*/|\Z)
     | [\w.]+(?:[^\w.'"`/-]++[^\W0-9][\w.]*)*""",
     re.VERBOSE | re.DOTALL,
 )
-#: longer decimals stay where they are
-_MOST_DIGITS = 20
 _QUOTED = re.compile("''")
-#: whole numbers with fewer digits fit INTEGER
-_SURELY_INT = 10
 
 
 class Template(NamedTuple):
@@ -37,11 +33,10 @@ class Template(NamedTuple):
     values: tuple[Value, ...]
 
 
-def take_out(text: str, *, with_decimals: bool = False) -> Template:
-    r"""``text`` without its strings, whole numbers and, if asked for, decimals; other literals stay.
+def take_out(text: str) -> Template:
+    r"""``text`` without its strings and whole numbers; other literals stay.
 
     The marks tell strings, numbers that fit INTEGER, and those that fit BIGINT apart: types depend on that.
-    All decimals have one mark, although their types differ.
 
     >>> take_out("SELECT * FROM t1 WHERE id = 5 AND n = 'it''s';")
     Template(text='SELECT * FROM t1 WHERE id = \x00i AND n = \x00s;', values=(5, "it's"))
@@ -58,48 +53,9 @@ def take_out(text: str, *, with_decimals: bool = False) -> Template:
             if number < _BIGINT:
                 values.append(number)
                 return "\0i" if number < _INT else "\0l"
-        if kind == "decimal" and with_decimals and len(literal) <= _MOST_DIGITS:
-            values.append(Decimal(literal))
-            return "\0d"
         return literal
 
     return Template(_TOKEN.sub(mark, text), tuple(values))
-
-
-class Surroundings(NamedTuple):
-    """What stands before and after the only literal of a text, and so of others that differ in it only.
-
-    Args:
-        before: up to the literal.
-        after: from its end on.
-        is_string: whether it is a string, or else a number that fits INTEGER.
-    """
-
-    before: str
-    after: str
-    is_string: bool
-
-    def value_of(self, text: str) -> Value | None:
-        """The literal of ``text``, as take_out finds it; None if that has to look: it may be another text."""
-        before, after = self.before, self.after
-        if not (text.startswith(before) and text.endswith(after)):
-            return None
-        literal = text[len(before) : len(text) - len(after)]
-        if not self.is_string:
-            is_small = literal.isdecimal() and literal.isascii() and len(literal) < _SURELY_INT
-            return int(literal) if is_small else None
-        is_whole = len(literal) > 1 and literal[0] == literal[-1] == "'" and literal.count("'") == 2
-        return literal[1:-1] if is_whole else None
-
-
-def surroundings_of(template: Template) -> Surroundings | None:
-    """What is around the only value of a text with this template; None if it has none, or several."""
-    if len(template.values) != 1:
-        return None
-    before, _, after = template.text.partition("\0")
-    if after[0] not in "is":
-        return None
-    return Surroundings(before, after[1:], after[0] == "s")
 
 
 def put_in(template: Template) -> str:
@@ -114,9 +70,9 @@ def put_in(template: Template) -> str:
         value = next(values)
         if isinstance(value, str):
             return "'" + value.replace("'", "''") + "'"
-        return f"{value:f}" if isinstance(value, Decimal) else str(value)
+        return str(value)
 
-    return re.sub("\0[sild]", literal, template.text)
+    return re.sub("\0[sil]", literal, template.text)
 
 
 # ---- parameters -------------------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.measures import Figure
 from ksql_spark.request import Request
 from ksql_spark.runtime.inserts import Acknowledged, RowInserter
-from ksql_spark.runtime.known_inserts import Insert
 from ksql_spark.runtime.lookups import LookUp
 from ksql_spark.runtime.protobuf_rows import ProtobufRows
 from ksql_spark.runtime.results import QueryStream, ResultColumn, Row
@@ -116,18 +115,6 @@ class Engine:
             KsqlError: with ``statement``, and ``entities`` of the statements that ran before it.
         """
         return self._parts.statements.execute(request)
-
-    def insert(self, text: str, properties: Mapping[str, Any], rights: Rights = ALL_RIGHTS) -> Insert | None:
-        """An INSERT VALUES that only has to be written; None: use execute().
-
-        It never blocks, so that it may be called in an event loop's thread.
-
-        Args:
-            text: the statement, without variables.
-            properties: overrides of the request.
-            rights: those of the client.
-        """
-        return self._parts.statements.insert(text, properties, rights)
 
     def query(self, request: Request) -> QueryStream:
         """Start a SELECT or PRINT.
@@ -261,7 +248,6 @@ __all__ = [
     "Cluster",
     "Engine",
     "Figure",
-    "Insert",
     "LookUp",
     "ProtobufRows",
     "QueryStream",

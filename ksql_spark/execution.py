@@ -15,16 +15,13 @@ from grammar.nodes import Statement
 from grammar.statements.inserts import InsertValues
 from grammar.statements.print_topic import PrintTopic
 from grammar.statements.queries import Query
-from ksql_spark import analyzer, deadline
-from ksql_spark.analyzer import BoundRow
-from ksql_spark.authorization import Rights, Role, check_source, check_statement
+from ksql_spark import deadline
+from ksql_spark.authorization import check_statement
 from ksql_spark.command_runner import CommandRunner, Done, Overtaken
-from ksql_spark.config import Config
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import CommandStatusEntity, StateRebuilt
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
-from ksql_spark.metastore.store import MetaStore
 from ksql_spark.request import (
     Request,
     check_length,
@@ -33,11 +30,9 @@ from ksql_spark.request import (
     located,
     parsed,
     planning,
-    settings_of,
     wait_for_command,
 )
 from ksql_spark.runtime.command_log import Command, encode
-from ksql_spark.runtime.known_inserts import Insert, KnownInserts
 from ksql_spark.runtime.managed_query import ManagedQuery
 from ksql_spark.runtime.query_state import State
 from ksql_spark.statements import (
@@ -72,8 +67,6 @@ class StatementExecutor:
     def __init__(self, services: Services, runner: CommandRunner) -> None:
         self._services = services
         self._runner = runner
-        self._inserts = KnownInserts()
-        self._catalog: tuple[MetaStore, Config] = services.published, services.config
         #: held by the request whose statements are carried out; taken before the lock of ``services``
         self._writing = threading.Lock()
 
@@ -88,46 +81,6 @@ class StatementExecutor:
         """
         with registry.with_functions(self._services.user_functions):
             return self._execute(filled_in(request))
-
-    def insert(self, text: str, properties: Mapping[str, Any], rights: Rights) -> Insert | None:
-        """An INSERT VALUES that needs nothing but its record to be written; None: ``execute`` has to run it.
-
-        It never waits, so that it may be called in an event loop's thread.
-
-        Args:
-            text: the statement, without variables.
-            properties: overrides of the request.
-            rights: those of the client.
-        """
-        services = self._services
-        found = self._inserts.find(self._known_catalog(), settings_of(properties), text)
-        if found is None or not services.producer.has_room:
-            return None
-        plan, values = found
-        try:
-            check_source(rights, Role.DEVELOPER, plan.source.name)
-            record = plan.record(values)
-        except (KsqlError, ValueError):  # as execute says it
-            return None
-        return Insert(plan.source.topic, record, services.producer, text.strip().rstrip(";"))
-
-    def _known_catalog(self) -> tuple[MetaStore, Config]:
-        """What statements are bound with now; the same object until that changes."""
-        services, known = self._services, self._catalog
-        if known[0] is not services.published or known[1] is not services.config:
-            known = self._catalog = (services.published, services.config)
-        return known
-
-    def _note_insert(self, request: Request, catalog: object, context: StatementContext) -> None:
-        """Keep what is known of an INSERT VALUES that was carried out."""
-
-        def bind(text: str) -> BoundRow:
-            (statement,) = parsed(replace(request, text=text), context)
-            assert isinstance(statement, InsertValues)
-            return analyzer.bind_insert_values(statement, context.metastore, context.config)
-
-        if not request.variables and "${" not in request.text:
-            self._inserts.note(catalog, settings_of(request.properties), request.text, bind)
 
     def terminate_cluster(self, topics: Sequence[str]) -> list[CommandStatusEntity]:
         """End all queries, and delete the command log and the sinks' topics that match; see Engine.
@@ -207,8 +160,7 @@ class StatementExecutor:
         services = self._services
         wait_for_command(request, services)
         entities: list[Entity] = []
-        catalog = self._known_catalog()
-        context = context_of(request, services, catalog[0])
+        context = context_of(request, services, services.published)
         with planning(request, services):
             statements = parsed(request, context)
         for statement in statements:  # before any of them is bound; once more when its turn comes
@@ -219,8 +171,6 @@ class StatementExecutor:
             with planning(request, services):
                 checked = self._checked(statements, context, entities)
             self._inserted(checked, entities)
-            if len(statements) == 1:
-                self._note_insert(request, catalog, context)
             return entities
         self._catch_up()
         rest = self._run(request, statements, lambda: context_of(request, services), entities)

@@ -20,12 +20,10 @@ from server.access import AccessGuard, RateGuard
 from server.authentication import Authenticator
 from server.guards import BODY, BodyGuard, HostGuard, MediaTypeGuard, OriginGuard
 from server.host import Host
-from server.inserts import Inserts
-from server.logs import RequestIds, new_ids
+from server.logs import RequestIds
 from server.lookups import LookUps
 from server.metrics import CountingMiddleware, Metrics, has_metrics
 from server.models import REFERENCE
-from server.repeats import KnownHeads
 from server.routes import (
     api_page,
     cluster,
@@ -44,7 +42,7 @@ MODULES = (statements, queries, inserts, websocket, information, cluster, state,
 
 def create_app(
     host: Host, config: Config | None = None, authenticator: Authenticator | None = None
-) -> Application:
+) -> ASGIApp:
     """The application of ``host``.
 
     Args:
@@ -62,11 +60,7 @@ def create_app(
         api.include_router(module.router)
     authenticator = authenticator or Authenticator(properties)
     api.state.metrics = _metrics(host) if has_metrics() else None
-    new_id, look_ups, known_inserts = new_ids(), LookUps(host), Inserts(host)
-    most_per_second = properties["ksql.server.max.requests.per.second"]
-    known_heads = None
-    if not most_per_second:  # otherwise each request is counted
-        known_heads = KnownHeads(host, look_ups, authenticator, new_id, api.state.metrics)
+    look_ups = LookUps(host)
     # each handles a request, or passes it to the one before; the last one is the first to see it, and has
     # to be a coroutine function: by that uvicorn knows the version of ASGI. Each coroutine costs as much as
     # most of the checks themselves
@@ -75,14 +69,12 @@ def create_app(
         {
             "/query-stream": (look_ups.answer, queries.query_stream),
             "/query": (look_ups.answer, queries.query),
-            "/ksql": (known_inserts.answer, statements.run_statements),
         },
-        known_heads,
     )
     longest_s = properties["ksql.server.request.timeout.ms"] / 1000
     app = BodyGuard(app, host.most_request_bytes, longest_s, STREAMED_PATHS)
     app = ReadinessMiddleware(app, host)
-    app = RateGuard(app, most_per_second)
+    app = RateGuard(app, properties["ksql.server.max.requests.per.second"])
     app = AccessGuard(app, authenticator, properties["authentication.skip.paths"])
     app = MediaTypeGuard(app)
     origins = [*properties["ksql.server.allowed.origins"], *properties["access.control.allow.origin"]]
@@ -91,10 +83,10 @@ def create_app(
         app = CORSMiddleware(app, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["*"])
     app = OriginGuard(app, origins)
     app = HostGuard(app, [*_listening_at(properties), *properties["ksql.server.allowed.hosts"]])
-    app = RequestIds(app, new_id)
+    app = RequestIds(app)
     if api.state.metrics is not None:
         app = CountingMiddleware(app, api.state.metrics)
-    return Application(app, known_heads)
+    return PathMiddleware(app)
 
 
 def _metrics(host: Host) -> Metrics:
@@ -118,18 +110,15 @@ class ShortWay:
     Args:
         api: has the same endpoints, and all others.
         endpoints: path -> what answers a POST to it if that can be done at once, and what does if not.
-        known_heads: is told of requests that were answered at once.
     """
 
     def __init__(
         self,
         api: FastAPI,
         endpoints: Mapping[str, tuple[AtOnce, Callable[[Request], Awaitable[Response]]]],
-        known_heads: KnownHeads | None,
     ) -> None:
         self._api = api
         self._endpoints = endpoints
-        self._known_heads = known_heads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
@@ -141,8 +130,6 @@ class ShortWay:
         scope["app"] = self._api
         try:
             if await at_once(scope, scope[BODY], send):
-                if self._known_heads is not None:
-                    self._known_heads.note(scope)
                 return
             response = await endpoint(Request(scope, receive, send))
         except Exception as error:
@@ -173,20 +160,17 @@ def _listening_at(config: Config) -> list[str]:
     return [url.hostname for url in urls if url.hostname is not None]
 
 
-class Application:
-    """The whole application.
+class PathMiddleware:
+    """Treats ``/ksql/`` and ``http://host:8088/ksql`` like ``/ksql``, and so every path.
 
-    It treats ``/ksql/`` and ``http://host:8088/ksql`` like ``/ksql``, and so every path. The second is the
-    absolute form of RFC 9112, which ksqlDB's Python client ``ksql`` sends over HTTP/2.
+    The second is the absolute form of RFC 9112, which ksqlDB's Python client ``ksql`` sends over HTTP/2.
 
     Args:
         app: handles requests.
-        known_heads: answers requests that need not be parsed; None: all have to be.
     """
 
-    def __init__(self, app: ASGIApp, known_heads: KnownHeads | None) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self.known_heads = known_heads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, with the path that is meant (ASGI)."""

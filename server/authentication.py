@@ -69,20 +69,12 @@ class Authenticator:
 
     def remembered(self, header: str | None) -> Principal | None:
         """Who the client is if it was asked a moment ago; never blocks."""
-        return self.known_by(self._digest(header or ""))
-
-    def known_by(self, digest: bytes) -> Principal | None:
-        """As ``remembered``, by the digest of the header's bytes."""
-        found = self._remembered.get(digest)
+        found = self._remembered.get(self._digest(header or ""))
         return found[0] if found is not None and found[1] > time.monotonic() else None
 
-    def digest(self, secret: bytes) -> bytes:
-        """What stands for ``secret`` in memory. Nobody can tell the secret from it."""
-        return hashlib.blake2b(secret, key=self._secret).digest()
-
     def _digest(self, header: str) -> bytes:
-        # headers come as Latin-1
-        return self.digest(header.encode("latin-1", errors="replace"))
+        """What stands for ``header`` in memory. Nobody can tell its password from it."""
+        return hashlib.blake2b(header.encode("latin-1", errors="replace"), key=self._secret).digest()
 
     @property
     def challenge(self) -> str:

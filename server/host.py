@@ -25,7 +25,7 @@ from server.wakeups import Wakeups
 
 if TYPE_CHECKING:
     # not at run time: this import loads Spark, and the port should be open before that
-    from ksql_spark.engine import Cluster, Figure, Insert, LookUp, QueryStream, Request, RowInserter
+    from ksql_spark.engine import Cluster, Figure, LookUp, QueryStream, Request, RowInserter
 
 LOG = logging.getLogger(__name__)
 
@@ -54,10 +54,6 @@ class Engine(Protocol):
 
     def execute(self, request: Request) -> list[Entity]:
         """Run statements."""
-        ...
-
-    def insert(self, text: str, properties: Mapping[str, Any], rights: Rights = ALL_RIGHTS) -> Insert | None:
-        """An INSERT VALUES that can be written at once; None: use execute()."""
         ...
 
     def query(self, request: Request) -> QueryStream:
@@ -164,11 +160,6 @@ class Host:
         if self.stopping:
             return "STOPPING"
         return self.engine.state if self.engine is not None else "STARTING"
-
-    @property
-    def takes_statements(self) -> bool:
-        """Whether statements can be run now: the server is RUNNING, and not headless."""
-        return self.queries_file is None and self.state == "RUNNING"
 
     async def call(self, method: Callable[[Engine], T]) -> T:
         """Run ``method(engine)`` in a thread, and return its result."""

@@ -27,16 +27,12 @@ from server.connections import (
     LimitedProtocol,
     Limits,
 )
-from server.lookups import STARTED
-from server.repeats import PIECE, KnownHead, KnownHeads, Piece, piece_of
 
 if TYPE_CHECKING:
     import zttp
 
 #: how many bytes of one response may wait for a client that does not read
 MOST_WAITING_BYTES = 256 * 1024
-#: how long the body of a request with a known head may take before the request is parsed as any other
-HELD_S = 0.05
 #: the code with which a WebSocket is closed that was idle for too long
 GOING_AWAY = 1001
 
@@ -115,27 +111,22 @@ def has_http2() -> bool:
     return importlib.util.find_spec("zttp") is not None
 
 
-def http_settings(limits: Limits = DEFAULT_LIMITS, known_heads: KnownHeads | None = None) -> HttpSettings:
-    """Both versions where zttp is installed, else HTTP/1.1.
-
-    Args:
-        limits: of connections.
-        known_heads: answers requests over HTTP/1.1 that need not be parsed.
-    """
+def http_settings(limits: Limits = DEFAULT_LIMITS) -> HttpSettings:
+    """Both versions where zttp is installed, else HTTP/1.1; ``limits`` are those of connections."""
     websockets = _websockets(limits)
     if has_http2():
-        return {"http": _both(limits, known_heads), "ws": websockets}
+        return {"http": _both(limits), "ws": websockets}
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-    return {"http": _http1(AutoHTTPProtocol, limits, known_heads), "ws": websockets}
+    return {"http": _http1(AutoHTTPProtocol, limits), "ws": websockets}
 
 
-def _both(limits: Limits, known_heads: KnownHeads | None) -> type[asyncio.Protocol]:
+def _both(limits: Limits) -> type[asyncio.Protocol]:
     """uvicorn's protocol for both versions, with limits."""
     from uvicorn.protocols.http.auto_zttp_impl import AutoZttpProtocol
     from uvicorn.protocols.http.zttp_impl import ZttpProtocol
 
-    versions = (_http1(ZttpProtocol, limits, known_heads), _http2(limits))
+    versions = (_http1(ZttpProtocol, limits), _http2(limits))
 
     class BothProtocols(LimitedProtocol, AutoZttpProtocol):
         """The version that a connection's first bytes, or ALPN, choose."""
@@ -157,22 +148,13 @@ def _both(limits: Limits, known_heads: KnownHeads | None) -> type[asyncio.Protoc
     return BothProtocols
 
 
-def _http1(base: Any, limits: Limits, known_heads: KnownHeads | None) -> Any:
+def _http1(base: Any, limits: Limits) -> Any:
     """HTTP/1.1 with limits; ``base`` is one of uvicorn's protocols."""
-    find_head = known_heads.find if known_heads is not None else lambda head: None
 
     class Http1Protocol(LimitedProtocol, IdleProtocol, base):  # type: ignore[misc]
         """HTTP/1.1 with a time limit for each header, and for idleness."""
 
         transport: Any
-        timeout_keep_alive_task: asyncio.TimerHandle | None
-        #: whether each request that came has an answer, and nothing else has come
-        _is_clear = True
-        #: what has come since, while it may be one request that is parsed
-        _piece: Piece | None = None
-        #: what came with a known head, while the rest of its body is waited for
-        _held = b""
-        _holding: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
             """Begin."""
@@ -180,107 +162,9 @@ def _http1(base: Any, limits: Limits, known_heads: KnownHeads | None) -> Any:
             if self.transport is transport:  # unless it was refused
                 self.transport = JoiningTransport(transport)
 
-        def data_received(self, data: bytes) -> None:
-            """Take a piece of a request; one with a known head is answered at once."""
-            held = self._held
-            if held:
-                data = held + data
-                self._let_go()
-            if self._is_clear or self._becomes_clear():
-                self._piece = piece = piece_of(data)
-                known = None if piece is None else find_head(piece.head)
-                if piece is not None and known is not None:
-                    if self._is_answered(piece, known, data):
-                        return
-                    if not held and piece.rest == 0 and known_heads is not None and known_heads.may_answer:
-                        self._hold(data)
-                        return
-            elif self._piece is not None:
-                self._piece.rest += len(data)
-            self._parse(data)
-
-        def _parse(self, data: bytes) -> None:
-            self._is_clear = False
-            super().data_received(data)
-
-        def _becomes_clear(self) -> bool:
-            piece, cycle = self._piece, self.cycle
-            if piece is not None and cycle is not None and piece.is_whole:
-                # the answer may have come before the body
-                self._is_clear = cycle.response_complete and not cycle.more_body
-            return self._is_clear
-
-        def _is_answered(self, piece: Piece, known: KnownHead, data: bytes) -> bool:
-            """Answer a request with a known head; False if it has to be parsed."""
-            assert known_heads is not None
-            if piece.rest != known.length or self.flow.write_paused or self.transport.is_closing():
-                return False
-            body = data[len(data) - piece.rest :]
-            answer = known_heads.answer(known, body, self.server_state.default_headers)
-            if not isinstance(answer, bytes):
-                piece.started = answer
-                return False
-            self.transport.inner.write(answer)  # nothing is kept to be joined with it
-            self.server_state.total_requests += 1
-            self.active_at = self.loop.time()
-            if self.header_end is not None:
-                self._watch(False)
-            if self.timeout_keep_alive_task is None:
-                self._keep_for(self.timeout_keep_alive)
-            return True
-
-        def _hold(self, data: bytes) -> None:
-            """Wait for the body: many clients send it by itself."""
-            self._held = data
-            self._holding = self.loop.call_later(HELD_S, self._parse_held)
-            self.active_at = self.loop.time()
-            self._watch(False)
-            self._unset_keepalive_if_required()
-
-        def _parse_held(self) -> None:
-            """Parse what is held: the rest takes its time."""
-            data = self._held
-            self._let_go()
-            self._parse(data)
-
-        def _let_go(self) -> None:
-            self._held = b""
-            if self._holding is not None:
-                self._holding.cancel()
-                self._holding = None
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            """End."""
-            self._let_go()
-            super().connection_lost(exc)
-
-        def shutdown(self) -> None:
-            """End once the request that has begun has its answer."""
-            if self._held:
-                self._parse_held()
-            super().shutdown()
-
-        def _keep_for(self, seconds: float) -> None:
-            self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
-
-        def timeout_keep_alive_handler(self) -> None:
-            """Close the connection, unless an answer has gone over it since the timer was set."""
-            left_s = self.active_at + self.timeout_keep_alive - self.loop.time()
-            if left_s > 0:
-                self._keep_for(left_s)
-            else:
-                super().timeout_keep_alive_handler()
-
         def _served(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
             """Answer one request (ASGI)."""
             transport: JoiningTransport = self.transport
-            piece = self._piece
-            if piece is not None and piece.scope is None:
-                piece.scope, scope[PIECE] = scope, piece
-                if piece.started is not None:
-                    scope[STARTED] = piece.started
-            else:
-                self._piece = None  # another request came with it
 
             def joined(message: Message) -> Awaitable[None]:
                 if message["type"] == "http.response.start":

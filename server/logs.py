@@ -10,7 +10,7 @@ import logging.handlers
 import re
 import secrets as random
 import traceback
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -33,12 +33,6 @@ _BREAK = re.compile(r"\r\n?|[\n\v\f\x1c-\x1e\x85\u2028\u2029]")
 Format = Literal["TEXT", "JSON"]
 
 
-def new_ids() -> Callable[[], bytes]:
-    """A function that returns another id for a request each time."""
-    start, numbers = random.token_hex(4).encode(), itertools.count(1)
-    return lambda: b"%s-%d" % (start, next(numbers))
-
-
 class RequestIds:
     """Gives each request an id, which is in each line of the log about it and in the answer's headers.
 
@@ -46,12 +40,12 @@ class RequestIds:
 
     Args:
         app: handles requests.
-        new_id: returns an id.
     """
 
-    def __init__(self, app: ASGIApp, new_id: Callable[[], bytes]) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._new_id = new_id
+        self._start = random.token_hex(4).encode()
+        self._numbers = itertools.count(1)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass one request on (ASGI)."""
@@ -61,7 +55,7 @@ class RequestIds:
         if given is not None and _FITTING.fullmatch(given):
             id_ = given
         else:
-            id_ = self._new_id()
+            id_ = b"%s-%d" % (self._start, next(self._numbers))
         REQUEST.set(id_.decode())
 
         def named(message: Message) -> Awaitable[None]:

@@ -156,12 +156,11 @@ class Running:
             config["ksql.server.max.connections"],
             config[IDLE],
         )
-        app = create_app(self._host, config, authenticator)
         self._web = Web(
             uvicorn.Config(
-                app,
+                create_app(self._host, config, authenticator),
                 **tls,
-                **http_settings(limits, app.known_heads),
+                **http_settings(limits),
                 log_config=None,
                 access_log=False,
                 lifespan="off",

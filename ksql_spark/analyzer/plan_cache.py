@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from grammar.literals import Surroundings, Template, Value, put_in, surroundings_of, take_out
+from grammar.literals import Template, Value, put_in, take_out
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Literal, Members
 from ksql_spark.logical.nodes import PullQuery
@@ -24,8 +24,6 @@ MOST_CHARACTERS = 10_000
 #: values that stand for others, of the same type; each statement has few
 _INTS, _BIGINTS, _STRING = 1_970_000_000, 8_970_000_000_000_000_000, "\ue000{}\ue000"
 _MOST_VALUES = 100_000
-#: how many texts are compared with one before its template is made
-_MOST_RECENT = 4
 
 Values = Sequence[Value]
 #: makes a plan, or a part of it, from the values of a statement
@@ -62,15 +60,6 @@ class Found(NamedTuple):
         return plan
 
 
-class _Recent(NamedTuple):
-    """A known plan of a text with one value; the other arguments are those of PlanCache.find."""
-
-    of: object
-    settings: Hashable
-    surroundings: Surroundings
-    known: Known
-
-
 class PlanCache:
     """The plans used last. Thread-safe.
 
@@ -84,8 +73,6 @@ class PlanCache:
         self._of: Hashable = None
         #: template, or whole text, and settings -> the plan
         self._plans: OrderedDict[Hashable, Known] = OrderedDict()
-        #: those found last for texts with one value
-        self._recent: tuple[_Recent, ...] = ()
         self.hits = 0
         self.misses = 0
 
@@ -99,21 +86,7 @@ class PlanCache:
         """
         if not is_cacheable(text):
             return None
-        for recent in self._recent:
-            if recent.of is of and recent.settings == settings:
-                value = recent.surroundings.value_of(text)
-                if value is not None:
-                    with self._lock:
-                        self.hits += 1
-                    return Found(recent.known, (value,))
-        template = take_out(text)
-        found = self.found(of, settings, text, template)
-        if found is not None and found.known.places:
-            surroundings = surroundings_of(template)
-            if surroundings is not None:
-                known = _Recent(of, settings, surroundings, found.known)
-                self._recent = (known, *self._recent[: _MOST_RECENT - 1])
-        return found
+        return self.found(of, settings, text, take_out(text))
 
     def found(self, of: object, settings: Hashable, text: str, template: Template) -> Found | None:
         """As find(), for a statement whose ``template`` is known."""
@@ -121,7 +94,6 @@ class PlanCache:
             if self._of is not of:
                 self._of = of
                 self._plans.clear()
-                self._recent = ()
             for key in ((template.text, settings), (text, settings)):
                 known = self._plans.get(key)
                 if known is not None:

@@ -133,42 +133,6 @@ class RecordProducer:
 
         self._produce(topic, key, value, timestamp_ms, headers, partition, tell)
 
-    @property
-    def has_room(self) -> bool:
-        """Whether a record can be queued without waiting for others."""
-        return len(self._producer) < MOST_QUEUED
-
-    def offer(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        timestamp_ms: int,
-        on_written: Callable[[KsqlError | None, int, int], None],
-    ) -> None:
-        """Queue one record for writing; neither waits nor raises. See ``has_room``.
-
-        Args:
-            on_written: called, in another thread or before this returns, with the record's partition and
-                offset once it is written, or with the error. The other arguments are those of send().
-        """
-
-        def tell(error: KafkaError | None, message: Message) -> None:
-            if error:
-                on_written(self._failure(error, topic), -1, -1)
-                return
-            partition, offset = message.partition(), message.offset()
-            assert partition is not None and offset is not None  # known once delivered
-            note_written(self.written, topic, partition, offset)
-            on_written(None, partition, offset)
-
-        try:
-            self._producer.produce(topic, value, key, timestamp=timestamp_ms, on_delivery=tell)
-        except (BufferError, KafkaException, ValueError, TypeError) as error:
-            on_written(self._failure(error, topic), -1, -1)
-        except RuntimeError:  # it is closed
-            on_written(KsqlError("STOPPED"), -1, -1)
-
     def writer(self, topic: str, on_delivered: Callable[[int, KsqlError | None], None]) -> Writer:
         """A writer of many numbered records.
 

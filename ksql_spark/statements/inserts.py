@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from grammar.statements.inserts import InsertValues
 from ksql_spark import analyzer
 from ksql_spark.analyzer import BoundRow
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import Cast
+from ksql_spark.expressions import Cast, Expression, Literal
 from ksql_spark.functions.failures import cause
 from ksql_spark.functions.nullness import Nullness, nullness
 from ksql_spark.metastore.serdes import writing_serdes
-from ksql_spark.runtime.known_inserts import plain
 from ksql_spark.schema import LATEST_TIME_MS, ROWTIME
 from ksql_spark.statements.context import Action, Immediate, StatementContext
+from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING
 
 
 def insert_values(statement: InsertValues, context: StatementContext) -> Action:
@@ -62,7 +63,7 @@ def _values(row: BoundRow, context: StatementContext) -> list[Any]:
         ValueError: one of them, or of its members, has no value; in a query it would be NULL.
     """
     expressions = [e for _, e in row.values]
-    found = [plain(e) for e in expressions]
+    found = [_plain(e) for e in expressions]
     if None not in found:
         return [None if value is None else widen(value) for value, widen in filter(None, found)]
     conversions = row.conversions
@@ -79,3 +80,23 @@ def _values(row: BoundRow, context: StatementContext) -> list[Any]:
         if value is None and nullness(computed) is Nullness.ERROR:
             raise ValueError(f"{name}: {cause(computed)}")
     return values
+
+
+def _plain(expression: Expression) -> tuple[Any, Callable[[Any], Any]] | None:
+    """The value of a literal, and what widens it to its column's type; None: Spark has to evaluate it."""
+    match expression:
+        case Literal(None, _) | Cast(Literal(None, _), _):
+            return None, _same
+        case Literal(bool(value), _):
+            return value, _same
+        case Literal(value, type_) if type_ in (STRING, INTEGER, BIGINT, DOUBLE):
+            return value, _same
+        case Cast(Literal(int(value), _), type_) if type_ == BIGINT:
+            return value, _same
+        case Cast(Literal(value, _), type_) if type_ == DOUBLE and not isinstance(value, str):
+            return value, float
+    return None
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -53,7 +53,6 @@ def url(tmp_path: Path) -> Iterator[str]:
     engine = SimpleNamespace(
         state="RUNNING",
         execute=world.statements.execute,
-        insert=world.statements.insert,
         query=queries.query,
         look_up=queries.look_up,
         inserter=queries.inserter,

@@ -374,9 +374,6 @@ class FakeEngine:
     def look_up(self, *_: Any) -> None:
         """No look-up has a plan here."""
 
-    def insert(self, *_: Any) -> None:
-        """No INSERT is known here."""
-
     def inserter(
         self, target: str, properties: Any, on_news: Callable[[], None], rights: Rights = ALL_RIGHTS
     ) -> FakeInserter:

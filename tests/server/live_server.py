@@ -47,10 +47,9 @@ class LiveServer:
         self._sock.listen(128)
         self.port: int = self._sock.getsockname()[1]
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
-        app = create_app(self.host, config)
         web = uvicorn.Config(
-            app,
-            **http_settings(limits, app.known_heads),
+            create_app(self.host, config),
+            **http_settings(limits),
             **(tls or {}),
             log_config=None,
             access_log=False,

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import queue
 import socket
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,10 +10,6 @@ import pytest
 from app_client import AppClient
 from fake_engine import FakeEngine
 from live_server import LiveServer
-
-from ksql_spark.authorization import ALL_RIGHTS
-from ksql_spark.errors import KsqlError
-from server.models import TOKEN_HEADER
 
 
 def test_answers_an_array_of_entities(client: AppClient) -> None:
@@ -167,98 +161,3 @@ def test_more_statements_than_may_run_at_once_are_refused(
     assert (refused.status_code, refused.json()["error_code"]) == (429, 42900)
     assert refused.headers["retry-after"] == "1"
     assert "ksql.server.max.concurrent.statements" in refused.json()["message"]
-
-
-class KnownInsert:
-    """An INSERT VALUES that the engine knows; written, or failing, in another thread."""
-
-    token = "a-token"
-
-    def __init__(self, error: KsqlError | None = None) -> None:
-        self.error = error
-
-    def write(self, on_written: Callable[[KsqlError | None], None]) -> None:
-        threading.Thread(target=on_written, args=(self.error,)).start()
-
-
-@pytest.fixture
-def known(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What the engine is asked for; it knows texts with VALUES, and that those with WRONG or GONE fail."""
-    asked: list[tuple[Any, ...]] = []
-
-    def insert(text: str, *more: Any) -> KnownInsert | None:
-        asked.append((text, *more))
-        if "VALUES" not in text:
-            return None
-        if "GONE" in text:
-            return KnownInsert(KsqlError("TOPIC_UNKNOWN", topic="x", statement=text))
-        failure = KsqlError("KAFKA_REFUSED", action="x", reason="x", statement=text)
-        return KnownInsert(failure if "WRONG" in text else None)
-
-    monkeypatch.setattr(engine, "insert", insert)
-    return asked
-
-
-def test_an_insert_that_is_known_is_written_at_once(
-    client: AppClient, engine: FakeEngine, known: list[tuple[Any, ...]], caplog: pytest.LogCaptureFixture
-) -> None:
-    text = "INSERT INTO RIDES VALUES (1);"
-    with caplog.at_level("INFO", "audit"):
-        response = client.post("/ksql", json={"ksql": text, "streamsProperties": {"a": 1}})
-    assert (response.status_code, response.json()) == (200, [])
-    assert response.headers["content-type"] == "application/json"
-    assert response.headers[TOKEN_HEADER] == "a-token"
-    assert known == [(text, {"a": 1}, ALL_RIGHTS)]
-    assert engine.requests == []
-    assert [record.getMessage() for record in caplog.records] == [f"anonymous (admin): {text}"]
-
-
-def test_an_insert_that_fails_says_so(client: AppClient, known: list[tuple[Any, ...]]) -> None:
-    response = client.post("/ksql", json={"ksql": "INSERT INTO RIDES VALUES ('WRONG');"})
-    error = response.json()
-    assert (response.status_code, error["@type"]) == (500, "statement_error")
-    assert error["statementText"] == "INSERT INTO RIDES VALUES ('WRONG');"
-
-
-def test_an_insert_into_a_topic_that_may_come_is_carried_out_as_a_statement(
-    client: AppClient, engine: FakeEngine, known: list[tuple[Any, ...]]
-) -> None:
-    assert client.post("/ksql", json={"ksql": "INSERT INTO RIDES VALUES ('GONE');"}).status_code == 200
-    assert len(engine.requests) == 1
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"ksql": "SHOW STREAMS;"},
-        {"ksql": "INSERT INTO RIDES VALUES (${x});", "sessionVariables": {"x": 1}},
-        {"ksql": "SHOW STREAMS; -- VALUES", "sessionVariables": {"x": 1}},
-        {"ksql": "SHOW STREAMS; -- VALUES", "commandSequenceNumber": 0},
-        {"ksql": "SHOW STREAMS; -- VALUES", "requestProperties": {"x": 1}},
-    ],
-)
-def test_other_requests_are_carried_out_as_statements(
-    client: AppClient, engine: FakeEngine, known: list[tuple[Any, ...]], body: dict[str, Any]
-) -> None:
-    client.post("/ksql", json=body)
-    assert len(engine.requests) == 1
-
-
-def test_inserts_count_as_statements(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    waiting: queue.Queue[Callable[[None], None]] = queue.Queue()
-
-    class Unanswered(KnownInsert):
-        def write(self, on_written: Callable[[KsqlError | None], None]) -> None:
-            waiting.put(on_written)
-
-    monkeypatch.setattr(engine, "insert", lambda *_: Unanswered())
-
-    def run(live: LiveServer) -> httpx.Response:
-        return httpx.post(f"{live.url}/ksql", json={"ksql": "INSERT INTO RIDES VALUES (1);"}, timeout=60)
-
-    with LiveServer(engine, most_statements=1) as live, ThreadPoolExecutor(1) as clients:
-        running = clients.submit(run, live)
-        on_written = waiting.get(timeout=60)
-        assert run(live).status_code == 429
-        on_written(None)
-        assert running.result().status_code == 200

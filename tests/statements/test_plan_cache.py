@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from random import Random
 
 import pytest
 
 import grammar
-from grammar.literals import put_in, surroundings_of, take_out
+from grammar.literals import put_in, take_out
 from ksql_spark import analyzer
 from ksql_spark.analyzer.plan_cache import PlanCache
 from ksql_spark.config import Config
@@ -129,59 +128,6 @@ def test_the_oldest_plans_go(bind: Bind) -> None:
 )
 def test_literals_can_be_put_in_again(text: str) -> None:
     assert put_in(take_out(text)).replace("= 0;", "= 00;") == text
-
-
-#: what texts are made of that differ in a literal
-_PARTS = (
-    "1",
-    "0012",
-    "999999999",
-    "2147483648",
-    "'a'",
-    "'it''s'",
-    "''",
-    "'",
-    '"a 1"',
-    "`b 'c'`",
-    "x",
-    "x1",
-    "1x",
-)
-_BETWEEN = ("", " ", " = ", "-", "--", "/*", "*/", ".", "\n", ",", "(", "1.5", "e3", "é", "٣")
-
-
-def test_what_is_around_a_literal_finds_the_literal_of_another_text() -> None:
-    """Surroundings say what take_out says, or nothing."""
-    random = Random(7)
-    found = 0
-    for _ in range(20_000):
-        before, after = ("".join(random.choices(_PARTS + _BETWEEN, k=random.randrange(4))) for _ in range(2))
-        first = take_out(f"{before}{random.choice(_PARTS)}{after}")
-        around = surroundings_of(first)
-        if around is None:
-            continue
-        text = f"{around.before}{random.choice(_PARTS + _BETWEEN)}{around.after}"
-        value = around.value_of(text)
-        if value is not None:
-            found += 1
-            assert take_out(text) == (first.text, (value,)), text
-    assert found > 300
-
-
-@pytest.mark.parametrize("text", ["SELECT 1, 2;", "SELECT x;", "SELECT 3000000000;", "SELECT '\0i';"])
-def test_surroundings_are_those_of_one_literal(text: str) -> None:
-    assert text == "SELECT '\0i';" or surroundings_of(take_out(text)) is None
-
-
-def test_the_same_look_up_with_other_values_is_found_by_what_is_around_them(bind: Bind) -> None:
-    cache = PlanCache()
-    note(cache, bind, "SELECT * FROM texts WHERE id = 'a';")
-    for value in ("a", "b", "it''s", "", "c"):
-        text = f"SELECT * FROM texts WHERE id = '{value}';"
-        assert plan(cache, text) == bind(text)
-    assert cache.hits == 5
-    assert cache.find(object(), (), "SELECT * FROM texts WHERE id = 'c';") is None
-    assert cache.find(CATALOG, ("other",), "SELECT * FROM texts WHERE id = 'c';") is None
 
 
 def test_a_text_that_looks_like_a_template_is_not_taken_for_one(bind: Bind) -> None:

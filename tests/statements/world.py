@@ -260,14 +260,6 @@ class World:
         self.sent.append((topic, key, value))
         return 0, len(self.sent) - 1
 
-    has_room = True
-
-    def offer(
-        self, topic: str, key: bytes | None, value: bytes | None, time_ms: int, on_written: Any
-    ) -> None:
-        """As RecordProducer.offer: what a known INSERT VALUES writes."""
-        on_written(None, *self.send(topic, key, value, time_ms))
-
     def writer(self, topic: str, on_delivered: Any) -> Any:
         """As RecordProducer.writer; nothing is written."""
         return None
