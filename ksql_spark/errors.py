@@ -178,6 +178,12 @@ CONDITIONS: dict[str, Condition] = {
         "Either add the column(s) to the GROUP BY or remove them from the {clause}.",
     ),
     "NOT_READY": Condition(50302, "The server is still starting. Try again in a moment."),
+    "PARTITIONS_CHANGED": Condition(
+        40001,
+        "Topic {topic} has {now} partitions; it had {before} when this query was planned. Records of one key "
+        "may now be in two partitions, so the query has stopped. To compute its results anew, with rows "
+        "repartitioned by key, run: ksql-spark state rebuild {id}",
+    ),
     "PLAN_UNREADABLE": Condition(50000, "The stored plan cannot be read: {reason}."),
     "PREDICATE_TYPE": Condition(
         40001,
@@ -234,6 +240,12 @@ CONDITIONS: dict[str, Condition] = {
         50000,
         "Another ksql-spark server has taken over the service id {id}, so this one runs no queries and "
         "changes nothing any more. Stop it; or stop the other one, and start this one again.",
+    ),
+    "SINK_PARTITIONS_CHANGED": Condition(
+        40001,
+        "The sink topic {topic} has {now} partitions; it had {before}. Rows of one key would be in two "
+        "partitions, and readers could not tell which is newer. Delete the topic (the query creates it "
+        "again), then compute its rows anew: ksql-spark state rebuild {id}",
     ),
     "SOURCE_TOPIC_DELETED": Condition(
         40001,

@@ -299,7 +299,8 @@ class QueryService:
             read = push.direct(bound, lambda *_: services.queries.note_unreadable(query_id))
         ends: Mapping[SharedQuery, int] = {}
         if read is None:
-            ids = services.admin.topic_ids({source.topic for source in plan.sources})
+            topics = services.admin.identities({source.topic for source in plan.sources})
+            ids = {name: topic.id for name, topic in topics.items()}
             same = sameness(bound, context.config, ids)
             ends = self._shared.ends(same)  # before the query knows where it begins
         starts = start_offsets(plan, context)

@@ -54,6 +54,19 @@ class Topic:
 
 
 @dataclass(frozen=True)
+class TopicIdentity:
+    """What tells a topic from others of its name.
+
+    Args:
+        id: Kafka's; a topic that is made again has another one.
+        partitions: how many it has now.
+    """
+
+    id: str
+    partitions: int
+
+
+@dataclass(frozen=True)
 class Consumers:
     """Readers of a topic: consumers with a partition of it, groups with these or with committed offsets."""
 
@@ -133,20 +146,21 @@ class KafkaAdmin:
         found = self._wait(future, f"describe topic '{name}'", name).topic_id
         return str(found) if found is not None else None
 
-    def topic_ids(self, names: Iterable[str]) -> dict[str, str]:
-        """The ids of those of the topics that exist, by name; a topic that is made again has another one."""
+    def identities(self, names: Iterable[str]) -> dict[str, TopicIdentity]:
+        """Those of the topics that exist, by name."""
         wanted = list(names)
         if not wanted:
             return {}
         found = self._client.describe_topics(TopicCollection(wanted), request_timeout=self._timeout_s)
-        ids = {}
+        identities = {}
         for name, future in found.items():
             try:
-                ids[name] = str(self._wait(future, f"describe topic '{name}'", name).topic_id)
+                topic = self._wait(future, f"describe topic '{name}'", name)
+                identities[name] = TopicIdentity(str(topic.topic_id), len(topic.partitions))
             except KsqlError as error:
                 if error.condition != "TOPIC_UNKNOWN":
                     raise
-        return ids
+        return identities
 
     def require_topic(self, name: str) -> Topic:
         """The topic called exactly ``name``; asks for up to a second, because it may have just been created.

@@ -7,7 +7,7 @@ repartitioned, through Spark's exchange. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ksql_spark.expressions import ColumnRef, Expression
@@ -92,7 +92,10 @@ _PACKED = "packed"
 
 
 def distribution(
-    plan: PhysicalPlan, number: int, partitions: Mapping[str, int] | None = None
+    plan: PhysicalPlan,
+    number: int,
+    partitions: Mapping[str, int] | None = None,
+    scattered: Collection[str] = (),
 ) -> Distribution | None:
     """How the rows of a sub-topology get to its operator with state; None where it has none.
 
@@ -100,17 +103,24 @@ def distribution(
         plan: the whole plan.
         number: of one of its sub-topologies.
         partitions: topic -> number of its partitions, for all topics; None: equally many everywhere.
+        scattered: topics that have records of one key in several partitions.
     """
     stage = plan.stages[number]
     operator = _operator(stage)
     if operator is None:
         return None
     is_ordered = len(operator.inputs) > 1 or isinstance(operator, steps.StreamWindowedAggregate)
-    reason = _Rules(plan, partitions).why_not(stage)
+    reason = _Rules(plan, partitions, scattered).why_not(stage)
     return Distribution(reason is None, is_ordered, reason or "")
 
 
-def assign(plan: PhysicalPlan, number: int, partitions: Mapping[str, int], most: int) -> Tasks:
+def assign(
+    plan: PhysicalPlan,
+    number: int,
+    partitions: Mapping[str, int],
+    most: int,
+    scattered: Collection[str] = (),
+) -> Tasks:
     """The tasks of a new sub-topology.
 
     Args:
@@ -118,11 +128,13 @@ def assign(plan: PhysicalPlan, number: int, partitions: Mapping[str, int], most:
         number: of one of its sub-topologies.
         partitions: topic -> number of its partitions, for all topics.
         most: how many tasks there may be: threads that the user allows, cores that there are.
+        scattered: topics that have records of one key in several partitions.
     """
     stage = plan.stages[number]
     widest = max([1, *(partitions[topic] for topic in stage.topics)])
     count = max(1, min(widest, most))
-    how = distribution(plan, number, partitions)
+    rules = _Rules(plan, partitions, scattered)
+    how = distribution(plan, number, partitions, scattered)
     operator = _operator(stage)
     if how is None or operator is None:
         return Tasks(widest, count, False, count, False)
@@ -131,13 +143,11 @@ def assign(plan: PhysicalPlan, number: int, partitions: Mapping[str, int], most:
     is_batch = stage.mode == MICROBATCH
     beats = stage.has_idle_timeout and not is_batch
     is_merged = len(operator.inputs) > 1 or stage.has_idle_timeout
-    left_first = isinstance(operator, steps.StreamStreamJoin) and _Rules(plan, partitions).takes_left_first(
-        operator
-    )
+    left_first = isinstance(operator, steps.StreamStreamJoin) and rules.takes_left_first(operator)
     if how.is_co_partitioned:
         if is_batch and stage.has_idle_timeout:
             count = 1  # heartbeats come from a topic of one partition
-        keeps = stage in plan.inner and _Rules(plan, partitions).keeps_partitions(stage)
+        keeps = stage in plan.inner and rules.keeps_partitions(stage)
         return Tasks(widest, count, True, count, False, is_merged, False, beats, keeps, left_first)
     if how.is_ordered:
         # rows of all partitions in one order: one task reads them; it also does the rest where the order of
@@ -197,11 +207,15 @@ class _Rules:
     Args:
         plan: the whole plan.
         partitions: topic -> number of its partitions; None: equally many everywhere.
+        scattered: topics that have records of one key in several partitions.
     """
 
-    def __init__(self, plan: PhysicalPlan, partitions: Mapping[str, int] | None) -> None:
+    def __init__(
+        self, plan: PhysicalPlan, partitions: Mapping[str, int] | None, scattered: Collection[str]
+    ) -> None:
         self._inner = {stage.sink.topic: stage for stage in plan.inner}
         self._partitions = partitions
+        self._scattered = scattered
 
     def why_not(self, stage: PhysicalPlan) -> str | None:
         """Why the rows of ``stage`` must be repartitioned for its operator; None where they need not be."""
@@ -214,6 +228,9 @@ class _Rules:
                 column.name for column in source.schema.columns
             ):
                 return f"a column is called {ROWPARTITION}"
+        for topic in stage.topics:
+            if topic in self._scattered:
+                return f"partitions were added to topic {topic}"
         counts = {topic: (self._partitions or {}).get(topic, 1) for topic in stage.topics}
         if len(set(counts.values())) > 1:
             return "the topics have different numbers of partitions"

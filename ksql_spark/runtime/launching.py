@@ -21,7 +21,7 @@ from ksql_spark.physical.distribution import Tasks, assign, waits_for
 from ksql_spark.physical.steps import EXACTLY_ONCE, MICROBATCH, REALTIME, PhysicalPlan
 from ksql_spark.runtime import exactly_once
 from ksql_spark.runtime.idle_heartbeat import IdleHeartbeat
-from ksql_spark.runtime.managed_query import ManagedQuery, internal_topics, log_failure
+from ksql_spark.runtime.managed_query import ManagedQuery, log_failure
 from ksql_spark.runtime.query_checkpoints import QueryCheckpoints
 from ksql_spark.runtime.query_errors import is_state_unreadable, reason
 from ksql_spark.spark import master, sinks
@@ -229,10 +229,9 @@ class Launcher:
 
     def _assign(self, query: ManagedQuery, number: int) -> Tasks:
         """The tasks of a new sub-topology."""
-        partitions = {topic: len(offsets) for topic, offsets in query.starts.items()}
-        partitions |= {topic: query.internal_partitions for topic in internal_topics(query.plan)}
+        scattered = query.topics.scattered if query.topics is not None else ()
         threads = int(self._setting_of(query, "ksql.streams.num.stream.threads"))
-        return assign(query.plan, number, partitions, min(threads, _cores()))
+        return assign(query.plan, number, query.partitions, min(threads, _cores()), scattered)
 
     def _numbers(self, session: SparkSession, tasks: Tasks) -> tuple[int, ...]:
         """What task_numbers gives, asked once."""

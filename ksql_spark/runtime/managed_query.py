@@ -119,6 +119,13 @@ class ManagedQuery:
         return max([1, *(len(offsets) for offsets in self.starts.values())])
 
     @property
+    def partitions(self) -> Mapping[str, int]:
+        """How many partitions each of its topics had when it was planned, by name."""
+        between = dict.fromkeys(internal_topics(self.plan), self.internal_partitions)
+        sources = {topic: len(offsets) for topic, offsets in self.starts.items()}
+        return {self.plan.sink.topic: self.sink_partitions, **between, **sources}
+
+    @property
     def is_loading(self) -> bool:
         """True while history is read."""
         return bool(self.loading)

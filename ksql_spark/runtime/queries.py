@@ -498,7 +498,7 @@ class QueryManager:
     def rebuild(self, query: ManagedQuery) -> None:
         """Remove the state and the internal topics of a query, and start it where it once began.
 
-        A topic that was made again since is read from its beginning. A paused query starts at resume().
+        See QueryRuns.reset(). A paused query starts at resume().
 
         Raises:
             KsqlError: QUERY_UNKNOWN if it was dropped meanwhile; KAFKA_REFUSED, BROKER_UNREACHABLE; the state
@@ -509,13 +509,7 @@ class QueryManager:
                 raise KsqlError("QUERY_UNKNOWN", id=query.id, hint="It was dropped meanwhile.")
             log.warning("the state of query %s is removed, and computed anew", query.id)
             self._runs.end(query)
-            checkpoints = [self.checkpoints.of(query, number) for number, _ in enumerate(query.plan.stages)]
-            moved = [checkpoint.moved_or_none() for checkpoint in checkpoints]
-            self._runs.remove_state(query)
-            self.checkpoints.keep(query.id)
-            for checkpoint, topics in zip(checkpoints, moved, strict=True):
-                for topic, offsets in topics.items():
-                    checkpoint.move(topic, offsets)
+            self._runs.reset(query)
             query.retries.forget()
             if query.state is not State.PAUSED and not self._replaying:
                 self.start_or_fail(query)

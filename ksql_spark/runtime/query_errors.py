@@ -21,7 +21,7 @@ _OF_USERS = re.compile(
     r"|AuthorizationException|AuthenticationException"
     r"|USER_RAISED_EXCEPTION|RecordTooLarge|SerializationException|KAFKA_DATA_LOSS|DELETED_TOPIC|DATA_LOSS"
     r"|not present in metadata|OffsetOutOfRange|ArithmeticException|NumberFormatException|DateTimeException"
-    r"|PARTITION_COUNT|STREAMING_STATE\w*SCHEMA|USER_FUNCTION"
+    r"|PARTITION_COUNT|PARTITIONS_CHANGED|STREAMING_STATE\w*SCHEMA|USER_FUNCTION"
 )
 #: Conditions and Java exceptions whose cause is the server, its disk or the cluster.
 _OF_SYSTEMS = re.compile(
@@ -46,6 +46,8 @@ _REGISTRY_AWAY = re.compile(r"\[KSQL_REGISTRY_AWAY\] ([^\n]*)")
 #: Spark's limit, and that of a task of ours (CollectedRecords.java)
 _TOO_MANY_RESULTS = re.compile(r"bigger than\s+spark\.driver\.maxResultSize \(([^)]*)\)")
 _DATA_LOST = re.compile(r"\[KSQL_DATA_LOST\] ([^\n]*)")
+#: what a source says that has got more partitions (TaskOptions.java)
+_PARTITIONS_CHANGED = re.compile(r"\[KSQL_PARTITIONS_CHANGED\] ([^\n]*)")
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ def reason(error: BaseException) -> str:
         return error.message
     if away := _REGISTRY_AWAY.search(str(error)):
         return masked(away.group(1))[:500]
+    if changed := _PARTITIONS_CHANGED.search(str(error)):
+        return changed.group(1)
     if many := _TOO_MANY_RESULTS.search(str(error)):
         return (
             f"The results of one batch are larger than spark.driver.maxResultSize ({many.group(1)}). With"
@@ -111,6 +115,11 @@ def data_loss(error: BaseException | None) -> str | None:
         if found := _DATA_LOST.search(_text(cause)):
             return found.group(1)
     return None
+
+
+def is_partitions_changed(error: BaseException | None) -> bool:
+    """Whether a query has failed because a topic has got more partitions than it was planned for."""
+    return any(_PARTITIONS_CHANGED.search(_text(cause)) for cause in _causes(error))
 
 
 def is_state_unreadable(error: BaseException) -> bool:

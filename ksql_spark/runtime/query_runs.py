@@ -12,6 +12,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from ksql_spark.config import Client
+from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import EndOffsets
@@ -24,13 +25,15 @@ from ksql_spark.runtime.managed_query import ManagedQuery, internal_topics, log_
 from ksql_spark.runtime.query_checkpoints import QueryCheckpoints
 from ksql_spark.runtime.query_errors import USER, QueryError, is_jvm_gone
 from ksql_spark.runtime.query_state import State
-from ksql_spark.runtime.query_topics import QueryTopics
+from ksql_spark.runtime.query_topics import Loss, QueryTopics
 from ksql_spark.spark.processing_log import ProcessingLog
 
 log = logging.getLogger(__name__)
 
 #: a value of ksql.on.data.loss
 SKIP_AND_RECORD = "skip-and-record"
+#: a value of ksql.on.partitions.change
+REBUILD = "rebuild"
 
 
 class QueryRuns:
@@ -99,7 +102,8 @@ class QueryRuns:
     def topics(self, query: ManagedQuery) -> QueryTopics:
         """The topics of a query since its last start."""
         if query.topics is None:
-            query.topics = QueryTopics(self._admin, self._checkpoints.folder(query.id), query.plan)
+            folder = self._checkpoints.folder(query.id)
+            query.topics = QueryTopics(self._admin, folder, query.id, query.plan, query.partitions)
         return query.topics
 
     def note_error(self, query: ManagedQuery, message: str, kind: str) -> None:
@@ -155,19 +159,35 @@ class QueryRuns:
             exactly_once.create_commits_topic(self._admin, transactional_id, replicas)
 
     def _fit_topics(self, query: ManagedQuery) -> None:
-        """See QueryTopics.fit; what is lost is recorded."""
-        accepts = self.skips_losses(query)
-        query.topics = None
-        losses = self.topics(query).fit(
-            accepts_loss=accepts,
-            sink_partitions=query.sink_partitions,
-            checks_ends=query.retries.in_a_row > 0 or query.accepts_loss,
-        )
+        """See QueryTopics.fit; what is lost is recorded.
+
+        Raises:
+            KsqlError: as QueryTopics.fit; PARTITIONS_CHANGED unless ksql.on.partitions.change is rebuild.
+        """
+        try:
+            losses = self._losses(query)
+        except KsqlError as error:
+            rebuilds = self.setting(query, "ksql.on.partitions.change") == REBUILD
+            if error.condition != "PARTITIONS_CHANGED" or not rebuilds:
+                raise
+            log.warning("the results of query %s are computed anew: %s", query.id, error.message)
+            self.note_error(query, f"The results are computed anew. {error.message}", USER)
+            self.reset(query)
+            self._create_internal_topics(query)
+            losses = self._losses(query)
         for loss in losses:
             log.warning("query %s goes on without records: %s", query.id, loss.text)
             self.note_error(query, f"Records are lost, the query goes on. {loss.text}", USER)
             if self._log is not None:
                 self._log.lost(query.id, loss.topic, loss.text)
+
+    def _losses(self, query: ManagedQuery) -> list[Loss]:
+        query.topics = None
+        return self.topics(query).fit(
+            accepts_loss=self.skips_losses(query),
+            sink_partitions=query.sink_partitions,
+            checks_ends=query.retries.in_a_row > 0 or query.accepts_loss,
+        )
 
     def _has_history(self, query: ManagedQuery) -> bool:
         """Whether sub-topologies must start one after another, so that each reads all of its history.
@@ -256,6 +276,27 @@ class QueryRuns:
         with self._lock:
             running, query.spark, query.loading = query.spark, [], set()
         return bool(running)
+
+    def reset(self, query: ManagedQuery) -> None:
+        """Remove the state and internal topics of a query that is not running: it begins where it once began.
+
+        A topic that was made again since is read from its beginning, and one that has got more partitions is
+        repartitioned by key.
+
+        Raises:
+            KsqlError: KAFKA_REFUSED, BROKER_UNREACHABLE; the state is gone nevertheless.
+            OSError: the store of the state is away.
+        """
+        checkpoints = [self._checkpoints.of(query, number) for number, _ in enumerate(query.plan.stages)]
+        moved = [checkpoint.moved_or_none() for checkpoint in checkpoints]
+        topics = self.topics(query)
+        noted = topics.noted_for_rebuild(self._admin.identities(topics.names))
+        self.remove_state(query)
+        self._checkpoints.keep(query.id)
+        for checkpoint, places in zip(checkpoints, moved, strict=True):
+            for topic, offsets in places.items():
+                checkpoint.move(topic, offsets)
+        topics.note(noted)
 
     def remove_state(self, query: ManagedQuery) -> None:
         """Remove the checkpoints and internal topics of a query that is not running."""

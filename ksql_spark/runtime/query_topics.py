@@ -1,20 +1,24 @@
-"""The topics of a query, which others may delete, make again or shorten, also while no server runs.
+"""The topics of a query, which others may delete, make again, shorten or give more partitions at any time.
 
 Kafka gives each topic an id. The ids that a query has seen are noted beside its checkpoints, so a topic that
 was made again is recognized, although it has the old name and perhaps more records than the old one. Offsets
 of the old topic mean nothing in the new one: the query goes on at its beginning, with the state that it has.
+
+With another number of partitions, keys move to other partitions, but their state stays where it was. A query
+that relies on where keys are then stops; a rebuild repartitions rows by key from the beginning.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.folders import Folder
-from ksql_spark.kafka.admin import KafkaAdmin, Partition
+from ksql_spark.kafka.admin import KafkaAdmin, Partition, TopicIdentity
+from ksql_spark.physical.distribution import distribution
 from ksql_spark.physical.steps import PhysicalPlan
 from ksql_spark.runtime import exactly_once
 from ksql_spark.runtime.checkpoints import Checkpoint
@@ -34,11 +38,18 @@ class Loss:
 
 
 @dataclass(frozen=True)
-class _Known:
-    """What is noted: ids by topic; of the sink its partitions, replicas and configuration."""
+class NotedTopics:
+    """What is noted of a query's topics.
+
+    Args:
+        ids: Kafka's, by topic.
+        sink: partitions, replicas and configuration of the sink.
+        scattered: topics whose number of partitions has changed: records of one key may be in several.
+    """
 
     ids: Mapping[str, str] = field(default_factory=dict)
     sink: Mapping[str, Any] = field(default_factory=dict)
+    scattered: tuple[str, ...] = ()
 
 
 class QueryTopics:
@@ -47,15 +58,26 @@ class QueryTopics:
     Args:
         admin: of the cluster.
         folder: of the query's checkpoints.
+        query_id: the query's id.
         plan: what it runs.
+        partitions: how many partitions each of its topics had when it was planned.
     """
 
-    def __init__(self, admin: KafkaAdmin, folder: Folder, plan: PhysicalPlan) -> None:
+    def __init__(
+        self,
+        admin: KafkaAdmin,
+        folder: Folder,
+        query_id: str,
+        plan: PhysicalPlan,
+        partitions: Mapping[str, int],
+    ) -> None:
         self._admin = admin
         self._folder = folder
+        self._id = query_id
         self._plan = plan
+        self._partitions = partitions
         #: what was noted when it was last looked at
-        self._known: _Known | None = None
+        self._known: NotedTopics | None = None
         self.sources = tuple(dict.fromkeys(source.topic for source in plan.sources))
         self.internal = tuple(stage.sink.topic for stage in plan.inner)
 
@@ -64,17 +86,83 @@ class QueryTopics:
         """All its topics."""
         return tuple(dict.fromkeys((*self.sources, *self.internal, self._plan.sink.topic)))
 
-    def missing(self, there: Mapping[str, str]) -> list[str]:
-        """The sources that do not exist; ``there``: ids of the topics that exist, by name."""
+    def missing(self, there: Mapping[str, TopicIdentity]) -> list[str]:
+        """The sources that do not exist; ``there``: the topics that exist."""
         return [name for name in self.sources if name not in there]
 
-    def changed(self, there: Mapping[str, str]) -> list[str]:
+    def changed(self, there: Mapping[str, TopicIdentity]) -> list[str]:
         """The topics that have gone, or were made again, since the query was started; ``there`` as above."""
         try:
             known = (self._known or self._read()).ids
         except (OSError, KsqlError):  # the store is away, or Spark; it will be looked at again
             return []
-        return [name for name in self.names if name in known and there.get(name) != known[name]]
+        return [name for name in self.names if name in known and _id(there, name) != known[name]]
+
+    @property
+    def scattered(self) -> tuple[str, ...]:
+        """The topics that have records of one key in several partitions, which the query repartitions by key.
+
+        Raises:
+            OSError, KsqlError: the note cannot be read.
+        """
+        return (self._known or self._read()).scattered
+
+    def noted_for_rebuild(self, there: Mapping[str, TopicIdentity]) -> NotedTopics:
+        """What stays noted once the state is removed: the sink, and the sources with other partitions now.
+
+        Args:
+            there: the topics that exist.
+
+        Raises:
+            OSError, KsqlError: the note cannot be read.
+        """
+        known, sink = self._read(), self._plan.sink.topic
+        moved = [name for name in self.sources if name in there and self._has_other_count(there, name)]
+        ids = {name: id_ for name, id_ in known.ids.items() if name == sink}
+        return NotedTopics(ids, known.sink, tuple(sorted({*known.scattered, *moved})))
+
+    def note(self, known: NotedTopics) -> None:
+        """Write the note.
+
+        Raises:
+            OSError, KsqlError: it cannot be written.
+        """
+        self._folder.write(_NOTE, json.dumps(asdict(known)))
+        self._known = known
+
+    def check_partitions(self, there: Mapping[str, TopicIdentity]) -> None:
+        """Make sure that keys are where the query looks for their state.
+
+        Args:
+            there: the topics that exist.
+
+        Raises:
+            KsqlError: PARTITIONS_CHANGED, SINK_PARTITIONS_CHANGED; the note cannot be read.
+            OSError: as above.
+        """
+        sink = self._plan.sink
+        for name in [*self._placed(), *([sink.topic] if sink.is_table else [])]:
+            if name in there and self._has_other_count(there, name):
+                condition = "SINK_PARTITIONS_CHANGED" if name == sink.topic else "PARTITIONS_CHANGED"
+                before, now = self._partitions[name], there[name].partitions
+                raise KsqlError(condition, topic=name, before=before, now=now, id=self._id)
+
+    def _placed(self) -> list[str]:
+        """The topics whose keys have their state in the task that reads their partition."""
+        scattered = self.scattered
+        hows = [
+            distribution(self._plan, number, self._partitions, scattered)
+            for number, _ in enumerate(self._plan.stages)
+        ]
+        placed = [
+            stage.topics
+            for stage, how in zip(self._plan.stages, hows, strict=True)
+            if how is not None and how.is_co_partitioned
+        ]
+        return list(dict.fromkeys(topic for topics in placed for topic in topics))
+
+    def _has_other_count(self, there: Mapping[str, TopicIdentity], name: str) -> bool:
+        return name in self._partitions and there[name].partitions != self._partitions[name]
 
     def fit(self, *, accepts_loss: bool, sink_partitions: int, checks_ends: bool = False) -> list[Loss]:
         """Make the query fit its topics as they are now, and note them. The query does not run.
@@ -91,16 +179,18 @@ class QueryTopics:
             what is lost.
 
         Raises:
-            KsqlError: SOURCE_TOPIC_DELETED; DATA_LOST where losses are not accepted; as KafkaAdmin.
+            KsqlError: SOURCE_TOPIC_DELETED; DATA_LOST where losses are not accepted; as check_partitions();
+                as KafkaAdmin.
             OSError: the note cannot be read or written.
         """
-        there = self._admin.topic_ids(self.names)
+        there = self._admin.identities(self.names)
         if missing := self.missing(there):
             raise KsqlError("SOURCE_TOPIC_DELETED", topic=missing[0])
+        self.check_partitions(there)
         known, sink = self._read(), self._plan.sink.topic
         losses = []
         for name in self.names:
-            if name in known.ids and there.get(name) != known.ids[name]:
+            if name in known.ids and _id(there, name) != known.ids[name]:
                 how = "was deleted" if name not in there else "was deleted and made again"
                 what = f"Its results before that are gone: topic {name}" if name == sink else f"Topic {name}"
                 losses.append(Loss(name, f"{what} {how}."))
@@ -123,9 +213,10 @@ class QueryTopics:
         if sink not in there and sink in known.ids:
             made = known.sink or {"partitions": sink_partitions, "replicas": -1, "config": {}}
             self._admin.create_topic(sink, made["partitions"], made["replicas"], made["config"])
-            there = self._admin.topic_ids(self.names)
-        if dict(there) != dict(known.ids):
-            self._write(_Known(there, known.sink or self._described(sink)))
+            there = self._admin.identities(self.names)
+        ids = {name: topic.id for name, topic in there.items()}
+        if ids != dict(known.ids):
+            self.note(replace(known, ids=ids, sink=known.sink or self._described(sink)))
         return losses
 
     def _shortened(self, known: Collection[str]) -> Iterator[tuple[int, str, dict[str, int]]]:
@@ -149,7 +240,7 @@ class QueryTopics:
             "config": {name: config[name] for name in _KEPT if name in config},
         }
 
-    def _read(self) -> _Known:
+    def _read(self) -> NotedTopics:
         """What is noted; nothing where the note is damaged, since it can be made anew.
 
         Raises:
@@ -158,14 +249,15 @@ class QueryTopics:
         """
         try:
             noted: Any = json.loads(self._folder.read(_NOTE))
-            self._known = _Known(dict(noted["ids"]), dict(noted["sink"]))
+            scattered = tuple(noted.get("scattered", ()))
+            self._known = NotedTopics(dict(noted["ids"]), dict(noted["sink"]), scattered)
         except (FileNotFoundError, ValueError, KeyError, TypeError):
-            return _Known()
+            return NotedTopics()
         return self._known
 
-    def _write(self, known: _Known) -> None:
-        self._folder.write(_NOTE, json.dumps({"ids": dict(known.ids), "sink": dict(known.sink)}))
-        self._known = known
+
+def _id(there: Mapping[str, TopicIdentity], name: str) -> str | None:
+    return there[name].id if name in there else None
 
 
 def _of_one(offsets: Mapping[Partition, int]) -> dict[str, int]:
@@ -178,4 +270,4 @@ def all_names(topics: Sequence[QueryTopics]) -> list[str]:
     return list(dict.fromkeys(name for each in topics for name in each.names))
 
 
-__all__ = ["Loss", "QueryTopics", "all_names"]
+__all__ = ["Loss", "NotedTopics", "QueryTopics", "all_names"]

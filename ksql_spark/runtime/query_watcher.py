@@ -9,11 +9,17 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.admin import KafkaAdmin, TopicIdentity
 from ksql_spark.runtime.leftovers import Leftovers
 from ksql_spark.runtime.managed_query import ManagedQuery, log_failure
 from ksql_spark.runtime.query_checkpoints import QueryCheckpoints
-from ksql_spark.runtime.query_errors import data_loss, is_jvm_gone, is_state_unreadable, reason
+from ksql_spark.runtime.query_errors import (
+    data_loss,
+    is_jvm_gone,
+    is_partitions_changed,
+    is_state_unreadable,
+    reason,
+)
 from ksql_spark.runtime.query_runs import QueryRuns
 from ksql_spark.runtime.query_state import State
 from ksql_spark.runtime.query_topics import QueryTopics, all_names
@@ -150,6 +156,8 @@ class QueryWatcher:
                 cause = KsqlError("DATA_LOST", what=what)
             elif cause is not None and is_state_unreadable(cause):
                 cause = KsqlError("STATE_UNREADABLE", id=query.id, reason=reason(cause))
+            elif is_partitions_changed(cause) and not query.is_transient:
+                cause = self._partitions_changed(query) or cause
             log.error("query %s failed: %s", query.id, cause, extra={"query": query.id})
             self._runs.drain_and_end(query)
             self._manager.failed(query, cause)
@@ -160,12 +168,21 @@ class QueryWatcher:
         ):
             self._manager.start_or_fail(query)
 
+    def _partitions_changed(self, query: ManagedQuery) -> KsqlError | None:
+        """What QueryTopics says of a topic that has got more partitions; None if none has now."""
+        topics = self._runs.topics(query)
+        try:
+            topics.check_partitions(self._admin.identities(topics.names))
+        except KsqlError as error:
+            return error
+        return None
+
     def _look_at_topics(self) -> None:
         """Notice that topics of queries have gone, were made again, or are there again."""
         states = (State.RUNNING, State.ERROR)
         queries = [q for q in self._manager.managed() if not q.is_transient and q.state in states]
         try:
-            there = self._admin.topic_ids(all_names([self._runs.topics(q) for q in queries]))
+            there = self._admin.identities(all_names([self._runs.topics(q) for q in queries]))
         except KsqlError as error:  # the queries will notice it, too
             log.warning("the topics of queries cannot be looked at: %s", error.message)
             return
@@ -189,13 +206,21 @@ class QueryWatcher:
             raise failed
 
     def _note_topics(
-        self, query: ManagedQuery, topics: QueryTopics, changed: list[str], there: Mapping[str, str]
+        self, query: ManagedQuery, topics: QueryTopics, changed: list[str], there: Mapping[str, TopicIdentity]
     ) -> None:
         """Stop a query whose topics have changed; start one that waited for a topic."""
         if not self._manager.has(query) or self._manager.is_spark_gone:
             return
         missing = topics.missing(there)
-        if query.state is State.RUNNING and changed:
+        if query.state is State.RUNNING and not changed:
+            try:
+                topics.check_partitions(there)
+            except KsqlError as error:
+                log.error("query %s stops: %s", query.id, error, extra={"query": query.id})
+                # not drained: what it reads now may be of keys whose state is elsewhere
+                self._runs.end(query)
+                self._manager.start_or_fail(query)  # which fails, or rebuilds the state
+        elif query.state is State.RUNNING:
             if query.plan.sink.topic in changed:
                 self._runs.end(query)
             else:

@@ -78,6 +78,7 @@ class Context:
         return limit | {
             "ksql.run": self.run,
             "ksql.tasks": str(self.tasks.readers),
+            "ksql.partitions": str(self.tasks.partitions if self.tasks.by_partition else 0),
             "ksql.one.order": str(self.tasks.is_one_order).lower(),
             "ksql.left.first": str(self.tasks.takes_left_first).lower(),
             "ksql.max.task.idle.ms": str(self.max_idle_ms),

@@ -80,9 +80,9 @@ def test_topics_change_under_queries(tmp_path: Path) -> None:
         until(lambda: "lost-records: 6" in errors_of(server))
 
         # a sink goes
-        ids = admin.topic_ids(["A"])
+        ids = admin.identities(["A"])
         admin.delete_topics(["A"])
-        until(lambda: admin.topic_ids(["A"]).keys() == {"A"} and admin.topic_ids(["A"]) != ids)
+        until(lambda: admin.identities(["A"]).keys() == {"A"} and admin.identities(["A"]) != ids)
         insert(server)
         until(lambda: admin.end_offsets("A")["A", 0] >= 1)
         until(lambda: counted(server) == [[7]])

@@ -148,13 +148,13 @@ def test_an_internal_topic_that_is_deleted(scene: Callable[..., Any]) -> None:
 def test_a_topic_that_is_missing_once_is_looked_at_again(scene: Callable[..., Any]) -> None:
     world, query = scene()
     first, asked = query.spark[0], []
-    ids = world.admin.topic_ids
+    identities = world.admin.identities
 
-    def once(names: Any) -> dict[str, str]:
+    def once(names: Any) -> Any:
         asked.append(1)
-        return {} if len(asked) == 1 else ids(names)
+        return {} if len(asked) == 1 else identities(names)
 
-    world.admin.topic_ids = once
+    world.admin.identities = once
     wait_for(lambda: len(asked) > 3)
     assert query.spark[0] is first and query.state == "RUNNING"
 
@@ -218,3 +218,62 @@ def test_topics_are_watched_on_after_their_notes_could_not_be_read(
     world.admin.delete_topics(["s"])
     wait_for(lambda: query.state == "ERROR")
     assert world.queries.watch_problem is None
+
+
+COUNTS = "CREATE TABLE u WITH (PARTITIONS = 2) AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;"
+BY_VALUE = "CREATE TABLE u WITH (PARTITIONS = 2) AS SELECT v, COUNT(*) AS n FROM s GROUP BY v EMIT CHANGES;"
+
+
+def test_a_source_with_more_partitions_stops_queries_that_rely_on_them(scene: Callable[..., Any]) -> None:
+    world, query = scene(COUNTS)
+    first = query.spark[0]
+    world.admin.set_partitions("s", 4)
+    wait_for(lambda: query.state == "ERROR")
+    assert not first.is_active
+    assert why(world, query).startswith("Topic s has 4 partitions; it had 3")
+    assert f"ksql-spark state rebuild {query.id}" in why(world, query)
+    assert query.errors[-1].type == "USER"
+    world.statements.rebuild_state(query.id)
+    wait_for(lambda: query.state == "RUNNING")
+    assert query.topics is not None and query.topics.scattered == ("s",)
+    world.close()
+    world.restart()
+    (query,) = world.queries.all()
+    assert query.state == "RUNNING" and query.topics.scattered == ("s",)
+
+
+@pytest.mark.parametrize("text", ["CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;", BY_VALUE])
+def test_a_source_with_more_partitions_is_read_by_others(text: str, scene: Callable[..., Any]) -> None:
+    world, query = scene(text)
+    first, looked = query.spark[0], []
+    identities = world.admin.identities
+
+    def counted(names: Any) -> Any:
+        looked.append(1)
+        return identities(names)
+
+    world.admin.identities = counted
+    world.admin.set_partitions("s", 4)
+    wait_for(lambda: len(looked) > 3)
+    assert query.state == "RUNNING" and query.spark[0] is first
+
+
+def test_more_partitions_rebuild_the_state_where_that_is_allowed(scene: Callable[..., Any]) -> None:
+    world, query = scene(COUNTS, **{"ksql.on.partitions.change": "rebuild"})
+    first = query.spark[0]
+    world.admin.set_partitions("s", 4)
+    wait_for(lambda: query.spark and query.spark[0] is not first)
+    assert query.state == "RUNNING"
+    assert query.errors[-1].message.startswith("The results are computed anew. Topic s has 4 partitions")
+    assert world.queries.checkpoints.committed_offsets(query) == {"s": {0: 0, 1: 0, 2: 0}}
+
+
+def test_a_sink_with_more_partitions(scene: Callable[..., Any]) -> None:
+    world, query = scene(COUNTS)
+    world.admin.set_partitions("U", 5)
+    wait_for(lambda: query.state == "ERROR")
+    assert why(world, query).startswith("The sink topic U has 5 partitions; it had 2.")
+    world.admin.delete_topics(["U"])
+    world.statements.rebuild_state(query.id)
+    wait_for(lambda: query.state == "RUNNING")
+    assert world.admin.topics()["U"].partitions == 2

@@ -18,7 +18,7 @@ from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.execution import StatementExecutor
 from ksql_spark.folders import LocalFolder
-from ksql_spark.kafka.admin import Consumers, KafkaAdmin, Topic
+from ksql_spark.kafka.admin import Consumers, KafkaAdmin, Topic, TopicIdentity
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.request import Request
@@ -56,8 +56,9 @@ class FakeAdmin:
                 self.create_topic(name)
         return self._topics.get(name)
 
-    def topic_ids(self, names: Iterable[str]) -> dict[str, str]:
-        return {name: self.ids[name] for name in names if name in self._topics}
+    def identities(self, names: Iterable[str]) -> dict[str, TopicIdentity]:
+        there = [name for name in names if name in self._topics]
+        return {name: TopicIdentity(self.ids[name], self._topics[name].partitions) for name in there}
 
     def require_topic(self, name: str) -> Topic:
         topic = self.topic(name)
@@ -73,6 +74,9 @@ class FakeAdmin:
         self._topics[name] = Topic(name, (max(replicas, 1),) * partitions)
         self.configs[name] = dict(config or {})
         self.ids[name] = str(next(self._next_id))
+
+    def set_partitions(self, name: str, partitions: int) -> None:
+        self._topics[name] = Topic(name, (1,) * partitions)
 
     def delete_topics(self, names: Iterable[str]) -> None:
         for name in names:

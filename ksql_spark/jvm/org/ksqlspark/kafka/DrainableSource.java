@@ -21,9 +21,12 @@ import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
 import org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl;
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode;
+import org.apache.spark.sql.kafka010.KafkaSourceOffset;
 import org.apache.spark.sql.kafka010.KafkaSourceProvider;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+import scala.jdk.javaapi.CollectionConverters;
 
 import java.util.List;
 import java.util.Map;
@@ -193,7 +196,13 @@ public final class DrainableSource implements TableProvider {
                 return start;
             }
             hasLatest = true;
-            return stream.latestOffset(start, limit);
+            Offset latest = stream.latestOffset(start, limit);
+            if (latest instanceof KafkaSourceOffset offset) { // further partitions, empty ones too
+                CollectionConverters.asJava(offset.partitionToOffsets())
+                        .keySet()
+                        .forEach(options::check);
+            }
+            return latest;
         }
 
         @Override

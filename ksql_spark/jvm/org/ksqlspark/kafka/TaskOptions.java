@@ -1,5 +1,6 @@
 package org.ksqlspark.kafka;
 
+import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 import java.io.Serializable;
@@ -9,6 +10,8 @@ import java.io.Serializable;
  *
  * @param run id of the query's run
  * @param tasks how many there are
+ * @param partitions how many partitions each topic has, where rows that meet are in partitions of
+ *     equal numbers; 0: it does not matter
  * @param isOneOrder whether a task takes the records of all its partitions by time; else only those
  *     of equal number, one for each topic
  * @param isLeftFirst whether of records of equal times those of the first input are taken first;
@@ -26,6 +29,7 @@ import java.io.Serializable;
 public record TaskOptions(
         String run,
         int tasks,
+        int partitions,
         boolean isOneOrder,
         boolean isLeftFirst,
         long maxIdleMs,
@@ -36,10 +40,14 @@ public record TaskOptions(
         String query,
         boolean failsOnLoss)
         implements Serializable {
+    /** What is found in the error of a query that fails (query_errors.py). */
+    static final String PARTITIONS_CHANGED = "KSQL_PARTITIONS_CHANGED";
+
     static TaskOptions of(CaseInsensitiveStringMap options) {
         return new TaskOptions(
                 options.get("ksql.run"),
                 options.getInt("ksql.tasks", 1),
+                options.getInt("ksql.partitions", 0),
                 options.getBoolean("ksql.one.order", false),
                 options.getBoolean("ksql.left.first", false),
                 options.getLong("ksql.max.task.idle.ms", 0),
@@ -49,5 +57,21 @@ public record TaskOptions(
                 options.getOrDefault("ksql.log", ""),
                 options.getOrDefault("ksql.query", ""),
                 options.getBoolean("ksql.fails.on.loss", false));
+    }
+
+    /**
+     * Fails where a topic has got a further partition: keys have moved to it, without their state.
+     */
+    void check(TopicPartition at) {
+        if (partitions > 0 && at.partition() >= partitions) {
+            throw new IllegalStateException(
+                    "["
+                            + PARTITIONS_CHANGED
+                            + "] Topic "
+                            + at.topic()
+                            + " has got more partitions than the "
+                            + partitions
+                            + " by which this query was planned.");
+        }
     }
 }

@@ -1,5 +1,6 @@
 package org.ksqlspark.kafka;
 
+import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
 
@@ -23,7 +24,9 @@ public record TaskPartition(int index, TaskOptions options, List<KafkaBatchInput
         }
         for (InputPartition one : planned) {
             KafkaBatchInputPartition range = (KafkaBatchInputPartition) one;
-            tasks[range.offsetRange().partition() % tasks.length].ranges.add(range);
+            TopicPartition at = range.offsetRange().topicPartition();
+            options.check(at);
+            tasks[at.partition() % tasks.length].ranges.add(range);
         }
         return tasks;
     }

@@ -27,7 +27,7 @@ class LossesTest {
     }
 
     private Losses losses(boolean fails) {
-        return new Losses(new TaskOptions("r", 1, false, true, 0, "", "", 0, log, "q", fails));
+        return new Losses(new TaskOptions("r", 1, 0, false, true, 0, "", "", 0, log, "q", fails));
     }
 
     private static OffsetOutOfRangeException gone(long place) {

@@ -1,0 +1,212 @@
+"""Partitions that are added to topics under running queries: a wrong row is never written."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from confluent_kafka.admin import AdminClient, NewPartitions
+
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import TopicReader
+from ksql_spark.kafka.producer import RecordProducer
+from tests.integration.server_process import TIMEOUT_S, ServerProcess
+
+pytestmark = pytest.mark.kafka
+
+WITH = "WITH (KAFKA_TOPIC = '{name}', VALUE_FORMAT = 'JSON', PARTITIONS = {partitions});"
+
+
+def sources(partitions: int) -> str:
+    """Two streams and two tables on topics with so many partitions."""
+    streams = [f"CREATE STREAM {name} (k STRING KEY, v INT) " for name in "rs"]
+    tables = [f"CREATE TABLE {name} (k STRING PRIMARY KEY, v INT) " for name in "tu"]
+    texts = zip("rstu", [*streams, *tables], strict=True)
+    return "".join(text + WITH.format(name=name, partitions=partitions) for name, text in texts)
+
+
+#: queries that find the state of a key by the partition of its records
+PLACED = {
+    "COUNTS": "CREATE TABLE counts AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;",
+    "WINDOWS": "CREATE TABLE windows AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 10 DAYS) "
+    "GROUP BY k EMIT CHANGES;",
+    "PAIRS": "CREATE STREAM pairs AS SELECT s.k AS k, s.v AS v, r.v AS w FROM s JOIN r WITHIN 1 HOUR "
+    "ON s.k = r.k EMIT CHANGES;",
+    "ENRICHED": "CREATE STREAM enriched AS SELECT s.k AS k, s.v AS v, t.v AS w FROM s JOIN t ON s.k = t.k "
+    "EMIT CHANGES;",
+    "BOTH": "CREATE TABLE both AS SELECT t.k AS k, t.v AS v, u.v AS w FROM t JOIN u ON t.k = u.k "
+    "EMIT CHANGES;",
+}
+#: queries that do not
+FREE = {
+    "COPIES": "CREATE STREAM copies AS SELECT k, v + 1 AS w FROM s EMIT CHANGES;",
+    "BY_VALUE": "CREATE TABLE by_value AS SELECT v, COUNT(*) AS n FROM s GROUP BY v EMIT CHANGES;",
+}
+KEYS = [f"k{i}" for i in range(7)]
+EARLIEST = {"auto.offset.reset": "earliest"}
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+class Scene:
+    """A server, what is sent to its topics, and what its queries have written."""
+
+    def __init__(self, server: ServerProcess) -> None:
+        self.server = server
+        self.admin = KafkaAdmin(server.bootstrap_servers())
+        self._producer = RecordProducer(server.bootstrap_servers())
+
+    def send(self, first: int, count: int = 10) -> None:
+        """Each key ``count`` times to the streams, with the values from ``first`` on, once to the tables."""
+        for topic in ("t", "u"):
+            for key in KEYS:
+                self._producer.send(topic, key.encode(), b'{"V": %d}' % first)
+        for value in range(first, first + count):
+            for topic in ("r", "s"):
+                for key in KEYS:
+                    self._producer.send(topic, key.encode(), b'{"V": %d}' % value)
+
+    def add(self, partitions: int, *topics: str) -> None:
+        admin = AdminClient({"bootstrap.servers": self.server.bootstrap_servers(), "log_level": 0})
+        for done in admin.create_partitions([NewPartitions(topic, partitions) for topic in topics]).values():
+            done.result(TIMEOUT_S)
+        until(lambda: all(self.admin.require_topic(topic).partitions == partitions for topic in topics))
+        self._producer.close()
+        self._producer = RecordProducer(self.server.bootstrap_servers())  # knows of the new ones
+
+    def health(self) -> dict[str, Any]:
+        body = httpx.get(f"{self.server.url}/healthcheck", timeout=TIMEOUT_S).json()
+        return {"isHealthy": body["isHealthy"], **body["details"]["queries"]}
+
+    def rows(self, topic: str) -> list[tuple[str, dict[str, Any]]]:
+        """The rows in a sink's topic, those of a key in their order."""
+        with TopicReader(self.server.bootstrap_servers(), topic, "earliest") as reader:
+            records = [record for batch in reader.read_to_end() for record in batch]
+        # the key of a window has the window's bounds after its bytes
+        return [((r.key or b"")[:2].decode(), json.loads(r.value)) for r in records if r.value is not None]
+
+    def last(self, topic: str, column: str = "N") -> dict[str, Any]:
+        return {key: row[column] for key, row in self.rows(topic)}
+
+
+def pairs(values: int) -> Counter[tuple[str, int, int]]:
+    return Counter((key, v, w) for key in KEYS for v in range(values) for w in range(values))
+
+
+def is_right(scene: Scene, values: int) -> bool:
+    """Whether each sink has what ``values`` records of each key make."""
+    last_row = {key: values - 10 for key in KEYS}
+    joined = Counter((key, row["V"], row["W"]) for key, row in scene.rows("PAIRS"))
+    enriched = Counter((key, row["V"]) for key, row in scene.rows("ENRICHED"))
+    return (
+        scene.last("COUNTS") == scene.last("WINDOWS") == dict.fromkeys(KEYS, values)
+        and joined.keys() == pairs(values).keys()
+        and enriched.keys() == {(key, v) for key in KEYS for v in range(values)}
+        and scene.last("BOTH", "V") == scene.last("BOTH", "W") == last_row
+    )
+
+
+def is_stopped(scene: Scene) -> bool:
+    """Whether the queries that rely on partitions say why they have stopped, and the others run."""
+    health = scene.health()
+    expected = "partitions; it had"
+    return (
+        len(health["inError"]) == len(PLACED)
+        and not health["isHealthy"]
+        and all(expected in why and "state rebuild" in why for why in health["reasons"].values())
+    )
+
+
+def rebuild(scene: Scene) -> None:
+    for query in scene.health()["inError"]:
+        answer = httpx.post(f"{scene.server.url}/state/rebuild", json={"queryId": query}, timeout=TIMEOUT_S)
+        assert answer.status_code == 200, answer.text
+
+
+def test_partitions_are_added_while_queries_run(tmp_path: Path) -> None:
+    with ServerProcess(tmp_path) as server:
+        scene = Scene(server.ready())
+        server.execute(sources(1) + "".join([*PLACED.values(), *FREE.values()]), **EARLIEST)
+        scene.send(0)
+        until(lambda: is_right(scene, 10))
+
+        scene.add(3, "r", "s", "t", "u")
+        scene.send(10)
+        until(lambda: is_stopped(scene))
+        until(lambda: len(scene.rows("COPIES")) == 2 * 10 * len(KEYS))
+        # nothing that was written is wrong: a key that has moved was not counted from 1 again
+        for topic in ("COUNTS", "WINDOWS"):
+            counted = defaultdict(list)
+            for key, row in scene.rows(topic):
+                counted[key].append(row["N"])
+            assert all(counts == list(range(1, len(counts) + 1)) for counts in counted.values())
+            assert min(scene.last(topic).values()) == 10
+        (shown,) = server.execute("SHOW QUERIES;")
+        assert sorted(q["state"] for q in shown["queries"]) == ["ERROR"] * 5 + ["RUNNING"] * 2
+
+        rebuild(scene)
+        until(lambda: is_right(scene, 20))
+        assert scene.health()["isHealthy"]
+
+        # where a query has repartitioned, it goes on, also after a restart
+        server.stop()
+    with ServerProcess(tmp_path) as server:
+        scene.server = server.ready()
+        scene.add(5, "r", "s", "t", "u")
+        scene.send(20)
+        until(lambda: is_right(scene, 30))
+        assert scene.health()["isHealthy"]
+
+
+def test_partitions_are_added_while_no_server_runs(tmp_path: Path) -> None:
+    """At the next start the queries stop, and rebuild their state where they may."""
+    with ServerProcess(tmp_path) as server:
+        scene = Scene(server.ready())
+        server.execute(sources(2) + PLACED["COUNTS"] + PLACED["PAIRS"], **EARLIEST)
+        allowed = {**EARLIEST, "ksql.on.partitions.change": "rebuild"}
+        server.execute(PLACED["WINDOWS"] + PLACED["ENRICHED"] + PLACED["BOTH"], **allowed)
+        scene.send(0)
+        until(lambda: is_right(scene, 10))
+        server.execute("PAUSE ALL;")
+        scene.add(3, "r", "s", "t", "u")
+        scene.send(10)
+        server.execute("RESUME ALL;")
+        until(lambda: len(scene.health()["inError"]) == 2)
+        until(lambda: scene.last("WINDOWS") == dict.fromkeys(KEYS, 20))
+        assert min(scene.last("COUNTS").values()) == 10
+        rebuild(scene)
+        until(lambda: is_right(scene, 20))
+
+
+def test_partitions_are_added_to_a_sink_and_an_internal_topic(tmp_path: Path) -> None:
+    with ServerProcess(tmp_path) as server:
+        scene = Scene(server.ready())
+        server.execute(
+            sources(1) + PLACED["COUNTS"] + "CREATE TABLE chain AS SELECT s.k AS k, COUNT(*) AS n "
+            "FROM s JOIN t ON s.k = t.k GROUP BY s.k EMIT CHANGES;",
+            **EARLIEST,
+        )
+        scene.send(0)
+        until(lambda: scene.last("COUNTS") == scene.last("CHAIN") == dict.fromkeys(KEYS, 10))
+        (internal,) = [name for name in scene.admin.topics() if "CHAIN" in name and name != "CHAIN"]
+        scene.add(2, "COUNTS", internal)
+        until(lambda: len(scene.health()["inError"]) == 2)
+        scene.send(10)
+        why = scene.health()["reasons"]
+        assert any("The sink topic COUNTS has 2 partitions; it had 1." in text for text in why.values())
+        assert any(f"Topic {internal} has 2 partitions; it had 1" in text for text in why.values())
+        scene.admin.delete_topics(["COUNTS"])
+        rebuild(scene)
+        until(lambda: scene.health()["isHealthy"])
+        until(lambda: scene.last("COUNTS") == scene.last("CHAIN") == dict.fromkeys(KEYS, 20))
